@@ -15,7 +15,7 @@ from metalog.hosts.client_host import client_host, java_text
 from metalog.hosts.host_block import host_block
 
 
-def refuse_what_kafka_refuses(number: int, acl: Acl) -> None:
+def check_creatable(number: int, acl: Acl) -> None:
     """Raise ``InvalidRequest`` for an ACL that Kafka's controller would not create."""
     if problem := acl_problem(acl):
         raise InvalidRequest(

@@ -21,7 +21,6 @@ from metalog.errors import InvalidRequest
 AUDIT_LOG: Final = logging.getLogger(audit.LOGGER)
 LITERAL: Final = PatternType.LITERAL
 INFO: Final = logging.INFO
-DEBUG: Final = logging.DEBUG
 
 
 def results_of(
@@ -73,6 +72,13 @@ def refuse_other_patterns(resource: ResourcePattern) -> None:
     )
 
 
+def audit_level(action: Action, result: AuthorizationResult) -> int:
+    """The level at which Kafka logs the audit line."""
+    if result is ALLOWED:
+        return logging.DEBUG if action.log_if_allowed else audit.TRACE
+    return INFO if action.log_if_denied else audit.TRACE
+
+
 def audit_all(
     decisions: DecisionContext,
     context: RequestContext,
@@ -83,10 +89,7 @@ def audit_all(
     if not AUDIT_LOG.isEnabledFor(INFO):
         return
     for action, result in zip(actions, results, strict=True):
-        if result is ALLOWED:
-            level = DEBUG if action.log_if_allowed else audit.TRACE
-        else:
-            level = INFO if action.log_if_denied else audit.TRACE
+        level = audit_level(action, result)
         if AUDIT_LOG.isEnabledFor(level):
             line = audit.format_line(context, action, decision_of(decisions, context, action))
             AUDIT_LOG.log(level, "%s", line, extra=audit.source(context))

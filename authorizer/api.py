@@ -92,8 +92,8 @@ def user(name: str) -> ResourcePattern:
 class Action(_Value):
     """One operation on one resource, to be authorized.
 
-    The flags say how it is audited: an answer whose flag is off grants or refuses nothing by
-    itself (a filter, a list of authorized operations) and is logged at TRACE.
+    A flag is off if that result neither grants nor refuses the request, as for a filter of a
+    listing: then the audit line is at level TRACE.
     """
 
     _fields = (
@@ -125,8 +125,8 @@ class RequestContext(_Value):
 
     ``principal`` is the session's, ``Type:name``. ``host`` is the client's address, in Java's text
     (``metalog.hosts.client_host``). ``additional_principals``, such as ``Group:…``, match ACLs like
-    the session's own, but make nobody a super user; Kafka has none. ``identity`` is the part of
-    this that a decision depends on.
+    the session's own, but make nobody a super user; Kafka has none. A decision depends
+    only on ``identity``.
     """
 
     _fields = ("principal", "host", "listener", "request_name", "additional_principals")

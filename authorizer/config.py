@@ -59,7 +59,7 @@ class AuthorizerConfig(NamedTuple):
         return self.kafka_version or KafkaVersion.V4_3
 
     def for_log(self, metadata_version: int | None) -> AuthorizerConfig:
-        """This configuration; without a version, with that of the log's metadata.version."""
+        """This configuration; a missing version is taken from the log's metadata.version."""
         return self._replace(kafka_version=self.kafka_version or version_for(metadata_version))
 
 
@@ -69,8 +69,8 @@ def from_properties(properties: Mapping[str, object]) -> tuple[AuthorizerConfig,
     Other keys are ignored, unless one looks like a misspelt key of the authorizer.
 
     Raises:
-        InvalidRequest: Kafka would refuse to start (a super user without a colon, or ZooKeeper
-            mode, KIP-801), or a configuration provider holds a value.
+        InvalidRequest: a value is invalid (such as a super user without a colon), a configuration
+            provider holds it, or the node keeps its ACLs in ZooKeeper (KIP-801).
     """
     if ZOOKEEPER_CONNECT in properties:
         raise InvalidRequest(

@@ -47,7 +47,7 @@ class Authorizer:
     def start(self, server_info: Mapping[str, str]) -> dict[str, Future[None]]:
         """One future for each endpoint in ``server_info`` (listener name -> address).
 
-        It is done once the listener may be opened.
+        The future is done once the listener may be opened.
         """
         raise NotImplementedError
 
@@ -78,7 +78,7 @@ class Authorizer:
         return -1
 
     def is_super_user(self, principal: str) -> bool:
-        """Whether the principal ``Type:name`` is a super user; KIP-506 needs to know."""
+        """Whether the principal ``Type:name`` is a super user (KIP-506)."""
         return False
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """Loads, creates and configures the authorizer that a configuration names (KIP-11).
 
-Kafka's class names stand for our classes. Without a class there is no authorization, and a node
-with a secure listener refuses that. This module must not know listeners, nor decide.
+Kafka's class names stand for our classes. A configuration without a class allows everything; if a
+listener is secure, that is an error. This module must not know listeners, nor decide.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from metalog.config.plugins import class_named, instance_of
 from metalog.errors import ConfigException
 
 CLASS_NAME: Final = "authorizer.class.name"
-_KIP_11S: Final = "authorizer.compat.kip11.SimpleAclAuthorizer"
+_KIP_11_CLASS: Final = "authorizer.compat.kip11.SimpleAclAuthorizer"
 OURS: Final[Mapping[str, str]] = {
     "org.apache.kafka.metadata.authorizer.StandardAuthorizer": "authorizer.StandardAuthorizer",
-    "kafka.security.auth.SimpleAclAuthorizer": _KIP_11S,
+    "kafka.security.auth.SimpleAclAuthorizer": _KIP_11_CLASS,
 }
 """Kafka's class -> ours; the second is KIP-11's own class, from the time of ZooKeeper."""
 
-_IN_ZOOKEEPER: Final = "kafka.security.authorizer.AclAuthorizer"
-_OF_A_NODE: Final = ("process.roles", "node.id", "broker.id")
+_ZOOKEEPER_CLASS: Final = "kafka.security.authorizer.AclAuthorizer"
+_NODE_KEYS: Final = ("process.roles", "node.id", "broker.id")
 
 
 def load_authorizer(
@@ -50,7 +50,7 @@ def load_authorizer(
                 f"set it to {next(iter(OURS))}"
             )
         return None
-    if name == _IN_ZOOKEEPER:
+    if name == _ZOOKEEPER_CLASS:
         raise ConfigException(
             f"{CLASS_NAME}={name} keeps its ACLs in ZooKeeper (KIP-801); "
             f"set it to {next(iter(OURS))}, which decides like it"
@@ -65,21 +65,21 @@ def other_decision(configs: Mapping[str, object]) -> str | None:
     name = str(configs.get(CLASS_NAME) or "").strip()
     if not name:
         return f"no {CLASS_NAME} is set, and Kafka without an authorizer allows everything"
-    if name in (*OURS, *OURS.values(), _IN_ZOOKEEPER):
+    if name in (*OURS, *OURS.values(), _ZOOKEEPER_CLASS):
         return None
     return f"{CLASS_NAME}={name} may decide differently from StandardAuthorizer, which answers here"
 
 
 def has_no_authorizer(configs: Mapping[str, object]) -> bool:
     """Whether this is a node's whole configuration, and names no authorizer."""
-    is_whole = any(key in configs for key in _OF_A_NODE)
+    is_whole = any(key in configs for key in _NODE_KEYS)
     return is_whole and not str(configs.get(CLASS_NAME) or "").strip()
 
 
 def own_keys(configs: Mapping[str, object]) -> Collection[str]:
     """The keys that only the named authorizer reads; empty if the class is not ours."""
     name = str(configs.get(CLASS_NAME) or "").strip()
-    if OURS.get(name, name) != _KIP_11S:
+    if OURS.get(name, name) != _KIP_11_CLASS:
         return ()
     from authorizer.compat.kip11.config import KEYS
 

@@ -13,7 +13,7 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from authorizer.acl_warnings import refuse_what_kafka_refuses, warnings_about
+from authorizer.acl_warnings import check_creatable, warnings_about
 from authorizer.answers import AUDIT_LOG, audit_all, decision_of, refuse_other_patterns, results_of
 from authorizer.api import Action, RequestContext, ResourcePattern
 from authorizer.config import AuthorizerConfig, from_properties, read_kafka_version
@@ -129,7 +129,7 @@ class StandardAuthorizer(Authorizer):
         by_id: dict[Uuid, Acl] = {}
         for number, acl in enumerate(acls):
             if not tolerant:
-                refuse_what_kafka_refuses(number, acl)
+                check_creatable(number, acl)
                 for warning in warnings_about(number, acl, config.kafka):
                     _log.warning("%s", warning)
             by_id[Uuid((number + 1).to_bytes(16, "big"))] = acl
@@ -210,7 +210,10 @@ class StandardAuthorizer(Authorizer):
     def authorize_by_resource_type(
         self, context: RequestContext, operation: Operation, resource_type: ResourceType
     ) -> AuthorizationResult:
-        """Raise ``InvalidRequest`` if the operation or the type is ANY or UNKNOWN."""
+        """Whether ``operation`` is allowed on at least one resource of the type (KIP-679).
+
+        ``InvalidRequest`` if the operation or the type is ANY or UNKNOWN.
+        """
         if resource_type <= ResourceType.ANY or operation <= Operation.ANY:
             raise InvalidRequest(
                 f"{operation.name} on {resource_type.name}: name one operation and one type"
@@ -318,7 +321,7 @@ class StandardAuthorizer(Authorizer):
         self._initial_load.note_fault(fault)
 
     def note_staleness(self, for_ms: int) -> None:
-        """Note how long the log has been unread, and shut the gate if it is configured so."""
+        """Note how long the log has been unread; ``stale.deny.after.ms`` may shut the gate."""
         limit = self._config.stale_deny_after_ms
         is_stale = limit is not None and for_ms > 0 and for_ms >= limit
         if is_stale != self._is_stale:
@@ -335,7 +338,7 @@ class StandardAuthorizer(Authorizer):
     def add_acl(self, uuid: Uuid, acl: Acl) -> None:
         """Give ``acl`` the id ``uuid``, in place of an earlier ACL with that id.
 
-        Until the initial load is complete, there are no decisions, so the index is built later.
+        Until the initial load is complete, no ACL decides, so the index is built later.
         """
         by_id = self._own_ids()
         if self._is_loaded:

@@ -166,17 +166,17 @@ def read_entry(text: str, zone: Zone) -> LayoutEntry:
     """The audit line in a log's line, and its time; ``InvalidRequest`` says what is missing."""
     common = _COMMON.match(text)
     if common is None:
-        return _read_careful(text, zone)
+        return _read_any_layout(text, zone)
     minute, seconds, millis = common.groups()
     try:
         start, is_sure = zone.minute(minute)
     except (ValueError, OverflowError):
-        return _read_careful(text, zone)
+        return _read_any_layout(text, zone)
     micros = start + int(seconds) * 1_000_000 + int(millis) * 1_000
     return LayoutEntry(text[common.end() :], micros, is_sure)
 
 
-def _read_careful(text: str, zone: Zone) -> LayoutEntry:
+def _read_any_layout(text: str, zone: Zone) -> LayoutEntry:
     text, around = _unwrapped(text)
     at = text.find(_HEAD)
     if at < 0:
@@ -291,9 +291,9 @@ def _calendar_time(found: re.Match[str], zone: Zone) -> Instant:
         _,
         month,
         day,
-        later_day,
+        other_day,
         month_name,
-        later_year,
+        other_year,
         hour,
         minute,
         second,
@@ -304,7 +304,7 @@ def _calendar_time(found: re.Match[str], zone: Zone) -> Instant:
     offset = _OFFSET.fullmatch(where)
     try:
         if month_name is not None:
-            year, month, day = later_year, str(_MONTHS.index(month_name) + 1), later_day
+            year, month, day = other_year, str(_MONTHS.index(month_name) + 1), other_day
         local = datetime(
             int(year), int(month), int(day), int(hour), int(minute), int(second),
             microsecond=int((fraction or "0").ljust(6, "0")[:6]),

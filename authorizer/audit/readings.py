@@ -41,13 +41,13 @@ def heads_in(text: str) -> Iterator[int]:
 
 
 def has_verdict(text: str) -> bool:
-    """Whether ``text`` says who was allowed or denied which operation on which resource type."""
+    """Whether ``text`` contains a verdict: an operation on a resource type, allowed or denied."""
     return VERDICT.search(text) is not None
 
 
 def readings(text: str) -> Iterator[Reading]:
-    """The readings of ``text`` as a whole line: first the likeliest of each beginning."""
-    return _some(
+    """The readings of ``text`` as a whole line; first the likeliest one of each record start."""
+    return _in_turn(
         (Reading(head, row_of(line)) for line in line_readings(text[head:]))
         for head in islice(heads_in(text), _MOST_HEADS)
     )
@@ -55,14 +55,14 @@ def readings(text: str) -> Iterator[Reading]:
 
 def unfinished(text: str) -> Iterator[Reading]:
     """The readings of ``text`` as the beginning of a line whose rest is lost."""
-    return _some(
+    return _in_turn(
         (Reading(head, row_of(line)) for line in unfinished_readings(text[head:]))
         for head in islice(heads_in(text), _MOST_HEADS)
     )
 
 
-def _some(of_heads: Iterator[Iterator[Reading]]) -> Iterator[Reading]:
+def _in_turn(of_heads: Iterator[Iterator[Reading]]) -> Iterator[Reading]:
     """The readings of each record start in turn, without repeats."""
-    turns = chain.from_iterable(zip_longest(*of_heads))
-    different = dict.fromkeys(each for each in islice(turns, _MOST_TRIED) if each is not None)
+    interleaved = chain.from_iterable(zip_longest(*of_heads))
+    different = dict.fromkeys(each for each in islice(interleaved, _MOST_TRIED) if each is not None)
     return islice(iter(different), MOST_READINGS)

@@ -44,12 +44,12 @@ NO_PATTERN: Final = -1
 """No ACL's pattern matches the resource: the default rule decides."""
 UNMATCHED: Final = -2
 """Patterns of ACLs match the resource, but no ACL matches the request: denied."""
-REMEMBERED: Final = 1 << 17
-"""The size of the cache of ACLs, by principal, host and group of names."""
+MOST_CACHED: Final = 1 << 17
+"""The most entries of the cache of ACLs, by principal, host and group of names."""
 
 _Patterns = tuple[ResourceType, str | None, Prefix | None, bool]
 """The patterns that match a name: resource type, literal pattern, longest prefix, and whether the
-name begins with ``*``, because then the wildcard does not match it."""
+name begins with ``*``: the wildcard matches no such longer name."""
 _Span = tuple[int, int, int]
 """The first version of an ACL's lifetime, the first version after it, and the lifetime's number."""
 
@@ -108,21 +108,18 @@ class DecisionTimelines:
         Also to each address that an ACL names and a block contains.
         """
         blocks = self._index.blocks
-        around: list[tuple[HostBlock | str, list[str]]] = []
-        for block in blocks:
-            around.append((block, blocks.around(block)))
+        matching: dict[HostBlock | str, list[str]] = {each: blocks.around(each) for each in blocks}
         for host in self.hosts:
             address = client_address(host)
-            if address is not None:
-                around.append((host, [host, *blocks.containing(address)]))
-        for key, texts in around:
-            if len(texts) > isinstance(key, str):
-                self._in_blocks[key] = len(self._hosts)
-                self._hosts.append(frozenset((WILDCARD, *texts)))
+            if address is not None and (containing := blocks.containing(address)):
+                matching[host] = [host, *containing]
+        for key, texts in matching.items():
+            self._in_blocks[key] = len(self._hosts)
+            self._hosts.append(frozenset((WILDCARD, *texts)))
 
     @property
     def host_numbers(self) -> int:
-        """The number of groups of hosts."""
+        """How many groups of hosts there are."""
         return len(self._hosts)
 
     def host(self, host: str, kafka: KafkaVersion) -> int:
@@ -135,7 +132,7 @@ class DecisionTimelines:
         return self.hosts.get(host, 0)
 
     def name_group(self, resource_type: ResourceType, name: str) -> int:
-        """The number of the group of names that the same patterns match as this name."""
+        """The number of this name's group: the names that the same patterns match."""
         is_literal = name in self._index.literals(resource_type).buckets
         prefix = self._index.prefixed(resource_type).longest_prefix(name)
         starred = name.startswith(WILDCARD)
@@ -165,14 +162,14 @@ class DecisionTimelines:
         """The timeline for a principal's number in ``principals`` (else 0), and the numbers from
         ``host`` and ``name_group``."""
         group = self._name_groups[name_group]
-        asking = principal, host, name_group
-        found = self._relevant.get(asking)
+        key = principal, host, name_group
+        found = self._relevant.get(key)
         if found is None:
-            if len(self._relevant) >= REMEMBERED:
+            if len(self._relevant) >= MOST_CACHED:
                 self._relevant.clear()
             everybody = frozenset((WILDCARD_PRINCIPAL, self._principals[principal]))
             who = Subject(everybody, self._hosts[host])
-            found = self._relevant[asking] = acls_of_subject(group.buckets, who, group.name)
+            found = self._relevant[key] = acls_of_subject(group.buckets, who, group.name)
         return self._decided(found, operation, group)
 
     def timeline_of(self, question: Question, kafka: KafkaVersion) -> DecisionTimeline:
@@ -195,7 +192,10 @@ class DecisionTimelines:
     def _decided(
         self, found: list[Acl], operation: Operation, group: _NameGroup
     ) -> DecisionTimeline:
-        """The timeline of ``found``, a session's ACLs in Kafka's order: first DENY, last ALLOW."""
+        """The timeline of ``found``, a session's ACLs in Kafka's order.
+
+        The first DENY that matches decides, else the last ALLOW.
+        """
         unmatched = group.unmatched
         matching = [acl for acl in found if concerns(acl, operation)]
         if not matching:
@@ -212,17 +212,17 @@ class DecisionTimelines:
 
     def _unmatched(self, buckets: list[Bucket]) -> DecisionTimeline:
         """The timeline if no ACL matches: UNMATCHED while the names have ACLs, else NO_PATTERN."""
-        turns = Counter[int]()
+        steps = Counter[int]()
         for acl in chain.from_iterable(bucket.acls() for bucket in buckets):
             in_force = self._in_force[acl]
             if len(in_force.by) == 1:
                 return ALWAYS_UNMATCHED
             was_there = False
             for version, by in zip(*in_force, strict=True):
-                turns[version] += (by >= 0) - was_there
+                steps[version] += (by >= 0) - was_there
                 was_there = by >= 0
-        since = sorted({0, *turns})
-        reaching = accumulate(turns[version] for version in since)
+        since = sorted({0, *steps})
+        reaching = accumulate(steps[version] for version in since)
         return _without_repeats(since, [UNMATCHED if alive else NO_PATTERN for alive in reaching])
 
 
@@ -252,8 +252,8 @@ def _without_repeats(
 ) -> DecisionTimeline:
     """The timeline without versions at which the decision stays the same, except those that are
     ``kept``."""
-    turns = [0, *(i for i in range(1, len(by)) if by[i] != by[i - 1] or since[i] in kept)]
-    return DecisionTimeline(tuple([since[i] for i in turns]), tuple([by[i] for i in turns]))
+    places = [0, *(i for i in range(1, len(by)) if by[i] != by[i - 1] or since[i] in kept)]
+    return DecisionTimeline(tuple([since[i] for i in places]), tuple([by[i] for i in places]))
 
 
 def _first(ranked: list[DecisionTimeline], version: int, otherwise: DecisionTimeline) -> int:

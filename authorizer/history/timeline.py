@@ -18,7 +18,7 @@ from metalog.ids import Uuid
 
 
 class TimelineChange(NamedTuple):
-    """The record at ``offset`` gives ``acl`` the id ``id``; with None, it removes the id.
+    """The record at ``offset`` gives ``acl`` the id ``id``, or removes the id if ``acl`` is None.
 
     ``time_ms`` is the latest time of any batch up to the one that put the change into force, so
     times never decrease. ``ended_by`` is the offset of the end of its transaction, or None.
@@ -55,7 +55,7 @@ class AclLifetime(NamedTuple):
     end: Edge | None
 
     def holds_at(self, offset: int) -> bool:
-        """Whether the ACL is in the state at ``offset`` (exclusive), which the history includes."""
+        """Whether the ACL is in the state at ``offset`` (exclusive), a point of the history."""
         begun = self.begin is None or self.begin.at <= offset
         return begun and (self.end is None or offset < self.end.at)
 

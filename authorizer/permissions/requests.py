@@ -39,10 +39,10 @@ def actions(api: str, *, on_cluster: bool = False, **names: Collection[str]) -> 
     ``names`` are its ``topics``, ``groups``, ``transactional_ids``, ``delegation_tokens`` and
     ``users``. A repeated name becomes one action, with the count of its references.
 
-    A conditional permission is needed if the request names such a resource: Produce needs WRITE on
-    a transactional id if it has one. ``on_cluster`` is for permissions whose condition is that the
-    request concerns the cluster. Permissions that are optional in Kafka are left out: without them
-    the request succeeds with a smaller effect.
+    A conditional permission counts if ``names`` has its kind of resource: Produce needs WRITE on a
+    transactional id if ``transactional_ids`` is passed. ``on_cluster`` is for permissions whose
+    condition is that the request concerns the cluster. Permissions that are optional in Kafka are
+    left out: without them the request succeeds with a smaller effect.
 
     Raises:
         InvalidRequest: a kind of name that the request always has is missing. Pass ``[]`` for none:
@@ -90,8 +90,8 @@ def each_allowed(
 
 def _kinds(needs: Collection[PermissionNeed]) -> set[ResourceType]:
     """The resource types in ``needs`` that have names."""
-    spoken_of = {each.resource_type for need in needs for each in need.one_of}
-    return spoken_of - {ResourceType.CLUSTER}
+    kinds = {each.resource_type for need in needs for each in need.one_of}
+    return kinds - {ResourceType.CLUSTER}
 
 
 def _kind(api: ApiPermissions, argument: str) -> ResourceType:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from authorizer.analysis.cells.difference import BY_TYPE
-from authorizer.analysis.cells.meaning import AccessTurn
+from authorizer.analysis.cells.meaning import AccessChangeKind
 from metalog.acl import WILDCARD, PatternType
 from metalog.text.plurals import counted
 from metalog.text.visible_text import shown
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from shell.tasks.proof.meaning import Meaning
 
 _SIGNS: Final = {
-    AccessTurn.GAINS: Cell("+", "good"),
-    AccessTurn.LOSES: Cell("-", "bad"),
-    AccessTurn.KEEPS: Cell("=", "faint"),
+    AccessChangeKind.GAINS: Cell("+", "good"),
+    AccessChangeKind.LOSES: Cell("-", "bad"),
+    AccessChangeKind.KEEPS: Cell("=", "faint"),
 }
 _MOST_LISTED: Final = 4
 _EXCEPTED: Final = {
@@ -51,7 +51,7 @@ def change_text(change: AccessChange) -> str:
     names = pattern_text(change.kind, change.pattern)
     where = "" if change.host is None else f" from {shown(change.host)}"
     subject = joined([_principal_text(principal) for principal in change.principals], "and")
-    if change.change is AccessTurn.KEEPS:
+    if change.change is AccessChangeKind.KEEPS:
         may = "still may" if change.after else "still may not"
         return f"{subject} {may} {operations} {names}{where}"
     may = "may" if change.after else "may no longer"
@@ -112,7 +112,7 @@ def print_changes(found: Meaning, output: Output) -> None:
 
 def _print_by_type(found: Meaning, output: Output) -> None:
     for change in found.by_type:
-        sign = _SIGNS[AccessTurn.GAINS if change.allowed else AccessTurn.LOSES]
+        sign = _SIGNS[AccessChangeKind.GAINS if change.allowed else AccessChangeKind.LOSES]
         output.aligned([[sign, _type_change_text(change)]])
 
 
@@ -136,9 +136,9 @@ def meaning_summary(found: Meaning) -> str:
         )
         return f"No difference in meaning{texts} ({cells})."
     counts = Counter(each.change for each in found.changes)
-    counts[AccessTurn.GAINS] += sum(each.allowed for each in found.by_type)
-    counts[AccessTurn.LOSES] += sum(not each.allowed for each in found.by_type)
-    gains, losses = counts[AccessTurn.GAINS], counts[AccessTurn.LOSES]
+    counts[AccessChangeKind.GAINS] += sum(each.allowed for each in found.by_type)
+    counts[AccessChangeKind.LOSES] += sum(not each.allowed for each in found.by_type)
+    gains, losses = counts[AccessChangeKind.GAINS], counts[AccessChangeKind.LOSES]
     parts = [counted(gains, "gain")] if gains else []
     parts += [counted(losses, "loss", "losses")] if losses else []
     return f"{' and '.join(parts)} ({cells})."
@@ -172,7 +172,7 @@ def meaning_records(found: Meaning, arguments: Namespace | None) -> Iterable[dic
     operation, kind = BY_TYPE
     for each in found.by_type:
         yield {
-            "change": (AccessTurn.GAINS if each.allowed else AccessTurn.LOSES).value,
+            "change": (AccessChangeKind.GAINS if each.allowed else AccessChangeKind.LOSES).value,
             "principals": [each.session.principal if each.session.is_named else None],
             "host": each.session.clients.host,
             "operations": [operation.name],

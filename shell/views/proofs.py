@@ -25,8 +25,8 @@ from shell.views.explanation import asked_from, because, resource_text
 from shell.views.pasted_commands import command_lines
 
 if TYPE_CHECKING:
+    from authorizer.analysis.cells.claim_remedy import ClaimRemedy
     from authorizer.analysis.cells.clients import HostSet
-    from authorizer.analysis.cells.closing import Closing
     from authorizer.analysis.cells.names import NamePattern
     from shell.tasks.queries import Queries
 
@@ -100,7 +100,7 @@ def print_proofs(
         output.aligned([[result, Cell(claim_text(proof.stated), "strong"), f"({cells})", *remark]])
         for line in witness_lines(proof, queries, arguments, output):
             output.line(f"  {line}")
-        has_commands = has_commands or bool(closing_commands(proof.closing))
+        has_commands = has_commands or bool(remedy_commands(proof.remedy))
     for line in target_lines(queries.command_target) if has_commands else ():
         output.line(line)
 
@@ -116,8 +116,8 @@ def witness_lines(
     yield f"{safe(str(proof.stated.position))}: {witness_text(proof)}"
     yield because(witness.question, proof.traced)
     yield CommandLine(output.paint(explain_command(witness.question, arguments), "faint"))
-    yield closing_text(proof)
-    lines = closing_commands(proof.closing)
+    yield remedy_text(proof)
+    lines = remedy_commands(proof.remedy)
     if lines:
         yield from command_lines(lines, queries.command_target, output, own=False)
 
@@ -143,10 +143,10 @@ def broken_text(proof: ClaimOutcome) -> str:
     return f"{witness_text(proof)}, by {by}"
 
 
-def closing_text(proof: ClaimOutcome) -> str:
+def remedy_text(proof: ClaimOutcome) -> str:
     """The change that would fix it, in words."""
     rule = None if proof.traced is None else proof.traced.decision.rule
-    change = proof.closing
+    change = proof.remedy
     if change is None:
         if rule == SUPER_USER:
             return (
@@ -157,14 +157,14 @@ def closing_text(proof: ClaimOutcome) -> str:
     parts = [f"remove {counted(len(change.remove), 'ACL')}"] if change.remove else []
     parts += [f"add {counted(len(change.add), 'ACL')}"] if change.add else []
     text = f"to fix it, {' and '.join(parts)}"
-    if change.takes_more:
+    if change.exceeds_claim:
         text += ", which changes more than the claim is about"
     elif rule == DEFAULT_ALLOW:
         text += ", the first on these names, or end allow.everyone.if.no.acl.found"
     return text
 
 
-def closing_commands(change: Closing | None) -> list[str]:
+def remedy_commands(change: ClaimRemedy | None) -> list[str]:
     if change is None:
         return []
     lines = [kafka_acls_command(CommandKind.ADD, acl) for acl in change.add]
@@ -213,7 +213,7 @@ def proof_json(proof: ClaimOutcome, queries: Queries, arguments: Namespace) -> d
     }
     if result.witness is not None and proof.traced is not None:
         question = result.witness.question
-        lines = closing_commands(proof.closing)
+        lines = remedy_commands(proof.remedy)
         record["witness"] = queries.answer_json(question, proof.traced.decision)
         record["explain"] = explain_command(question, arguments)
         record |= queries.command_target.as_json(lines or None)

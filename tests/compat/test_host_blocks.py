@@ -59,21 +59,21 @@ def test_what_an_upgrade_turns_both_kafkas_answer_so(
         acls = list(dict.fromkeys(_acls(choose)))
         found = upgrade(acls, AuthorizerConfig(), KafkaVersion.V4_4)
         assert found.is_whole
-        questions, turns = [], []
-        for turned in (each for answers in found.turned.values() for each in answers):
-            who, _, kind, name, host, _ = turned.witness
+        questions, gained = [], []
+        for effect in (each for answers in found.effects.values() for each in answers):
+            who, _, kind, name, host, _ = effect.witness
             assert host is not None
-            for operation in sorted(turned.gains | turned.loses):
+            for operation in sorted(effect.gains | effect.loses):
                 questions.append(KafkaQuestion(who, host, operation, kind, name))
-                turns.append(operation in turned.gains)
+                gained.append(operation in effect.gains)
         worlds.append(KafkaWorld(acls, questions))
-        expected.append(turns)
+        expected.append(gained)
     newest = kafkas_answers(newest_kafka_tools, worlds)
     older = kafkas_answers(kafka_tools, worlds)
     words = ("DENIED", "ALLOWED")
-    assert newest == [[words[gains] for gains in turns] for turns in expected]
-    assert older == [[words[not gains] for gains in turns] for turns in expected]
-    told = [gains for turns in expected for gains in turns]
+    assert newest == [[words[gains] for gains in gained] for gained in expected]
+    assert older == [[words[not gains] for gains in gained] for gained in expected]
+    told = [gains for gained in expected for gains in gained]
     assert min(told.count(True), told.count(False)) > 10
 
 

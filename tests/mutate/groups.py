@@ -166,7 +166,7 @@ GROUPS: Final = {
             "authorizer/analysis/cells",
             "claims",
             "clients",
-            "closing",
+            "claim_remedy",
             "difference",
             "enumeration",
             "gains",

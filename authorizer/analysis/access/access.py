@@ -1,9 +1,9 @@
 """Lists a principal's permissions: as patterns, and on existing names.
 
-The result has no operation that a DENY denies. If a DENY covers all names of a pattern, the
-operation is left out; otherwise the DENY is listed as an exception of the pattern. A host that ACLs
-name is considered only if its own ACLs change a decision. So the work is linear in the ACLs, the
-names and the result. This module must not know where names come from.
+If a DENY covers all names of a pattern, the denied operation is left out; otherwise the DENY is
+listed as an exception of the pattern. For a host in ACLs, only the patterns and names that the
+host's own ACLs affect are decided. So the work is linear in the ACLs, the names and the result.
+This module must not know where names come from.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def access(
     mine = [acl for acl in dict.fromkeys(acls) if acl.principal in (principal, WILDCARD_PRINCIPAL)]
     here = _Names(acls, config, principal, names)
     patterns = AllowedPatterns(mine, config.kafka)
-    general = PrincipalAccess(host, tuple(patterns.of(host)), tuple(here.on_all(host)))
+    general = PrincipalAccess(host, tuple(patterns.from_host(host)), tuple(here.on_all(host)))
     if host is not None:
         return [general]
     own: dict[str, list[Acl]] = {}
@@ -94,15 +94,17 @@ class _Names:
         self._principal = principal
         self._names = {kind: sorted(known) for kind, known in names.items()}
         self._alike: dict[ResourceType, dict[Masks, NamesInOrder]] = {}
-        self._turned: dict[str | None, dict[tuple[ResourceType, str], Operations]] = {None: {}}
+        self._operations_from: dict[str | None, dict[tuple[ResourceType, str], Operations]] = {
+            None: {}
+        }
 
     def on_all(self, host: str | None) -> Iterator[OnName]:
         """The names on which an operation is allowed."""
         for kind, known in self._names.items():
-            scope = self._session_cache(kind, host)
+            cache = self._session_cache(kind, host)
             alike: dict[Masks, list[str]] = {}
             for name in known:
-                allowed, denied = masks = scope.masks_on(name)
+                allowed, denied = masks = cache.masks_on(name)
                 alike.setdefault(masks, []).append(name)
                 operations = operations_of(allowed & ~denied, kind)
                 if operations:
@@ -112,26 +114,27 @@ class _Names:
     def differing(self, region: HostRegion, own: Iterable[Acl]) -> Iterator[OnName]:
         """The names whose permissions from ``region`` differ from those of the region around it.
 
-        ``own`` are the ACLs on this region's host. Call it for the region around first.
+        ``own`` are the ACLs on this region's host. Call ``on_all(None)``, and this method for the
+        region around, first.
         """
         listed = list(own)
-        around = self._turned[region.around]
-        here = self._turned[region.host] = {}
+        around = self._operations_from[region.around]
+        here = self._operations_from[region.host] = {}
         for kind, alike in self._alike.items():
-            scope = self._session_cache(kind, region.client)
-            turned: dict[str, int] = {}
+            cache = self._session_cache(kind, region.client)
+            affected: dict[str, int] = {}
             for masks, same in alike.items():
                 before = masks[0] & ~masks[1]
                 names = {
                     name
                     for acl in listed
-                    if acl.resource_type is kind and _turns(acl, masks)
+                    if acl.resource_type is kind and _changes_result(acl, masks)
                     for name in same.reached_by(acl)
                 }
-                turned.update(dict.fromkeys(names, before))
-            for name in sorted(turned):
-                operations = here[kind, name] = operations_of(scope.allowed_on(name), kind)
-                if operations != around.get((kind, name), operations_of(turned[name], kind)):
+                affected.update(dict.fromkeys(names, before))
+            for name in sorted(affected):
+                operations = here[kind, name] = operations_of(cache.allowed_on(name), kind)
+                if operations != around.get((kind, name), operations_of(affected[name], kind)):
                     yield OnName(kind, name, operations)
 
     def _session_cache(self, kind: ResourceType, host: str | None) -> SessionCache:
@@ -140,7 +143,7 @@ class _Names:
         )
 
 
-def _turns(acl: Acl, masks: Masks) -> bool:
+def _changes_result(acl: Acl, masks: Masks) -> bool:
     """Whether ``acl`` changes the combined result of ``masks``."""
     allowed, denied = masks
     if is_allow(acl):

@@ -30,8 +30,8 @@ Operations = frozenset[Operation]
 _LITERAL: Final = PatternType.LITERAL
 _Pattern = tuple[ResourceType, PatternType, str]
 _Span = tuple[int, int]
-_Cut = tuple[int, _Span]
-"""The operation mask of some DENYs, and the range of the relevant ones among these."""
+_DenyRange = tuple[int, _Span]
+"""The operation mask of some DENYs, and a range of them, which are in the order of ACLs."""
 
 
 class OnPattern(NamedTuple):
@@ -59,10 +59,14 @@ class NamesInOrder:
         if acl.pattern_type is _LITERAL and name != WILDCARD:
             at = bisect_left(self._names, name)
             return [name] if self._names[at : at + 1] == [name] else []
-        return [each for start, end in _met(self._names, acl) for each in self._names[start:end]]
+        return [
+            each
+            for start, end in _matched_ranges(self._names, acl)
+            for each in self._names[start:end]
+        ]
 
 
-def _met(names: list[str], pattern: Acl | OnPattern) -> list[_Span]:
+def _matched_ranges(names: list[str], pattern: Acl | OnPattern) -> list[_Span]:
     """The ranges of the sorted ``names`` that a pattern for many names matches."""
     name = pattern.resource_name if isinstance(pattern, Acl) else pattern.name
     if pattern.pattern_type is not _LITERAL:
@@ -121,7 +125,7 @@ class _Denies:
             denied |= self._literals.get(WILDCARD, 0)
         return denied
 
-    def on_some(self, on: OnPattern, left: int) -> tuple[_Cut, ...]:
+    def on_some(self, on: OnPattern, left: int) -> tuple[_DenyRange, ...]:
         """The ranges of the DENYs that deny an operation of ``left`` on some of the names.
 
         ``left`` is without ``on_all``, so none of them matches all the names.
@@ -132,18 +136,17 @@ class _Denies:
             (mask, span)
             for mask, names in self._names_by_mask.items()
             if mask & left
-            for span in _met(names, on)
+            for span in _matched_ranges(names, on)
             if span[0] < span[1]
         )
 
-    def cut(self, cuts: Iterable[_Cut]) -> Iterator[Acl]:
-        """The DENYs in these ranges."""
-        for mask, (start, end) in cuts:
+    def in_ranges(self, ranges: Iterable[_DenyRange]) -> Iterator[Acl]:
+        for mask, (start, end) in ranges:
             yield from self._by_mask[mask][start:end]
 
 
 class _Alike:
-    """The patterns of one resource type with the same remaining operations."""
+    """The patterns of one resource type that have the same operations left after the DENYs."""
 
     def __init__(self, patterns: Iterable[_Pattern]) -> None:
         self._patterns: dict[tuple[bool, str], list[_Pattern]] = {}
@@ -186,7 +189,7 @@ class AllowedPatterns:
         self._alike: dict[ResourceType, dict[int, _Alike]] = {}
         self._exceptions: dict[tuple[object, ...], tuple[Acl, ...]] = {}
 
-    def of(self, host: str | None) -> list[OnPattern]:
+    def from_host(self, host: str | None) -> list[OnPattern]:
         """The patterns with an allowed operation from ``host``; None is one that no ACL names."""
         alike: dict[tuple[ResourceType, int], list[_Pattern]] = {}
         hosts = self._hosts_of(WILDCARD if host is None else host)
@@ -209,8 +212,8 @@ class AllowedPatterns:
     def differing(self, region: HostRegion, own: Iterable[Acl]) -> list[OnPattern]:
         """The patterns whose permissions from ``region`` differ from those of the region around it.
 
-        ``own`` are the ACLs on this region's host. Call ``of(None)``, and this method for the
-        region around, first.
+        ``own`` are the ACLs on this region's host. Call ``from_host(None)``, and this method for
+        the region around, first.
         """
         touched: set[_Pattern] = set()
         for acl in own:
@@ -258,12 +261,12 @@ class AllowedPatterns:
         self, on: OnPattern, left: int, denies: Iterable[_Denies]
     ) -> tuple[Acl, ...]:
         """The exceptions of a pattern; equal ones share one tuple, as nested patterns often do."""
-        cuts = [(each, each.on_some(on, left)) for each in denies]
-        key = tuple((id(each), cut) for each, cut in cuts if cut)
+        by_host = [(each, each.on_some(on, left)) for each in denies]
+        key = tuple((id(each), ranges) for each, ranges in by_host if ranges)
         found = self._exceptions.get(key)
         if found is None:
-            cut = sorted(acl for each, places in cuts for acl in each.cut(places))
-            found = self._exceptions[key] = tuple(cut)
+            exceptions = sorted(acl for each, ranges in by_host for acl in each.in_ranges(ranges))
+            found = self._exceptions[key] = tuple(exceptions)
         return found
 
 

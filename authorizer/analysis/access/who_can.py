@@ -1,7 +1,8 @@
 """Finds the principals that may do one operation on one resource, and the ACLs that decide.
 
-The work is linear in the ACLs for the resource, and in the hosts in the result. Holders with the
-same differing hosts share these. This module must not know logs, files or how anything is shown.
+The work is linear in the ACLs for the resource, and in the hosts in the result: holders whose own
+ACLs name no host share one list of differing hosts. This module must not know logs, files or how
+anything is shown.
 """
 
 from __future__ import annotations
@@ -125,19 +126,21 @@ class _Resource:
             principal,
             bool(allows and not denies),
             None if place is None else self._reaching[place],
-            () if denies or self._host is not None else self._turned(own, bool(allows)),
+            () if denies or self._host is not None else self._differing_hosts(own, bool(allows)),
             bool(allows and denies),
         )
 
-    def _turned(self, own: _ByHost, allowed: bool) -> tuple[HostAnswer, ...]:
+    def _differing_hosts(self, own: _ByHost, allowed: bool) -> tuple[HostAnswer, ...]:
         """The hosts in ACLs for which the decision differs from ``allowed``."""
         if own.places.keys() - {WILDCARD}:
-            return self._turned_by((own, self._everyones), allowed)
+            return self._compared_by_region((own, self._everyones), allowed)
         if allowed not in self._for_everyone:
-            self._for_everyone[allowed] = self._turned_by((self._everyones,), allowed)
+            self._for_everyone[allowed] = self._compared_by_region((self._everyones,), allowed)
         return self._for_everyone[allowed]
 
-    def _turned_by(self, sides: tuple[_ByHost, ...], allowed: bool) -> tuple[HostAnswer, ...]:
+    def _compared_by_region(
+        self, sides: tuple[_ByHost, ...], allowed: bool
+    ) -> tuple[HostAnswer, ...]:
         answers: dict[str | None, bool] = {None: allowed}
         found: list[tuple[int, HostAnswer]] = []
         named = dict.fromkeys(host for side in sides for host in side.places)

@@ -69,14 +69,14 @@ def prove(
     """Prove ``claim``.
 
     Raises:
-        InvalidRequest: it needs more than ``most_cells``, before any decision; or it says that
-            some request is allowed, and no client can make one.
+        InvalidRequest: the claim needs more than ``most_cells``, before any decision; or it says
+            that some request is allowed, and no client can make one.
     """
     tasks = list(_tasks(acls, config, claim))
     plan = planned(((task.requests, task.sessions) for task in tasks), most_cells)
     cells = 0
     for task, (_, sessions) in zip(tasks, plan.sessions, strict=True):
-        verdict = _some(task, sessions) if task.is_some else _every(task, sessions)
+        verdict = _prove_some(task, sessions) if task.is_some else _prove_every(task, sessions)
         cells += verdict.cells
         if verdict.witness is not None:
             return ProofResult(cells, verdict.witness)
@@ -110,7 +110,7 @@ def _tasks(acls: Collection[Acl], config: AuthorizerConfig, claim: AccessClaim) 
             yield _Task(its, Sessions(near, config, its), context, allowed=True, is_some=True)
 
 
-def _every(task: _Task, sessions: Iterable[Session]) -> ProofResult:
+def _prove_every(task: _Task, sessions: Iterable[Session]) -> ProofResult:
     cells, operations = 0, task.requests.operations
     for cell in cells_of(sessions, task.context):
         cells += operations.bit_count()
@@ -122,7 +122,7 @@ def _every(task: _Task, sessions: Iterable[Session]) -> ProofResult:
     return ProofResult(cells, None)
 
 
-def _some(task: _Task, sessions: Iterable[Session]) -> ProofResult:
+def _prove_some(task: _Task, sessions: Iterable[Session]) -> ProofResult:
     cells, left = 0, task.requests.operations
     first: CellAnswer | None = None
     for cell in cells_of(sessions, task.context):

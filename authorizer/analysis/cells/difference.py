@@ -42,11 +42,11 @@ from metalog.hosts.host_block import host_block
 BY_TYPE: Final = Operation.WRITE, ResourceType.TOPIC
 """The question by resource type: may a producer write to at least one topic? (KIP-679)"""
 _HARDCODE: Final = "hardcode"
-"""The name that Kafka tries first for it."""
+"""The name that Kafka tries first for ``BY_TYPE``."""
 _PERMISSIONS: Final = (PermissionType.ALLOW, PermissionType.DENY)
 
 
-AllowedTurn = tuple[int, int]
+BeforeAfter = tuple[int, int]
 """The allowed operations before and after, as bits."""
 
 
@@ -153,8 +153,10 @@ class SetComparison:
                 )
 
     def answers_by(self, acls: Collection[Acl]) -> Callable[[CellChange], int]:
-        """The operations, as bits, that another set allows on a cell; its ACLs are in
-        ``other_acls`` or differ."""
+        """A function from a cell to the operations, as bits, that another set allows on it.
+
+        Each ACL of that set must be in ``other_acls`` or in the difference.
+        """
         context = _context(acls, self._configs[0])
 
         def allowed(cell: CellChange) -> int:
@@ -164,7 +166,7 @@ class SetComparison:
 
         return allowed
 
-    def answers_around(self, cell: CellChange) -> list[tuple[AllowedTurn, AllowedTurn | None]]:
+    def answers_around(self, cell: CellChange) -> list[tuple[BeforeAfter, BeforeAfter | None]]:
         """The allowed operations, before and after, of each ``SessionAround`` on the cell's name,
         and those of its ``unless``."""
         return [
@@ -175,7 +177,7 @@ class SetComparison:
             for around in cell.session.around
         ]
 
-    def _answers(self, cell: CellChange, identity: tuple[str, str]) -> AllowedTurn:
+    def _answers(self, cell: CellChange, identity: tuple[str, str]) -> BeforeAfter:
         kind, operations = cell.session.kind, asked_operations(cell.session.kind)
         before, after = (
             context.session_cache(kind, identity).allowed_on(cell.name) & operations

@@ -30,7 +30,7 @@ class CellPlan(NamedTuple):
 
 
 class CellAnswer(NamedTuple):
-    """A session's allowed operations, as bits, on ``names``; ``name`` is the decided one."""
+    """A session's allowed operations, as bits, on ``names``; ``name`` was decided."""
 
     session: Session
     names: NameClass
@@ -41,7 +41,7 @@ class CellAnswer(NamedTuple):
 def planned(
     requests: Iterable[tuple[Requests, Sessions]], most_cells: int = MOST_CELLS
 ) -> CellPlan:
-    """The sessions of each entry; ``InvalidRequest`` if they have more than ``most_cells``."""
+    """The sessions of each entry; ``InvalidRequest`` beyond ``most_cells`` cells."""
     plan: list[tuple[Requests, Iterable[Session]]] = []
     cells = kept = 0
     for entry, sessions in requests:
@@ -74,8 +74,8 @@ def cells_of(sessions: Iterable[Session], context: DecisionContext) -> Iterator[
     """The decided cells; a class without a valid resource name is left out."""
     for session in sessions:
         kind, dividing = session.kind, session.dividing
-        scope = context.session_cache(kind, (session.clients.client, session.principal))
+        cache = context.session_cache(kind, (session.clients.client, session.principal))
         for names in sorted(session.names):
             name = plain_name(names, kind, dividing)
             if name is not None:
-                yield CellAnswer(session, names, name, scope.allowed_on(name))
+                yield CellAnswer(session, names, name, cache.allowed_on(name))

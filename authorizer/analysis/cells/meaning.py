@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Final, NamedTuple
 
-from authorizer.analysis.cells.difference import AllowedTurn, CellChange, SetComparison
+from authorizer.analysis.cells.difference import BeforeAfter, CellChange, SetComparison
 from authorizer.analysis.cells.names import NameClass, NamePattern
 from authorizer.analysis.cells.sessions import Session
 from authorizer.trace import Question
@@ -21,7 +21,7 @@ from metalog.acl import WILDCARD, Operation, ResourceType
 _NO_QUESTION: Final = Question("", Operation.UNKNOWN, ResourceType.UNKNOWN, "")
 
 
-class AccessTurn(Enum):
+class AccessChangeKind(Enum):
     """The change of an operation. KEEPS is for a session without a change among others that gain or
     lose."""
 
@@ -45,7 +45,7 @@ class AccessChange(NamedTuple):
     ``before`` and ``after`` are the decisions on ``witness``.
     """
 
-    change: AccessTurn
+    change: AccessChangeKind
     principals: tuple[str | None, ...]
     host: str | None
     kind: ResourceType
@@ -66,11 +66,11 @@ def access_changes(compared: SetComparison) -> list[AccessChange]:
     return sorted(_principals_joined(_operations_joined(changes)), key=_order)
 
 
-class _CellTurn(NamedTuple):
+class _OperationChange(NamedTuple):
     """A cell's change of one operation. If ``is_own``, it needs its own statement: it changes
     differently from a session around it, or changes and has no session around it."""
 
-    change: AccessTurn
+    change: AccessChangeKind
     is_own: bool
     before: bool
     after: bool
@@ -81,24 +81,24 @@ def _session_changes(
     session: Session, cells: Sequence[CellChange], compared: SetComparison
 ) -> Iterator[AccessChange]:
     around = [compared.answers_around(cell) for cell in cells]
-    turned = 0
+    changed = 0
     for cell, others in zip(cells, around, strict=True):
         for before, after in ((cell.before, cell.after), *(each for each, _ in others)):
-            turned |= before ^ after
+            changed |= before ^ after
     parents = _parents([cell.names for cell in cells])
     for operation in Operation:
-        if turned >> operation & 1:
-            turns = {
-                cell.names: _cell_turn(cell, 1 << operation, others)
+        if changed >> operation & 1:
+            changes = {
+                cell.names: _operation_change(cell, 1 << operation, others)
                 for cell, others in zip(cells, around, strict=True)
             }
-            yield from _operation_changes(session, operation, turns, parents)
+            yield from _operation_changes(session, operation, changes, parents)
 
 
 def _operation_changes(
     session: Session,
     operation: Operation,
-    turns: Mapping[NameClass, _CellTurn],
+    changes: Mapping[NameClass, _OperationChange],
     parents: Mapping[NameClass, NameClass | None],
 ) -> Iterator[AccessChange]:
     """The statements about one operation; each name is under the shortest prefix with the same
@@ -106,36 +106,36 @@ def _operation_changes(
     under: dict[NameClass, NameClass] = {}
     exceptions: dict[NameClass, list[NameException]] = {}
     for names, parent in parents.items():
-        turn = turns[names]
+        own = changes[names]
         above = None if parent is None else under.get(parent)
-        if above is not None and turns[above].change is turn.change:
+        if above is not None and changes[above].change is own.change:
             under[names] = above
             continue
         if above is not None:
-            exception = NameException(NamePattern(*names), turn.before, turn.after)
+            exception = NameException(NamePattern(*names), own.before, own.after)
             exceptions[above].append(exception)
-        if turn.is_own:
+        if own.is_own:
             under[names] = names
             exceptions[names] = []
     for names, others in exceptions.items():
-        turn = turns[names]
+        own = changes[names]
         yield AccessChange(
-            turn.change,
+            own.change,
             (session.principal if session.is_named else None,),
             session.clients.host,
             session.kind,
             NamePattern(*names),
             tuple(others),
             (operation,),
-            turn.before,
-            turn.after,
-            Question(session.principal, operation, session.kind, turn.name, session.clients.client),
+            own.before,
+            own.after,
+            Question(session.principal, operation, session.kind, own.name, session.clients.client),
         )
 
 
-def _cell_turn(
-    cell: CellChange, bit: int, others: Iterable[tuple[AllowedTurn, AllowedTurn | None]]
-) -> _CellTurn:
+def _operation_change(
+    cell: CellChange, bit: int, others: Iterable[tuple[BeforeAfter, BeforeAfter | None]]
+) -> _OperationChange:
     before, after = bool(cell.before & bit), bool(cell.after & bit)
     change = _change(before, after)
     around_changes = [
@@ -148,17 +148,17 @@ def _cell_turn(
         if around_changes
         else before is not after
     )
-    return _CellTurn(change, is_own, before, after, cell.name)
+    return _OperationChange(change, is_own, before, after, cell.name)
 
 
-def _change_of(turn: AllowedTurn, bit: int) -> AccessTurn:
-    return _change(bool(turn[0] & bit), bool(turn[1] & bit))
+def _change_of(operations: BeforeAfter, bit: int) -> AccessChangeKind:
+    return _change(bool(operations[0] & bit), bool(operations[1] & bit))
 
 
-def _change(before: bool, after: bool) -> AccessTurn:
+def _change(before: bool, after: bool) -> AccessChangeKind:
     if before is after:
-        return AccessTurn.KEEPS
-    return AccessTurn.GAINS if after else AccessTurn.LOSES
+        return AccessChangeKind.KEEPS
+    return AccessChangeKind.GAINS if after else AccessChangeKind.LOSES
 
 
 def _parents(classes: Iterable[NameClass]) -> dict[NameClass, NameClass | None]:

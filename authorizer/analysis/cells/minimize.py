@@ -111,7 +111,7 @@ class _Search:
         if any(compared.differences()):
             return
         if self._config.allow_everyone and without_cells(near | after):
-            # all ACLs matter here: whether the default rule decides the name that Kafka tries first
+            # all ACLs matter here, as the default rule may decide the name that Kafka tries first
             then = self.acls.difference(removed).union(added)
             compared = SetComparison(self.acls, then, self._config)
         if any(compared.by_type()):

@@ -93,8 +93,8 @@ class Session(NamedTuple):
     """The cells of one class of principals and clients on one type of resource.
 
     ``is_named`` is False for the principal that represents all principals without ACLs.
-    ``dividing`` are the patterns that divide the names into classes. ``around`` are the sessions
-    from which it differs; its other requests have their decisions.
+    ``dividing`` are the patterns that divide the names into classes. On names outside ``names`` the
+    session has the same decisions as the sessions ``around`` it.
     """
 
     principal: str
@@ -136,8 +136,10 @@ class Sessions:
         self._config = config
         self._requests = requests
         self._is_any_set = is_any_set
-        beside = [each for each in separate if each.kind is requests.kind]
-        self._apart = frozenset(name for each in beside for name in each.principals.names)
+        separate = [each for each in separate if each.kind is requests.kind]
+        self._separate_principals = frozenset(
+            name for each in separate for name in each.principals.names
+        )
         near = requests.near(acls)
         self._by_who = _by_who(near, requests.operations)
         self._everyones = self._by_who.get(WILDCARD_PRINCIPAL, _NOBODY)
@@ -145,7 +147,7 @@ class Sessions:
         changed = None if differing is None else requests.near(differing)
         self._differing = None if changed is None else _by_who(changed, requests.operations)
         patterns = [*requests.excluded]
-        for each in beside:
+        for each in separate:
             patterns += [each.names, *each.excluded]
         self._dividing = [Patterns(patterns)] if patterns else []
         self._everything: list[Patterns] = []
@@ -154,7 +156,7 @@ class Sessions:
             self._everything = [Patterns.of(near)]
             self._everything_differing = [Patterns.of(changed or ())]
         hosts = {host for by_host in self._by_who.values() for host in by_host}
-        separate_hosts = frozenset(host for each in beside for host in each.hosts.hosts)
+        separate_hosts = frozenset(host for each in separate for host in each.hosts.hosts)
         self._clients = ClientClasses(hosts, requests.hosts, config.kafka, separate_hosts)
 
     def __iter__(self) -> Iterator[Session]:
@@ -165,7 +167,7 @@ class Sessions:
             yield from self._of(self._somebody, is_named=False, is_apart=False)
         for principal in self._named():
             if principal not in self._config.super_users:
-                is_apart = has_others and principal not in self._apart
+                is_apart = has_others and principal not in self._separate_principals
                 yield from self._of(principal, is_named=True, is_apart=is_apart)
             elif self._differing is None:
                 for clients in self._clients.by(())[:1]:
@@ -175,13 +177,13 @@ class Sessions:
     def least_cells(self) -> int:
         """A lower bound of the number of cells, without listing them.
 
-        For each principal it counts only the names in the ACLs of everybody that an ACL of its own
-        also matches, both for all hosts."""
+        For each principal it counts only the names in ``User:*``'s ACLs that one of the principal's
+        own ACLs also matches; ACLs for single hosts are left out."""
         within, differing = self._requests.names, self._differing
         dividing = self._everyones.get(WILDCARD)
-        turning = None if differing is None else differing.get(WILDCARD_PRINCIPAL, _NOBODY)
-        is_all_turned = turning is None or (WILDCARD in turning and turning[WILDCARD].reaches_all)
-        is_known = is_all_turned and not within.is_literal and not self._requests.excluded
+        changing = None if differing is None else differing.get(WILDCARD_PRINCIPAL, _NOBODY)
+        changes_all = changing is None or (WILDCARD in changing and changing[WILDCARD].reaches_all)
+        is_known = changes_all and not within.is_literal and not self._requests.excluded
         if dividing is None or not is_known or self._requests.hosts != ANY_HOST:
             return 0
         names = sorted(dividing.literals | dividing.prefixes)
@@ -210,14 +212,15 @@ class Sessions:
         principals = self._requests.principals
         if not principals.is_excluded:
             return sorted(principals.names)
-        named = self._by_who.keys() - {WILDCARD_PRINCIPAL} | self._config.super_users | self._apart
+        named = self._by_who.keys() - {WILDCARD_PRINCIPAL} | self._config.super_users
+        named |= self._separate_principals
         return sorted(filter(principals.holds, named))
 
     @cached_property
     def _somebody(self) -> str:
         """A principal that no ACL names."""
         named = {*self._by_who, *self._config.super_users, *self._requests.principals.names}
-        named |= self._apart
+        named |= self._separate_principals
         name = _SOMEBODY
         while name in named:
             name += "-else"
@@ -243,7 +246,9 @@ class Sessions:
                 conditions.append(apart)
             if self._differing is not None:
                 may_be_first = not conditions or self._is_any_set
-                conditions.append(self._turning(principal, hosts, may_be_first=may_be_first))
+                conditions.append(
+                    self._differing_patterns(principal, hosts, may_be_first=may_be_first)
+                )
             dividing = [*matching, *self._everything, *self._dividing]
             names = self._touched(conditions, dividing)
             if names:
@@ -267,7 +272,9 @@ class Sessions:
             others = (clients.around, self._somebody) if is_apart and is_outermost else None
             yield SessionAround((clients.around, principal), others)
 
-    def _turning(self, principal: str, hosts: set[str], *, may_be_first: bool) -> list[Patterns]:
+    def _differing_patterns(
+        self, principal: str, hosts: set[str], *, may_be_first: bool
+    ) -> list[Patterns]:
         """The patterns of ACLs that can change a decision of the session.
 
         On a name without ACLs the default rule may decide, which any principal's ACL ends for

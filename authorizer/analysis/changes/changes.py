@@ -35,7 +35,7 @@ CHANGE_RECORDS: Final = (
 
 
 class CredentialChange(NamedTuple):
-    """The record at ``offset`` sets a credential; with iterations of None, it removes it.
+    """The record at ``offset`` sets a credential; ``iterations`` of None mean that it removes it.
 
     The other fields are those of a ``TimelineChange``.
     """

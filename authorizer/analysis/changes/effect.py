@@ -68,8 +68,10 @@ def other_effects(
     for _, cells in compared.compared():
         for cell in cells:
             was, will = (answers(cell) for answers in planned)
-            turned = was ^ will
-            other = (turned & (will ^ cell.after)) | (~turned & (cell.before ^ cell.after))
+            planned_reversals = was ^ will
+            other = (planned_reversals & (will ^ cell.after)) | (
+                ~planned_reversals & (cell.before ^ cell.after)
+            )
             for operation in Operation if other else ():
                 if other >> operation & 1:
                     effects = _effects(cell, operation, (was, will), differing, config)

@@ -30,7 +30,7 @@ class Outcome(NamedTuple):
         return bool(self.decision.result) is allowed and rule in (None, self.decision.rule)
 
 
-def hold(
+def outcomes(
     expectations: Iterable[Expectation], decide: Callable[[Question], Decision]
 ) -> Iterator[Outcome]:
     """The outcome of each expectation, in order."""

@@ -25,7 +25,7 @@ from metalog.acl import WILDCARD_PRINCIPAL, Acl, Operation
 from metalog.errors import InvalidRequest
 
 
-class TurnedAnswer(NamedTuple):
+class UpgradeEffect(NamedTuple):
     """The operations that ``principal`` gains and loses on ``names``.
 
     ``principal`` is None for all principals that no ACL names. ``region`` is an ACL's host.
@@ -43,11 +43,11 @@ class TurnedAnswer(NamedTuple):
 class Upgrade(NamedTuple):
     """The differences between two versions.
 
-    ``turned`` maps each ACL on a CIDR block to the decisions that it reverses; those that differ
+    ``effects`` maps each ACL on a CIDR block to the decisions that it reverses; those that differ
     only in the resource's name are listed once. If ``is_whole``, no limit was reached.
     """
 
-    turned: dict[Acl, tuple[TurnedAnswer, ...]]
+    effects: dict[Acl, tuple[UpgradeEffect, ...]]
     is_whole: bool
 
 
@@ -68,14 +68,14 @@ def upgrade(
     except InvalidRequest:
         return Upgrade(dict.fromkeys(blocks, ()), is_whole=False)
     index = AclIndex.of(blocks)
-    turned: dict[Acl, dict[tuple[object, ...], TurnedAnswer]] = {acl: {} for acl in blocks}
+    effects: dict[Acl, dict[tuple[object, ...], UpgradeEffect]] = {acl: {} for acl in blocks}
     for cell in compared.differences():
-        for acl, answer in _turned_by(index, cell):
-            turned[acl].setdefault((*answer[:2], *answer[3:5], cell.session.kind), answer)
-    return Upgrade({acl: tuple(found.values()) for acl, found in turned.items()}, is_whole=True)
+        for acl, answer in _effects_of(index, cell):
+            effects[acl].setdefault((*answer[:2], *answer[3:5], cell.session.kind), answer)
+    return Upgrade({acl: tuple(found.values()) for acl, found in effects.items()}, is_whole=True)
 
 
-def _turned_by(blocks: AclIndex, cell: CellChange) -> Iterator[tuple[Acl, TurnedAnswer]]:
+def _effects_of(blocks: AclIndex, cell: CellChange) -> Iterator[tuple[Acl, UpgradeEffect]]:
     """The ACLs that match the cell's requests, with the operations that each changes."""
     session, kind = cell.session, cell.session.kind
     for acl in blocks.candidates(kind, cell.name):
@@ -88,7 +88,7 @@ def _turned_by(blocks: AclIndex, cell: CellChange) -> Iterator[tuple[Acl, Turned
             operation = next(each for each in Operation if (gains | loses) >> each & 1)
             yield (
                 acl,
-                TurnedAnswer(
+                UpgradeEffect(
                     session.principal if session.is_named else None,
                     session.clients.host or acl.host,
                     cell.names,

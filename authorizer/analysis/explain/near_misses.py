@@ -76,7 +76,7 @@ def near_misses(
     for acl in set(found.by_resource_type):
         if acl.permission_type is permission:
             near += _by_resource_type(acl, question)
-    return nsmallest(limit, near, key=lambda miss: _telling(miss, question))
+    return nsmallest(limit, near, key=lambda miss: _sort_key(miss, question))
 
 
 def _overridden(traced: Trace) -> list[NearMiss]:
@@ -138,7 +138,7 @@ def _by_resource_type(acl: Acl, question: Question) -> list[NearMiss]:
     return [NearMiss(NearMissKind.RESOURCE_TYPE, Attribute.RESOURCE_TYPE, acl, would_match)]
 
 
-def _telling(miss: NearMiss, question: Question) -> tuple[int, bool, int, int, Acl]:
+def _sort_key(miss: NearMiss, question: Question) -> tuple[int, bool, int, int, Acl]:
     """The sort key of near misses: by kind, then by similarity, then in a fixed order.
 
     For kinds that are not a typo but another intention, an ACL of the question's principal comes

@@ -58,8 +58,8 @@ def since(
     ``changes`` follow from there, in log order.
     """
     began = Since(start, Cause.START, None, start)
-    for turn in DecisionChanges(base, config, question).following(changes):
-        began = Since(turn.change.offset, turn.cause, turn.acl, turn.change.at)
+    for _, cause, acl, change in DecisionChanges(base, config, question).following(changes):
+        began = Since(change.offset, cause, acl, change.at)
     return began
 
 
@@ -69,27 +69,27 @@ class DecisionChanges:
     def __init__(
         self, base: Iterable[tuple[Uuid, Acl]], config: AuthorizerConfig, question: Question
     ) -> None:
-        self._bound = _Bound(config, question)
-        for held in base:
-            self._bound.bind(*held)
-        self.allowed = self._bound.allowed
+        self._acls = _ReachingAcls(config, question)
+        for uuid, acl in base:
+            self._acls.bind(uuid, acl)
+        self.allowed = self._acls.allowed
 
     def following(self, changes: Iterable[TimelineChange]) -> Iterator[DecisionChange]:
         """The changes of the decision in ``changes``, which follow the earlier ones."""
         for group in at_once(changes):
-            turn = self._after(group)
-            if turn is not None:
-                yield turn
+            found = self._after(group)
+            if found is not None:
+                yield found
 
     def _after(self, group: Iterable[TimelineChange]) -> DecisionChange | None:
         """The last change in a group that changes the decision, or None."""
-        bound, allowed, last = self._bound, self.allowed, None
+        acls, allowed, last = self._acls, self.allowed, None
         for change in group:
-            before = bound.unbind(change.id)
+            before = acls.unbind(change.id)
             if change.acl is not None:
-                bound.bind(change.id, change.acl)
-            if bound.allowed is not allowed:
-                allowed = bound.allowed
+                acls.bind(change.id, change.acl)
+            if acls.allowed is not allowed:
+                allowed = acls.allowed
                 cause = Cause.REMOVED if change.acl is None else Cause.ADDED
                 last = DecisionChange(allowed, cause, change.acl or before, change)
         if allowed is self.allowed:
@@ -98,7 +98,7 @@ class DecisionChanges:
         return last
 
 
-class _Bound:
+class _ReachingAcls:
     """The ACLs whose pattern matches the resource, and how many of them match the question."""
 
     def __init__(self, config: AuthorizerConfig, question: Question) -> None:

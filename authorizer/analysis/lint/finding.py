@@ -11,14 +11,14 @@ from datetime import date
 from enum import Enum, IntEnum
 from typing import NamedTuple
 
-from authorizer.analysis.changes.upgrade import TurnedAnswer
+from authorizer.analysis.changes.upgrade import UpgradeEffect
 from authorizer.analysis.remedies.remedies import Remedy
 from authorizer.config import AuthorizerConfig
 from metalog.acl import Acl
 
 
 class Severity(IntEnum):
-    """``ERROR``: the ACL does not do what it says, or opens too much."""
+    """``ERROR``: the ACL has no effect, another effect than its text says, or opens too much."""
 
     INFO = 1
     WARNING = 2
@@ -78,7 +78,7 @@ class Finding(NamedTuple):
     """``message`` is a clause about ``acl``, or about ``name`` if there is no ACL.
 
     ``by`` is the other ACL in the message. To mend the finding, remove ``remove`` and add ``add``;
-    ``advice`` is for changes without a command. ``turned`` are the decisions that another version
+    ``advice`` is for changes without a command. ``effects`` are the decisions that another version
     of Kafka changes.
     """
 
@@ -90,7 +90,7 @@ class Finding(NamedTuple):
     remove: tuple[Acl, ...] = ()
     add: tuple[Acl, ...] = ()
     advice: str = ""
-    turned: tuple[TurnedAnswer, ...] = ()
+    effects: tuple[UpgradeEffect, ...] = ()
 
     @property
     def commands(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from authorizer.analysis.cells.enumeration import MOST_CELLS
-from authorizer.analysis.changes.upgrade import TurnedAnswer, upgrade
+from authorizer.analysis.changes.upgrade import UpgradeEffect, upgrade
 from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Operation
@@ -20,54 +20,54 @@ def upgrade_checks(to: KafkaVersion) -> list[Check]:
     checks = [
         Check(
             "upgrade-turns",
-            f"Because of it Kafka {to.value} gives other answers.",
-            partial(_turning, to),
+            f"An ACL by which Kafka {to.value} gives other answers.",
+            partial(_effects, to),
         )
     ]
     if to.matches_blocks:
         checks.append(
             Check(
                 "upgrade-refuses",
-                f"Kafka {to.value} would refuse to create it again.",
+                f"An ACL that Kafka {to.value} would refuse to create again.",
                 _refused,
             )
         )
     return checks
 
 
-def _turning(to: KafkaVersion, subject: LintSubject) -> Iterator[Finding]:
+def _effects(to: KafkaVersion, subject: LintSubject) -> Iterator[Finding]:
     found = upgrade(subject.acls, subject.config, to)
     does = "starts to match" if to.matches_blocks else "stops matching"
-    for acl, turned in found.turned.items():
-        if turned:
-            yield Finding(Severity.ERROR, f"{does}: {_text(turned)}", acl, turned=turned)
+    for acl, effects in found.effects.items():
+        if effects:
+            yield Finding(Severity.ERROR, f"{does}: {_text(effects)}", acl, effects=effects)
         elif found.is_whole:
             yield Finding(Severity.INFO, f"{does}, but changes no answer", acl)
     if not found.is_whole:
         yield Finding(
             Severity.ERROR,
-            f"they need more than {MOST_CELLS:,} cells: which answers change was not checked",
+            f"they need more than {MOST_CELLS:,} cells, so their effect was not checked",
             name="the ACLs",
         )
 
 
-def _text(turned: tuple[TurnedAnswer, ...]) -> str:
-    more = len(turned) - _SHOWN
-    text = "; ".join(map(_one, turned[:_SHOWN]))
+def _text(effects: tuple[UpgradeEffect, ...]) -> str:
+    more = len(effects) - _SHOWN
+    text = "; ".join(map(_effect_text, effects[:_SHOWN]))
     return f"{text}; and {more:,} more such" if more > 0 else text
 
 
-def _one(turned: TurnedAnswer) -> str:
-    who = turned.principal or "everyone else"
-    name, is_literal = turned.names
+def _effect_text(effect: UpgradeEffect) -> str:
+    who = effect.principal or "everyone else"
+    name, is_literal = effect.names
     prefixed = f"names that begin with {name}" if name else "any name"
     on = name if is_literal else prefixed
     does = " and ".join(
         f"{word} {_operations(operations)}"
-        for word, operations in (("gains", turned.gains), ("loses", turned.loses))
+        for word, operations in (("gains", effect.gains), ("loses", effect.loses))
         if operations
     )
-    return f"{who} {does} on {on} from {turned.region}, such as {turned.witness.host}"
+    return f"{who} {does} on {on} from {effect.region}, such as {effect.witness.host}"
 
 
 def _operations(operations: frozenset[Operation]) -> str:

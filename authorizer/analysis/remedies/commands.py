@@ -53,7 +53,7 @@ def why_no_command(acl: Acl) -> str | None:
     """Why kafka-acls can neither add nor remove ``acl``; None if it can."""
     values = {"principal": acl.principal, "host": acl.host, "resource name": acl.resource_name}
     for field, value in values.items():
-        if (problem := _lost_of(value)) is not None:
+        if (problem := _problem_of(value)) is not None:
             return f"kafka-acls {problem} the {field}"
     if ":" not in acl.principal:
         return "kafka-acls takes only principals such as User:name"
@@ -105,7 +105,7 @@ _NEEDED: Final[Mapping[_Kind, tuple[_Kind, ...]]] = {
     (CommandKind.REMOVE, PermissionType.ALLOW): _ADDS,
     (CommandKind.REMOVE, PermissionType.DENY): (*_ADDS, (CommandKind.REMOVE, PermissionType.ALLOW)),
 }
-"""A change of the key is made only if all changes of the values have commands."""
+"""By kind of change: it gets a command only if all changes of these other kinds have one."""
 
 
 class Commands(NamedTuple):
@@ -161,7 +161,7 @@ def _option(option: str, value: str) -> str:
     return f"{option}{'=' if value.startswith('-') else ' '}{quoted(value)}"
 
 
-def _lost_of(value: str) -> str | None:
+def _problem_of(value: str) -> str | None:
     """Why the command line, or Java's ``trim()``, would change ``value``; None if they do not."""
     if not value:
         return "takes no empty text for"

@@ -125,7 +125,7 @@ def remedies(
                 found += _for_blocks(traced, near, question)
     if config.allow_everyone:
         found = [_beyond_the_default(remedy, traced) for remedy in found]
-    found = [remedy for remedy in found if _turns(remedy, traced, config, question)]
+    found = [remedy for remedy in found if _reverses(remedy, traced, config, question)]
     distinct = {(remedy.remove, remedy.add): remedy for remedy in reversed(found)}
     warned = (
         remedy._replace(powers=_powers(remedy, traced, config, question))
@@ -274,7 +274,7 @@ def _beyond(acls: Iterable[Acl], question: Question) -> tuple[Attribute, ...]:
     return tuple(attribute for attribute in Attribute if attribute in beyond)
 
 
-def _turns(remedy: Remedy, traced: Trace, config: AuthorizerConfig, question: Question) -> bool:
+def _reverses(remedy: Remedy, traced: Trace, config: AuthorizerConfig, question: Question) -> bool:
     """Whether ``remedy`` reverses the decision."""
     after = (*_left(remedy, traced), *remedy.add)
     return trace(after, config, question).allowed is not traced.allowed

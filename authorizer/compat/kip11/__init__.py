@@ -1,6 +1,6 @@
-"""KIP-11's authorizer on today's log, the one that StandardAuthorizer uses.
+"""KIP-11's authorizer, on the metadata log that StandardAuthorizer uses, too.
 
-``import authorizer`` does not load it.
+``import authorizer`` does not load this package.
 """
 
 from authorizer.compat.kip11.interface import Authorizer

@@ -6,11 +6,11 @@ refused. This module must not know how a decision is made.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from authorizer.answers import AUDIT_LOG, audit_level
 from authorizer.api import Action, RequestContext
 from authorizer.audit import line as audit
 from authorizer.compat.kip11.model import Resource, Session
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from metalog.image.manifest import Manifest
     from metalog.image.metadata import MetadataImage
     from metalog.ports import AclCreateResult, AclDeleteResult, AclMutator
-
-_audit_log: Final = logging.getLogger(audit.LOGGER)
 
 
 class Kip11Adapter(Authorizer):
@@ -135,10 +133,7 @@ class SimpleAclAdapter(Kip11Adapter):
 
 def _audit(context: RequestContext, action: Action, decision: Decision) -> None:
     """Log a decision as StandardAuthorizer does."""
-    if decision.result is ALLOWED:
-        level = logging.DEBUG if action.log_if_allowed else audit.TRACE
-    else:
-        level = logging.INFO if action.log_if_denied else audit.TRACE
-    if _audit_log.isEnabledFor(level):
+    level = audit_level(action, decision.result)
+    if AUDIT_LOG.isEnabledFor(level):
         line = audit.format_line(context, action, decision)
-        _audit_log.log(level, "%s", line, extra=audit.source(context))
+        AUDIT_LOG.log(level, "%s", line, extra=audit.source(context))

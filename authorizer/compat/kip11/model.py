@@ -1,6 +1,6 @@
-"""The types of KIP-11's interface: sessions, resources, and ACLs of sets.
+"""The types of KIP-11's interface: sessions, resources, and ACLs, which have sets of values.
 
-They are stored in today's spelling: ``user:`` as ``User:``, and CONSUMER_GROUP as GROUP. An ACL
+Old spellings become today's: ``user:`` becomes ``User:``, and CONSUMER_GROUP GROUP. An ACL
 becomes one entry of the log for each combination of its sets. A resource has KIP-290's pattern
 type. This module must not know decisions, nor where ACLs are kept.
 """
@@ -17,7 +17,7 @@ from metalog.acl import Operation, PatternType, PermissionType, ResourceType
 from metalog.errors import InvalidRequest, MetalogError
 from metalog.principal import KafkaPrincipal, parse_principal
 
-Word = TypeVar("Word", bound=IntEnum)
+Member = TypeVar("Member", bound=IntEnum)
 
 ANONYMOUS: Final = KafkaPrincipal("User", "Anonymous")
 """KIP-11's principal for an unauthenticated connection; later versions of Kafka use ANONYMOUS."""
@@ -49,7 +49,7 @@ def principal_of(principal: KafkaPrincipal | str) -> KafkaPrincipal:
 
 
 def operation_of(operation: Operation | str) -> Operation:
-    return _word(Operation, operation)
+    return _member(Operation, operation)
 
 
 class _Resource(NamedTuple):
@@ -71,12 +71,12 @@ class Resource(_Resource):
     ) -> Resource:
         if isinstance(resource_type, str):
             resource_type = _OLD_RESOURCE_TYPES.get(resource_type, resource_type)
-        pattern = _word(PatternType, pattern_type)
+        pattern = _member(PatternType, pattern_type)
         if pattern not in (PatternType.LITERAL, PatternType.PREFIXED):
             raise InvalidRequest(
                 f"a resource is LITERAL or PREFIXED; {pattern.name} is for filters (KIP-290)"
             )
-        return super().__new__(cls, _word(ResourceType, resource_type), name, pattern)
+        return super().__new__(cls, _member(ResourceType, resource_type), name, pattern)
 
 
 class _Acl(NamedTuple):
@@ -101,13 +101,13 @@ class Acl(_Acl):
         hosts: Iterable[str],
         operations: Iterable[Operation | str],
     ) -> Acl:
-        for given in (principals, hosts, operations):
-            if isinstance(given, str):
-                raise InvalidRequest(f"an ACL takes sets; give {{{given!r}}}")
+        for values in (principals, hosts, operations):
+            if isinstance(values, str):
+                raise InvalidRequest(f"an ACL takes sets; give {{{values!r}}}")
         acl = super().__new__(
             cls,
             frozenset(map(principal_of, principals)),
-            _word(PermissionType, permission_type),
+            _member(PermissionType, permission_type),
             frozenset(hosts),
             frozenset(map(operation_of, operations)),
         )
@@ -157,19 +157,19 @@ def _principal_in_log(text: str) -> KafkaPrincipal:
     return KafkaPrincipal(kind, name) if colon else KafkaPrincipal("", text)
 
 
-def _word(kind: type[Word], word: IntEnum | str) -> Word:
-    if isinstance(word, kind):
-        return word
+def _member(kind: type[Member], value: IntEnum | str) -> Member:
+    if isinstance(value, kind):
+        return value
     try:
-        return kind[str(word)]
+        return kind[str(value)]
     except KeyError:
-        raise InvalidRequest(f"there is no {kind.__name__} {word}") from None
+        raise InvalidRequest(f"there is no {kind.__name__} {value}") from None
 
 
 def refusal_of(session: Session, operation: Operation | str, resource: Resource) -> Exception:
     """The exception to raise after ``authorize`` returned false."""
-    word = operation if isinstance(operation, str) else operation.name
+    name = operation if isinstance(operation, str) else operation.name
     return AuthorizationException(
-        f"{session.principal} is not authorized to {word} "
+        f"{session.principal} is not authorized to {name} "
         f"{resource.resource_type.name} {resource.name} from {session.host}"
     )

@@ -2,8 +2,8 @@
 
 It stores no ACLs. It uses StandardAuthorizer's index and readiness gate. A Replica gives it images
 and carries out its changes. Decisions follow KIP-11: a DENY takes precedence over any ALLOW; only
-READ and WRITE imply DESCRIBE; a resource without ACLs is denied, whatever else is configured.
-``allow.everyone`` allows every request that no DENY matches.
+READ and WRITE imply DESCRIBE; a request that no ACL matches is denied, unless ``allow.everyone``
+is true.
 
 This module must not know logs.
 """
@@ -115,8 +115,8 @@ class SimpleAclAuthorizer(Authorizer):
         resource_type, name = action.resource.resource_type, action.resource.name
         who = _subject(context)
         buckets = _covering(index, resource_type, LITERAL, name)
-        meaning = {entry for bucket in buckets for entry in bucket.of(who)}
-        candidates = sorted(meaning, key=lambda entry: decision_order(entry, name))
+        entries = {entry for bucket in buckets for entry in bucket.of(who)}
+        candidates = sorted(entries, key=lambda entry: decision_order(entry, name))
         allow: Entry | None = None
         granting = (Operation.ALL, action.operation, *_GRANTED_BY.get(action.operation, ()))
         for entry in candidates:
@@ -133,7 +133,7 @@ class SimpleAclAuthorizer(Authorizer):
     ) -> bool:
         """Whether the operation is allowed on at least one resource of the type (KIP-679).
 
-        This is the name that KIP-679 tries first, or a pattern that no DENY covers.
+        That is the name that KIP-679 tries first, or one of an ALLOW's pattern that no DENY covers.
         """
         hardcode = Action(operation, ResourcePattern(resource_type, "hardcode"))
         if self.standard.decide(context, hardcode).rule == SUPER_USER:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from authorizer.analysis.cells.claim_remedy import ClaimRemedy, claim_remedy
 from authorizer.analysis.cells.claims import AccessClaim, ClaimKind, ProofResult, prove
 from authorizer.analysis.cells.clients import HostSet
-from authorizer.analysis.cells.closing import Closing, closing
 from authorizer.analysis.cells.names import NamePattern
 from authorizer.analysis.cells.sessions import (
     PrincipalSet,
@@ -89,7 +89,7 @@ class ClaimOutcome(NamedTuple):
     stated: StatedClaim
     result: ProofResult
     traced: Trace | None = None
-    closing: Closing | None = None
+    remedy: ClaimRemedy | None = None
 
 
 def proofs(claims: Iterable[StatedClaim], queries: Queries) -> list[ClaimOutcome]:
@@ -113,4 +113,4 @@ def _proof(stated: StatedClaim, acls: list[Acl], queries: Queries) -> ClaimOutco
     if result.witness is None:
         return ClaimOutcome(stated, result)
     traced = queries.trace(result.witness.question)
-    return ClaimOutcome(stated, result, traced, closing(acls, config, result.witness))
+    return ClaimOutcome(stated, result, traced, claim_remedy(acls, config, result.witness))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final
 
-from authorizer.analysis.changes.upgrade import TurnedAnswer
+from authorizer.analysis.changes.upgrade import UpgradeEffect
 from authorizer.analysis.lint.checks import CHECKS, CheckResult, lint, worst
 from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from authorizer.analysis.lint.upgrade import upgrade_checks
@@ -285,7 +285,7 @@ def _as_json(check: Check, finding: Finding, looked: LintInput) -> dict[str, Any
         "name": finding.name or None,
         "by": None if finding.by is None else _keyed(finding.by),
         "advice": finding.advice or None,
-        "turned": [_turned_json(each) for each in finding.turned],
+        "turned": [_effect_json(each) for each in finding.effects],
         **looked.target.as_json(finding.commands),
         "file": None if place is None else place.file,
         "line": None if place is None else place.line or None,
@@ -293,16 +293,16 @@ def _as_json(check: Check, finding: Finding, looked: LintInput) -> dict[str, Any
     }
 
 
-def _turned_json(turned: TurnedAnswer) -> dict[str, Any]:
-    witness = turned.witness
+def _effect_json(effect: UpgradeEffect) -> dict[str, Any]:
+    witness = effect.witness
     return {
         "principal": witness.principal,
-        "hosts": turned.region,
+        "hosts": effect.region,
         "host": witness.host,
         "resourceType": witness.resource_type.name,
         "resourceName": witness.resource_name,
-        "gains": [each.name for each in sorted(turned.gains)],
-        "loses": [each.name for each in sorted(turned.loses)],
+        "gains": [each.name for each in sorted(effect.gains)],
+        "loses": [each.name for each in sorted(effect.loses)],
     }
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from authorizer.analysis.changes.expectations import Outcome, hold
+from authorizer.analysis.changes.expectations import Outcome, outcomes
 from authorizer.trace import Question
 from metalog.text.plurals import counted, plural
 from metalog.text.visible_text import safe, shown
@@ -84,8 +84,8 @@ def run(arguments: Namespace, output: Output) -> int:
         questions=None if claims else (each.question for each in expectations),
         pointed_out=[each.question for each in expectations if not each.allowed],
     )
-    outcomes = hold(expectations, queries.decide)
-    held = [ExpectationResult(*pair) for pair in zip(expected, outcomes, strict=True)]
+    decided = outcomes(expectations, queries.decide)
+    held = [ExpectationResult(*pair) for pair in zip(expected, decided, strict=True)]
     proved = proofs(claims, queries)
     failed = [each for each in held if not each.outcome.is_met]
     broken = [each for each in proved if not each.result.is_proven]

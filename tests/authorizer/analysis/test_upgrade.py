@@ -60,8 +60,8 @@ def test_each_witness_turns_and_what_turns_has_one() -> None:
         before, after = (config._replace(kafka_version=each) for each in (to.other, to))
         found = upgrade(acls, config, to)
         assert found.is_whole
-        turned = [each for answers in found.turned.values() for each in answers]
-        for each in turned:
+        effects = [each for answers in found.effects.values() for each in answers]
+        for each in effects:
             who, _, _, name, host, _ = each.witness
             assert host is not None
             asked = [
@@ -73,7 +73,7 @@ def test_each_witness_turns_and_what_turns_has_one() -> None:
             assert _answers(acls, before, asked) == [not each for each in gained]
         pairs = zip(ASKED, _answers(acls, before, ASKED), _answers(acls, after, ASKED), strict=True)
         changed = {row[2] for row, was, will in pairs if was is not will}
-        said = {each.name for one in turned for each in one.gains | one.loses}
+        said = {each.name for one in effects for each in one.gains | one.loses}
         assert changed <= said
 
 

@@ -24,7 +24,7 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
     for acl in idle(subject.acls, subject.config.kafka):
         yield Finding(
             Severity.INFO,
-            "no ALLOW reaches what it denies: a typo, or a precaution",
+            "no ALLOW allows a request that it denies: a typo, or a precaution",
             acl,
             remove=(acl,),
         )

@@ -10,7 +10,7 @@ from authorizer.analysis.lint.finding import Check, CheckInput, Finding, LintSub
 def _find(subject: LintSubject) -> Iterator[Finding]:
     for place, reason in subject.owned_twice:
         yield Finding(
-            Severity.ERROR, reason, name=place, advice="let one of them own it, or split it"
+            Severity.ERROR, reason, name=place, advice="let one file own these ACLs, or divide them"
         )
 
 

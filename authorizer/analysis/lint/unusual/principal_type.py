@@ -23,4 +23,4 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
             )
 
 
-CHECK = Check("principal-type", "A principal that needs a class of your own.", _find)
+CHECK = Check("principal-type", "A principal of another type than User.", _find)

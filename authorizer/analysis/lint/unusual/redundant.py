@@ -17,7 +17,7 @@ from metalog.hosts.host_block import host_block
 
 
 def redundant(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[tuple[Acl, Acl]]:
-    """Each redundant ACL, with an ACL that covers it. All of them may be removed at once."""
+    """Each redundant ACL, with an ACL that covers it. All redundant ones may be removed at once."""
     for allow in (False, True):
         alike = [acl for acl in acls if is_allow(acl) is allow]
         coverage = Coverage(alike, kafka)
@@ -41,4 +41,4 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
         yield Finding(Severity.INFO, "a wider ACL covers it", acl, by=by, remove=(acl,))
 
 
-CHECK = Check("redundant", "Removing it changes no answer.", _find)
+CHECK = Check("redundant", "An ACL whose removal changes no answer.", _find)

@@ -8,13 +8,13 @@ from itertools import product
 from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from metalog.acl import Operation, PatternType, PermissionType, ResourceType
 
-_BINDABLE = (
+_KNOWN_CODES = (
     frozenset(ResourceType) - {ResourceType.UNKNOWN, ResourceType.ANY},
     frozenset({PatternType.LITERAL, PatternType.PREFIXED}),
     frozenset(Operation) - {Operation.UNKNOWN, Operation.ANY},
     frozenset({PermissionType.ALLOW, PermissionType.DENY}),
 )
-_KNOWN = frozenset(product(*_BINDABLE))
+_KNOWN = frozenset(product(*_KNOWN_CODES))
 _FIELDS = ("resource type", "pattern type", "operation", "permission")
 
 
@@ -24,7 +24,7 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
         if codes not in _KNOWN:
             odd = [
                 field
-                for field, code, known in zip(_FIELDS, codes, _BINDABLE, strict=True)
+                for field, code, known in zip(_FIELDS, codes, _KNOWN_CODES, strict=True)
                 if code not in known
             ]
             yield Finding(

@@ -9,9 +9,9 @@ from random import Random
 import pytest
 
 from authorizer.analysis.cells import enumeration
+from authorizer.analysis.cells.claim_remedy import claim_remedy
 from authorizer.analysis.cells.claims import AccessClaim, ClaimKind, Witness, prove
 from authorizer.analysis.cells.clients import ANY_HOST, HostSet
-from authorizer.analysis.cells.closing import closing
 from authorizer.analysis.cells.difference import SetComparison
 from authorizer.analysis.cells.enumeration import planned
 from authorizer.analysis.cells.names import (
@@ -127,7 +127,7 @@ def test_a_claims_verdict_is_that_of_every_combination(longest: int, worlds: int
             assert breaks(found.witness, rules, small), (number, found)
             assert is_from(asked.hosts, found.witness.question.host or "")
             assert asked.has_name(found.witness.question.resource_name)
-            change = closing(rules, small.config, found.witness)
+            change = claim_remedy(rules, small.config, found.witness)
             if change is None:
                 assert found.witness.question.principal in small.config.super_users
             else:

@@ -9,7 +9,7 @@ from random import Random
 
 from authorizer.analysis.cells.clients import ANY_HOST
 from authorizer.analysis.cells.difference import SetComparison
-from authorizer.analysis.cells.meaning import AccessChange, AccessTurn, access_changes
+from authorizer.analysis.cells.meaning import AccessChange, AccessChangeKind, access_changes
 from authorizer.analysis.cells.names import NamePattern
 from authorizer.analysis.cells.sessions import PrincipalSet, Requests, asked_operations
 from authorizer.config import AuthorizerConfig
@@ -41,7 +41,7 @@ def is_from(change: AccessChange, client: str) -> int | None:
 
 def turned(
     changes: list[AccessChange], principal: str, client: str, name: str, operation: Operation
-) -> AccessTurn:
+) -> AccessChangeKind:
     found = [
         (named, narrow, change.change)
         for change in changes
@@ -50,7 +50,7 @@ def turned(
         if (narrow := is_from(change, client)) is not None and is_of(change, name)
     ]
     if not found:
-        return AccessTurn.KEEPS
+        return AccessChangeKind.KEEPS
     best = {max(found)[2], max(found, key=lambda each: (each[1], each[0]))[2]}
     assert len(best) == 1, found
     return best.pop()
@@ -86,8 +86,8 @@ def check(
             relevant = was ^ is_now or any(is_of(change, name) for change in changes)
             for operation in asked if relevant else ():
                 turn = (was >> operation & 1, is_now >> operation & 1)
-                wanted = {(0, 1): AccessTurn.GAINS, (1, 0): AccessTurn.LOSES}.get(
-                    turn, AccessTurn.KEEPS
+                wanted = {(0, 1): AccessChangeKind.GAINS, (1, 0): AccessChangeKind.LOSES}.get(
+                    turn, AccessChangeKind.KEEPS
                 )
                 if principal in small.config.super_users:
                     continue
@@ -106,12 +106,12 @@ def test_a_gain_has_the_names_that_were_lost_as_exceptions() -> None:
     after = [allow("pay-", prefixed=True), deny("pay-eu")]
     changes = access_changes(SetComparison(before, after, AuthorizerConfig()))
     gain, loss = (each for each in changes if Operation.READ in each.operations)
-    assert (gain.change, gain.pattern) == (AccessTurn.GAINS, NamePattern("pay-"))
+    assert (gain.change, gain.pattern) == (AccessChangeKind.GAINS, NamePattern("pay-"))
     assert [tuple(each) for each in gain.exceptions] == [
         (NamePattern("pay-eu", True), True, False),
         (NamePattern("pay-us", True), True, True),
     ]
-    assert (loss.change, loss.pattern) == (AccessTurn.LOSES, NamePattern("pay-eu", True))
+    assert (loss.change, loss.pattern) == (AccessChangeKind.LOSES, NamePattern("pay-eu", True))
 
 
 def test_sets_that_differ_in_texts_alone_mean_the_same() -> None:
@@ -128,7 +128,7 @@ def test_a_statement_joins_the_operations_and_the_principals_of_one_change() -> 
     [change] = stated([], every)
     operations = tuple(each for each in Operation if asked_operations(TOPIC) >> each & 1)
     assert change == AccessChange(
-        AccessTurn.GAINS,
+        AccessChangeKind.GAINS,
         ("User:a", "User:b"),
         None,
         TOPIC,
@@ -149,9 +149,9 @@ def test_who_is_not_named_has_a_statement_of_its_own_and_the_first() -> None:
     changes = stated([], rules)
     assert [each.principals for each in changes] == [(None,), ("Group:a",), ("Group:x",)]
     assert {each.principals: each.change for each in changes} == {
-        (None,): AccessTurn.GAINS,
-        ("Group:a",): AccessTurn.KEEPS,
-        ("Group:x",): AccessTurn.GAINS,
+        (None,): AccessChangeKind.GAINS,
+        ("Group:a",): AccessChangeKind.KEEPS,
+        ("Group:x",): AccessChangeKind.GAINS,
     }
 
 

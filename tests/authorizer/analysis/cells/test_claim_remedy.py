@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from authorizer.analysis.cells import closing as module
+from authorizer.analysis.cells import claim_remedy as module
+from authorizer.analysis.cells.claim_remedy import ClaimRemedy, claim_remedy
 from authorizer.analysis.cells.claims import AccessClaim, ClaimKind, Witness, prove
 from authorizer.analysis.cells.clients import ANY_HOST, HostSet
-from authorizer.analysis.cells.closing import Closing, closing
 from authorizer.analysis.cells.names import ALL_NAMES, NamePattern
 from authorizer.analysis.cells.sessions import (
     ANYBODY,
@@ -56,10 +56,10 @@ def asked(
 
 def ended(
     rules: list[Acl], claimed: Requests, kind: ClaimKind, config: AuthorizerConfig = PLAIN
-) -> Closing | None:
+) -> ClaimRemedy | None:
     witness = prove(rules, config, AccessClaim(kind, (claimed,))).witness
     assert witness is not None
-    return closing(rules, config, witness)
+    return claim_remedy(rules, config, witness)
 
 
 def changes_more(small: World, claimed: Requests, before: Answers, after: Answers) -> bool:
@@ -85,48 +85,48 @@ def test_a_change_says_whether_it_reverses_a_request_outside_the_claim() -> None
         rules, claimed = acls(random, small), requests(random, small)
         kind = random.choice((ClaimKind.DENY, ClaimKind.ALLOW))
         witness = prove(rules, small.config, AccessClaim(kind, (claimed,))).witness
-        change = None if witness is None else closing(rules, small.config, witness)
+        change = None if witness is None else claim_remedy(rules, small.config, witness)
         if witness is None or change is None:
             continue
         assert set(change.remove) <= set(rules)
         after = [*(each for each in rules if each not in change.remove), *change.add]
         sides = [Answers(each, small.config) for each in (rules, after)]
         question = witness.question
-        turned = [
+        by_set = [
             each.on(small.kind, question.principal, question.host or "", [question.resource_name])
             for each in sides
         ]
-        assert (turned[0][0] ^ turned[1][0]) >> question.operation & 1, (number, rules, witness)
+        assert (by_set[0][0] ^ by_set[1][0]) >> question.operation & 1, (number, rules, witness)
         is_more = changes_more(small, claimed, *sides)
-        assert change.takes_more is is_more, (number, small.config, rules, witness, change)
-        seen.add((kind, bool(change.remove), bool(change.add), change.takes_more))
+        assert change.exceeds_claim is is_more, (number, small.config, rules, witness, change)
+        seen.add((kind, bool(change.remove), bool(change.add), change.exceeds_claim))
     assert len(seen) >= 6
 
 
 @pytest.mark.parametrize(
     ("rules", "claimed", "change"),
     [
-        ([allow("t")], asked(), Closing(remove=(allow("t"),))),
-        ([allow("t")], asked(principals=ONLY_BOB), Closing(remove=(allow("t"),))),
+        ([allow("t")], asked(), ClaimRemedy(remove=(allow("t"),))),
+        ([allow("t")], asked(principals=ONLY_BOB), ClaimRemedy(remove=(allow("t"),))),
         # other names, operations or principals would be denied too
-        ([allow("*")], asked(), Closing(add=(deny("t"),))),
-        ([allow("t", prefixed=True)], asked(), Closing(add=(deny("t"),))),
-        ([allow("t", Operation.ALL)], asked(), Closing(add=(deny("t"),))),
+        ([allow("*")], asked(), ClaimRemedy(add=(deny("t"),))),
+        ([allow("t", prefixed=True)], asked(), ClaimRemedy(add=(deny("t"),))),
+        ([allow("t", Operation.ALL)], asked(), ClaimRemedy(add=(deny("t"),))),
         (
             [allow("t", principal="User:*")],
             asked(principals=ONLY_BOB),
-            Closing(add=(deny("t"),)),
+            ClaimRemedy(add=(deny("t"),)),
         ),
         # everybody's own
         (
             [allow("*", principal="User:*")],
             asked(),
-            Closing(add=(deny("t", principal="User:*"),)),
+            ClaimRemedy(add=(deny("t", principal="User:*"),)),
         ),
         (
             [allow("t", principal="User:*")],
             asked(principals=ALL_BUT_BOB),
-            Closing(
+            ClaimRemedy(
                 remove=(allow("t", principal="User:*"),),
                 add=(allow("t"),),
             ),
@@ -135,15 +135,15 @@ def test_a_change_says_whether_it_reverses_a_request_outside_the_claim() -> None
         (
             [allow("t", prefixed=True)],
             asked(NamePattern("t"), excluded=(NamePattern("tt"),)),
-            Closing(
+            ClaimRemedy(
                 add=(deny("t")._replace(pattern_type=allow("t", prefixed=True).pattern_type),),
-                takes_more=True,
+                exceeds_claim=True,
             ),
         ),
     ],
 )
 def test_a_claim_that_nobody_may_is_ended_with_the_least_effect(
-    rules: list[Acl], claimed: Requests, change: Closing
+    rules: list[Acl], claimed: Requests, change: ClaimRemedy
 ) -> None:
     assert ended(rules, claimed, ClaimKind.DENY) == change
 
@@ -151,39 +151,39 @@ def test_a_claim_that_nobody_may_is_ended_with_the_least_effect(
 @pytest.mark.parametrize(
     ("rules", "claimed", "change"),
     [
-        ([], asked(principals=ONLY_BOB), Closing(add=(allow("t"),))),
-        ([], asked(), Closing(add=(allow("t", principal="User:*"),))),
+        ([], asked(principals=ONLY_BOB), ClaimRemedy(add=(allow("t"),))),
+        ([], asked(), ClaimRemedy(add=(allow("t", principal="User:*"),))),
         (
             [],
             asked(principals=ALL_BUT_BOB),
-            Closing(add=(allow("t", principal="User:*"),), takes_more=True),
+            ClaimRemedy(add=(allow("t", principal="User:*"),), exceeds_claim=True),
         ),
-        ([], asked(ALL_NAMES, ONLY_BOB), Closing(add=(allow("*"),))),
-        ([], asked(NamePattern("t"), ONLY_BOB), Closing(add=(allow("t", prefixed=True),))),
+        ([], asked(ALL_NAMES, ONLY_BOB), ClaimRemedy(add=(allow("*"),))),
+        ([], asked(NamePattern("t"), ONLY_BOB), ClaimRemedy(add=(allow("t", prefixed=True),))),
         (
             [],
             asked(principals=ONLY_BOB, hosts=HostSet(frozenset({"10.0.0.1"}), False)),
-            Closing(add=(allow("t"),), takes_more=True),
+            ClaimRemedy(add=(allow("t"),), exceeds_claim=True),
         ),
         (
             [allow("t"), deny("t")],
             asked(principals=ONLY_BOB),
-            Closing(remove=(deny("t"),)),
+            ClaimRemedy(remove=(deny("t"),)),
         ),
         (
             [allow("t", Operation.ALL), deny("t", Operation.ALL)],
             asked(principals=ONLY_BOB),
-            Closing(remove=(deny("t", Operation.ALL),), takes_more=True),
+            ClaimRemedy(remove=(deny("t", Operation.ALL),), exceeds_claim=True),
         ),
         (
             [deny("t"), deny("*", principal="User:x")],
             asked(principals=ONLY_BOB),
-            Closing(remove=(deny("t"),), add=(allow("t"),)),
+            ClaimRemedy(remove=(deny("t"),), add=(allow("t"),)),
         ),
     ],
 )
 def test_a_claim_that_all_may_is_ended_with_the_least_effect(
-    rules: list[Acl], claimed: Requests, change: Closing
+    rules: list[Acl], claimed: Requests, change: ClaimRemedy
 ) -> None:
     assert ended(rules, claimed, ClaimKind.ALLOW) == change
 
@@ -192,10 +192,10 @@ def test_the_first_acl_on_a_name_ends_that_everybody_may() -> None:
     others = asked(principals=ALL_BUT_BOB, operations=asked_operations(TOPIC))
     change = ended([], others, ClaimKind.DENY, OPEN)
     assert change is not None
-    assert change == Closing(add=(allow("t", change.add[0].operation),), takes_more=True)
+    assert change == ClaimRemedy(add=(allow("t", change.add[0].operation),), exceeds_claim=True)
     both = PrincipalSet(frozenset({"User:z", "User:c"}))
     change = ended([], asked(principals=both), ClaimKind.DENY, OPEN)
-    assert change == Closing(add=(allow("t", principal="User:c"),), takes_more=True)
+    assert change == ClaimRemedy(add=(allow("t", principal="User:c"),), exceeds_claim=True)
     everybodys = allow("t", principal="User:*")
     change = ended([everybodys], asked(principals=ALL_BUT_BOB), ClaimKind.DENY, OPEN)
     assert change is not None
@@ -206,9 +206,9 @@ def test_a_name_that_begins_with_the_wildcard_is_denied_by_a_prefix() -> None:
     question = Question(BOB, Operation.READ, ResourceType.GROUP, "*a", "10.0.0.1")
     rules = [allow("*", prefixed=True, kind=ResourceType.GROUP, principal="User:*")]
     claimed = asked(ALL_NAMES, ONLY_BOB)._replace(kind=ResourceType.GROUP)
-    change = closing(rules, PLAIN, Witness(question, True, claimed))
+    change = claim_remedy(rules, PLAIN, Witness(question, True, claimed))
     denied = rules[0]._replace(principal=BOB, permission_type=deny("t").permission_type)
-    assert change == Closing(add=(denied,))
+    assert change == ClaimRemedy(add=(denied,))
 
 
 def test_no_acl_ends_what_a_super_user_may() -> None:
@@ -221,7 +221,7 @@ def test_a_change_that_is_too_large_to_compare_is_said_to_take_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "_MOST_CELLS", 7)
-    everything = Closing(add=(deny("t"),), takes_more=True)
+    everything = ClaimRemedy(add=(deny("t"),), exceeds_claim=True)
     assert ended([allow("t")], asked(), ClaimKind.DENY) == everything
     monkeypatch.setattr(module, "_MOST_CELLS", 8)
-    assert ended([allow("t")], asked(), ClaimKind.DENY) == Closing(remove=(allow("t"),))
+    assert ended([allow("t")], asked(), ClaimKind.DENY) == ClaimRemedy(remove=(allow("t"),))

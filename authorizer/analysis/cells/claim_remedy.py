@@ -26,38 +26,40 @@ from metalog.acl import (
 from metalog.errors import InvalidRequest
 
 _MOST_CELLS: Final = 1_000_000
-"""The most cells to compare for one change, in some seconds. A change with more is not compared: it
-counts as one that ``takes_more``."""
+"""The most cells to compare for one change, in some seconds. A change with more is not compared; it
+counts as ``exceeds_claim``."""
 
 
-class Closing(NamedTuple):
-    """A change; if ``takes_more``, it also reverses decisions on requests outside the claim.
+class ClaimRemedy(NamedTuple):
+    """A change; if ``exceeds_claim``, it also reverses decisions on requests outside the claim.
 
     An operation that the claim's operations imply counts as inside the claim.
     """
 
     remove: tuple[Acl, ...] = ()
     add: tuple[Acl, ...] = ()
-    takes_more: bool = False
+    exceeds_claim: bool = False
 
 
-def closing(acls: Collection[Acl], config: AuthorizerConfig, witness: Witness) -> Closing | None:
+def claim_remedy(
+    acls: Collection[Acl], config: AuthorizerConfig, witness: Witness
+) -> ClaimRemedy | None:
     """The first change without an effect outside the claim, else the one that removes the fewest
     ACLs; None if no ACL can reverse the decision, as for a super user."""
     question = witness.question
     traced = trace(acls, config, question)
     changes = _denying if witness.is_allowed else _allowing
-    turning: list[Closing] = []
+    reversing: list[ClaimRemedy] = []
     for change in changes(traced, witness.requests, question):
         after = {*acls}.difference(change.remove).union(change.add)
         if trace(after, config, question).allowed is not witness.is_allowed:
-            if not _takes_more(acls, after, config, witness.requests):
+            if not _exceeds_claim(acls, after, config, witness.requests):
                 return change
-            turning.append(change._replace(takes_more=True))
-    return min(turning, key=lambda each: len(each.remove), default=None)
+            reversing.append(change._replace(exceeds_claim=True))
+    return min(reversing, key=lambda each: len(each.remove), default=None)
 
 
-def _takes_more(
+def _exceeds_claim(
     before: Collection[Acl], after: Collection[Acl], config: AuthorizerConfig, requests: Requests
 ) -> bool:
     inside = 0
@@ -74,32 +76,32 @@ def _takes_more(
     )
 
 
-def _denying(traced: Trace, requests: Requests, question: Question) -> Iterator[Closing]:
+def _denying(traced: Trace, requests: Requests, question: Question) -> Iterator[ClaimRemedy]:
     allows = tuple(each.acl for each in traced.candidates if not each.mismatches)
     named = requests.principals.names
     if allows:
-        yield Closing(remove=allows)
+        yield ClaimRemedy(remove=allows)
     if not requests.principals.is_excluded or not _is_everybodys(allows):
-        yield Closing(add=(_acl(requests, question, question.principal, PermissionType.DENY),))
+        yield ClaimRemedy(add=(_acl(requests, question, question.principal, PermissionType.DENY),))
     elif not named:
-        yield Closing(add=(_acl(requests, question, WILDCARD_PRINCIPAL, PermissionType.DENY),))
+        yield ClaimRemedy(add=(_acl(requests, question, WILDCARD_PRINCIPAL, PermissionType.DENY),))
     if named:  # any ACL on a name ends allow.everyone.if.no.acl.found there
         add = _acl(requests, question, min(named), PermissionType.ALLOW)
-        yield Closing(remove=allows, add=(add,))
+        yield ClaimRemedy(remove=allows, add=(add,))
 
 
 def _is_everybodys(allows: tuple[Acl, ...]) -> bool:
     return all(acl.principal == WILDCARD_PRINCIPAL for acl in allows)
 
 
-def _allowing(traced: Trace, requests: Requests, question: Question) -> Iterator[Closing]:
+def _allowing(traced: Trace, requests: Requests, question: Question) -> Iterator[ClaimRemedy]:
     denies = tuple(
         each.acl for each in traced.candidates if not each.mismatches and not is_allow(each.acl)
     )
-    yield Closing(remove=denies)
+    yield ClaimRemedy(remove=denies)
     who = WILDCARD_PRINCIPAL if requests.principals.is_excluded else question.principal
     add = (_acl(requests, question, who, PermissionType.ALLOW),)
-    yield Closing(remove=denies, add=add)
+    yield ClaimRemedy(remove=denies, add=add)
 
 
 def _acl(requests: Requests, question: Question, who: str, permission: PermissionType) -> Acl:
