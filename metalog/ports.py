@@ -69,8 +69,8 @@ class SnapshotNeeded(NamedTuple):
 class Gap(NamedTuple):
     """No replay reads the offsets from ``start`` up to ``end``.
 
-    Their records are missing if ``lost``; otherwise nobody needs them, such as a topic's
-    transaction markers.
+    If ``lost``, their records are missing. If not, a reader does without them: a topic's
+    transaction markers, for example.
     """
 
     start: int

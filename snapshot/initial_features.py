@@ -24,8 +24,8 @@ ELR: Final = "eligible.leader.replicas.version"
 
 
 class Level(NamedTuple):
-    """One level of a feature: a new cluster has it from metadata.version ``since`` on, and may
-    choose it from ``needs`` on."""
+    """One level of a feature: a new cluster has it from metadata.version ``since`` on, and its
+    operator may choose it from ``needs`` on."""
 
     level: int
     since: int

@@ -83,8 +83,8 @@ class MemoryLog:
 class WritableMemoryLog:
     """A writable log in memory, for embedding without a disk, and for tests.
 
-    It is lost when the process ends. A new log begins with ``bootstrap``, by default the default
-    metadata.version.
+    It is lost when the process ends. A new log begins with ``bootstrap``, by default a record
+    that sets Kafka's default metadata.version.
     """
 
     def __init__(

@@ -238,7 +238,7 @@ def _milliseconds_reader(read_number: Reader) -> Reader:
         try:
             return datetime.timedelta(milliseconds=value), at
         except OverflowError:
-            raise ValueError(f"{value} milliseconds") from None
+            raise ValueError(f"{value} milliseconds are out of range") from None
 
     return read_milliseconds
 

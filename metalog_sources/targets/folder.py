@@ -76,7 +76,7 @@ class FolderTarget:
         try:
             replica.submit_transaction(_NAME, change).result()
         except LogFenced as error:
-            raise InvalidTarget(f"{error}; all changes were made or none: run it again") from None
+            raise InvalidTarget(f"{error}; all changes or none were made: run it again") from None
         except InvalidRequest as error:
             raise InvalidTarget(f"{self._path}: nothing was changed: {error}") from None
 

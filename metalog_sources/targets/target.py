@@ -228,7 +228,7 @@ def carry_out(
             raise InvalidTarget(
                 f"{error}; {done:,} of {counted(len(steps), 'change')}"
                 f" {plural(done, 'was', 'were')} made before{more}; "
-                "run it again to finish"
+                "run the command again to finish"
             ) from None
         done += len(acls)
         progress(done)

@@ -47,7 +47,7 @@ def test_interrupted_and_run_again(current: list[Acl], wanted: list[Acl], fails_
 def assert_message(said: str, total: int) -> None:
     assert said.startswith("memory: cannot: it broke; ")
     assert re.search(rf"of {total:,} changes? (was|were) made before", said)
-    assert said.endswith("run it again to finish")
+    assert said.endswith("run the command again to finish")
 
 
 @given(sets_of_acls, sets_of_acls)

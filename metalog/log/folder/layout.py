@@ -167,7 +167,7 @@ def parse_leader_epochs(data: bytes, file: str) -> LeaderEpochs:
         raise _bad_epochs(f"version {version[0]} is unknown; expected 0", file)
     if count != [len(starts)]:
         raise _bad_epochs(
-            f"{counted(count[0], 'entry is', 'entries are')} announced, and not {len(starts)}", file
+            f"it announces {counted(count[0], 'entry', 'entries')}, but has {len(starts)}", file
         )
     for previous, start in pairwise(starts):
         if start.epoch <= previous.epoch or start.start_offset <= previous.start_offset:

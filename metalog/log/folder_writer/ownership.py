@@ -44,7 +44,7 @@ def check_ownership(log: DirectoryLog, configured: Collection[int] | None) -> Ow
         raise _refused(
             log,
             f"the configuration names the voters {_listed(configured)},"
-            f" {log.voters.why} {_listed(voters)}",
+            f" but {log.voters.why} names {_listed(voters)}",
             "configure the quorum's voters",
         )
     if not voters:

@@ -72,7 +72,7 @@ class TopicCluster:
         return f"TopicCluster({self.address})"
 
     def facts(self) -> TopicFacts | None:
-        """The topic's partitions and settings; None if it does not exist."""
+        """The partitions and settings of the topic; None if the topic does not exist."""
         topic = self.address.topic
         with self.consuming() as consumer:
             found = consumer.list_topics(topic, timeout=TIMEOUT_S).topics[topic]

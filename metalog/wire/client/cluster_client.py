@@ -254,7 +254,7 @@ class ClusterClient:
                 outcomes = read(connection.ask(body, self._left(begun_s)))
             except (Unreachable, Malformed) as error:
                 self.close()
-                raise OutcomeUnknown(f"{error}; its outcome is unknown") from None
+                raise OutcomeUnknown(f"{error}; the change's outcome is unknown") from None
             is_refused = {each.code for each in outcomes} == {ErrorCode.NOT_CONTROLLER}
             if not is_refused or time.monotonic() - begun_s > PATIENCE_S:
                 return outcomes

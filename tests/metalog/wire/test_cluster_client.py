@@ -85,7 +85,7 @@ def test_a_write_of_unknown_outcome_is_not_repeated(answer: Body | None) -> None
     """No answer, or one without a result for the ACL."""
     with (
         answering(lambda request: answer) as (address, asked),
-        pytest.raises(OutcomeUnknown, match=r"its outcome is unknown$"),
+        pytest.raises(OutcomeUnknown, match=r"the change's outcome is unknown$"),
     ):
         client(address).create_acls([ACL])
     assert asked == ["CreateAcls"]
