@@ -1,6 +1,7 @@
 """Replays the commit log of a pipeline's folder.
 
-This module must not know where the commit log is stored, nor how it is read.
+A line is one commit. Now and then a line also has the state after its commit, and makes all lines
+before it unnecessary. This module must not know where the commit log is stored, nor how it is read.
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ LIST: Final = "changes"
 """The path of the commit log in the folder."""
 KIND: Final = "kraft-metalog pipeline"
 VERSION: Final = 5
+LINES: Final = 200
+"""A line with a whole state comes at least once in so many commits, where older lines can be
+removed."""
+_STATE: Final = "state"
 
 
 class Days(NamedTuple):
@@ -36,6 +41,8 @@ class CommittedState(NamedTuple):
     days: Mapping[str, tuple[Days, ...]]
 
     def after(self, change: Mapping[str, Any]) -> CommittedState:
+        if _STATE in change:
+            return self._of(change[_STATE])._replace(serial=self.serial)
         places, facts, parts = dict(self.places), dict(self.facts), dict(self.parts)
         days = dict(self.days)
         for table, place in change.get("places", {}).items():
@@ -53,6 +60,21 @@ class CommittedState(NamedTuple):
         for each in change.get("all", ()):
             contents = contents.after(each)
         return contents
+
+    def as_change(self) -> dict[str, Any]:
+        """The change that turns any state into this one."""
+        days = {table: [[*each] for each in laid] for table, laid in self.days.items()}
+        whole = {"places": self.places, "facts": self.facts, "parts": self.parts, "days": days}
+        return {_STATE: whole}
+
+    @classmethod
+    def _of(cls, whole: Mapping[str, Any]) -> CommittedState:
+        parts = {table: tuple(places) for table, places in whole["parts"].items()}
+        days = {
+            table: tuple(Days(place, values) for place, values in laid)
+            for table, laid in whole["days"].items()
+        }
+        return cls(0, whole["places"], whole["facts"], parts, days)
 
     def places_of(self, table: str) -> list[str]:
         """The places of the table's rows, without the rows of replaced days."""
@@ -91,14 +113,17 @@ def replayed(read: Callable[[], Iterable[str] | None], path: str) -> CommittedSt
 def _replayed(lines: Iterable[str] | None, path: str) -> CommittedState | None:
     if lines is None:
         return None
-    changes = _changes_in(lines)
-    if not changes or changes[0].get("kind") != KIND:
+    written = [*map(_parsed, lines)]
+    if not written or not all(map(_is_ours, written)):
         return None
-    if changes[0].get("version") != VERSION:
+    changes = _in_order(written)
+    if changes[0].get("version", VERSION) != VERSION:
         raise InvalidSource(
             f"{path}: written by an incompatible version of the pipeline; rebuild it"
         )
     contents = NOTHING
+    if _STATE in changes[0]:
+        contents = contents._replace(serial=changes[0]["serial"] - 1)
     for change in changes:
         if change["serial"] != contents.serial + 1:
             raise InvalidSource(
@@ -109,12 +134,19 @@ def _replayed(lines: Iterable[str] | None, path: str) -> CommittedState | None:
     return contents
 
 
-def _changes_in(lines: Iterable[str]) -> list[dict[str, Any]]:
-    """The changes in order; of several lines with one serial, the last one. A killed process may
-    leave a line that appears only with the next one, whose writer did not see it."""
-    written = sorted(map(_parsed, lines), key=lambda change: change.get("written_ns", 0))
-    last = {change.get("serial", 0): change for change in written}
-    return sorted(last.values(), key=lambda change: change.get("serial", 0))
+def _is_ours(change: Mapping[str, Any]) -> bool:
+    return "serial" in change and change.get("kind", KIND) == KIND
+
+
+def _in_order(written: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The changes in order, from the last one with a state on; of several lines with one serial,
+    the last one. A killed process may leave a line that appears only with the next one, whose
+    writer did not see it."""
+    by_time = sorted(written, key=lambda change: change.get("written_ns", 0))
+    last = {change["serial"]: change for change in by_time}
+    changes = sorted(last.values(), key=lambda change: change["serial"])
+    states = [place for place, change in enumerate(changes) if _STATE in change]
+    return changes[states[-1] :] if states else changes
 
 
 def _parsed(line: str) -> dict[str, Any]:

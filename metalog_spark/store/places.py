@@ -1,10 +1,17 @@
-"""The directories ("places") with rows of one table: their names, and which rows are in force.
+"""The directories ("places") with rows of one table: their names, which rows are in force, and
+which places should be merged.
+
+Places are merged in levels, like the files of a log-structured merge tree. So their number grows
+with the logarithm of the number of commits. A place with many rows is not merged again, since that
+would take long.
 
 This module must not know what is written to a directory.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +22,10 @@ if TYPE_CHECKING:
     from metalog_spark.store.tables import TableSchema
 
 _PLACE: Final = "place="
+_MERGED: Final = re.compile(r"joined(\d*)-")
+_WHOLE: Final = "whole-"
+MANY_ROWS: Final = 1_000_000
+"""A place with so many rows is not merged again."""
 
 
 def place_of(table: TableSchema, name: str) -> str:
@@ -25,6 +36,30 @@ def place_of(table: TableSchema, name: str) -> str:
 
 def name_of(place: str) -> str:
     return place.partition(_PLACE)[2]
+
+
+def merged_place(table: TableSchema, level: int, rows: int, serial: int) -> str:
+    """The place for ``rows`` merged from places of ``level``; no other has the ``serial``."""
+    kind = f"joined{level + 1}-" if rows < MANY_ROWS else _WHOLE
+    return place_of(table, f"{kind}{serial}")
+
+
+def to_merge(places: Sequence[str], most: int) -> tuple[int, tuple[str, ...]]:
+    """The lowest level with more than ``most`` of the ``places``, and its places; none if all
+    levels have fewer. Places that were not merged yet have level 0."""
+    levels = {place: _level_of(place) for place in places}
+    sizes = Counter(level for level in levels.values() if level is not None)
+    level = min((level for level, size in sizes.items() if size > most), default=0)
+    found = tuple(place for place in places if levels[place] == level)
+    return level, found if len(found) > most else ()
+
+
+def _level_of(place: str) -> int | None:
+    name = name_of(place)
+    if name.startswith(_WHOLE):
+        return None
+    merged = _MERGED.match(name)
+    return int(merged[1] or 1) if merged else 0
 
 
 def is_newest(table: TableSchema, laid: Sequence[Days]) -> Column:

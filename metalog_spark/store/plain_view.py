@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -78,18 +78,29 @@ def days_of(folder: Path, table: TableSchema) -> Iterator[str]:
             yield place.name.removeprefix(_DAY)
 
 
-def lines_of(commit_log: Path) -> Iterator[str]:
-    """The lines of a commit log on this machine's disk."""
+def lines_of(commit_log: Path) -> Sequence[str]:
+    """The lines of a commit log on this machine's disk. If a writer removes lines meanwhile, all
+    lines are read again."""
+    while True:
+        with suppress(FileNotFoundError):
+            return [*_lines_in(commit_log)]
+
+
+def _lines_in(commit_log: Path) -> Iterator[str]:
     for file in commit_log.iterdir():
-        if file.is_file() and not file.name.startswith(_PASSED_OVER):
+        if not (file.is_dir() or file.name.startswith(_PASSED_OVER)):
             lines = file.read_text(encoding="utf-8", errors="replace").split("\n")
             yield from filter(None, lines)
 
 
-def add_line(commit_log: Path, line: str) -> None:
-    """Add one line durably: as a whole or not at all."""
+def add_line(commit_log: Path, line: str, *, alone: bool = False) -> None:
+    """Add one line durably: as a whole or not at all. Then remove all others if it stays
+    ``alone``."""
     commit_log.mkdir(parents=True, exist_ok=True)
+    before = [file for file in commit_log.iterdir() if alone and file.is_file()]
     replace_whole(LOCAL_FILES, commit_log / f"part-{uuid4().hex}.txt", f"{line}\n".encode())
+    for file in before:
+        file.unlink()
 
 
 def is_on_this_disk(folder: Path, contents: CommittedState) -> bool:

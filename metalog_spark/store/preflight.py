@@ -18,8 +18,8 @@ from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
 from metalog.records.primitives.text import has_lone_surrogate
 from metalog_spark.store.commit_log import LIST, CommittedState, replayed
 from metalog_spark.store.plain_view import lines_of
-from metalog_spark.store.refusals import lacks_table, no_folder
-from metalog_spark.store.table_store import is_pattern, literal, occupied, placed
+from metalog_spark.store.refusals import lacks_table, no_folder, occupied
+from metalog_spark.store.table_store import is_pattern, literal, placed
 
 _IN_A_DEMO: Final = "tables"
 """The name of the pipeline's folder inside the folder of metalog pipeline demo."""
@@ -49,7 +49,7 @@ def check_can_be_filled(path: str) -> CommittedState | None:
     place = Path(literal(path))
     contents = _contents(place, path)
     if contents is None and (found := next(files_below(place), None)) is not None:
-        raise occupied(path, by=str(found))
+        raise occupied(path, is_file=str(found) == placed(path))
     return contents
 
 

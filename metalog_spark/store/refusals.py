@@ -20,6 +20,15 @@ def no_folder(path: str | Path) -> InvalidSource:
     return InvalidSource(f"{path}: not a pipeline's folder; metalog pipeline build makes one")
 
 
+def occupied(path: str | Path, *, is_file: bool) -> InvalidTarget:
+    """The error about files in a new pipeline's folder, or about a file in place of the folder."""
+    there = "is a file" if is_file else "holds files that are not a pipeline's"
+    return InvalidTarget(
+        f"{path}: {there}; name a folder that is new, empty, or one that metalog pipeline build"
+        " made"
+    )
+
+
 def lacks_table(path: str | Path, name: str) -> InvalidSource:
     """The error for a table that was written and is missing."""
     return InvalidSource(

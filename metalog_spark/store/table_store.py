@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -25,6 +27,7 @@ from metalog_spark.interrupts import uninterrupted
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.commit_log import (
     KIND,
+    LINES,
     LIST,
     NOTHING,
     VERSION,
@@ -32,9 +35,9 @@ from metalog_spark.store.commit_log import (
     replayed,
 )
 from metalog_spark.store.local_path import folder_here, local_path
-from metalog_spark.store.places import is_newest, name_of, place_of
+from metalog_spark.store.places import is_newest, merged_place, place_of, to_merge
 from metalog_spark.store.plain_view import add_line, is_on_this_disk, lines_of, publish
-from metalog_spark.store.refusals import lacks_table, no_folder
+from metalog_spark.store.refusals import lacks_table, no_folder, occupied
 from metalog_spark.store.tables import TableSchema
 
 if TYPE_CHECKING:
@@ -46,11 +49,11 @@ _PATTERN: Final = re.compile(r"[*?\[\]{}\\]")
 _SIDES: Final = ("a", "b")
 _MOST_DAYS: Final = 8
 """How many directories may replace days of a table before the whole table is rewritten."""
-_JOINED: Final = "joined-"
 _STAGED: Final = "-read"
 _NOT_THERE: Final = "PATH_NOT_FOUND"
 _OF_ROWS: Final = frozenset({"all", "places", "parts", "joined", "days"})
 """The keys of commits that change which files are in force."""
+_FIRST: Final = {"kind": KIND, "version": VERSION, "format": _FORMAT}
 T = TypeVar("T")
 
 
@@ -125,7 +128,8 @@ class Tables:
     def mark(self, name: str, number: int) -> None:
         """Store ``number`` beside the commit log, for a caller that must not write the commit log:
         if two Spark jobs append to one directory at once, one undoes the other."""
-        self._append(name, str(number))
+        last = self.marked(name)
+        self._append(name, str(number if last is None else max(number, last)), alone=True)
 
     def marked(self, name: str) -> int | None:
         """The largest number that ``mark`` stored."""
@@ -212,14 +216,22 @@ class Tables:
         self._note({"parts": parts, "places": places, "facts": facts})
 
     def join(self, table: TableSchema, most: int) -> None:
-        """Merge the places that were added to ``table`` into one, if there are more than ``most``
-        that are not merged yet."""
-        added = self._contents.parts.get(table.name, ())
-        added = tuple(place for place in added if not name_of(place).startswith(_JOINED))
-        if len(added) > most:
-            place = place_of(table, f"{_JOINED}{self._contents.serial}")
-            self._write(table, self._loaded(table, added), place)
-            self._note({"joined": {table.name: [place, added]}})
+        """Merge the places that were added to ``table`` and merged equally often, if there are
+        more than ``most`` of them. Places that an earlier merge replaced are removed."""
+        level, merged = to_merge(self._contents.parts.get(table.name, ()), most)
+        if merged:
+            rows = self._loaded(table, merged)
+            place = merged_place(table, level, rows.count(), self._contents.serial)
+            self._write(table, rows, place)
+            self._note({"joined": {table.name: [place, merged]}})
+            if level == 0:
+                self._remove_all_but(table, {*merged, *self._contents.places_of(table.name)})
+
+    def _remove_all_but(self, table: TableSchema, kept: AbstractSet[str]) -> None:
+        folder = self._folder_for_workers(table.name)
+        for place in [] if folder is None else folder.iterdir():
+            if f"{table.name}/{place.name}" not in kept:
+                shutil.rmtree(place, ignore_errors=True)
 
     def _other_side(self, table: TableSchema) -> str:
         current = self._written.places.get(table.name)
@@ -305,20 +317,23 @@ class Tables:
     def _begin(self) -> None:
         """Write the first line of the commit log, before any other file is in the folder."""
         if self._written.serial == 0:
-            self._written = self._committed({"kind": KIND, "version": VERSION, "format": _FORMAT})
+            self._written = self._committed(_FIRST)
             self._contents = self._contents._replace(serial=self._written.serial)
 
     def _committed(self, change: Mapping[str, Any]) -> CommittedState:
         """The state after ``change``, which becomes the next line of the commit log."""
-        serial = self._written.serial + 1
-        known = {"serial": serial, "written_ns": time.time_ns()}
-        self._append(LIST, json.dumps({**known, **change}, sort_keys=True))
-        return self._written.after(change)._replace(serial=serial)
+        contents = self._written.after(change)._replace(serial=self._written.serial + 1)
+        is_whole = contents.serial % LINES == 0
+        noted = {**_FIRST, **contents.as_change()} if is_whole else change
+        known = {"serial": contents.serial, "written_ns": time.time_ns()}
+        self._append(LIST, json.dumps({**known, **noted}, sort_keys=True), alone=is_whole)
+        return contents
 
-    def _append(self, place: str, line: str) -> None:
+    def _append(self, place: str, line: str, *, alone: bool = False) -> None:
+        """Add a line. On this machine's disk it replaces all others if it stays ``alone``."""
         folder = folder_here(self.session, self._inside(place))
         if folder is not None:
-            add_line(folder, line)
+            add_line(folder, line, alone=alone)
             return
         said = frame_of(self.session, [(line,)], "value STRING")
         said.write.mode("append").text(self._inside(place))
@@ -355,16 +370,7 @@ def _check_is_empty(session: SparkSession, path: str | Path) -> None:
             return
         raise
     if first is not None:
-        raise occupied(path, by=local_path(first.path))
-
-
-def occupied(path: str | Path, *, by: str) -> InvalidTarget:
-    """The message about a file in a new pipeline's folder, or in place of the folder."""
-    there = "is a file" if by == placed(path) else "holds files that are not a pipeline's"
-    return InvalidTarget(
-        f"{path}: {there}; name a folder that is new, empty, or one that metalog pipeline build"
-        " made"
-    )
+        raise occupied(path, is_file=local_path(first.path) == placed(path))
 
 
 def is_pattern(path: str | Path) -> bool:

@@ -60,9 +60,9 @@ def at_each_step(look: Callable[[int], None]) -> Iterator[None]:
     steps = count()
 
     def stepping(do: Callable[..., Any]) -> Callable[..., Any]:
-        def step(*given: Any) -> Any:
+        def step(*given: Any, **named: Any) -> Any:
             look(next(steps))
-            return do(*given)
+            return do(*given, **named)
 
         return step
 

@@ -141,10 +141,10 @@ def killed_at(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_write", "_append"):
         write = getattr(Tables, name)
 
-        def written(*given: Any, write: Any = write) -> None:
+        def written(*given: Any, write: Any = write, **named: Any) -> None:
             if next(steps) == step:
                 raise Killed
-            write(*given)
+            write(*given, **named)
 
         monkeypatch.setattr(Tables, name, written)
 
