@@ -57,6 +57,8 @@ _TIME: Final = re.compile(
     r"( ?(?:Z|UTC|GMT|[CEW]ES?T|BST|IST|MSK|[ECMP][SD]T|[JK]ST|SGT|HKT|A[CE][SD]T|NZ[SD]T)\b"
     r"| ?[+-]\d\d:?\d\d(?!\d)|[+-]\d\d(?![\d:]))?"
 )
+_GLUED: Final = re.compile(r".*\d(?=\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)", re.DOTALL)
+"""A line that breaks off in its time, before the next line's time."""
 _EPOCH: Final = re.compile(r"\[?(\d{13}|\d{10}(?:\.\d{1,9})?)(?![\d.])")
 _COMMON: Final = re.compile(
     r"\[?([0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}):([0-5][0-9])[,.]([0-9]{3})\]? "
@@ -219,6 +221,14 @@ def unwrapped(text: str) -> str:
     return _unwrapped(text)[0]
 
 
+def texts_before_json(text: str) -> list[str]:
+    """The texts before the JSON objects around an audit line, outermost first."""
+    try:
+        return [each for each in _unwrapped(text)[1] if isinstance(each, str)]
+    except InvalidRequest:
+        return []
+
+
 def fields_around(text: str) -> Iterator[str]:
     """The other fields of the JSON object around an audit line, such as ``host.name=kafka-1``.
 
@@ -277,6 +287,8 @@ def _message_in(wrapping: dict[str, Any]) -> str | None:
 def _time_in(prefix: str, zone: Zone) -> Instant | None:
     """The last time in ``prefix``, or the epoch seconds or milliseconds at its start."""
     last = None
+    if glued := _GLUED.match(prefix):
+        prefix = prefix[glued.end() :]
     for found in _TIME.finditer(prefix):
         last = found
     if last is not None:

@@ -155,6 +155,10 @@ _CUT: Final = re.compile(
     rf"| based on rule (?:{_begun('SuperUse')}|{_begun('DefaultAllo')}|{_begun('DefaultDen')}"
     rf"|{_begun('MatchingAcl(acl=')})))\Z"
 )
+_LAYOUT_BEGUN: Final = re.compile(
+    rf"{re.escape(_LAYOUT_END)}| \(k{_begun(_LAYOUT_END.removeprefix(' (k'))}\Z"
+)
+"""The end of the default layout, also if the line breaks off within it or goes on after it."""
 _ACL_START: Final = re.compile(
     r"MatchingAcl\(acl=StandardAcl[\[(]resourceType=(?P<type>[A-Z_]+), resourceName="
 )
@@ -256,18 +260,10 @@ def read_row(text: str) -> Row:
 
 def row_of(line: AuditLine) -> Row:
     return Row(
-        line.principal,
-        line.host,
-        line.operation.name,
-        line.resource_type.name,
-        line.resource_name,
-        line.pattern_type.name,
-        line.request_name,
-        line.resource_reference_count,
-        line.result.name,
-        line.rule,
-        line.ambiguous,
-    )
+        line.principal, line.host, line.operation.name, line.resource_type.name,
+        line.resource_name, line.pattern_type.name, line.request_name,
+        line.resource_reference_count, line.result.name, line.rule, line.ambiguous,
+    )  # fmt: skip
 
 
 def _unreadable(text: str) -> InvalidRequest:
@@ -320,17 +316,13 @@ def _with_verdict(head: re.Match[str], verdict: re.Match[str]) -> tuple[AuditLin
 
 
 def _with_resource(line: AuditLine, rest: str) -> Iterator[AuditLine]:
-    """The readings of ``rest``: with a tail at its end, a tail and a layout's text, or no tail.
-
-    Only Kafka before 2.4 wrote lines without a tail; in these a name may contain one.
-    """
+    """The readings of ``rest``: with a tail at its end, a tail and other text, or no tail. The
+    other text is a layout's, or another line's end. Only Kafka before 2.4 wrote no tail."""
     starts = [match.start() for match in _TAIL_START.finditer(rest)]
-    may_have_none = False
-    tails = _last_tails(_TAIL.fullmatch, rest, starts)
-    if not tails:
-        tails = _last_tails(_TAIL.match, rest, starts)
-        may_have_none = not any(tail["rule"] for tail in tails)
-    for tail in tails:
+    last = _last_tails(_TAIL.fullmatch, rest, starts)
+    others = _last_tails(_TAIL.match, rest, starts)
+    may_have_none = not last and not any(tail["rule"] for tail in others)
+    for tail in {tail.start(): tail for tail in (*last, *others)}.values():
         rule, acl = _rule(tail["rule"])
         for pattern_type, name in _resource(rest[: tail.start()], is_modern=True):
             yield line._replace(
@@ -344,6 +336,8 @@ def _with_resource(line: AuditLine, rest: str) -> Iterator[AuditLine]:
     if may_have_none:
         for pattern_type, name in _resource(rest, is_modern=False):
             yield line._replace(resource_name=name, pattern_type=pattern_type)
+            if layout := _LAYOUT_BEGUN.search(name):
+                yield line._replace(resource_name=name[: layout.start()], pattern_type=pattern_type)
 
 
 def _last_tails(

@@ -4,6 +4,7 @@ linear scan with ``spec``; the log is Kafka's, damaged as by writers, disks and 
 from __future__ import annotations
 
 import time
+from datetime import datetime
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -25,6 +26,7 @@ from metalog_spark.findings.usage.usage_classes import (
 from metalog_spark.ingest.audit_splits import Record, read_records
 from metalog_spark.ingest.lines.audit_lines import TORN, read_text
 from tests.support.spark.audit_rows import rows_of
+from tests.support.spark.odd_log import LAYOUTS, OddEvent, damaged, in_members, odd_events
 from tests.support.spark.spoilt_log import some_acls, some_events, spoil
 from tests.support.worlds import spec
 from tests.support.worlds.small_acls import lived
@@ -113,6 +115,59 @@ def test_no_used_grant_is_called_unused(tmp_path: Path, seed: int) -> None:
     used = {event.acl for event in told if event.acl is not None}
     assert used
     assert not going & used
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_odd_lines_are_counted_once_and_mean_what_kafka_wrote(tmp_path: Path, seed: int) -> None:
+    """Each line of the file is a request or rejected. No request without doubt is one that Kafka
+    did not decide. Each verdict that is still in the log is of a request or a possible one."""
+    random = Random(seed)
+    events = odd_events(random, 12, ("3.3", "4.0"))
+    log, told_events = damaged(random, events, random.choice(LAYOUTS))
+    is_packed = random.random() < 0.3
+    path = tmp_path / ("a.log.gz" if is_packed else "a.log")
+    path.write_bytes(in_members(random, log) if is_packed else log)
+    rows = rows_of(path, random.choice([300, 5_000, 1 << 20]))
+    lines = log.count(b"\n") + (not log.endswith(b"\n"))
+    counted = {row["line"] for row in rows if not row["possible"]}
+    assert counted == set(range(1, lines + 1))
+    requests = [row for row in rows if row["reason"] is None]
+    decided = {(*event.question, _millis(event.time), event.is_allowed) for event in events}
+    for row in requests:
+        if row["rule"] and not row["ambiguous"] and not row["possible"]:
+            assert (*question(row), row["time"], row["result"] == "ALLOWED") in decided
+    for event in told_events:
+        assert any(may_be(row, event) for row in requests), event._replace(name=event.name[:99])
+
+
+def _millis(time: datetime) -> datetime:
+    return time.replace(microsecond=time.microsecond // 1000 * 1000)
+
+
+def question(row: dict[str, Any]) -> tuple[str, str, str, str, str]:
+    return (
+        row["principal"],
+        row["host"],
+        row["operation"],
+        row["resource_type"],
+        row["resource_name"],
+    )
+
+
+def may_be(row: dict[str, Any], event: OddEvent) -> bool:
+    """Whether a request may be the event. A line without a rule may be half a line, which the
+    file's other lines show; a line feed within a name divides the line."""
+    *known, name = question(row)
+    *wanted, wanted_name = event.question
+    if known != wanted:
+        return False
+    if row["pattern_type"] == "PREFIXED":
+        return wanted_name.startswith(name) or name.startswith(wanted_name)
+    if row["rule"] is None or "\n" in wanted_name:
+        begun = name.removesuffix("\r")
+        is_part = wanted_name.startswith(begun) or begun.startswith(wanted_name)
+        return is_part or "LITERAL:".startswith(begun)
+    return name == wanted_name
 
 
 def can_go(acls: list[Acl], rows: list[dict[str, Any]]) -> set[Acl]:

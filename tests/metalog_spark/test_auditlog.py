@@ -6,6 +6,7 @@ import bz2
 import gzip
 import json
 import re
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -176,6 +177,27 @@ def test_a_line_without_end_is_told_by_its_beginning(tmp_path: Path) -> None:
     assert [row["reason"] is None for row in rows] == [True, False, True, False]
     assert rows[1]["text"] == "x" * 1_000
     assert rows[1]["reason"] == "longer than 1,048,576 bytes; this begins it"
+
+
+@pytest.mark.parametrize("end", ["", " for request = Fetch", " with a name of its own"])
+def test_a_line_with_a_fault_is_counted_and_may_be_a_request(tmp_path: Path, end: str) -> None:
+    """It is too long, or damage cuts it: its beginning may look like a whole line."""
+    begun = f"{OLD_LINE}{end}" if end else LINE
+    packer = zlib.compressobj(wbits=31)
+    cut = packer.compress(f"{LINE}\n{begun}".encode()) + packer.flush(zlib.Z_SYNC_FLUSH)
+    for path in (
+        written(tmp_path, f"{LINE}\n{begun}{'x' * (1 << 20)}\n"),
+        written(tmp_path, cut, name=GZ),
+    ):
+        first, *rows = [row for row in rows_of(path) if row["line"] < 3]
+        assert (first["line"], first["reason"], first["possible"]) == (1, None, None)
+        assert {row["line"] for row in rows} == {2}
+        [rejected] = (row for row in rows if row["reason"] is not None)
+        assert rejected["text"].startswith(begun)
+        found = [row for row in rows if row["possible"]]
+        assert len(found) == len(rows) - 1
+        assert {row["principal"] for row in found} == {"User:app"}
+        assert any("payments".startswith(row["resource_name"][:8]) for row in found)
 
 
 @given(

@@ -8,9 +8,10 @@ request. This module must not know files, Arrow, nor Spark.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, NamedTuple
 
 from authorizer.audit.layouts import (
@@ -18,6 +19,7 @@ from authorizer.audit.layouts import (
     Zone,
     prefix_start,
     read_entry,
+    texts_before_json,
     time_before,
     unwrapped,
 )
@@ -31,6 +33,22 @@ LINE_FEED: Final = "half a line: a name in it has a line feed, and goes on behin
 EMPTY: Final = "an empty line"
 _MOST_TORN: Final = 64
 _MOST_HALVES: Final = 8
+_MOST_POSSIBLE: Final = 256
+_NEXT: Final = re.compile(
+    r'\[?[12]\d{3}-\d\d|\{"|\x00+|(?:\[?[12](?:\d{0,3}|\d{3}-\d?)|\[|\{)\r?\Z'
+)
+"""Text with which the next line may begin, or bytes that were never written."""
+_NEXT_LINE: Final = re.compile(r'\[?[12]\d{3}-\d\d-\d\d[ T]\d\d|\{"|\x00')
+"""The same, as no topic's name has it."""
+_REQUEST: Final = " for request = "
+_CUT_CHARACTER: Final = re.compile(
+    f"[\udcc2-\udcf4][\udc80-\udcbf]{{0,2}}(?=\r?\\Z|{_NEXT.pattern})"
+)
+"""The first bytes of a UTF-8 character that is cut."""
+_MOST_LAYERS: Final = 3
+_ESCAPE: Final = re.compile(r"(?:\\u[0-9A-Fa-f]{4})+|\\.")
+"""An escape of JSON. Characters beyond U+FFFF are two escapes side by side."""
+_CUT_ESCAPE: Final = re.compile(r"\\(?:u[0-9A-Fa-f]{0,3})?\Z")
 _STRAY: Final = re.compile("[\udc80-\udcff]+")
 _ENCODINGS: Final = ("cp1252", "latin-1")
 """The encodings of brokers whose locale does not use UTF-8."""
@@ -67,7 +85,9 @@ def read_text(
 
 
 def _read(text: str, zone: Zone, *, is_whole: bool, is_damaged: bool) -> TextRead:
-    *torn, rest = _parts(text) if text.find(HEAD, text.find(HEAD) + 1) > 0 else [text]
+    *torn, rest = _parts(text) if text.count(HEAD) > 1 else [text]
+    if rest.count(HEAD) > 1:
+        torn += [each for each in texts_before_json(rest) if HEAD in each]
     rejected = [(part, TORN) for part in torn]
     possible = [each for part in torn for each in half_readings(part, zone)]
     try:
@@ -78,9 +98,12 @@ def _read(text: str, zone: Zone, *, is_whole: bool, is_damaged: bool) -> TextRea
     except InvalidRequest as fault:
         rejected.append((rest, str(fault) if rest.strip() else EMPTY))
         return TextRead(None, rejected, [*possible, *half_readings(rest, zone)])
-    if row.ambiguous:
+    may_go_on = row.rule is None and _NEXT_LINE.search(row.resource_name) is not None
+    if row.ambiguous or may_go_on:
         possible += _of_entry(entry, zone, row)
-    is_ambiguous = row.ambiguous or bool(torn) or is_damaged
+    if _ESCAPE.search(entry.text) and (torn or HEAD in entry.text[len(HEAD) :]):
+        possible += half_readings(entry.text, zone)
+    is_ambiguous = row.ambiguous or may_go_on or bool(torn) or is_damaged
     if is_ambiguous or not entry.is_sure:
         row = row._replace(ambiguous=True)
     span = None if entry.is_sure else zone.repeated(entry.micros)
@@ -127,25 +150,57 @@ def _divided(text: str) -> list[str]:
 def _of_entry(entry: LayoutEntry, zone: Zone, row: Row) -> Iterator[Possible]:
     """The readings of a line except ``row``, the likeliest."""
     text = entry.text
-    found = [*readings(text), *(unfinished(text) if row.rule is None else ())]
-    for head in islice(heads_in(text), 1, _MOST_HALVES):
+    later_heads = [*islice(heads_in(text), 1, _MOST_HALVES)]
+    may_break_off = row.rule is None or bool(later_heads) or text.count(_REQUEST) > 1
+    found = [*readings(text), *(_begun(text) if may_break_off else ())]
+    for head in later_heads:
         if begin := prefix_start(text, head):
             found += unfinished(text[:begin])
     yield from _timed(found, text, zone, entry.micros, row)
 
 
 def half_readings(text: str, zone: Zone) -> Iterator[Possible]:
-    """The possible requests of a half line that contains the verdict."""
-    if not has_verdict(text):
-        return
-    found = [*readings(text), *unfinished(text)]
-    yield from _timed(found, text, zone, None, None)
+    """The possible requests of a half line that contains the verdict. In half of a JSON object,
+    names are still escaped."""
+    found = (_of_half(each, zone) for each in _with_unescaped(text) if has_verdict(each))
+    yield from islice(chain.from_iterable(found), _MOST_POSSIBLE)
+
+
+def _of_half(text: str, zone: Zone) -> Iterator[Possible]:
+    return _timed([*readings(text), *_begun(text)], text, zone, None, None)
+
+
+def _begun(text: str) -> Iterator[Reading]:
+    """The readings of ``text``, and of its beginnings up to another line's beginning, as lines
+    whose rest is lost."""
+    yield from unfinished(text)
+    for found in islice(_NEXT.finditer(text, max(text.find(HEAD), 0)), _MOST_HALVES):
+        yield from unfinished(_CUT_ESCAPE.sub("", text[: found.start()]))
+
+
+def _with_unescaped(text: str) -> Iterator[str]:
+    yield text
+    for _ in range(_MOST_LAYERS):
+        before, text = text, _ESCAPE.sub(_unescaped, text)
+        if text == before:
+            return
+        yield text
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    try:
+        return str(json.loads(f'"{escape[0]}"'))
+    except ValueError:
+        return escape[0]
 
 
 def _of_other_encodings(raw: bytes, zone: Zone, *, is_whole: bool) -> Iterator[Possible]:
     """The readings of a line if its bytes, or only those that are not UTF-8, have another
-    encoding."""
+    encoding, or are a part of a character."""
     bytes_told = raw.decode(errors="surrogateescape")
+    for cut in islice(_CUT_CHARACTER.finditer(bytes_told), _MOST_HALVES):
+        before = bytes_told[: cut.start()].encode(errors="surrogateescape")
+        yield from half_readings(before.decode(errors="backslashreplace"), zone)
     mixed = _STRAY.sub(lambda found: _stray(found[0]), bytes_told)
     for text in dict.fromkeys([mixed, *(raw.decode(each, "replace") for each in _ENCODINGS)]):
         found = read_text(text, zone, is_whole=is_whole)

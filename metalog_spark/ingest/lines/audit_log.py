@@ -20,7 +20,13 @@ from numpy.typing import NDArray
 
 from authorizer.audit.layouts import NOT_AUDIT, Zone
 from authorizer.audit.line import Row
-from metalog_spark.ingest.lines.audit_lines import EMPTY, Possible, read_text, whole_readings
+from metalog_spark.ingest.lines.audit_lines import (
+    EMPTY,
+    Possible,
+    half_readings,
+    read_text,
+    whole_readings,
+)
 from metalog_spark.ingest.lines.common_lines import Common, common_lines
 
 OTHERS: Final = (NOT_AUDIT, EMPTY)
@@ -117,10 +123,11 @@ def read_lines(
 ) -> list[pa.RecordBatch]:
     """Parse ``lines`` from ``origin`` into a batch of common lines and batches of others.
 
-    Lines with ``faults`` are rejected. Lines at ``unended`` have no LF; a whole line among them is
-    a request. ``packed`` lines share a record with others, and are ambiguous.
+    Lines with ``faults`` are rejected; each may be the beginning of a request. Lines at
+    ``unended`` have no LF; a whole line among them is a request. ``packed`` lines share a record
+    with others, and are ambiguous.
     """
-    common = common_lines(lines, zone)
+    common = _without(common_lines(lines, zone), faults)
     is_odd = np.ones(len(lines), np.bool_)
     is_odd[common.places] = False
     ambiguous = np.zeros(len(common.places), np.bool_)
@@ -130,7 +137,9 @@ def read_lines(
     for place in np.flatnonzero(is_odd).tolist():
         line = lines[place].as_py()
         if place in faults:
-            read.rejected.append((place, shown(line), faults[place]))
+            text = shown(line)
+            read.rejected.append((place, text, faults[place]))
+            read.possible.extend((place, each) for each in half_readings(text, zone))
         else:
             _read_odd(line, place, zone, read, unended, packed)
     batches = [_common_batch(common, ambiguous, origin)] if len(common.places) else []
@@ -155,6 +164,16 @@ def split_batch(told: Sequence[tuple[ReadSplit, str, str, int]]) -> pa.RecordBat
 
 def shown(line: bytes) -> str:
     return line.decode(errors="backslashreplace")
+
+
+def _without(common: Common, faults: Mapping[int, str]) -> Common:
+    """``common`` without the lines that have ``faults``."""
+    if not faults:
+        return common
+    is_good = ~np.isin(common.places, list(faults))
+    mask = pa.array(is_good)
+    columns = {name: column.filter(mask) for name, column in common.columns.items()}
+    return Common(common.places[is_good], common.micros[is_good], columns)
 
 
 def _read_odd(
