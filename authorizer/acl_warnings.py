@@ -1,4 +1,4 @@
-"""Warns of faults in ACLs that a program passes in: Kafka refuses the ACL, or it has no effect.
+"""Checks the ACLs that a program passes in: would Kafka refuse one, or would one miss its purpose?
 
 Each message names the position of the ACL, counted from 0. This module must not know how a
 decision is made.
@@ -25,7 +25,7 @@ def check_creatable(number: int, acl: Acl) -> None:
 
 
 def warnings_about(number: int, acl: Acl, kafka: KafkaVersion) -> Iterator[str]:
-    """The reasons why ``acl`` has no effect in this version of Kafka, one line each."""
+    """Why ``acl`` may miss its purpose in this version of Kafka, one line each."""
     reason = _host_warning(acl.host, kafka)
     if reason is not None:
         yield f"acls[{number}]: {reason}"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from authorizer.kafka_version import KafkaVersion, version_for
-from metalog.errors import InvalidRequest
+from metalog.errors import ConfigException
 
 SUPER_USERS: Final = "super.users"
 ALLOW_EVERYONE: Final = "allow.everyone.if.no.acl.found"
@@ -69,17 +69,17 @@ def from_properties(properties: Mapping[str, object]) -> tuple[AuthorizerConfig,
     Other keys are ignored, unless one looks like a misspelt key of the authorizer.
 
     Raises:
-        InvalidRequest: a value is invalid (such as a super user without a colon), a configuration
+        ConfigException: a value is invalid (such as a super user without a colon), a configuration
             provider holds it, or the node keeps its ACLs in ZooKeeper (KIP-801).
     """
     if ZOOKEEPER_CONNECT in properties:
-        raise InvalidRequest(
+        raise ConfigException(
             f"{ZOOKEEPER_CONNECT}: a node that keeps its ACLs in ZooKeeper does not decide by a "
             "metadata log (KIP-801); take the configuration of a KRaft node"
         )
     _check_resolved(properties)
     if not isinstance(properties.get(SUPER_USERS), str | None):
-        raise InvalidRequest(f"{SUPER_USERS}: give one text, its users separated by semicolons")
+        raise ConfigException(f"{SUPER_USERS}: give one text, its users separated by semicolons")
     super_users, warnings = _super_users(_text(properties, SUPER_USERS))
     allow_everyone = _text(properties, ALLOW_EVERYONE).lower()
     if allow_everyone not in ("", "true", "false"):
@@ -103,7 +103,7 @@ def _check_resolved(properties: Mapping[str, object]) -> None:
         return
     for key in _KEYS:
         if _INDIRECT.search(_text(properties, key)):
-            raise InvalidRequest(
+            raise ConfigException(
                 f"{key}={_text(properties, key)}: {CONFIG_PROVIDERS} are not supported; "
                 "write the value itself"
             )
@@ -132,7 +132,7 @@ def _super_users(text: str) -> tuple[frozenset[str], list[str]]:
     users = [user for part in text.split(";") if (user := part.strip(_JAVA_BLANKS))]
     for user in users:
         if ":" not in user:
-            raise InvalidRequest(f"{SUPER_USERS}: {user!r} has no type; write it as User:{user}")
+            raise ConfigException(f"{SUPER_USERS}: {user!r} has no type; write it as User:{user}")
     warnings = [
         f"{SUPER_USERS}: {user!r} is taken as one user; separate users by semicolons, not commas"
         for user in users
@@ -149,12 +149,12 @@ def read_kafka_version(text: str) -> KafkaVersion | None:
         if text == version.value:
             return version
     known = " or ".join(version.value for version in KafkaVersion)
-    raise InvalidRequest(f"{KAFKA_VERSION}={text}: supported versions are Kafka {known}")
+    raise ConfigException(f"{KAFKA_VERSION}={text}: supported versions are Kafka {known}")
 
 
 def _milliseconds(text: str) -> int | None:
     if not text:
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER):
-        raise InvalidRequest(f"{STALE_DENY_AFTER}={text} is not a number of milliseconds")
+        raise ConfigException(f"{STALE_DENY_AFTER}={text} is not a number of milliseconds")
     return int(text)

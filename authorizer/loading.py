@@ -60,7 +60,7 @@ def load_authorizer(
     return authorizer
 
 
-def other_decision(configs: Mapping[str, object]) -> str | None:
+def why_decisions_differ(configs: Mapping[str, object]) -> str | None:
     """Why Kafka with this configuration may decide differently from StandardAuthorizer, or None."""
     name = str(configs.get(CLASS_NAME) or "").strip()
     if not name:
@@ -77,7 +77,7 @@ def has_no_authorizer(configs: Mapping[str, object]) -> bool:
 
 
 def own_keys(configs: Mapping[str, object]) -> Collection[str]:
-    """The keys that only the named authorizer reads; empty if the class is not ours."""
+    """The keys that only KIP-11's authorizer reads; empty if it is not the configured one."""
     name = str(configs.get(CLASS_NAME) or "").strip()
     if OURS.get(name, name) != _KIP_11_CLASS:
         return ()

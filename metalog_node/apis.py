@@ -1,8 +1,8 @@
 """The APIs of each kind of listener.
 
 Sources: the ApiVersions of Kafka 4.3.1 and 4.4.0. A listener refuses every other API before it
-reads the request. A program around the node may add its own handlers; they may run on any thread.
-This module must not know sockets, nor any one API.
+reads the request. The node's handlers may run on any thread; those that a program adds run on the
+event loop. This module must not know sockets, nor any one API.
 """
 
 from __future__ import annotations

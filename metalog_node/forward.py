@@ -1,4 +1,4 @@
-"""Forwards changes to the controller in Envelopes, until one controller has answered.
+"""Forwards requests to the controller in Envelopes, until one controller has answered.
 
 As in KIP-590 and KIP-801: if a controller does not lead, is not ready or is unreachable, the next
 one is tried, until the request's time is up. The forwarder does not wait for a node that is no
@@ -59,7 +59,7 @@ class Forwarder:
         self._controllers = controllers
         self._settings = settings
         self._monotonic_s = monotonic_s
-        self._turn = 0
+        self._index = 0
         self._is_closing = Event()
         self._idle: LifoQueue[Connection] = LifoQueue()
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="metalog-forward")
@@ -84,7 +84,7 @@ class Forwarder:
     ) -> bytes:
         trouble = "no controller was tried"
         while (left := deadline - self._monotonic_s()) > 0 and not self._is_closing.is_set():
-            turn = self._turn
+            index = self._index
             try:
                 answered = self._sent(request, principal, address, left)
             except InvalidRequest as error:
@@ -95,8 +95,8 @@ class Forwarder:
                 if answered.code not in _ASK_ANOTHER:
                     raise _refused(answered.code)
                 trouble = f"the controller answers {error_name(answered.code)}"
-            if self._turn == turn:
-                self._turn = turn + 1
+            if self._index == index:
+                self._index = index + 1
             self._is_closing.wait(min(_PAUSE_S, max(left, 0)))
         _log.warning("a request could not be forwarded in time: %s", trouble)
         raise NoAnswerInTime(f"no controller answered in time: {trouble}")
@@ -104,11 +104,11 @@ class Forwarder:
     def _sent(
         self, request: bytes, principal: KafkaPrincipal, address: bytes, left: float
     ) -> ForwardedAnswer:
-        """One try, on a connection to the controller whose turn it is."""
+        """One try, with the controller at ``_index``."""
         known = self._controllers()
         if not known:
             raise NoAnswerInTime("no controller is known yet")
-        wanted = known[self._turn % len(known)]
+        wanted = known[self._index % len(known)]
         connection = self._idle_connection()
         if connection is not None and connection.address != wanted:
             connection.close()

@@ -70,10 +70,10 @@ _PATIENCE_S: Final = 1.0
 class Node:
     """``async with Node(config) as node:`` runs a node until the block ends.
 
-    When the block starts, the early-start listeners are open, and the log is claimed if it is sound
-    and available. ``await node.ready()`` returns when all listeners are open. ``on_open`` is called
-    with each listener as it opens. ``apis`` are the program's own APIs, by Kafka's key.
-    ``lost_lines`` counts the lines that each log lost.
+    When the block starts, the early-start listeners are open. The log is claimed, unless it is
+    unavailable or that takes longer than a second. ``await node.ready()`` returns when all
+    listeners are open. ``on_open`` is called with each listener as it opens. ``apis`` are the
+    program's own APIs, by Kafka's key. ``lost_lines`` counts the lines that each log lost.
     """
 
     def __init__(
@@ -117,17 +117,21 @@ class Node:
         """Each listener's address for clients, by name."""
         self._cluster_id = ""
         self._log: QuorumLog | None = None
-        decides, _ = from_properties(config.properties)
-        self._kafka = None if decides.kafka_version is None else decides.kafka_version.value
+        authorizer_config, _ = from_properties(config.properties)
+        self._kafka = (
+            None
+            if authorizer_config.kafka_version is None
+            else authorizer_config.kafka_version.value
+        )
         self._topic = _topic_node(config, self._kafka)
-        self._feed: FetchPurgatory | None = None
+        self._purgatory: FetchPurgatory | None = None
         self.replica = self._replica()
         self._state = NodeState(
             self.replica,
             self.authorizer,
             config.listeners,
             self._open,
-            deny_after_ms=decides.stale_deny_after_ms,
+            deny_after_ms=authorizer_config.stale_deny_after_ms,
             lost_lines=lost_lines,
         )
         self._forwarder = self._forwarder_to_controllers()
@@ -182,8 +186,8 @@ class Node:
             self._opening.cancel()
             await asyncio.gather(self._opening, return_exceptions=True)
         closing = [asyncio.create_task(opened.close()) for opened in self._open.values()]
-        if self._feed is not None:
-            await asyncio.to_thread(self._feed.close)
+        if self._purgatory is not None:
+            await asyncio.to_thread(self._purgatory.close)
         await asyncio.gather(*closing)
         self._refusals.end_period()
         await asyncio.to_thread(self._passwords.threads.shutdown)
@@ -253,8 +257,8 @@ class Node:
                 f"for node {meta.node_id}"
             )
         self._cluster_id = meta.cluster_id
-        self._feed = FetchPurgatory(ServedLog(log))
-        publishers = [*self._publishers(), Upkeep(log, kept), self._feed]
+        self._purgatory = FetchPurgatory(ServedLog(log))
+        publishers = [*self._publishers(), Upkeep(log, kept), self._purgatory]
         idle_s = kept.idle_interval_ms / 1000 or None
         return Replica(log, publishers, idle_s=idle_s, is_patient=True, kafka=self._kafka)
 
@@ -351,7 +355,7 @@ class Node:
             self.addresses,
             self._passwords,
             self._forwarder,
-            self._feed,
+            self._purgatory,
             self._listings,
             self._acl_index if isinstance(self.authorizer, StandardAuthorizer) else None,
             self._kafka,

@@ -6,7 +6,7 @@ queries ACLs.
         assert metalog_node.is_allowed("User:app", Operation.READ, topic("orders"))
 
 Each test has its own node. A node starts in less than a tenth of a second, so tests need not share
-and clean one. The plugin needs no plugin for asyncio. This module imports nothing before a test
+and clean one. The plugin needs no plugin for asyncio. This module imports the node when a test
 uses the fixture, so that it costs other tests nothing.
 """
 

@@ -2,7 +2,7 @@
 
 A program's answer becomes a ``HandledApi`` for ``Node``, in one version of Kafka's protocol that
 current clients speak. All topics of a request are authorized in one call. The answer about a topic
-that the client may not describe is TOPIC_AUTHORIZATION_FAILED, whether the topic exists or not. The
+without authorization is TOPIC_AUTHORIZATION_FAILED, whether the topic exists or not. The
 program runs on the event loop; a long answer yields to other work now and then. This module must
 not know what is in a topic.
 """
@@ -215,11 +215,6 @@ def denied(incoming: IncomingRequest) -> Body:
     return answered(incoming, lambda topic, part: _DENIED)
 
 
-def may(services: Services, incoming: IncomingRequest, topic: str) -> bool:
-    """Whether the request is authorized for ``topic``."""
-    return bool(may_all(services, incoming, [topic]))
-
-
 def may_all(
     services: Services, incoming: IncomingRequest, topics: Iterable[str], *, log_denied: bool = True
 ) -> set[str]:
@@ -300,9 +295,9 @@ async def _may_all_async(
     *,
     log_denied: bool = True,
 ) -> Collection[str]:
-    """``may_all``, on a thread if there are many."""
-    ask = partial(may_all, services, incoming, topics, log_denied=log_denied)
-    return await asyncio.to_thread(ask) if len(topics) > _SLICE else ask()
+    """``may_all``, on a thread if there are many topics."""
+    call = partial(may_all, services, incoming, topics, log_denied=log_denied)
+    return await asyncio.to_thread(call) if len(topics) > _SLICE else call()
 
 
 def _on_the_loop(answer: Coroutine[Any, Any, R]) -> Future[R]:

@@ -1,4 +1,4 @@
-"""A broker behind a program: forwards requests to it unchanged, byte by byte.
+"""A broker behind a program: forwards requests to it, byte for byte.
 
 Connections are opened on demand and reused. A connection carries one request at a time. This module
 must not know what a request is about, nor who may send it.
@@ -55,7 +55,7 @@ class Upstream:
 
         Args:
             incoming: the request, as a handler of a ``HandledApi`` gets it.
-            then: a function of kio's response; it is called on a thread of its own.
+            then: a function of kio's response; it is called on a thread of this object.
 
         Returns:
             A future of what ``then`` returns.

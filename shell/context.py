@@ -366,13 +366,13 @@ def context_over(context: Context, source: Source, image: MetadataImage) -> Cont
 def _say_who_decides(
     properties: Mapping[str, str], file: Path, output: Output, *, decides: bool
 ) -> None:
-    from authorizer.loading import has_no_authorizer, other_decision
+    from authorizer.loading import has_no_authorizer, why_decisions_differ
 
     is_without = has_no_authorizer(properties)
     if not is_without and not any(key in properties for key in _TELLING_KEYS):
         output.warn(f"{file} sets none of {', '.join(_TELLING_KEYS)}: is it a server.properties?")
         return
-    why = other_decision(properties)
+    why = why_decisions_differ(properties)
     if why is None:
         return
     if decides and is_without:

@@ -95,11 +95,11 @@ class Instant(NamedTuple):
 
 
 class RepeatedSpan(NamedTuple):
-    """A range of clock time that comes twice as clocks are set back at ``turn_us``: first from
+    """A range of clock time that comes twice, as clocks are set back at ``set_back_us``: first from
     ``begin_us`` on, and again up to ``end_us``. All are microseconds since 1970."""
 
     begin_us: int
-    turn_us: int
+    set_back_us: int
     end_us: int
 
 

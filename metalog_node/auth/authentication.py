@@ -77,6 +77,7 @@ class Login(Protocol):
 
         Raises:
             LoginRefused: the exchange has failed.
+            NotReadyForLogins: the users have not been loaded.
         """
         ...
 

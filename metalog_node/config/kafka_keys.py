@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
-from metalog_node.config.located_properties import LocatedProperties
+from metalog_node.config.located_properties import LISTENER_PREFIX, LocatedProperties
 
 CREATION_RATE: Final = "max.connection.creation.rate"
 NO_LIMIT: Final = str((1 << 31) - 1)
@@ -58,7 +58,6 @@ REFUSED: Final[Mapping[str, RefusedKey]] = {
     ),
 }
 
-_OF_A_LISTENER: Final = "listener.name."
 _MECHANISMS: Final = ("plain", "scram-sha-256", "scram-sha-512", "gssapi", "oauthbearer")
 
 
@@ -82,6 +81,6 @@ def _without_listener(key: str, listeners: Collection[str]) -> str:
     """The key without the prefix of its listener, and without the mechanism that may follow the
     prefix."""
     for name in listeners:
-        key = key.removeprefix(f"{_OF_A_LISTENER}{name.lower()}.")
+        key = key.removeprefix(f"{LISTENER_PREFIX}{name.lower()}.")
     mechanism, _, rest = key.partition(".")
     return rest if mechanism in _MECHANISMS else key

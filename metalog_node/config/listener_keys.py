@@ -15,7 +15,7 @@ from metalog.config.jaas import PLAIN_MODULE, login_module
 from metalog.errors import InvalidRequest
 from metalog.scram import MOST_NAME_BYTES
 from metalog_node.config.listeners import Listener, SecurityProtocol
-from metalog_node.config.located_properties import LocatedProperties
+from metalog_node.config.located_properties import LISTENER_PREFIX, LocatedProperties
 from metalog_node.config.tls_limits import TlsLimits, limits, protocols
 
 CONTROLLER_MECHANISM: Final = "sasl.mechanism.controller.protocol"
@@ -155,7 +155,7 @@ def _of_mechanism(
     """A mechanism's own key, and its value. Kafka ignores such a key without a listener's name, so
     here that is an error."""
     key = f"{mechanism.lower()}.{key}"
-    own = f"listener.name.{name.lower()}.{key}"
+    own = f"{LISTENER_PREFIX}{name.lower()}.{key}"
     read_key, text = properties.of_listener(name, key)
     if text is not None and read_key != own:
         raise properties.wrong(key, f"Kafka reads it only with a listener's name; write {own}")

@@ -107,8 +107,8 @@ def parse_protocols(
 
 
 def parse_advertised(text: str | None, listeners: Sequence[Listener]) -> dict[str, Address]:
-    """Each listener's address for clients. By default it is the address on which it listens; an
-    empty host becomes this machine's name."""
+    """Each listener's address for clients. By default it is the address on which it listens, whose
+    host may be empty."""
     advertised = {listener.name: Address(listener.host, listener.port) for listener in listeners}
     configured = dict(named_addresses(ADVERTISED, text or ""))
     for each in listeners:

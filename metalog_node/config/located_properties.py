@@ -13,7 +13,7 @@ from metalog.errors import ConfigException, InvalidRequest
 
 R = TypeVar("R")
 
-_OF_A_LISTENER: Final = "listener.name."
+LISTENER_PREFIX: Final = "listener.name."
 
 
 class LocatedProperties:
@@ -34,7 +34,7 @@ class LocatedProperties:
     def of_listener(self, name: str, key: str) -> tuple[str, str | None]:
         """The key that is in force for the listener ``name``, and its value: the listener's own
         key, or else the general one."""
-        own = f"{_OF_A_LISTENER}{name.lower()}.{key}"
+        own = f"{LISTENER_PREFIX}{name.lower()}.{key}"
         value = self.value(own)
         return (key, self.value(key)) if value is None else (own, value)
 

@@ -81,7 +81,7 @@ class NodeConfig(NamedTuple):
     - ``tls``, ``sasl``, ``mapping_rules`` and ``max_connections_of`` map listeners to their
       settings.
     - ``controller_client`` has a client's keys for the controllers' listener.
-    - ``notes`` are lines about keys that are not used.
+    - ``notes`` are warnings about unused keys and doubtful values.
     """
 
     roles: frozenset[str]
@@ -161,7 +161,7 @@ class _Reading:
             ADVERTISED, parse_advertised, settings.advertised_listeners, listeners
         )
         refuse_restricting_keys(located, {listener.name for listener in listeners} | set(names))
-        decides, notes = located.read("super.users", from_properties, located.properties)
+        authorizer_config, notes = located.read("super.users", from_properties, located.properties)
         roles = frozenset(settings.process_roles)
         topic = located.read(LOG_DIR, topic_location, located.properties)
         controllers = self._controllers(settings, roles, is_on_topic=topic is not None)
@@ -184,7 +184,7 @@ class _Reading:
                 for listener in listeners
                 if listener.protocol.has_login
             },
-            early_start=self._early_start(decides.early_start_listeners, listeners),
+            early_start=self._early_start(authorizer_config.early_start_listeners, listeners),
             bootstrap_servers=controllers,
             controller_client=self._controller_client(settings, protocols) if follows else {},
             mapping_rules={

@@ -123,7 +123,7 @@ class Settings(BaseModel):
     request_timeout_ms: _Positive = Field(
         30_000,
         alias="request.timeout.ms",
-        description="how long a change may wait for the controller",
+        description="how long a forwarded request may wait for the controller",
     )
     metrics_listener: str | None = Field(
         None,

@@ -36,10 +36,10 @@ def unregister(services: Services, incoming: IncomingRequest) -> Answer:
         active_id=services.node_id,
     )
     done = services.replica.submit(change)
-    return DeferredResponse(done, lambda changed: refuse(incoming, changed.result()))
+    return DeferredResponse(done, lambda changed: _response(incoming, changed.result()))
 
 
-def refuse(incoming: IncomingRequest, error: ApiError) -> Body:
+def _response(incoming: IncomingRequest, error: ApiError) -> Body:
     declared = response_type(UNREGISTER_CONTROLLER, incoming.request.head.version)
     return declared(throttle_time=NO_THROTTLING, error_code=error.code, error_message=error.message)
 
@@ -49,7 +49,7 @@ APIS: Final = {
         "UnregisterController",
         VersionRange(0, 0),
         unregister,
-        refuse,
+        _response,
         since="4.4",
         **SMALL_REQUESTS,
     ),

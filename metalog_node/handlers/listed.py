@@ -32,8 +32,7 @@ _NO_TAGS: Final = b"\0"
 _CODE: Final = [bytes((code,)) for code in range(128)]
 _TEXTS: Final = 1 << 12
 """How many encoded principals and hosts are cached."""
-_CORRELATION_ID: Final = 4
-"""Bytes."""
+_CORRELATION_ID_BYTES: Final = 4
 _PATTERN_TYPE: Final = attrgetter("pattern_type")
 
 _Pattern = tuple[int, int, str]
@@ -113,7 +112,7 @@ def _pieces(version: int, count: int, resources: list[bytes]) -> list[bytes]:
     is_flexible = nothing.__flexible__
     tags = _NO_TAGS if is_flexible else b""
     head = write_response(nothing, 0).removesuffix(_array_length(0, is_flexible) + tags)
-    return [head[_CORRELATION_ID:], _array_length(count, is_flexible), *resources, tags]
+    return [head[_CORRELATION_ID_BYTES:], _array_length(count, is_flexible), *resources, tags]
 
 
 def _array_length(items: int, is_flexible: bool) -> bytes:

@@ -65,7 +65,7 @@ def fetch(services: Services, incoming: IncomingRequest) -> Answer:
     [wanted] = partitions
     wait_s = min(body.max_wait.total_seconds(), _LONGEST_WAIT_S)
     attempt = partial(_attempt, services, incoming, wanted, body.max_bytes)
-    return _deferred(_feed(services).ask(attempt, wait_s))
+    return _deferred(_purgatory(services).ask(attempt, wait_s))
 
 
 def _attempt(
@@ -179,7 +179,7 @@ def fetch_snapshot(services: Services, incoming: IncomingRequest) -> Answer:
     ] != [0]:
         return _snapshot(incoming, _ERROR.invalid_request)
     attempt = partial(_snapshot_chunk, services, incoming, partitions[0], body.max_bytes)
-    return _deferred(_feed(services).ask(attempt, 0))
+    return _deferred(_purgatory(services).ask(attempt, 0))
 
 
 def _snapshot_chunk(
@@ -243,7 +243,7 @@ def refuse_snapshot(incoming: IncomingRequest, error: ApiError) -> Body:
 def describe_quorum(services: Services, incoming: IncomingRequest) -> Answer:
     """One voter, this node, and no observers, since the node keeps no state about them."""
     authorize_cluster(services, incoming, Operation.DESCRIBE)
-    return _deferred(_feed(services).ask(partial(_described, services, incoming), 0))
+    return _deferred(_purgatory(services).ask(partial(_described, services, incoming), 0))
 
 
 def _described(
@@ -310,10 +310,10 @@ def refuse_quorum(incoming: IncomingRequest, error: ApiError) -> Body:
     )
 
 
-def _feed(services: Services) -> FetchPurgatory:
-    if services.feed is None:
+def _purgatory(services: Services) -> FetchPurgatory:
+    if services.purgatory is None:
         raise NotController("followers cannot fetch the log from this node")
-    return services.feed
+    return services.purgatory
 
 
 def _deferred(answer: Future[Body]) -> DeferredResponse:

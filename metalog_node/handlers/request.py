@@ -83,7 +83,7 @@ class Services(NamedTuple):
 
     - ``addresses`` are each listener's address for clients.
     - ``forwarder`` is set if another node is the controller.
-    - ``feed`` is set if followers may fetch this node's log.
+    - ``purgatory`` is set if followers may fetch this node's log; their fetches wait in it.
     - ``listings`` is set if long responses are cached.
     - ``acl_index`` is set if the authorizer decides by an index of ACLs.
     - ``configured_kafka`` is the Kafka version to imitate, if the configuration names one.
@@ -98,7 +98,7 @@ class Services(NamedTuple):
     addresses: Mapping[str, Address]
     passwords: PasswordSetting
     forwarder: Forwarder | None = None
-    feed: FetchPurgatory | None = None
+    purgatory: FetchPurgatory | None = None
     listings: Listings | None = None
     acl_index: Callable[[], AclIndex] | None = None
     configured_kafka: str | None = None
@@ -168,8 +168,7 @@ MOST_ELEMENTS: Final = 25_000
 MOST_BYTES: Final = 16 << 20
 """Twice the largest batch of records that a change may become."""
 SHORT: Final = 128
-"""A request of at most this many bytes takes at most a few milliseconds, whatever it contains.
-Every connected client may have one such request handled before the event loop continues."""
+"""A request of at most this many bytes takes at most a few milliseconds, whatever it contains."""
 
 
 class HandledApi(NamedTuple):
@@ -181,7 +180,7 @@ class HandledApi(NamedTuple):
       is the nearest error after which clients of the API try again.
     - ``most_bytes``, ``most_elements`` (items of arrays, tagged fields): a larger request closes
       the connection.
-    - ``short``: a request of more bytes is handled on a thread; with None, never.
+    - ``short``: a request of more bytes is handled on a thread; with None, no request is.
     - ``since``: the first supported Kafka version that has the API.
     """
 

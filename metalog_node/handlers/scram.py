@@ -88,7 +88,7 @@ def log_unchecked(services: Services, incoming: IncomingRequest, refused: Collec
         more = f" and {len(users) - _NAMED} more" if len(users) > _NAMED else ""
         _log.warning(
             "%s set a salted password of %s%s, which the password policy could not check; "
-            "%s=false refuses such",
+            "%s=false refuses salted passwords",
             incoming.context.principal,
             shown,
             more,

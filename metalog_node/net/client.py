@@ -1,8 +1,8 @@
 """One client of a listener: reads its requests, answers them in order, and disconnects it.
 
 A client's next request is read after the last one is answered, so the node holds at most one
-request of each client. The reason for each disconnection is logged. ``connection`` and the handlers
-make all decisions.
+request and one read (``CHUNK``) of each client. The reason for each disconnection is logged.
+``connection`` and the handlers make all decisions.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Client:
         self._connection = ServerConnection(
             versions,
             logins=context.logins,
-            principal=_certified(context, writer),
+            principal=_certificate_principal(context, writer),
             most_bytes=context.most_bytes,
             most_bytes_of={key: api.most_bytes for key, api in context.apis.items()},
             features=lambda: features_of(services.replica, services.kafka),
@@ -282,11 +282,10 @@ def _wake(loop: asyncio.AbstractEventLoop, is_done: asyncio.Event, _: Future[Any
         loop.call_soon_threadsafe(is_done.set)
 
 
-def _certified(
+def _certificate_principal(
     context: ListenerContext, writer: asyncio.StreamWriter | Encrypted
 ) -> KafkaPrincipal:
-    """The principal that the mapping rules make of the client's certificate; ANONYMOUS without
-    one."""
+    """The principal that the mapping rules make of the client's certificate, or ANONYMOUS."""
     tls: ssl.SSLObject | None = writer.get_extra_info("ssl_object")
     certificate = None if tls is None else tls.getpeercert(binary_form=True)
     if certificate is None:

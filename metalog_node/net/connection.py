@@ -37,11 +37,11 @@ BEFORE_LOGIN_BYTES: Final = 8 << 10
 
 _HEAD_BYTES: Final = 8
 
-_OF_A_CONNECTION: Final = (SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE)
+_LOGIN_APIS: Final = (SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE)
 _ILLEGAL_SASL_STATE: Final = KafkaErrorCode(ErrorCode.ILLEGAL_SASL_STATE)
 _SHOWN: Final = 100
 _OUT_OF_TURN: Final = "SaslAuthenticate request received after successful authentication"
-_STRANGERS: Final = {
+_OTHER_PROTOCOLS: Final = {
     b"\x16\x03": "it speaks TLS, and this listener does not; set the client's security.protocol",
     b"GET ": "it speaks HTTP; metrics and probes are on metrics.listener",
 }
@@ -66,14 +66,14 @@ class QueuedRequest(NamedTuple):
 
 
 class ServerConnection:
-    """The state of one connection. ``logins`` is None without SASL: then ``principal`` is set from
-    the start. With ``identity``, a request that names another cluster or node is refused. A frame
-    may have ``most_bytes``, and a request ``most_bytes_of`` its API; a longer one is refused at its
-    beginning."""
+    """The state of one connection. ``announced`` are the node's API versions. ``logins`` is None
+    without SASL: then ``principal`` is set from the start. With ``identity``, an ApiVersions that
+    names another cluster or node is refused. A frame may have ``most_bytes``, and a request
+    ``most_bytes_of`` its API; a longer one is refused at its beginning."""
 
     def __init__(
         self,
-        spoken: Versions,
+        announced: Versions,
         *,
         logins: Logins | None,
         principal: KafkaPrincipal,
@@ -85,7 +85,7 @@ class ServerConnection:
         self.is_over = False
         """Close the connection once everything has been sent."""
         self.failed_login: LoginRefused | NotReadyForLogins | None = None
-        self._spoken = spoken
+        self._announced = announced
         self._logins = logins
         self._features = features
         self._identity = identity
@@ -93,7 +93,7 @@ class ServerConnection:
         self._most_bytes = most_bytes
         self._most_bytes_of = {
             **(most_bytes_of or {}),
-            **dict.fromkeys(_OF_A_CONNECTION, BEFORE_LOGIN_BYTES),
+            **dict.fromkeys(_LOGIN_APIS, BEFORE_LOGIN_BYTES),
         }
         self._frames = FrameReader(most_bytes if logins is None else BEFORE_LOGIN_BYTES)
         self._login: Login | None = None
@@ -121,7 +121,7 @@ class ServerConnection:
         """
         if self._is_new:
             self._is_new = False
-            _refuse_strangers(data)
+            _refuse_other_protocols(data)
         frames = deque(self._frames.feed(data))
         while frames:
             yield self._step(frames.popleft())
@@ -178,8 +178,8 @@ class ServerConnection:
         return self._session_ends_at is not None and passed_s >= _LEAST_BETWEEN_LOGINS_S
 
     def _check_version(self, head: RequestHeader) -> None:
-        spoken = self._spoken.get(head.api_key)
-        if spoken is None or not spoken.least <= head.version <= spoken.most:
+        announced = self._announced.get(head.api_key)
+        if announced is None or not announced.least <= head.version <= announced.most:
             raise UnsupportedVersion(head.api_key, head.version)
 
     def _versions(self, frame: bytes, head: RequestHeader) -> bytes:
@@ -187,7 +187,7 @@ class ServerConnection:
         try:
             self._check_version(head)
         except UnsupportedVersion:
-            own = {API_VERSIONS: self._spoken[API_VERSIONS]}
+            own = {API_VERSIONS: self._announced[API_VERSIONS]}
             refusal = ErrorCode.UNSUPPORTED_VERSION
             return framed(versions_payload(0, refusal, own, None, head.correlation_id))
         if self._login is not None:
@@ -196,7 +196,7 @@ class ServerConnection:
         if code is not ErrorCode.NONE:
             return framed(versions_payload(head.version, code, {}, None, head.correlation_id))
         payload = versions_payload(
-            head.version, code, self._spoken, self._features(), head.correlation_id
+            head.version, code, self._announced, self._features(), head.correlation_id
         )
         return framed(payload)
 
@@ -219,10 +219,10 @@ class ServerConnection:
         ]
         cluster_id = getattr(body, "cluster_id", None)
         node_id = getattr(body, "node_id", _NO_NODE)
-        is_meant = (cluster_id is not None, node_id != _NO_NODE)
-        if not all(map(_SOFTWARE.fullmatch, names)) or is_meant in {(True, False), (False, True)}:
+        is_named = (cluster_id is not None, node_id != _NO_NODE)
+        if not all(map(_SOFTWARE.fullmatch, names)) or is_named in {(True, False), (False, True)}:
             return ErrorCode.INVALID_REQUEST
-        if not all(is_meant) or self._identity is None or self._principal is None:
+        if not all(is_named) or self._identity is None or self._principal is None:
             return ErrorCode.NONE
         own_cluster_id, own_node_id = self._identity()
         is_here = cluster_id == own_cluster_id and node_id == own_node_id
@@ -259,7 +259,7 @@ class ServerConnection:
             )
             return _answered(request, refusal)
         try:
-            token = self._take(request.body.auth_bytes)
+            token = self._take_token(request.body.auth_bytes)
         except (LoginRefused, NotReadyForLogins) as refused:
             answer = declared(
                 error_code=KafkaErrorCode(refused.code), error_message=str(refused), auth_bytes=b""
@@ -282,11 +282,11 @@ class ServerConnection:
         """A token after SaslHandshake version 0: it has no header, and a refusal is not
         answered."""
         try:
-            return framed(self._take(token))
+            return framed(self._take_token(token))
         except (LoginRefused, NotReadyForLogins):
             return b""
 
-    def _take(self, token: bytes) -> bytes:
+    def _take_token(self, token: bytes) -> bytes:
         if self._login is None or self._logins is None:
             raise Malformed("a token without a login")
         try:
@@ -305,8 +305,8 @@ class ServerConnection:
         return answer
 
 
-def _refuse_strangers(first: bytes) -> None:
-    for beginning, why in _STRANGERS.items():
+def _refuse_other_protocols(first: bytes) -> None:
+    for beginning, why in _OTHER_PROTOCOLS.items():
         if first.startswith(beginning):
             raise Malformed(why)
 

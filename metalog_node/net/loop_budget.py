@@ -45,7 +45,7 @@ class LoopBudget:
         return await done
 
     async def turn(self, owner: Hashable) -> None:
-        """Return when the next unit may begin: for the part of a coroutine up to its next wait."""
+        """Return when a unit may begin: the caller's code up to its next ``await``."""
         await self.run(owner, _nothing)
 
     def _has_time(self) -> bool:

@@ -1,8 +1,8 @@
 """A listener: accepts connections within the quotas, and serves each in its own task.
 
 The TLS handshake runs in that task, so a slow client has a connection and a time limit like any
-other. A closed listener accepts nobody, and disconnects each client once its requests are
-answered. ``client`` and the handlers make all decisions.
+other. A closed listener accepts nobody, and disconnects each client once its request under
+way is answered. ``client`` and the handlers make all decisions.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class OpenListener:
         on_loop = partial(self._context.budget.run, (None, host))
         encrypted = Encrypted(self._context.tls.context, reader, writer, on_loop)
         async with asyncio.timeout(_HANDSHAKE_S):
-            await encrypted.agree()
+            await encrypted.handshake()
         return encrypted
 
     def _note_refusal(self, host: str, error: Exception) -> None:

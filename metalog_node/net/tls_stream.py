@@ -30,8 +30,8 @@ _RETRY: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e0
 
 
 class Encrypted:
-    """A stream that replaces the two plain streams after ``agree`` has returned. ``on_loop`` runs
-    OpenSSL's computations, which are short, within the event loop's budget."""
+    """A stream that replaces the two plain streams after ``handshake`` has returned. ``on_loop``
+    runs OpenSSL's computations, which are short, within the event loop's budget."""
 
     def __init__(
         self,
@@ -46,15 +46,15 @@ class Encrypted:
         self._on_loop = on_loop
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
-        self._is_clear = True
+        self._is_unencrypted = True
         self._is_retried = False
         self._head = b""
         self._rest = 0
 
-    async def agree(self) -> None:
+    async def handshake(self) -> None:
         """Shake hands. ``Malformed``: the input is not TLS, or too long. ``ssl.SSLError``: OpenSSL
         refuses it. ``ConnectionError``: the client is gone."""
-        while not await self._on_loop(self._has_agreed):
+        while not await self._on_loop(self._is_handshake_done):
             await self._send()
             await self._take_record()
         await self._send()
@@ -104,7 +104,7 @@ class Encrypted:
         except ssl.SSLZeroReturnError:
             return b""
 
-    def _has_agreed(self) -> bool:
+    def _is_handshake_done(self) -> bool:
         try:
             self._tls.do_handshake()
         except ssl.SSLWantReadError:
@@ -132,18 +132,18 @@ class Encrypted:
         if size > _MOST_IN_A_RECORD:
             raise Malformed(f"TLS handshake failed: a record of {size} bytes")
         if kind == _CHANGE_CIPHER_SPEC and not self._is_retried:
-            self._is_clear = False
+            self._is_unencrypted = False
         self._incoming.write(head)
         while size:
             piece = await self._reader.read(min(size, _PIECE))
             if not piece:
                 raise ConnectionResetError
-            if kind == _HANDSHAKE and self._is_clear:
-                self._measure(piece)
+            if kind == _HANDSHAKE and self._is_unencrypted:
+                self._check_lengths(piece)
             self._incoming.write(piece)
             size -= len(piece)
 
-    def _measure(self, piece: bytes) -> None:
+    def _check_lengths(self, piece: bytes) -> None:
         """Check the lengths of the handshake messages in ``piece``, also of one begun before."""
         while piece:
             if self._rest:

@@ -50,7 +50,7 @@ class LogQueue(logging.Handler):
         self.lost = 0
         self._sink = sink
         self._most_lines = most_lines
-        self._most_letters = most_characters
+        self._most_characters = most_characters
         self._lines: deque[tuple[logging.LogRecord, int]] = deque()
         self._all = _QueueSize()
         self._of: dict[Hashable, _QueueSize] = {}
@@ -99,7 +99,7 @@ class LogQueue(logging.Handler):
         flood the queue, the less room each may use, and some is always left."""
         return (
             own.lines < self._most_lines - self._all.lines
-            and own.characters + size <= self._most_letters - self._all.characters
+            and own.characters + size <= self._most_characters - self._all.characters
         )
 
     def _take(self) -> logging.LogRecord:
@@ -114,7 +114,7 @@ class LogQueue(logging.Handler):
 
     def _queue_gap(self) -> None:
         if self._gap:
-            self._lines.append((_of_gap(self._gap), 0))
+            self._lines.append((_gap_line(self._gap), 0))
             self._gap = 0
 
     def _write_all(self) -> None:
@@ -134,6 +134,6 @@ def _source(line: logging.LogRecord) -> Hashable:
     return getattr(line, "source", None)
 
 
-def _of_gap(lost: int) -> logging.LogRecord:
+def _gap_line(lost: int) -> logging.LogRecord:
     text = "lines lost here, because they came faster than they could be written: %d"
     return logging.LogRecord(__name__, logging.WARNING, __file__, 0, text, (lost,), None)

@@ -21,7 +21,7 @@ from authorizer.config import (
     read_kafka_version,
 )
 from authorizer.kafka_version import KafkaVersion
-from authorizer.loading import has_no_authorizer, other_decision
+from authorizer.loading import has_no_authorizer, why_decisions_differ
 from metalog.config.properties import parse_properties, properties_mapping
 from metalog.disk.files import LOCAL_FILES, Files, read_whole
 from metalog.errors import InvalidMoment, InvalidRequest
@@ -163,7 +163,9 @@ def _read(path: Path, files: Files) -> tuple[AuthorizerConfig, list[str]]:
     )
     notes = [f"{path}: {warning}" for warning in warnings]
     if has_no_authorizer(properties):
-        notes.append(f"{path}: {other_decision(properties)}; here the ACLs decide nevertheless")
+        notes.append(
+            f"{path}: {why_decisions_differ(properties)}; here the ACLs decide nevertheless"
+        )
     elif not properties.keys() & {SUPER_USERS, ALLOW_EVERYONE}:
         notes.append(
             f"{path} sets neither {SUPER_USERS} nor {ALLOW_EVERYONE}: is it a server.properties?"

@@ -13,8 +13,8 @@ from authorizer.loading import (
     OURS,
     has_no_authorizer,
     load_authorizer,
-    other_decision,
     own_keys,
+    why_decisions_differ,
 )
 from metalog.errors import ConfigException, InvalidRequest
 from tests.support.command.runs import run_python
@@ -117,19 +117,21 @@ def test_a_nodes_whole_configuration_without_a_class_has_no_authorizer(value: ob
     assert not has_no_authorizer(part)
     assert not has_no_authorizer({**whole, KEY: STANDARD})
     for each in (part, whole, {}):
-        assert "Kafka without an authorizer allows everything" in (other_decision(each) or "")
+        assert "Kafka without an authorizer allows everything" in (why_decisions_differ(each) or "")
         assert own_keys(each) == ()
 
 
 @pytest.mark.parametrize("name", [*OURS, *OURS.values(), f" {STANDARD} "])
 def test_kafkas_own_classes_decide_as_ours(name: str) -> None:
-    assert other_decision({KEY: name}) is None
+    assert why_decisions_differ({KEY: name}) is None
     is_simple = name in (SIMPLE, OURS[SIMPLE])
     assert ("kafka.superusers" in own_keys({KEY: name})) == is_simple
 
 
 def test_another_class_may_decide_otherwise() -> None:
-    assert (other_decision({KEY: "com.example.Mine"}) or "").startswith(f"{KEY}=com.example.Mine ")
+    assert (why_decisions_differ({KEY: "com.example.Mine"}) or "").startswith(
+        f"{KEY}=com.example.Mine "
+    )
     assert own_keys({KEY: "com.example.Mine"}) == ()
 
 

@@ -95,7 +95,7 @@ def test_what_is_meant_goes_both_ways(
     client.load_cert_chain(identity.identity)
 
     async def echo(stream: Encrypted) -> None:
-        await stream.agree()
+        await stream.handshake()
         assert stream.get_extra_info("ssl_object").getpeercert(binary_form=True)
         received = b""
         while len(received) < SIZE:
@@ -134,7 +134,7 @@ def test_a_second_hello_is_measured_too(identity: Certified) -> None:
         writer.close()
 
     with pytest.raises(Malformed, match=f"{hello} bytes at once"):
-        asyncio.run(served(retrying(server_side(identity)), Encrypted.agree, visit))
+        asyncio.run(served(retrying(server_side(identity)), Encrypted.handshake, visit))
 
 
 def test_who_hangs_up_in_the_middle_is_gone(identity: Certified) -> None:
@@ -144,4 +144,4 @@ def test_who_hangs_up_in_the_middle_is_gone(identity: Certified) -> None:
         writer.close()
 
     with pytest.raises(ConnectionResetError):
-        asyncio.run(served(server_side(identity), Encrypted.agree, visit))
+        asyncio.run(served(server_side(identity), Encrypted.handshake, visit))

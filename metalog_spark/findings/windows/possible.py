@@ -37,7 +37,7 @@ def with_possible(usage: DataFrame, tables: Tables, window: Window) -> DataFrame
     if pending_in(tables) is None and uncounted_in(tables) is None:
         is_inside = (time >= f.lit(window.start_us)) & (time < f.lit(window.end_us))
         found = found.where(f.col("time").isNull() | is_inside)
-    changed = ((time >= f.lit(span.turn_us)) & (time < f.lit(span.end_us)) for span in spans)
+    changed = ((time >= f.lit(span.set_back_us)) & (time < f.lit(span.end_us)) for span in spans)
     found = found.where(reduce(or_, changed, f.col("zone").isNull()))
     questions = found.groupBy(*asked).agg(
         f.count("*").alias("requests"),

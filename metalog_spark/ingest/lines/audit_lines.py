@@ -108,7 +108,7 @@ def _read(text: str, zone: Zone, *, is_whole: bool, is_damaged: bool) -> TextRea
         row = row._replace(ambiguous=True)
     span = None if entry.is_sure else zone.repeated(entry.micros)
     if span is not None:
-        second = entry.micros + span.turn_us - span.begin_us
+        second = entry.micros + span.set_back_us - span.begin_us
         possible.append(Possible(row, second, None if is_ambiguous else zone.name))
     return TextRead((row, entry.micros), rejected, possible)
 
