@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from metalog_sources.source import Source
     from metalog_sources.store import Store, StoreState
 
-_TELLING_KEYS: Final = (SUPER_USERS_KEY, ALLOW_EVERYONE_KEY, "authorizer.class.name")
+_AUTHORIZER_KEYS: Final = (SUPER_USERS_KEY, ALLOW_EVERYONE_KEY, "authorizer.class.name")
 BOOTSTRAP_NOTE: Final = "the log is empty: shows the bootstrap records"
 MOMENT_FORMS: Final = "an offset (exclusive), @MILLIS, -6h (before the last record), or ISO 8601"
 
@@ -72,10 +72,10 @@ def add_place(
     metavar: str = "SOURCE",
     more: str = "",
 ) -> Action:
-    """Add the argument for a place of one of ``kinds``, which ``opened_source`` checks."""
+    """Add the argument SOURCE; ``opened_source`` checks that it is one of ``kinds``."""
     group.set_defaults(kinds=kinds)
-    said = f"{kinds}, or @NAME of metalog.toml{more}"
-    return group.add_argument("source", metavar=metavar, help=said)
+    text = f"{kinds}, or @NAME of metalog.toml{more}"
+    return group.add_argument("source", metavar=metavar, help=text)
 
 
 def add_command_config(group: ArgumentParser | _ArgumentGroup) -> None:
@@ -121,11 +121,11 @@ def opened_text(
     """Open a SOURCE that is not the first argument, with the same checks."""
     from metalog_sources.source import open_source
 
-    given = arguments.command_config
+    file = arguments.command_config
     source = open_source(
         text,
         environ=os.environ,
-        command_config=None if given is None else Path(given),
+        command_config=None if file is None else Path(file),
         kinds=kinds,
     )
     for note in source.notes:
@@ -147,12 +147,12 @@ def replayed_source(
     """The state of SOURCE for these arguments. Prints warnings about the source.
 
     The state has all subjects if it ``is_whole``, otherwise only those that concern authorization,
-    and topic names. ``notes`` gets the log's records. A verb gets a doubtful state only if it
-    ``shows`` the log's content, or calls ``refuse_doubts_of`` itself. Unreadable SCRAM users are an
-    error only if the output ``rests_on_users``.
+    and topic names. ``notes`` gets the log's records. ``shows`` is for a verb that shows the log's
+    content, or calls ``refuse_doubts_of`` itself. Unreadable SCRAM users are an error only if the
+    output ``rests_on_users``.
 
     Raises:
-        UncertainSource: the source has a doubt, so no answer is certain.
+        UncertainSource: the source has a doubt, so no answer is certain; not with ``shows``.
     """
     from metalog.image.selection import AUTHORIZATION
     from metalog_sources.moment import parse_moment
@@ -305,7 +305,7 @@ def resolved_moment(arguments: Namespace, log: Log, output: Output) -> ResolvedM
 
 
 def begin_moment(text: str, log: Log) -> ResolvedMoment:
-    """The moment of ``--from`` in ``log``, or its start if the log is younger."""
+    """The moment of ``--from`` in ``log``; the log's start if ``--from`` is earlier."""
     from metalog_sources.moment import parse_moment, resolve_begin
 
     return resolve_begin(parse_moment(text), log, now_ms=int(time() * 1000))
@@ -348,7 +348,7 @@ def read_config(
     for warning in warnings:
         output.warn(f"{place}{warning}")
     if file is not None:
-        _say_who_decides(properties, file, output, decides=decides)
+        _warn_of_other_decision(properties, file, output, decides=decides)
     assumed = [] if file is not None else _assumed(properties)
     if assumed:
         output.note(f"assumed {' and '.join(assumed)}; give --config server.properties")
@@ -363,14 +363,16 @@ def context_over(context: Context, source: Source, image: MetadataImage) -> Cont
     return context.over(likely_kafka(source.opened, image.features), hosts)
 
 
-def _say_who_decides(
+def _warn_of_other_decision(
     properties: Mapping[str, str], file: Path, output: Output, *, decides: bool
 ) -> None:
     from authorizer.loading import has_no_authorizer, why_decisions_differ
 
     is_without = has_no_authorizer(properties)
-    if not is_without and not any(key in properties for key in _TELLING_KEYS):
-        output.warn(f"{file} sets none of {', '.join(_TELLING_KEYS)}: is it a server.properties?")
+    if not is_without and not any(key in properties for key in _AUTHORIZER_KEYS):
+        output.warn(
+            f"{file} sets none of {', '.join(_AUTHORIZER_KEYS)}: is it a server.properties?"
+        )
         return
     why = why_decisions_differ(properties)
     if why is None:

@@ -51,14 +51,14 @@ class _Parser(ArgumentParser):
             message = f"unknown option {unknown}"
             if near is not None:
                 raise InvalidRequest(f"{message}; did you mean {near}?")
-        elif _is_of_a_pattern(message, self._option_string_actions):
+        elif _is_expanded_pattern(message, self._option_string_actions):
             message += ": did the shell expand a pattern? Put it in quotes"
         elif exported := _EXPORTED.match(message):
             message += f"; metalog export writes ACLs as {exported[1]}"
         raise InvalidRequest(f"{message}; {self._advice}")
 
 
-def _is_of_a_pattern(message: str, options: Container[str]) -> bool:
+def _is_expanded_pattern(message: str, options: Container[str]) -> bool:
     """Whether the first unknown argument is an existing file: a shell expands ``--log logs/*``."""
     unknown = message.removeprefix(_UNRECOGNIZED)
     return unknown != message and _LOG in options and Path(unknown.partition(" ")[0]).exists()
@@ -142,11 +142,11 @@ def parse(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
         cut = own.index("--")
         own, rest = own[:cut], own[cut + 1 :]
     parsed = parser.parse_intermixed_args(_joined(own), Namespace(rest=rest, typed=tuple(own)))
-    _refuse_half_pairs(parser, parsed)
+    _refuse_lone_surrogates(parser, parsed)
     return parsed
 
 
-def _refuse_half_pairs(parser: ArgumentParser, parsed: Namespace) -> None:
+def _refuse_lone_surrogates(parser: ArgumentParser, parsed: Namespace) -> None:
     """Refuse words that are not Unicode, except paths. No broker has such a name, so an answer
     about the name would be false. The message does not repeat an argument, which may be a password.
 

@@ -1,4 +1,4 @@
-"""Asks for confirmation, if a person is at the terminal.
+"""Reads a confirmation from a person at the terminal.
 
 This module must not know what is confirmed.
 """
@@ -11,8 +11,9 @@ from typing import TextIO
 from metalog.errors import InvalidRequest
 
 
-def need_somebody(shown_on: TextIO, otherwise: str) -> None:
-    """Check that a person can see and answer a question.
+def require_terminal(shown_on: TextIO, otherwise: str) -> None:
+    """Check that a person can see and answer a question. ``otherwise`` names the
+    options that need no answer.
 
     Raises:
         InvalidRequest: ``shown_on`` or standard input is not a terminal.
@@ -21,5 +22,5 @@ def need_somebody(shown_on: TextIO, otherwise: str) -> None:
         raise InvalidRequest(f"not a terminal: to skip the prompt, pass {otherwise}")
 
 
-def says_yes() -> bool:
+def confirms() -> bool:
     return sys.stdin.readline().strip().casefold() in ("y", "yes")

@@ -1,4 +1,4 @@
-"""Reads the lines of a shell: from a person at a terminal, or from a pipe.
+"""Runs the lines that are piped to a shell.
 
 This module must not know what a line means.
 """
@@ -12,7 +12,7 @@ from typing import Protocol, TextIO
 from shell.output.output import Output
 
 
-class Obeying(Protocol):
+class LineSession(Protocol):
     """A session that runs lines until it is ``leaving``."""
 
     @property
@@ -29,7 +29,7 @@ def at_a_terminal() -> bool:
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
-def obey(session: Obeying, lines: TextIO | None) -> None:
+def run_lines(session: LineSession, lines: TextIO | None) -> None:
     """Run each of ``lines`` in turn, and write its answer before the next line is read."""
     if isinstance(lines, TextIOWrapper):
         lines.reconfigure(errors="replace")

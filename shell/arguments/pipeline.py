@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from shell.output.output import Output
 
 
-SET_UP: Final = frozenset({"SPARK_CONF_DIR", "SPARK_HOME", "HADOOP_CONF_DIR"})
+CLUSTER_VARIABLES: Final = frozenset({"SPARK_CONF_DIR", "SPARK_HOME", "HADOOP_CONF_DIR"})
 """Environment variables that may make Spark run, or keep its files, on another machine."""
-_EXTRA: Final = ("pyspark", "pandas", "pyarrow", "jinja2")
-_HOW: Final = ("spark.driver.memory=", "spark.executor.", "spark.sql.", "spark.local.dir=")
+_PACKAGES: Final = ("pyspark", "pandas", "pyarrow", "jinja2")
+_HARMLESS: Final = ("spark.driver.memory=", "spark.executor.", "spark.sql.", "spark.local.dir=")
 """Prefixes of Spark settings that only affect how Spark runs."""
 
 
@@ -45,7 +45,7 @@ def check_installed(output: Output) -> None:
     output.begin_progress("looking at the input")
     from metalog_spark.session import not_installed
 
-    for name in _EXTRA:
+    for name in _PACKAGES:
         if find_spec(name) is None:
             raise not_installed(ModuleNotFoundError(name=name))
 
@@ -79,11 +79,11 @@ def spark_session(arguments: Namespace, output: Output) -> Iterator[SparkSession
     """
     from metalog_spark.session import open_session
 
-    running = _running()
+    running = _active_session()
     if running is not None:
         yield running
         return
-    _keep_tracebacks()
+    _hide_tracebacks()
     handle, name = mkstemp(prefix="metalog-spark-", suffix=".log")
     os.close(handle)
     log = Path(name)
@@ -96,7 +96,7 @@ def spark_session(arguments: Namespace, output: Output) -> Iterator[SparkSession
                 log=log,
             )
         try:
-            with _said_in_a_line(log):
+            with _one_line_errors(log):
                 yield session
         finally:
             session.stop()
@@ -108,7 +108,7 @@ def spark_session(arguments: Namespace, output: Output) -> Iterator[SparkSession
     _drop(log)
 
 
-def _keep_tracebacks() -> None:
+def _hide_tracebacks() -> None:
     """Keep py4j's long tracebacks of Ctrl-C off the terminal."""
     logging.getLogger().addHandler(logging.NullHandler())
 
@@ -132,7 +132,7 @@ def opened_folder(arguments: Namespace, output: Output) -> Iterator[Tables]:
 
 @contextmanager
 def writing_to(arguments: Namespace, out: str) -> Iterator[None]:
-    """A block in which no other process writes to ``out``, if ``out`` is on this machine."""
+    """Lock ``out`` during the block against other writers, if ``out`` is on this machine."""
     from metalog_spark.store.preflight import taken
 
     if not is_here(arguments, out):
@@ -160,12 +160,18 @@ def is_here(arguments: Namespace, path: str) -> bool:
     from metalog_spark.session import LOCAL, is_local
     from metalog_spark.store.table_store import placed
 
-    other_settings = [setting for setting in arguments.spark_conf if not setting.startswith(_HOW)]
+    other_settings = [
+        setting for setting in arguments.spark_conf if not setting.startswith(_HARMLESS)
+    ]
     is_elsewhere = arguments.remote or other_settings or not is_local(arguments.master or LOCAL)
-    return not is_elsewhere and SET_UP.isdisjoint(os.environ) and placed(path).startswith("/")
+    return (
+        not is_elsewhere
+        and CLUSTER_VARIABLES.isdisjoint(os.environ)
+        and placed(path).startswith("/")
+    )
 
 
-def _running() -> SparkSession | None:
+def _active_session() -> SparkSession | None:
     try:
         from pyspark.sql import SparkSession
     except ImportError:
@@ -184,7 +190,7 @@ def _settings(lines: list[str]) -> Mapping[str, str]:
 
 
 @contextmanager
-def _said_in_a_line(log: Path) -> Iterator[None]:
+def _one_line_errors(log: Path) -> Iterator[None]:
     from metalog_spark.session import error_of_ours, errors_of_spark, first_line
 
     try:

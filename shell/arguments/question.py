@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from authorizer.trace import Question
 from metalog.acl import CLUSTER_NAME, ResourceType
@@ -20,9 +20,6 @@ from metalog.records.primitives.text import has_lone_surrogate
 from shell.arguments.resources import add_resources, resources
 from shell.arguments.words import parse_operation, parse_resource, parse_word
 from shell.tasks.questions import ParsedQuestion
-
-if TYPE_CHECKING:
-    pass
 
 FORM: Final = (
     "ask with PRINCIPAL OPERATION TYPE:NAME (User:app Write topic:payments), "
@@ -35,17 +32,17 @@ _MOST_PASTED: Final = 1 << 20
 
 def add_question(parser: ArgumentParser) -> None:
     """Add the arguments of a question, a checklist, or many questions."""
-    parsed_question = parser.add_argument_group("question")
-    parsed_question.add_argument(
+    group = parser.add_argument_group("question")
+    group.add_argument(
         "question",
         nargs="*",
         metavar="QUESTION",
         help="PRINCIPAL OPERATION TYPE:NAME, an audit line in quotes, or - to read it from stdin",
     )
-    parsed_question.add_argument("--principal", "--allow-principal", metavar="TYPE:NAME")
-    parsed_question.add_argument("--operation", metavar="NAME", help="in any case")
-    add_resources(parsed_question)
-    parsed_question.add_argument(
+    group.add_argument("--principal", "--allow-principal", metavar="TYPE:NAME")
+    group.add_argument("--operation", metavar="NAME", help="in any case")
+    add_resources(group)
+    group.add_argument(
         "--host",
         "--allow-host",
         metavar="ADDRESS",
@@ -106,7 +103,7 @@ def read_principal(arguments: Namespace) -> tuple[str, list[tuple[ResourceType, 
         raise InvalidRequest("a checklist needs a principal, as in: User:app --producer --topic t")
     rest = words[0 if arguments.principal else 1 :]
     for text in (principal, *rest):
-        refuse_half_pairs(text)
+        refuse_lone_surrogates(text)
     return str(parse_principal(principal)), resources(arguments) + list(map(parse_resource, rest))
 
 
@@ -116,7 +113,7 @@ def parsed_question(
     """The question about these texts, with the host as Java writes it."""
     resource_type, name = resource
     for text in (principal, name, host or ""):
-        refuse_half_pairs(text)
+        refuse_lone_surrogates(text)
     java_host = as_java_writes(host)
     question = Question(
         str(parse_principal(principal)), parse_operation(operation), resource_type, name, java_host
@@ -124,7 +121,7 @@ def parsed_question(
     return ParsedQuestion(question, host_as_typed=host if host != java_host else None)
 
 
-def refuse_half_pairs(text: str) -> None:
+def refuse_lone_surrogates(text: str) -> None:
     """Refuse text that is not Unicode. No broker has such a name, so an answer about the name would
     be false. Bytes from a terminal that are not UTF-8 arrive as such text.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from shell.arguments.line_source import at_a_terminal, obey
+from shell.arguments.line_source import at_a_terminal, run_lines
 
 if TYPE_CHECKING:
     from metalog_sources.replay import Replayed
@@ -57,7 +57,7 @@ def run(
         converse(session, partial(complete, session), prompt_marker(replayed))
         return 0
     else:
-        obey(session, sys.stdin)
+        run_lines(session, sys.stdin)
     return 2 if session.failed else 0
 
 

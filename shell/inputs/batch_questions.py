@@ -20,7 +20,7 @@ from shell.output.output import Output
 from shell.tasks.questions import ParsedQuestion, QuestionGroup
 
 _NAMED: Final = 20
-_LINES_A_LOOK: Final = 1000
+_LINES_PER_UPDATE: Final = 1000
 
 
 class BatchQuestions:
@@ -39,36 +39,36 @@ class BatchQuestions:
         """Groups of equal audit lines, the most frequent first; or requests, one by one while they
         are read."""
         if not self.is_audit:
-            return (QuestionGroup(asked, 1, number) for number, asked in self._asked(output))
+            return (QuestionGroup(parsed, 1, number) for number, parsed in self._parsed(output))
         grouped: dict[tuple[Any, ...], QuestionGroup] = {}
-        for number, asked in self._asked(output):
-            audit = asked.audit
-            key = (asked.question, audit and audit.result)
-            group = grouped.get(key, QuestionGroup(asked, 0, number))
+        for number, parsed in self._parsed(output):
+            audit = parsed.audit
+            key = (parsed.question, audit and audit.result)
+            group = grouped.get(key, QuestionGroup(parsed, 0, number))
             grouped[key] = group._replace(times=group.times + 1)
         return sorted(grouped.values(), key=lambda group: (-group.times, group.line))
 
-    def _asked(self, output: Output) -> Iterator[tuple[int, ParsedQuestion]]:
+    def _parsed(self, output: Output) -> Iterator[tuple[int, ParsedQuestion]]:
         read = read_audit_line if self.is_audit else read_json_line
-        asked = 0
+        lines_read = 0
         with _opened(self._name) as lines, output.busy(f"reading {self._name}") as progress:
             for number, line in enumerate(lines, 1):
-                if number % _LINES_A_LOOK == 0:
+                if number % _LINES_PER_UPDATE == 0:
                     progress.doing = f"reading {self._name}: {counted(number, 'line')}"
                 if not line.strip():
                     continue
-                asked += 1
+                lines_read += 1
                 try:
                     yield number, read(text_of(line).removesuffix("\n"))
                 except InvalidRequest as error:
-                    self._complain(number, error, output)
-        if not asked:
+                    self._report(number, error, output)
+        if not lines_read:
             output.note(f"{self._name} has no lines, so there is no question")
         if self.bad > _NAMED:
             more = counted(self.bad - _NAMED, "more line")
             output.error(f"{self._name}: {more} cannot be read as questions")
 
-    def _complain(self, number: int, error: InvalidRequest, output: Output) -> None:
+    def _report(self, number: int, error: InvalidRequest, output: Output) -> None:
         self.bad += 1
         if self.bad <= _NAMED:
             name = "stdin" if self._name == "-" else self._name
@@ -97,19 +97,19 @@ def read_json_line(text: str) -> ParsedQuestion:
     from json import JSONDecodeError, loads
 
     try:
-        request = loads(text, object_pairs_hook=_once)
+        request = loads(text, object_pairs_hook=_without_repeats)
     except JSONDecodeError as error:
         raise InvalidRequest(f"this is not JSON: {error.msg}") from None
     except (RecursionError, ValueError) as error:
         is_deep = isinstance(error, RecursionError)
-        said = "nested too deeply" if is_deep else "a number of too many digits"
-        raise InvalidRequest(f"this is not JSON: {said}") from None
+        why = "nested too deeply" if is_deep else "a number of too many digits"
+        raise InvalidRequest(f"this is not JSON: {why}") from None
     if not isinstance(request, dict):
         raise InvalidRequest("this is not a JSON object")
     return read_request(request)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object without repeated keys: two hosts would be two questions, perhaps with different
     answers."""
     found = dict(pairs)

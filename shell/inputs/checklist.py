@@ -1,6 +1,6 @@
 """Builds the checklist that the arguments ask for.
 
-This module must not know how it is answered.
+This module must not know how a checklist is answered.
 """
 
 from __future__ import annotations
@@ -63,17 +63,18 @@ def _api(text: str) -> ApiPermissions:
     from authorizer.analysis.explain.names import nearest_name
 
     near = nearest_name(wanted, found.keys())
-    advice = f"did you mean {found[near].name}?" if near else "names are Kafka's, as Produce"
+    advice = f"did you mean {found[near].name}?" if near else "names are Kafka's, such as Produce"
     raise InvalidRequest(f"unknown API {text!r}; {advice}")
 
 
 def _applicable(api: ApiPermissions, named: Named) -> tuple[PermissionStep, ...]:
-    """The permissions that are always needed, and those that the named resources need."""
-    given = set(named) - {ResourceType.CLUSTER}
+    """The permissions that are always needed, and those that the named resources need. Without any,
+    those on the cluster, or else all of ``api``."""
+    types = set(named) - {ResourceType.CLUSTER}
     needs = [
         need
         for need in api.needs
-        if not need.when or any(each.resource_type in given for each in need.one_of)
+        if not need.when or any(each.resource_type in types for each in need.one_of)
     ]
     if not needs:
         needs = [

@@ -81,7 +81,7 @@ def moves(
 
 
 def _moves(wanted: Sequence[ScramUser], target: LogTarget) -> Iterator[CredentialMove]:
-    held = {user[:2]: user for user in target.state().document.users}
+    current = {user[:2]: user for user in target.state().document.users}
     found: dict[object, ScramUser] = {}
     for user in users_in_order(wanted):
         if not user.credential.salt:
@@ -92,8 +92,8 @@ def _moves(wanted: Sequence[ScramUser], target: LogTarget) -> Iterator[Credentia
                 f" {user.mechanism.mechanism_name} in WANTED; leave one out"
             )
     for key, user in found.items():
-        if held.get(user[:2]) != user:
-            yield CredentialMove(user, key in held)
+        if current.get(user[:2]) != user:
+            yield CredentialMove(user, key in current)
 
 
 def rows(credentials: Sequence[CredentialMove]) -> Iterator[list[Cell | str]]:

@@ -1,8 +1,8 @@
 """The first records of a new cluster, from the options of ``format``: features, users, ACLs.
 
-ACLs and users come from the command line, from a file of credentials, and from any SOURCE. If a
-user is in several of these, the last in this order counts. This module must not know which folders
-are formatted.
+ACLs and users come from the command line, from a file of credentials, and from any SOURCE. A
+credential in the file replaces one on the command line, which replaces one of a SOURCE. This module
+must not know which folders are formatted.
 """
 
 from __future__ import annotations

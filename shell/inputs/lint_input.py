@@ -63,11 +63,12 @@ def read_lint_input(arguments: Namespace, output: Output) -> LintInput:
         document = store_document(source.store, arguments, output)
         hosts = (acl.host for acl in document.acls)
         context = context.over(likely_kafka(source.opened), hosts)
-        looked = _of_store(source, document, context.config)
+        lint_input = _of_store(source, document, context.config)
         level = None
         if isinstance(source.store, KafkaTarget):
             level = source.store.acl_creator().metadata_version
-        return looked._replace(metadata_version=level, is_kafka_assumed=context.is_kafka_assumed)
+        is_assumed = context.is_kafka_assumed
+        return lint_input._replace(metadata_version=level, is_kafka_assumed=is_assumed)
     image = replayed_source(arguments, output, source).image
     context = context_over(context, source, image)
     acls = list(image.acls.by_id.values())

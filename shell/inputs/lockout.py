@@ -24,7 +24,6 @@ from metalog_sources.targets.target import likely_kafka
 from shell.context import read_config, state_document
 
 if TYPE_CHECKING:
-    from metalog.acl import Acl
     from metalog_sources.source import Source
     from metalog_sources.targets.credentials import CredentialTarget
     from shell.output.output import Output
@@ -66,14 +65,14 @@ def refuse_lost_login(
         by = getattr(target, "caller_mechanism", None)
         if deletion.is_whole or by in {each.mechanism_name for each in deletion.mechanisms}:
             raise InvalidRequest(f"this removes the login of {shown(user)}, the caller; {_ANYWAY}")
-    if deletion.is_whole and _is_last(source, target, deletion, arguments, output):
+    if deletion.is_whole and _is_last_admin(source, target, deletion, arguments, output):
         raise InvalidRequest(
             f"{shown(user)} is the last SCRAM user that may alter ACLs; name --super-users if "
             f"others log in, or {_ANYWAY}"
         )
 
 
-def _is_last(
+def _is_last_admin(
     source: Source,
     target: CredentialTarget,
     deletion: Deletion,
@@ -103,8 +102,7 @@ def _cluster_acls(
 
 
 def add_lockout(parser: ArgumentParser) -> None:
-    """Add the options that ``lockout_of`` and ``caller_of`` use, beside those of the broker's
-    configuration."""
+    """Add the options that protect against lockout, beside those of the broker's configuration."""
     group = parser.add_argument_group("protection against lockout")
     group.add_argument(
         "--allow-lockout",

@@ -15,10 +15,7 @@ from metalog.image.state.features import EMPTY, FeaturesImage
 from metalog.text.plurals import counted, plural
 from metalog_sources.formats.document import Document, joined
 from metalog_sources.source_kinds import ACL_TARGETS, ANY
-from metalog_sources.targets.plan import (
-    Plan,
-    make_plan,
-)
+from metalog_sources.targets.plan import Plan, make_plan
 from metalog_sources.targets.target import likely_kafka
 from shell.arguments.yaml_files.claims import claim_texts, claims_of
 from shell.context import (
@@ -68,7 +65,7 @@ def add_planning(parser: ArgumentParser, *, is_for_any: bool) -> None:
         "--only-gain",
         action="append",
         metavar="CLAIM",
-        help="refuse to let anybody do more than this: allow: {…} in YAML, or a file",
+        help="refuse to give access beyond CLAIM: allow: {…} in YAML, or a file",
     )
     add_lockout(parser)
     add_config(parser)
@@ -76,7 +73,7 @@ def add_planning(parser: ArgumentParser, *, is_for_any: bool) -> None:
 
 
 def planned(arguments: Namespace, output: Output) -> Planned:
-    """The plan from TARGET to WANTED; ``checked`` says whether it may be applied."""
+    """The plan from TARGET to WANTED. It is not checked yet (``tasks.plans.checks``)."""
     moves_users = getattr(arguments, "include_credentials", False)
     wanted = joined(
         read_document(text, arguments, output, rests_on_users=moves_users).document
@@ -87,7 +84,7 @@ def planned(arguments: Namespace, output: Output) -> Planned:
     if arguments.prune and output.missing:
         raise InvalidRequest("--prune would remove ACLs that could not be read; plan without it")
     plan = make_plan(current, wanted, prune=arguments.prune)
-    _point_out(plan, wanted, arguments, output)
+    _note_unremoved(plan, wanted, arguments, output)
     hosts = (acl.host for acl in current)
     kafka = likely_kafka(source.opened, features)
     context = read_config(arguments, source, output).over(kafka, hosts)
@@ -111,7 +108,7 @@ def current_state(
     return frozenset(store_document(source.store, arguments, output).acls), EMPTY
 
 
-def _point_out(plan: Plan, wanted: Document, arguments: Namespace, output: Output) -> None:
+def _note_unremoved(plan: Plan, wanted: Document, arguments: Namespace, output: Output) -> None:
     if arguments.prune and not wanted.owns:
         output.note("nothing is removed: no file has owns")
     if plan.unpruned:
@@ -146,7 +143,7 @@ def _gains_of(arguments: Namespace) -> tuple[GainLimit, ...]:
         return (GainLimit(),) if arguments.no_new_access else ()
     if arguments.no_new_access:
         raise InvalidRequest("--no-new-access and --only-gain: give one of them")
-    return (gains_stated(claim_texts(arguments.only_gain, "--only-gain")),)
+    return (_limit_of_texts(claim_texts(arguments.only_gain, "--only-gain")),)
 
 
 def gains_of_saved(plan: SavedPlan, file: str, limits: PlanLimits) -> PlanLimits:
@@ -154,10 +151,10 @@ def gains_of_saved(plan: SavedPlan, file: str, limits: PlanLimits) -> PlanLimits
     if plan.proof is None:
         return limits
     texts = [(text, f"{file}, claim {number}") for number, text in enumerate(plan.proof.claims, 1)]
-    return limits._replace(gains=(*limits.gains, gains_stated(texts)))
+    return limits._replace(gains=(*limits.gains, _limit_of_texts(texts)))
 
 
-def gains_stated(texts: Sequence[tuple[str, str]]) -> GainLimit:
+def _limit_of_texts(texts: Sequence[tuple[str, str]]) -> GainLimit:
     """The gain limit in YAML ``texts``, each with its name for errors."""
     claims = [claim for text, file in texts for claim in claims_of(text, file)]
     return gain_limit(claims, [text for text, _ in texts])

@@ -36,8 +36,8 @@ def annotation(
         "col": str(column) if column else "",
         "title": title,
     }
-    said = ",".join(f"{key}={_property(text)}" for key, text in properties.items() if text)
-    return f"::{level} {said}::{_data(message)}"
+    listed = ",".join(f"{key}={_property(text)}" for key, text in properties.items() if text)
+    return f"::{level} {listed}::{_data(message)}"
 
 
 def print_junit(suite: str, cases: Sequence[Case], output: Output) -> None:
@@ -86,7 +86,7 @@ def _attribute(text: str) -> str:
 
 
 def _data(text: str) -> str:
-    """A message, escaped as GitHub's own toolkit does it."""
+    """A message, escaped for a workflow command."""
     return safe(text).replace("%", "%25")
 
 

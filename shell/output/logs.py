@@ -41,11 +41,11 @@ _LEVELS: Final = {
 def start_logging(
     format: str, audit_file: str | None, *, audit_level: str | None = None, is_quiet: bool
 ) -> Mapping[str, LogQueue]:
-    """Log everything to standard error, or only warnings and worse if ``is_quiet``.
+    """Log events to standard error, or only warnings and worse if ``is_quiet``.
 
-    Audit lines of ``audit_level`` and higher go to ``audit_file``, if there is one. If that file is
-    moved away, it is created again, as logrotate expects. Returns the queues of the node's log and
-    of the audit log; the caller closes them at the end.
+    Audit lines of ``audit_level`` and higher go to ``audit_file``, or else to standard error. If
+    that file is moved away, it is created again, as logrotate expects. Returns the queues of the
+    node's log and of the audit log; the caller closes them at the end.
 
     Raises:
         InvalidRequest: the audit log cannot be written.
@@ -53,10 +53,10 @@ def start_logging(
     from metalog_node.ops.log_queue import LogQueue
 
     root = logging.getLogger()
-    everything = logging.StreamHandler(sys.stderr)
-    everything.setFormatter(JsonLines() if format == "json" else KafkaLayout())
-    kept = everything if audit_file is None else _appending(audit_file)
-    queues = {"node": LogQueue(everything), "audit": LogQueue(kept)}
+    events = logging.StreamHandler(sys.stderr)
+    events.setFormatter(JsonLines() if format == "json" else KafkaLayout())
+    audit_lines = events if audit_file is None else _appending(audit_file)
+    queues = {"node": LogQueue(events), "audit": LogQueue(audit_lines)}
     root.addHandler(queues["node"])
     root.setLevel(logging.WARNING if is_quiet else logging.INFO)
     audit = logging.getLogger(LOGGER)
@@ -71,13 +71,13 @@ def start_logging(
 
 def _appending(audit_file: str) -> logging.Handler:
     try:
-        kept = WatchedFileHandler(Path(audit_file), encoding="utf-8", errors="backslashreplace")
+        file = WatchedFileHandler(Path(audit_file), encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise InvalidRequest(
             f"--audit-log {audit_file}: cannot be written: {error.strerror}"
         ) from None
-    kept.setFormatter(KafkaLayout())
-    return kept
+    file.setFormatter(KafkaLayout())
+    return file
 
 
 class KafkaLayout(logging.Formatter):
@@ -95,15 +95,15 @@ class KafkaLayout(logging.Formatter):
 class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         when = datetime.fromtimestamp(record.created, UTC)
-        told = {
+        fields = {
             "time": f"{when:%Y-%m-%dT%H:%M:%S}.{when.microsecond // 1000:03d}Z",
             "level": _level(record),
             "logger": record.name,
             "message": record.getMessage(),
         }
         if record.exc_info:
-            told["exception"] = self.formatException(record.exc_info)
-        return json.dumps(told)
+            fields["exception"] = self.formatException(record.exc_info)
+        return json.dumps(fields)
 
 
 def _level(record: logging.LogRecord) -> str:

@@ -1,9 +1,8 @@
 """Writes a verb's answers as text lines, JSON lines, CSV or Markdown, and its notes to stderr.
 
-Text has one item per line, aligned by blanks, without borders, never truncated. Each line is
-written at once. JSON has one object per line, and stdout has nothing else. A verb passes records;
-only this module knows streams, colours, the pager and formats. This module must not know what the
-records mean.
+Text has one item per line, aligned by blanks, without borders, never truncated. JSON has one object
+per line, and stdout has nothing else. A verb passes records; only this module knows streams,
+colours, the pager and formats. This module must not know what the records mean.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _STYLES: Final = {
     "warn": "33",
     "name": "36",
 }
-_MISSING_LEADS: Final = {
+_MISSING_PREFIXES: Final = {
     "markdown": "**missing**: ",
     "csv": "# missing: ",
     "commands": "# missing: ",
@@ -83,7 +82,7 @@ class Output:
         self.missing_fields: tuple[Mapping[str, Any], ...] = ()
         self._has_reported_missing = True
         self._progress: ProgressLine | None = None
-        self._whole: ProgressLine | None = None
+        self._verb_progress: ProgressLine | None = None
 
     @property
     def is_text(self) -> bool:
@@ -105,15 +104,15 @@ class Output:
     def begin_progress(self, doing: str) -> None:
         """Show progress on the terminal until the answer begins to appear there, or until
         ``end_progress``."""
-        self._whole = self._shown(doing, patience_s=0.0)
-        self._whole.__enter__()
+        self._verb_progress = self._shown(doing, patience_s=0.0)
+        self._verb_progress.__enter__()
 
     def busy(self, doing: str) -> AbstractContextManager[ProgressLine]:
         """Show ``doing`` on the terminal during a ``with`` block."""
-        if self._whole is None:
+        if self._verb_progress is None:
             return self._shown(doing)
-        self._whole.doing = doing
-        return nullcontext(self._whole)
+        self._verb_progress.doing = doing
+        return nullcontext(self._verb_progress)
 
     def _shown(self, doing: str, *, patience_s: float | None = None) -> ProgressLine:
         from shell.output.progress import ProgressLine
@@ -127,10 +126,10 @@ class Output:
         """Show no progress from now on, also after an interruption."""
         if self._progress is not None:
             self._progress.stop()
-        self._progress = self._whole = None
+        self._progress = self._verb_progress = None
 
-    def go_on(self) -> None:
-        """Write everything from now on at once, and without a pager."""
+    def disable_pager(self) -> None:
+        """Start no pager: a pager would hold back an answer that has no end."""
         self._pager = None
 
     def line(self, text: str = "") -> None:
@@ -198,7 +197,7 @@ class Output:
         if self._has_reported_missing:
             return
         self._has_reported_missing = True
-        lead = _MISSING_LEADS.get(self.format)
+        lead = _MISSING_PREFIXES.get(self.format)
         for line in self.missing if lead is not None else ():
             self.out.write(f"{lead}{safe(line)}\n")
 
@@ -243,10 +242,10 @@ class Output:
     def aligned(
         self, rows: Iterable[Sequence[Cell | str]], indent: str = "", *, whole: bool = False
     ) -> None:
-        """Write rows in columns. The widest cell among the first hundreds of rows sets a column's
-        width.
+        """Write rows in columns. The widest cell so far, and among the first hundreds of rows, sets
+        a column's width.
 
-        A cell that is wider than its column shifts only its own row. On a terminal, a row that does
+        A very wide cell does not count, and shifts only its own row. On a terminal, a row that does
         not fit continues on the next line, unless ``whole``.
         """
         source = iter(rows)

@@ -34,7 +34,7 @@ class ProgressLine:
         self, err: TextIO, doing: str, *, wanted: bool, patience_s: float | None = None
     ) -> None:
         self.doing = doing
-        self._err = _own(err) if wanted else err
+        self._err = _duplicate(err) if wanted else err
         self._patience_s = PATIENCE_S if patience_s is None else patience_s
         self._since = monotonic()
         self._over = Event()
@@ -97,6 +97,6 @@ class ProgressLine:
                     self._is_drawn = True
 
 
-def _own(terminal: TextIO) -> TextIO:
+def _duplicate(terminal: TextIO) -> TextIO:
     descriptor = os.dup(terminal.fileno())
     return os.fdopen(descriptor, "w", encoding=terminal.encoding, errors=terminal.errors)

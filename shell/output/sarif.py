@@ -22,13 +22,13 @@ _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
-def print_sarif(results: Sequence[CheckResult], looked: LintInput, output: Output) -> None:
+def print_sarif(results: Sequence[CheckResult], lint_input: LintInput, output: Output) -> None:
     rules = [
         {"id": result.check.id, "shortDescription": {"text": result.check.title}}
         for result in results
     ]
     found = [
-        _result(number, result.check.id, finding, looked)
+        _result(number, result.check.id, finding, lint_input)
         for number, result in enumerate(results)
         for finding in result.found or ()
     ]
@@ -48,25 +48,25 @@ def _invocation(missing: Sequence[str]) -> dict[str, Any]:
     return {"executionSuccessful": True, "toolExecutionNotifications": notifications}
 
 
-def _result(rule: int, check: str, finding: Finding, looked: LintInput) -> dict[str, Any]:
+def _result(rule: int, check: str, finding: Finding, lint_input: LintInput) -> dict[str, Any]:
     subject = shown(finding.name) if finding.acl is None else sentence(finding.acl)
     return {
         "ruleId": check,
         "ruleIndex": rule,
         "level": _LEVELS[finding.severity],
         "message": {"text": f"{subject}: {finding.message}"},
-        "locations": [_location(subject, finding, looked)],
+        "locations": [_location(subject, finding, lint_input)],
     }
 
 
-def _location(subject: str, finding: Finding, looked: LintInput) -> dict[str, Any]:
+def _location(subject: str, finding: Finding, lint_input: LintInput) -> dict[str, Any]:
     location: dict[str, Any] = {"logicalLocations": [{"fullyQualifiedName": subject}]}
-    place = looked.position_of(finding)
-    if place is not None:
-        physical: dict[str, Any] = {"artifactLocation": {"uri": quote(place.file)}}
-        if place.line:
-            physical["region"] = {"startLine": place.line}
-            if place.column:
-                physical["region"]["startColumn"] = place.column
+    position = lint_input.position_of(finding)
+    if position is not None:
+        physical: dict[str, Any] = {"artifactLocation": {"uri": quote(position.file)}}
+        if position.line:
+            physical["region"] = {"startLine": position.line}
+            if position.column:
+                physical["region"]["startColumn"] = position.column
         location["physicalLocation"] = physical
     return location

@@ -23,8 +23,8 @@ def terminal_width(stream: TextIO) -> int | None:
     width is unknown."""
     if not stream.isatty():
         return None
-    if said := whole_number(os.environ.get("COLUMNS", "")):
-        return said
+    if columns := whole_number(os.environ.get("COLUMNS", "")):
+        return columns
     try:
         return os.get_terminal_size(stream.fileno()).columns or None
     except OSError:
@@ -72,7 +72,7 @@ def wrapped_row(cells: Sequence[str], width: int, indent: int) -> list[str]:
     """A row as lines. Columns that do not fit move to separate lines, which are wrapped between
     words.
 
-    A sign stays with its word. A word that is longer than a line is not cut.
+    A sign such as ``+`` stays with its word. A word that is longer than a line is not cut.
     """
     lines: list[list[str]] = [[]]
     used = 0

@@ -5,16 +5,11 @@ This module must not know where ACLs come from or what they decide.
 
 from __future__ import annotations
 
-from metalog.acl import (
-    Acl,
-    PatternType,
-    ResourceType,
-)
+from metalog.acl import Acl, PatternType, ResourceType
 from metalog.text.visible_text import shown
 
 
 def sentence(acl: Acl) -> str:
-    """The ACL as a sentence on one line."""
     kind = resource_kind(acl.resource_type)
     pattern = "names that begin with " if acl.pattern_type is PatternType.PREFIXED else ""
     return (

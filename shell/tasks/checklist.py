@@ -9,11 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from authorizer.engine.decide import Decision
-from authorizer.permissions.table import (
-    Permission,
-    PermissionNeed,
-    PermissionStep,
-)
+from authorizer.permissions.table import Permission, PermissionNeed, PermissionStep
 from authorizer.trace import Question
 from metalog.acl import ResourceType
 from shell.tasks.queries import Queries
@@ -37,7 +33,7 @@ class ChecklistLine(NamedTuple):
     """A permission that the task needs, for the requests ``apis``, and the answer.
 
     ``question`` is the alternative that decided: the allowed one, or the last. ``denied`` are the
-    alternatives that were tried before it. ``unasked`` are alternatives on resources that are not
+    alternatives that were tried before it. ``untried`` are alternatives on resources that are not
     named. A need that is not ``required`` does not change the result.
     """
 
@@ -48,7 +44,7 @@ class ChecklistLine(NamedTuple):
     when: str
     required: bool
     denied: tuple[Permission, ...]
-    unasked: tuple[Permission, ...]
+    untried: tuple[Permission, ...]
 
 
 def check(checklist: Checklist, queries: Queries) -> list[ChecklistLine]:
@@ -67,7 +63,7 @@ def _answered(
     ]
     denied: list[Permission] = []
     for permission in possible:
-        question, decision = _ask(permission, checklist, queries)
+        question, decision = _decided(permission, checklist, queries)
         if decision.result:
             break
         denied.append(permission)
@@ -83,7 +79,7 @@ def _answered(
     )
 
 
-def _ask(
+def _decided(
     permission: Permission, checklist: Checklist, queries: Queries
 ) -> tuple[Question, Decision]:
     question = Question(

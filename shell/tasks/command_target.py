@@ -18,12 +18,8 @@ if TYPE_CHECKING:
     from metalog_sources.source import Source
 
 _KAFKA_ACLS: Final = f"kafka-acls {CONNECTION} "
-
-
 _OPTIONS: Final = {"cluster": "--bootstrap-server", "quorum": "--bootstrap-controller"}
-
-
-_SETTINGS_OF_THE_SHELL: Final = '--command-config "$CLIENT_CONFIG"'
+_SETTINGS_VARIABLE: Final = '--command-config "$CLIENT_CONFIG"'
 
 
 class CommandLine(str):
@@ -59,19 +55,19 @@ class CommandTarget(NamedTuple):
         return [line.replace(CONNECTION, self.options, 1) for line in lines]
 
     def own_commands(self, lines: Iterable[str]) -> list[str]:
-        """The target of the same commands with ``metalog kafka-acls``."""
+        """The same commands for ``metalog kafka-acls``, with the TARGET."""
         own = f"metalog kafka-acls {self.target} "
         return [line.replace(_KAFKA_ACLS, own, 1) for line in lines]
 
     def as_json(self, lines: Iterable[str] | None) -> dict[str, Any]:
-        """JSON keys for a change with the commands ``lines``; None if no command can make it."""
+        """JSON keys for a change with the commands ``lines``, None if no command can make it."""
         if lines is None:
             return {"commands": None, "ownCommands": None}
         listed = list(lines)
         return {"commands": self.commands(listed), "ownCommands": self.own_commands(listed)}
 
 
-ANY_CLUSTER: Final = CommandTarget(CONNECTION, f'cluster://"$BOOTSTRAP" {_SETTINGS_OF_THE_SHELL}')
+ANY_CLUSTER: Final = CommandTarget(CONNECTION, f'cluster://"$BOOTSTRAP" {_SETTINGS_VARIABLE}')
 """Variables of the reader's shell, so that a pasted line cannot change a cluster by accident."""
 
 
@@ -80,7 +76,7 @@ def target_lines(target: CommandTarget) -> Iterator[str]:
     ``target`` can run."""
     if target.options == CONNECTION:
         yield "first: export BOOTSTRAP=HOST:PORT CLIENT_CONFIG=FILE (or /dev/null)"
-    elif _SETTINGS_OF_THE_SHELL in target.options:
+    elif _SETTINGS_VARIABLE in target.options:
         yield "first: export CLIENT_CONFIG=FILE, with the client's settings that were piped in"
     if target.reader is not None:
         yield f"no ACL lets {shown(target.reader)} ALTER the cluster, which these commands need:"
@@ -88,13 +84,11 @@ def target_lines(target: CommandTarget) -> Iterator[str]:
 
 
 def _settings(source: Source) -> str:
-    """The settings file. None if a shell made it for one command (``<(…)``), because such a file
-    does not exist any more."""
+    """The option for the client's settings. A variable stands for a file that a shell made for one
+    command (``<(…)``), because that file does not exist any more."""
     config = source.command_config
     if config is None:
         return ""
-    return f" {_SETTINGS_OF_THE_SHELL if is_descriptor(config) else _option(str(config))}"
-
-
-def _option(path: str) -> str:
-    return f"--command-config {quoted(path)}"
+    if is_descriptor(config):
+        return f" {_SETTINGS_VARIABLE}"
+    return f" --command-config {quoted(str(config))}"

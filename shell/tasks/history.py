@@ -68,19 +68,19 @@ def history_of(replayed: Replayed, first: int | None = None) -> ChangeHistory | 
     one.
     """
 
-    def found(start: int, base: SnapshotId | None) -> ChangeHistory:
+    def read(start: int, base: SnapshotId | None) -> ChangeHistory:
         acls = dict(_snapshot_acls(replayed, base))
         records, doubts = _records(replayed, start, base)
         return ChangeHistory(start, acls, list(changes(records)), doubts)
 
-    return _first_readable(replayed, _bases(replayed, first), found)
+    return _first_readable(replayed, _bases(replayed, first), read)
 
 
 def answer_since(replayed: Replayed, config: AuthorizerConfig, question: Question) -> Since | None:
-    """The start of the present answer, as far back as the log has no doubt. None if the source is
-    not a log, or is too damaged."""
+    """The start of the present answer, or of the part of the log without doubts. None if the source
+    is not a log, or is too damaged."""
 
-    def found(start: int, base: SnapshotId | None) -> Since:
+    def read(start: int, base: SnapshotId | None) -> Since:
         acls = dict(_snapshot_acls(replayed, base))
         records, doubts = _records(replayed, start, base)
         if base != replayed.snapshot and doubts:
@@ -88,7 +88,7 @@ def answer_since(replayed: Replayed, config: AuthorizerConfig, question: Questio
         of_acls = (each for each in changes(records) if isinstance(each, TimelineChange))
         return since(start, acls.items(), of_acls, config, question)
 
-    return _first_readable(replayed, _bases(replayed), found)
+    return _first_readable(replayed, _bases(replayed), read)
 
 
 def _first_readable(

@@ -30,8 +30,10 @@ _NAMED: Final = ImageSelection(("topics", "scram"), partitions=False)
 
 
 def names_in(source: str, kind: str, prefix: str, environ: Mapping[str, str]) -> list[str]:
-    """Names that begin with ``prefix``, in order: those of a resource type (``topic``), principals,
-    both as in a ``question`` (``topic:payments``, ``User:billing``), or SCRAM users (``login``).
+    """The first names with ``prefix`` that need no quotes in a shell, sorted.
+
+    ``kind`` is a resource type (``topic``), ``principal``, ``login`` (SCRAM users) or ``question``
+    (``topic:payments``, ``User:billing``).
 
     Raises:
         MetalogError: ``source`` is not on this machine, or takes too long.

@@ -82,8 +82,9 @@ class Queries:
     def explain(
         self, question: Question, *, is_alone: bool = True, request: str | None = None
     ) -> Explanation:
-        """The explanation of one question of ``request``. If it ``is_alone``, also since when the
-        answer has been the same, and the unknown names; for these the log is read once more."""
+        """The explanation of one question of ``request``. If it ``is_alone``, also the unknown
+        names, and since when the answer has been the same; for this, older parts of the log may be
+        read."""
         from authorizer.analysis.explain.explain import explain
         from metalog_sources.targets.target import creates_blocks
         from shell.tasks.history import answer_since
@@ -147,8 +148,8 @@ class Queries:
 
     @cached_property
     def command_target(self) -> CommandTarget:
-        """The TARGET of commands that change the source, and the principals that may not
-        run them."""
+        """The TARGET of commands that change the source, and its user if that user may not run
+        them."""
         from shell.tasks.plans.lockout import who_may_alter
 
         command_target = CommandTarget.of(self.source)

@@ -41,20 +41,19 @@ class QuestionGroup(NamedTuple):
     """Equal questions: ``times`` is the number of lines in the file, and ``line`` is the first of
     them."""
 
-    asked: ParsedQuestion
+    parsed: ParsedQuestion
     times: int
     line: int
 
     def as_json(self) -> dict[str, Any]:
-        audit = self.asked.audit
+        audit = self.parsed.audit
         if audit is None:
             return {"line": self.line}
         return {"count": self.times, "logged": audit.result.value, "ambiguous": audit.ambiguous}
 
 
 def lines_of(groups: Iterable[QuestionGroup]) -> list[AuditLine]:
-    """The audit lines of ``groups``, if all were read before. Requests are read one by one, and
-    have no audit lines."""
+    """The audit lines of ``groups``; none for an iterator, because requests have no audit lines."""
     if not isinstance(groups, list):
         return []
-    return [line for group in groups for line in group.asked.lines]
+    return [line for group in groups for line in group.parsed.lines]

@@ -23,7 +23,7 @@ def turned_requests(
     from authorizer.engine.index import AclIndex
 
     listed = list(groups)
-    questions = [group.asked.question for group in listed]
+    questions = [group.parsed.question for group in listed]
     columns = RequestColumns(
         [question.principal for question in questions],
         [question.host or "" for question in questions],

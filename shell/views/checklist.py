@@ -61,7 +61,7 @@ def _row(line: ChecklistLine) -> list[Cell | str]:
         why += "".join(
             f"; {_permission_text(permission)} is denied too" for permission in line.denied
         )
-        why += "".join(f"; {_permission_text(permission)} would do" for permission in line.unasked)
+        why += "".join(f"; {_permission_text(permission)} would do" for permission in line.untried)
     return [
         result_cell(bool(decision.result)),
         f"{question.operation.name} on {on}",

@@ -121,10 +121,10 @@ def _explain_many(
     questions: list[Question] = []
     for group in groups:
         explanation = queries.explain(
-            group.asked.question, is_alone=False, request=group.asked.request
+            group.parsed.question, is_alone=False, request=group.parsed.request
         )
         if queries.of_other_kafka is not None:
-            questions.append(group.asked.question)
+            questions.append(group.parsed.question)
         if output.format == "json":
             record = (
                 to_json(explanation, queries.id_of, queries.command_target.as_json)
@@ -133,7 +133,7 @@ def _explain_many(
             output.record(record | group.as_json())
             continue
         times = "once" if group.times == 1 else counted(group.times, "time")
-        then = changed_since(group.asked, explanation.trace.allowed)
+        then = changed_since(group.parsed, explanation.trace.allowed)
         header = f"--- {times}, first in line {group.line}" + (f"; {then}" if then else "")
         output.line(output.paint(header, "faint"))
         _print(explanation, queries, arguments, output)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shell.arguments.pipeline import SET_UP
+from shell.arguments.pipeline import CLUSTER_VARIABLES
 from tests.support.spark.session import SMALL
 
 if TYPE_CHECKING:
@@ -43,5 +43,5 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("shell.arguments.pipeline._running", lambda: None)
     monkeypatch.setattr("metalog_spark.session.open_session", started)
-    for name in SET_UP:
+    for name in CLUSTER_VARIABLES:
         monkeypatch.delenv(name, raising=False)

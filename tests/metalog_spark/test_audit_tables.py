@@ -20,7 +20,7 @@ from metalog_spark.ingest.audit_tables import read_audit_table, refuse_parquet
 from metalog_spark.ingest.requests import rejected_of, requests_of
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import FILES, POSSIBLE, REJECTED, REQUESTS
-from shell.arguments.pipeline import SET_UP
+from shell.arguments.pipeline import CLUSTER_VARIABLES
 from tests.support.command.runs import run_here
 from tests.support.spark.followed_world import READ_T, WrittenLog, line
 
@@ -83,7 +83,7 @@ def test_a_build_takes_tables_of_any_format(
 ) -> None:
     """JSON by Spark's own name for it, and a folder of Parquet by its first file. Each row is
     computed once."""
-    for name in SET_UP:
+    for name in CLUSTER_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     log = WrittenLog(tmp_path / "log")
     log.bind(1, 1, READ_T)

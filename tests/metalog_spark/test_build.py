@@ -25,7 +25,7 @@ from metalog_spark.ingest.lines.audit_lines import EMPTY
 from metalog_spark.ingest.requests import read_table
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import COVERAGE, DECISIONS, REJECTED, REQUESTS, TableSchema
-from shell.arguments.pipeline import SET_UP
+from shell.arguments.pipeline import CLUSTER_VARIABLES
 from tests.support.command.runs import interrupted_at, run_here
 from tests.support.disk.archive_folders import ArchiveFolder
 from tests.support.disk.tiny_log import ace
@@ -284,7 +284,7 @@ def test_damage_is_skipped_where_that_is_asked_for_and_is_in_the_reports_list(
 def on_this_machine() -> Iterator[None]:
     """Without a setting of Spark that puts its files elsewhere."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in SET_UP:
+        for name in CLUSTER_VARIABLES:
             patch.delenv(name, raising=False)
         yield
 

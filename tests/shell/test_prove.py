@@ -154,8 +154,14 @@ def test_a_claim_is_read_in_each_of_its_forms(text: str, said: str) -> None:
         ),
         (PII.replace("any except [User:x, User:y]", "'User:*'"), "column 19: User:* is every"),
         (PII.replace("pii-*", "p, host: 10.0.0.0/33"), "'10.0.0.0/33' is neither an address"),
-        ("only: {principals: any, operation: Read, resource: topic:t}", "column 20: only names"),
-        ("only: {principals: User:a, operation: Read, resource: any}", "only names resources"),
+        (
+            "only: {principals: any, operation: Read, resource: topic:t}",
+            "column 20: only must list",
+        ),
+        (
+            "only: {principals: User:a, operation: Read, resource: any}",
+            "only must list its resources",
+        ),
         ("deny: {principal: any, resource: any}", "line 1, column 7: deny has no operation"),
         ("deny: {principal: any, rule: x}", "column 24: unknown key 'rule' in a claim"),
         ("dany: {principal: any}", "column 1: unknown key 'dany' in claims; did you mean deny?"),

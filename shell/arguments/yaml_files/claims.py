@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from authorizer.analysis.cells.claims import ClaimKind
 from authorizer.analysis.cells.clients import HostSet
 from authorizer.analysis.cells.names import NamePattern, all_names, can_be_named
-from authorizer.analysis.cells.sessions import (
-    PrincipalSet,
-)
+from authorizer.analysis.cells.sessions import PrincipalSet
 from metalog.acl import (
     SUPPORTED_OPERATIONS,
     WILDCARD,
@@ -55,7 +53,7 @@ _EXCEPT: Final = "any except"
 _EXCEPT_TAG: Final = "!except"
 _UNQUOTED: Final = re.compile(rf"""(\b(?:principal|resource|host)["']?\s*:\s*){_EXCEPT}(?=\s*\[)""")
 _LISTS: Final = re.compile(rf"{_EXCEPT}\s*\[")
-_LISTED: Final = {"principal": "User:x, User:y", "resource": "topic:x", "host": "10.0.0.0/8"}
+_EXAMPLES: Final = {"principal": "User:x, User:y", "resource": "topic:x", "host": "10.0.0.0/8"}
 FORM: Final = (
     "write {deny: {principal: any except [User:x], operation: Read, resource: topic:pii-*}}, or"
     " name a file of them"
@@ -125,9 +123,11 @@ def claim_of(word: str, entry: Mapping[str, Node], position: FilePosition) -> St
     principals = PrincipalSet(*_set_of(entry[_principal_key(word)], "principal", _principal))
     if CLAIM_WORDS[word] is ClaimKind.ONLY and principals.is_excluded:
         where = entry[_principal_key(word)].position
-        raise fault(where, "only names principals; write deny for any except some")
+        raise fault(where, "only must list its principals; for any except some, write deny")
     if CLAIM_WORDS[word] is ClaimKind.ONLY and _is_quantified(entry["resource"]):
-        raise fault(entry["resource"].position, "only names resources, such as topic:payments")
+        raise fault(
+            entry["resource"].position, "only must list its resources, such as topic:payments"
+        )
     operations = [_operation(text) for text in texts_of(entry["operation"], "operation")]
     named, is_all = _set_of(entry["resource"], "resource", _resource)
     excluded = sorted(named) if is_all else []
@@ -177,7 +177,7 @@ def _unquoted(node: Text, what: str) -> Node:
     """The YAML inside quotes, parsed with its position in the file, so that errors name the
     position."""
     wrong = (
-        f"{node.value!r} is not {_EXCEPT} and one list; write {what}: {_EXCEPT} [{_LISTED[what]}]"
+        f"{node.value!r} is not {_EXCEPT} and one list; write {what}: {_EXCEPT} [{_EXAMPLES[what]}]"
     )
     if not _LISTS.match(node.value or ""):
         raise fault(node.position, wrong)

@@ -124,8 +124,8 @@ def _of_entry(
             f"an expectation expands to more than {MAX_ACLS_OF_A_RULE:,} questions; split it",
         )
     for principal, (kind, name), operation, host in product(*lists):
-        for asked in _asked(operation, kind):
-            question = Question(principal, asked, kind, name, host)
+        for checked in _checked_operations(operation, kind):
+            question = Question(principal, checked, kind, name, host)
             expectation = Expectation(question, _RESULTS[result], rule)
             yield Expected(expectation, position, comment)
 
@@ -140,7 +140,7 @@ def _each(node: Node, key: str, read: Callable[[str], _Value]) -> list[_Value]:
     return values
 
 
-def _asked(operation: Operation, kind: ResourceType) -> list[Operation]:
+def _checked_operations(operation: Operation, kind: ResourceType) -> list[Operation]:
     """For ALL, each operation that Kafka checks on such a resource; it never checks for ALL
     itself."""
     if operation is not Operation.ALL:

@@ -37,17 +37,17 @@ _DRAFT: Final = "http://json-schema.org/draft-07/schema#"
 _TEXT: Final = {"type": ["string", "number", "boolean"]}
 """A text. Readers accept ``007`` and ``no`` as texts, but validators take them for a number and a
 boolean."""
-_SAID: Final = "patternErrorMessage"
+_MESSAGE: Final = "patternErrorMessage"
 _DAY: Final = {
     "type": "string",
     "pattern": r"^\d{4}-\d{2}-\d{2}",
-    _SAID: "Not a date. Write it as 2026-12-31.",
+    _MESSAGE: "Not a date. Write it as 2026-12-31.",
 }
 _WHOLE_DAY: Final = _DAY | {"pattern": r"^\d{4}-\d{2}-\d{2}$"}
 _PRINCIPAL: Final = {
     "type": "string",
     "pattern": "^[^:]+:",
-    _SAID: "A principal has a type and a name, such as User:billing.",
+    _MESSAGE: "A principal has a type and a name, such as User:billing.",
 }
 
 
@@ -64,7 +64,7 @@ def _word(kind: type[IntEnum], *more: str) -> Schema:
     pattern = "|".join(_any_case(word.replace("_", "")) for word in (*names, *more))
     offered = [camel(kind[word]) for word in names] + [each.capitalize() for each in more]
     message = f"Unknown word. It is one of {', '.join(offered)}."
-    return {"type": "string", "pattern": f"^({pattern})$", "examples": offered, _SAID: message}
+    return {"type": "string", "pattern": f"^({pattern})$", "examples": offered, _MESSAGE: message}
 
 
 def _some(item: Schema) -> Schema:
@@ -151,7 +151,7 @@ def _expectations() -> Schema:
     resource = {
         "type": "string",
         "pattern": f"^(({types}):|{_any_case('cluster')}$|any)",
-        _SAID: "A resource has a type and a name, such as topic:orders.",
+        _MESSAGE: "A resource has a type and a name, such as topic:orders.",
     }
     principals = _some(_PRINCIPAL | {"pattern": "^([^:]+:|any|super[.]users$)"})
     values = {
@@ -183,8 +183,8 @@ def _accepted() -> Schema:
         entry = _mapping((*common_keys, *fields), {"until": _WHOLE_DAY}, common_keys) | {
             "minProperties": len(common_keys) + 1
         }
-        is_it = {"properties": {"section": {"const": section}}}
-        sections.append({"if": is_it, "then": entry})
+        has_section = {"properties": {"section": {"const": section}}}
+        sections.append({"if": has_section, "then": entry})
     entry = {
         "type": "object",
         "required": list(common_keys),

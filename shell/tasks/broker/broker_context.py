@@ -12,11 +12,7 @@ if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
 
 SUPER_USERS_KEY: Final = "super.users"
-
-
 ALLOW_EVERYONE_KEY: Final = "allow.everyone.if.no.acl.found"
-
-
 KAFKA_VERSION_KEY: Final = "kafka.version"
 
 

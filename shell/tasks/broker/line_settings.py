@@ -30,7 +30,7 @@ class LineSettings(NamedTuple):
 def settings_of_lines(context: Context, lines: Iterable[AuditLine]) -> LineSettings:
     """The settings that ``lines`` show."""
     notes: list[str] = []
-    differing: list[str] = []
+    differences: list[str] = []
     super_users: set[str] = set()
     others: set[str] = set()
     allow_everyone = False
@@ -39,7 +39,7 @@ def settings_of_lines(context: Context, lines: Iterable[AuditLine]) -> LineSetti
             (super_users if line.rule == SUPER_USER else others).add(line.principal)
             allow_everyone = allow_everyone or line.rule == DEFAULT_ALLOW
     config = context.config
-    kept = []
+    assumed = []
     for setting in context.assumed:
         key = setting.partition("=")[0]
         if key == SUPER_USERS_KEY and super_users:
@@ -50,17 +50,17 @@ def settings_of_lines(context: Context, lines: Iterable[AuditLine]) -> LineSetti
             config = config._replace(allow_everyone=True)
             notes.append(f"{key}=true, by the line's own rule")
             setting = f"{key}=true"
-        kept.append(setting)
+        assumed.append(setting)
     for principal in sorted(super_users - config.super_users):
-        differing.append(f"{shown(principal)} was a super user there, and is not one here")
+        differences.append(f"{shown(principal)} was a super user there, and is not one here")
     for principal in sorted(others & config.super_users):
-        differing.append(f"{shown(principal)} is a super user here, and was not one there")
+        differences.append(f"{shown(principal)} is a super user here, and was not one there")
     if allow_everyone and not config.allow_everyone:
-        differing.append(f"{ALLOW_EVERYONE_KEY} was true there, and is false here")
+        differences.append(f"{ALLOW_EVERYONE_KEY} was true there, and is false here")
     how = "the configuration differs from that of the broker that wrote the line"
-    warnings = tuple(f"{how}: {setting}" for setting in differing)
+    warnings = tuple(f"{how}: {setting}" for setting in differences)
     return LineSettings(
-        context._replace(config=config, assumed=tuple(kept)), tuple(notes), warnings
+        context._replace(config=config, assumed=tuple(assumed)), tuple(notes), warnings
     )
 
 

@@ -47,7 +47,7 @@ class Alerts:
         self._reported: str | None = None
         self._posted = -1 if webhook is None else webhook.delivered
 
-    def tell(self, now: Tables) -> None:
+    def show_new(self, now: Tables) -> None:
         """Show the alerts that were not written to stdout yet."""
         from metalog_spark.follow.batch import progress_of
 

@@ -52,12 +52,12 @@ class _Handover:
 
 
 def follow(
-    replayed: Replayed, tell: Callable[[Exception], None], *, salvage: bool = False
+    replayed: Replayed, report: Callable[[Exception], None], *, salvage: bool = False
 ) -> Iterator[list[Change]]:
     """Yield the changes after ``replayed``, in lists of changes that arrived together, until the
     caller stops.
 
-    If a fault prevents reading the log, ``tell`` is called with the fault instead of logging it,
+    If a fault prevents reading the log, ``report`` is called with the fault instead of logging it,
     and reading is tried again. With ``salvage``, unreadable records are skipped.
     """
     log = replayed.source.log
@@ -78,7 +78,7 @@ def follow(
                 fault = None if isinstance(state, Ready) else state.fault
                 if fault is not None and fault is not reported:
                     reported = fault
-                    tell(fault)
+                    report(fault)
 
 
 def _changes_since(seen: MetadataImage, image: MetadataImage) -> Iterator[Change]:

@@ -42,7 +42,7 @@ class Newest:
     def __init__(self, tables: Tables, webhook: Webhook | None) -> None:
         self._webhook = webhook
         self._reported: str | None = None
-        self._looked_s: float | None = None
+        self._checked_s: float | None = None
         self.show(tables)
 
     def show(self, now: Tables) -> None:
@@ -51,18 +51,18 @@ class Newest:
 
         self._progress = progress_of(now)
 
-    def looked(self, reported: str) -> None:
-        """Note that Spark has looked for new input; a repeated report does not count again."""
+    def note_check(self, reported: str) -> None:
+        """Note the time at which Spark checked for new input; a repeated report does not count."""
         if reported != self._reported:
-            self._reported, self._looked_s = reported, time.time()
+            self._reported, self._checked_s = reported, time.time()
 
     def state(self) -> FollowState:
         from metalog_spark.follow.figures import FollowState
 
         if self._webhook is None:
-            return FollowState(self._progress, self._looked_s)
+            return FollowState(self._progress, self._checked_s)
         webhook = self._webhook
-        return FollowState(self._progress, self._looked_s, webhook.counts, webhook.pending)
+        return FollowState(self._progress, self._checked_s, webhook.counts, webhook.pending)
 
 
 @contextmanager

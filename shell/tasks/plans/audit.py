@@ -62,10 +62,10 @@ def audited(made: Planned, groups: Iterable[QuestionGroup]) -> Audit:
         was = before(group)
         if was is not after(group):
             changed = turned.get(
-                group.asked.question, ChangedAnswers(group._replace(times=0), was)
+                group.parsed.question, ChangedAnswers(group._replace(times=0), was)
             ).group
             times = changed.times + group.times
-            turned[group.asked.question] = ChangedAnswers(changed._replace(times=times), was)
+            turned[group.parsed.question] = ChangedAnswers(changed._replace(times=times), was)
     most_frequent = sorted(turned.values(), key=lambda of: (-of.group.times, of.group.line))
     return Audit(most_frequent, requests)
 
@@ -76,14 +76,14 @@ def differing_by(
     """The deciding ACLs of the first request whose answer the plan changes under only one Kafka
     version.
 
-    The two plans are the same plan under this Kafka version and under the other. It looks at
-    ``groups``, then at every kind of request. Yields nothing without such a request.
+    The two plans are the same plan under this Kafka version and under the other. The search goes
+    through ``groups``, then through every kind of request. Yields nothing without such a request.
     """
     sides = [(plan, acls) for plan in (made, other) for acls in (plan.current, plan.after)]
     authorizers = [authorizer_of(acls, plan.config) for plan, acls in sides]
-    asked = (group.asked.question for group in groups)
-    for question in chain(asked, _of_each_kind(made, other)):
-        decisions = [each.decide(*_asked(question)) for each in authorizers]
+    logged = (group.parsed.question for group in groups)
+    for question in chain(logged, _of_each_kind(made, other)):
+        decisions = [each.decide(*_request(question)) for each in authorizers]
         was, then, was_there, then_there = (each.result for each in decisions)
         if (was is then) is not (was_there is then_there):
             yield from (each.acl for each in decisions)
@@ -120,10 +120,10 @@ def _of_each_kind(made: Planned, other: Planned) -> Iterator[Question]:
 
 def _answer_of(acls: Collection[Acl], made: Planned) -> Callable[[QuestionGroup], bool]:
     authorizer = authorizer_of(acls, made.config)
-    return lambda group: authorizer.is_allowed(*_asked(group.asked.question))
+    return lambda group: authorizer.is_allowed(*_request(group.parsed.question))
 
 
-def _asked(question: Question) -> tuple[RequestContext, Action]:
+def _request(question: Question) -> tuple[RequestContext, Action]:
     from authorizer.api import Action, RequestContext, ResourcePattern
 
     resource = ResourcePattern(question.resource_type, question.resource_name)
@@ -131,9 +131,9 @@ def _asked(question: Question) -> tuple[RequestContext, Action]:
     return context, Action(question.operation, resource)
 
 
-def asked_words(turned: ChangedAnswers) -> Iterator[str]:
+def request_words(turned: ChangedAnswers) -> Iterator[str]:
     """Principal, operation, resource and host in words."""
-    question = turned.group.asked.question
+    question = turned.group.parsed.question
     yield shown(question.principal)
     yield f"{question.operation.name} on {question.resource_type.name} " + shown(
         question.resource_name

@@ -119,7 +119,7 @@ def findings_of(
     for overlap in owned_twice(wanted):
         yield PlanFinding(overlap_text(overlap), None, overlap.second.position)
     for step in steps:
-        if why := _never_asked(step):
+        if why := _never_checked(step):
             yield PlanFinding(why, step.acl)
     yield from default_findings(steps, current, config)
 
@@ -150,7 +150,7 @@ def default_findings(
         )
 
 
-def _never_asked(step: PlanStep) -> str:
+def _never_checked(step: PlanStep) -> str:
     operation, resource_type = step.acl.operation, step.acl.resource_type
     supported = SUPPORTED_OPERATIONS.get(resource_type)
     if step.change is not ChangeKind.ADD or operation is Operation.ALL or supported is None:

@@ -82,7 +82,7 @@ def questions_text(questions: Sequence[Question], does: str) -> str:
     """The first few questions in words, and the number of the others."""
     texts = [_text(question, does) for question in questions[:_NAMED]]
     if more := len(questions) - len(texts):
-        texts.append(counted(more, "more such cell"))
+        texts.append(counted(more, "more kind of request", "more kinds of request"))
     return "; ".join(texts)
 
 

@@ -43,9 +43,12 @@ def _lost_by(
     caller: str, sets: Sequence[Sequence[Acl]], config: AuthorizerConfig
 ) -> list[ClientClass]:
     """The clients from which ``caller`` may alter ACLs before and not after."""
-    its = PrincipalSet(frozenset({caller}), is_excluded=False)
+    only_caller = PrincipalSet(frozenset({caller}), is_excluded=False)
     could, can = (
-        {session.clients.client: session.clients for session in _altering(its, acls, sets, config)}
+        {
+            session.clients.client: session.clients
+            for session in _altering(only_caller, acls, sets, config)
+        }
         for acls in sets
     )
     return [could[client] for client in could if client not in can]

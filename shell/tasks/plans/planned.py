@@ -13,12 +13,7 @@ from metalog.hosts.host_block import host_block
 from metalog.image.state.features import EMPTY, FeaturesImage
 from metalog.text.plurals import counted
 from metalog_sources.formats.document import Document, ScramUser
-from metalog_sources.targets.plan import (
-    ChangeKind,
-    Plan,
-    PlanStep,
-    after,
-)
+from metalog_sources.targets.plan import ChangeKind, Plan, PlanStep, after
 from shell.tasks.acl_words import sentence
 
 if TYPE_CHECKING:

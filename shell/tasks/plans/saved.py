@@ -32,15 +32,15 @@ class ChangeSincePlan(NamedTuple):
     """An ACL that was added or removed after the plan was made, and why the plan depends on it."""
 
     acl: Acl
-    came: bool
+    is_added: bool
     why: str
 
     def __str__(self) -> str:
-        return f"{sentence(self.acl)} was {'added' if self.came else 'removed'}: {self.why}"
+        return f"{sentence(self.acl)} was {'added' if self.is_added else 'removed'}: {self.why}"
 
 
 def saved_plan(name: str) -> SavedPlan | None:
-    """The plan in the file ``name``, whatever its suffix; None if it holds no plan."""
+    """The plan in the file ``name``, whatever its suffix; None if it is not a plan."""
     path = Path(name)
     if not (path.is_file() or is_descriptor(path)):
         return None

@@ -71,7 +71,7 @@ def minimized(
 
 
 def _candidates(acls: Iterable[Acl], config: AuthorizerConfig) -> Iterator[Collection[Acl]]:
-    """The ACLs that lint finds redundant."""
+    """ACLs that lint finds to have no effect, by check."""
     listed, kafka = tuple(sorted(acls)), config.kafka
     yield {acl for acl, _ in redundant(listed, kafka)}
     yield {acl for acl, _ in overridden(listed, kafka)}

@@ -59,7 +59,7 @@ def run(arguments: Namespace, output: Output) -> int:
     if asks_many(arguments):
         many = BatchQuestions(arguments)
         groups = many.groups(output)
-        questions = (each.asked.question for each in groups) if isinstance(groups, list) else None
+        questions = (each.parsed.question for each in groups) if isinstance(groups, list) else None
         queries = queries_of(arguments, output, lines_of(groups), questions)
         return _answer_many(many, groups, queries, output)
     if asks_checklist(arguments):
@@ -125,25 +125,25 @@ def _answer_many(
     def answered() -> Iterator[tuple[QuestionGroup, Decision]]:
         nonlocal denied
         for group in groups:
-            decision = queries.decide(group.asked.question)
+            decision = queries.decide(group.parsed.question)
             denied = denied or not decision.result
             if queries.of_other_kafka is not None:
-                asked.append(group.asked.question)
+                asked.append(group.parsed.question)
             yield group, decision
 
     if output.is_text:
         output.aligned(_row(group, decision, many.is_audit) for group, decision in answered())
     else:
         for group, decision in answered():
-            output.record(queries.answer_json(group.asked.question, decision) | group.as_json())
+            output.record(queries.answer_json(group.parsed.question, decision) | group.as_json())
     say_other_answers(asked, queries, output)
     return 2 if many.bad else 1 if denied else 0
 
 
 def _row(group: QuestionGroup, decision: Decision, counted: bool) -> list[Cell | str]:
-    question = group.asked.question
+    question = group.parsed.question
     allowed = bool(decision.result)
-    remarks = (changed_since(group.asked, allowed), doubted(group.asked))
+    remarks = (changed_since(group.parsed, allowed), doubted(group.parsed))
     return [
         *([f"{group.times:>6,}"] if counted else ()),
         result_cell(allowed),

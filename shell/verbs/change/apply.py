@@ -16,7 +16,7 @@ from metalog.text.plurals import counted
 from metalog.text.visible_text import shown
 from metalog_sources.targets.plan import Plan, PlanStep, SavedPlan, after, remaining, step_fields
 from metalog_sources.targets.target import carry_out, likely_kafka, target_of
-from shell.arguments.confirm import need_somebody, says_yes
+from shell.arguments.confirm import confirms, require_terminal
 from shell.context import opened_source
 from shell.inputs.credential_migration import add_credentials, moves
 from shell.inputs.planning import (
@@ -187,11 +187,11 @@ def _from_saved(plan: SavedPlan, arguments: Namespace, output: Output) -> Planne
 def _asked(count: int, target: Target, made: Planned, output: Output) -> Planned:
     """Ask a person, then return the plan for the target's present ACLs, if it is still the plan
     that was shown."""
-    need_somebody(output.err, "--yes, or a plan that metalog plan --save wrote")
+    require_terminal(output.err, "--yes, or a plan that metalog plan --save wrote")
     output.flush()
     output.err.write(f"Make {counted(count, 'change')}? [y/N] ")
     output.err.flush()
-    if not says_yes():
+    if not confirms():
         raise InvalidRequest("nothing was changed")
     state = target.state()
     if state.doubts:

@@ -39,7 +39,7 @@ from metalog_sources.targets.target import (
     refuse_unwritable,
     target_of,
 )
-from shell.arguments.confirm import need_somebody, says_yes
+from shell.arguments.confirm import confirms, require_terminal
 from shell.context import (
     add_command_config,
     add_config,
@@ -261,7 +261,7 @@ def _remove(
 ) -> None:
     """Remove the ACLs that the target has after the user confirmed."""
     if not arguments.force:
-        need_somebody(output.out, "--force")
+        require_terminal(output.out, "--force")
     _refuse_unseen(wanted, target)
 
     def removals(resource: ResourcePatternFilter) -> list[PlanStep]:
@@ -274,7 +274,7 @@ def _remove(
             _warn_of_default(removals(resource), target, config, arguments, output)
         if not arguments.force:
             _print_question(resource, entries, output)
-            if not says_yes():
+            if not confirms():
                 continue
         steps = removals(resource)
         _refuse_lockout(steps, target, config, arguments, output)

@@ -22,7 +22,7 @@ from metalog.text.visible_text import shown
 from metalog_sources.source_kinds import USER_TARGETS
 from metalog_sources.targets.credentials import TakesPasswords, credential_target_of
 from metalog_sources.targets.password_offer import PasswordOffer
-from shell.arguments.confirm import need_somebody, says_yes
+from shell.arguments.confirm import confirms, require_terminal
 from shell.context import add_command_config, add_config, add_place, opened_source
 from shell.inputs.lockout import Deletion, add_lockout, refuse_lost_login
 from shell.output.output import Output
@@ -189,7 +189,7 @@ def _delete(
         if mechanism not in users[user]:
             raise InvalidRequest(f"{user} has no {mechanism.mechanism_name} credential")
     if not arguments.yes:
-        need_somebody(output.err, "--yes")
+        require_terminal(output.err, "--yes")
     if not arguments.allow_lockout:
         refuse_lost_login(source, target, Deletion(user, mechanisms, users), arguments, output)
     if not arguments.yes:
@@ -204,7 +204,7 @@ def _ask_to_delete(user: str, mechanisms: Sequence[ScramMechanism], output: Outp
     what = plural(len(mechanisms), "credential")
     output.err.write(f"Delete the {names} {what} of {shown(user)}? [y/N] ")
     output.err.flush()
-    if not says_yes():
+    if not confirms():
         raise InvalidRequest("nothing was changed")
 
 
@@ -249,7 +249,7 @@ def _password(arguments: Namespace, output: Output) -> str:
 def _asked(user: str, output: Output) -> str:
     from getpass import getpass
 
-    need_somebody(output.err, "--password-file FILE, or - for standard input")
+    require_terminal(output.err, "--password-file FILE, or - for standard input")
     try:
         password = getpass(f"New password for {shown(user)}: ")
         again = getpass("Once more: ")

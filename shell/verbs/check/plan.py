@@ -19,7 +19,7 @@ from shell.inputs.batch_questions import BatchQuestions
 from shell.inputs.planning import add_planning, limits_of, planned
 from shell.output.output import Cell, Output, in_markdown
 from shell.tasks.command_target import CommandTarget
-from shell.tasks.plans.audit import Audit, asked_words, audited
+from shell.tasks.plans.audit import Audit, audited, request_words
 from shell.tasks.plans.checks import PlanLimits, Refusal, checked
 from shell.tasks.plans.gains import saved_proof
 from shell.tasks.plans.planned import Planned, summary
@@ -156,7 +156,7 @@ def _print_audit(audit: Audit, output: Output) -> None:
             Cell("ALLOWED", "good") if each.was else Cell("DENIED", "bad"),
             "->",
             Cell("DENIED", "bad") if each.was else Cell("ALLOWED", "good"),
-            *asked_words(each),
+            *request_words(each),
         ]
         for each in audit.turned[:_SHOWN]
     )
@@ -168,7 +168,7 @@ def _as_json(made: Planned, audit: Audit | None, refusal: Refusal | None, output
     for step in made.plan.steps:
         output.record(step_fields(step))
     for was, group in ((each.was, each.group) for each in (audit.turned if audit else ())):
-        question = group.asked.question
+        question = group.parsed.question
         output.record(
             {
                 "change": "answer",
@@ -207,7 +207,7 @@ def _as_markdown(
         output.records(
             ("requests", "now", "then", "principal", "asked", "host"),
             (
-                (each.group.times, *_then(each.was), *asked_words(each))
+                (each.group.times, *_then(each.was), *request_words(each))
                 for each in audit.turned[:_SHOWN]
             ),
         )

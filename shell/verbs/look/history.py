@@ -123,7 +123,7 @@ def run(arguments: Namespace, output: Output) -> int:
     if arguments.follow and arguments.to is not None:
         raise InvalidRequest("give --follow or --to, not both")
     if arguments.follow:
-        output.go_on()
+        output.disable_pager()
     source = opened_source(arguments, output)
     begin, arguments.at = getattr(arguments, "from"), arguments.to
     first = -1

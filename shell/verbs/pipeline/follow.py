@@ -162,7 +162,7 @@ def run(arguments: Namespace, output: Output) -> int:
     for line in foreign:
         output.warn(f"{arguments.log}: {line}")
     unseen = _Unseen(arguments, output)
-    output.go_on()
+    output.disable_pager()
     with writing_to(arguments, arguments.out), spark_session(arguments, output) as session:
         from metalog_spark.follow.batch import progress_of
         from metalog_spark.follow.query import follow_tables, start
@@ -313,7 +313,7 @@ def _tell_until_it_ends(
     from metalog_spark.interrupts import first_ctrl_c
 
     (alerts, newest), now = outlets, tables
-    alerts.tell(now)
+    alerts.show_new(now)
     seen = None
     is_over = False
     with first_ctrl_c() as asked:
@@ -324,12 +324,12 @@ def _tell_until_it_ends(
                 is_over = True
             progress = query.lastProgress
             if progress is not None:
-                newest.looked(progress.timestamp)
+                newest.note_check(progress.timestamp)
             if is_over or (progress is not None and progress.batchId != seen):
                 seen = None if progress is None else progress.batchId
                 unseen.say()
                 now = _opened_anew(tables)
-                alerts.tell(now)
+                alerts.show_new(now)
                 newest.show(now)
             alerts.post(now)
     return now

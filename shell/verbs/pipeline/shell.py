@@ -10,7 +10,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from shell.arguments.line_source import at_a_terminal, obey
+from shell.arguments.line_source import at_a_terminal, run_lines
 from shell.arguments.pipeline import add_folder, add_spark, check_installed, opened_folder
 from shell.browser.table_session import QueryRows, TableQuestions
 from shell.output.output import Output
@@ -42,7 +42,7 @@ def run(arguments: Namespace, output: Output) -> int:
     check_installed(output)
     from shell.verbs.pipeline import VERBS
 
-    output.go_on()
+    output.disable_pager()
     with opened_folder(arguments, output) as tables:
         ask = _Spark(tables)
         with output.busy("naming the tables"):
@@ -51,7 +51,7 @@ def run(arguments: Namespace, output: Output) -> int:
         verbs = {name: verb for name, verb in VERBS.items() if name not in _LEFT_OUT}
         questions = TableQuestions(arguments.folder, verbs, ask, output, output.width)
         if not at_a_terminal():
-            obey(questions, sys.stdin)
+            run_lines(questions, sys.stdin)
             return 2 if questions.failed else 0
         from shell.browser.prompt import converse
 

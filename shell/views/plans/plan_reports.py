@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from shell.output.ci_reports import Case, annotation, print_junit
 from shell.tasks.acl_words import sentence
-from shell.tasks.plans.audit import asked_words
+from shell.tasks.plans.audit import request_words
 from shell.tasks.plans.planned import summary
 
 if TYPE_CHECKING:
@@ -69,4 +69,4 @@ def step_text(step: PlanStep) -> str:
 
 
 def _broken_text(turned: ChangedAnswers) -> str:
-    return f"{turned.group.times:,} x {' '.join(asked_words(turned))}: ALLOWED -> DENIED"
+    return f"{turned.group.times:,} x {' '.join(request_words(turned))}: ALLOWED -> DENIED"

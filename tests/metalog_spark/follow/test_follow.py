@@ -48,7 +48,7 @@ from metalog_spark.store.tables import (
     WAITING,
     TableSchema,
 )
-from shell.arguments.pipeline import SET_UP
+from shell.arguments.pipeline import CLUSTER_VARIABLES
 from tests.support.command.help_examples import as_printed
 from tests.support.command.runs import run_here
 from tests.support.kafka.cases import REPOSITORY
@@ -244,7 +244,7 @@ def test_killed_at_a_commit_no_line_is_lost_and_each_is_decided_as_of_its_time(
     unseen.write_text(line(10, "User:app", allowed=True))
     cut = tmp_path / "audit" / "b2.log.gz"
     cut.write_bytes(gzip.compress(line(10, "User:app", allowed=True).encode())[:-1])
-    for name in SET_UP:
+    for name in CLUSTER_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     done = follow(capsys, followed)
     [alert] = done.stdout.splitlines()

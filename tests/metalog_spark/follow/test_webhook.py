@@ -139,7 +139,7 @@ def test_prometheus_reads_what_was_done_and_what_waits() -> None:
     address = watch_address(f"http://127.0.0.1:{port}")
     hook = SimpleNamespace(counts=Counts(1, 0, 9), pending=2)
     with served(address, SimpleNamespace(facts=facts), hook) as newest:
-        newest.looked("2026-01-01T00:00:00.000Z")
+        newest.note_check("2026-01-01T00:00:00.000Z")
         found = {name: value for (name, _), value in scraped(address).items()}
         assert got(address, "/healthz") == (200, "following\n")
     assert time.time() - found.pop("metalog_follow_last_look_timestamp_seconds") < 60
