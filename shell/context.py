@@ -222,8 +222,7 @@ def refuse_doubts_of(
 
 def refuse_nothing_proven(replayed: Replayed, arguments: Namespace) -> None:
     """Raise ``InvalidSource`` if only proven records count, and none is proven to be committed.
-    Only proven records count with ``--committed``, or if several folders are read as one log. Such
-    a log is not empty, but it is unknown which records count."""
+    Only proven records count with ``--committed``, and if several folders are read as one log."""
     from metalog.log.folder.merged_folders import FoldersLog
 
     if replayed.source.store is not None or replayed.proven.offset > 0:
@@ -257,8 +256,7 @@ def _say_unread_users(doubts: Sequence[LoadDoubt], output: Output) -> None:
 
 
 def _say_unproven(replayed: Replayed, output: Output) -> None:
-    """Note that the end of a log is not proven to be committed. In a single voter's log it nearly
-    always is."""
+    """Note that the end of a log is not proven to be committed."""
     from metalog_sources.replay import UNPROVEN
 
     proven = replayed.proven.offset
