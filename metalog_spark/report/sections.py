@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.text.plurals import counted
 from metalog_spark.report.contents import Cell, Column, ColumnKind, Section
@@ -35,12 +35,83 @@ _REASONS: Final = {
     "UNLOGGED": "an idempotent producer may need it, which no line shows",
     "OPENS": "without it the name is open to all",
 }
-_SEVERITY: Final = Column("Severity", ColumnKind.SEVERITY)
-_PRINCIPAL: Final = Column("Principal", ColumnKind.NAME)
-_NAME: Final = Column("Name", ColumnKind.NAME)
-_RESOURCE: Final = (Column("Resource"), _NAME)
-_REMEDY: Final = Column("Remedy", ColumnKind.LINES)
+_POWERS: Final = ("reads", "writes", "administers")
 _AMBIGUOUS: Final = "a name in it may imitate the rest of the line"
+
+
+class _Field(NamedTuple):
+    """A column, and the function that makes its cell from a row."""
+
+    column: Column
+    cell: Callable[[Row], Cell]
+
+
+def _field(
+    title: str, cell: str | Callable[[Row], Cell], kind: ColumnKind = ColumnKind.WORD
+) -> _Field:
+    """``cell`` is the name of a row's value, or makes the cell."""
+    return _Field(Column(title, kind), itemgetter(cell) if isinstance(cell, str) else cell)
+
+
+def _time(title: str, name: str) -> _Field:
+    """``name`` is that of a moment in microseconds, which may be None."""
+    return _field(
+        title, lambda row: None if row[name] is None else moment(row[name]), ColumnKind.MOMENT
+    )
+
+
+def _section(
+    id: str,
+    title: str,
+    says: str,
+    fields: Sequence[_Field],
+    rows: Sequence[Row],
+    found: int | None = None,
+) -> Section:
+    """``found`` counts all rows; None means that ``rows`` are all."""
+    cells = [tuple(field.cell(row) for field in fields) for row in rows]
+    columns = tuple(field.column for field in fields)
+    return Section(id, title, says, columns, cells, len(rows) if found is None else found)
+
+
+def _acls(*rows: Row | None) -> str | None:
+    """Each ACL once; None without any."""
+    texts = (
+        f"{row['principal']}: {grant(row)} on {resource(row)} {row['resource_name']}"
+        for row in rows
+        if row
+    )
+    return "; ".join(dict.fromkeys(texts)) or None
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(words)
+
+
+def _line(number: int) -> str:
+    return f"line {number:,}"
+
+
+def lines(remedy: str | None) -> tuple[str, ...]:
+    return tuple(remedy.splitlines()) if remedy else ()
+
+
+def _remedy(row: Row) -> Cell:
+    """The commands as lines to expand and copy, or the sentence of a remedy."""
+    text: str | None = row["remedy"]
+    return lines(text) if text and "kafka-acls --" in text else text and text.removeprefix("# ")
+
+
+_SEVERITY: Final = _field("Severity", "severity", ColumnKind.SEVERITY)
+_PRINCIPAL: Final = _field("Principal", "principal", ColumnKind.NAME)
+_NAME: Final = _field("Name", "resource_name", ColumnKind.NAME)
+_PATTERN: Final = (_field("Resource", resource), _NAME)
+_RESOURCE: Final = (_field("Resource", "resource_type"), _NAME)
+_ACL: Final = _field("ACL", grant)
+_REQUESTS: Final = _field("Requests", "requests", ColumnKind.NUMBER)
+_LAST_USE: Final = _time("Last used in the window", "last_use")
+_REMEDY: Final = _field("Remedy", _remedy, ColumnKind.LINES)
+_OWN_REQUESTS: Final = _Field(REQUESTS_COLUMN, row_requests)
 
 
 def unused(result: Rows, acls: Sequence[Row], later: int, end: str) -> Section:
@@ -61,18 +132,18 @@ def unused(result: Rows, acls: Sequence[Row], later: int, end: str) -> Section:
     )
     if later:
         says += f" {later:,} more came after this window and are not judged."
-    columns = (
+    fields = (
         _SEVERITY,
         _PRINCIPAL,
-        Column("ACL"),
-        *_RESOURCE,
-        Column("Use"),
-        Column("Requests", ColumnKind.NUMBER),
-        Column("Last used", ColumnKind.MOMENT),
+        _ACL,
+        *_PATTERN,
+        _field("Use", _use),
+        _REQUESTS,
+        _time("Last used", "last_use"),
         _REMEDY,
-        REQUESTS_COLUMN,
+        _OWN_REQUESTS,
     )
-    return Section("unused", title, says, columns, list(map(_use, rows)), len(rows))
+    return _section("unused", title, says, fields, rows)
 
 
 def _by_use(row: Row) -> tuple[bool, int, bool, int, str, str]:
@@ -88,7 +159,7 @@ def _by_use(row: Row) -> tuple[bool, int, bool, int, str, str]:
     )
 
 
-def _use(row: Row) -> tuple[Cell, ...]:
+def _use(row: Row) -> str:
     use = _SIGHTS[row["sight"]]
     if row["state"] == "UNKNOWN":
         use = f"unknown: {_REASONS[row['reason']]}"
@@ -97,18 +168,7 @@ def _use(row: Row) -> tuple[Cell, ...]:
     shadow = row["shadow"]
     if shadow and row["sight"] == "SHADOWED" and row["state"] == "UNUSED":
         use += f" (by {grant(shadow)} on {resource(shadow)} {shadow['resource_name']})"
-    return (
-        row["severity"],
-        row["principal"],
-        grant(row),
-        resource(row),
-        row["resource_name"],
-        use,
-        row["requests"],
-        _moment(row["last_use"]),
-        _remedy(row),
-        row_requests(row),
-    )
+    return use
 
 
 def least(result: Rows, rows: Sequence[Row], end: str) -> Section:
@@ -122,69 +182,43 @@ def least(result: Rows, rows: Sequence[Row], end: str) -> Section:
         "today. Grants that came after this window stay. "
         "Granted, used and left count pairs of an operation and a known name."
     )
-    columns = (
+    fields = (
         _SEVERITY,
         _PRINCIPAL,
-        Column("Granted", ColumnKind.NUMBER),
-        Column("Used", ColumnKind.NUMBER),
-        Column("Left", ColumnKind.NUMBER),
-        Column("ACLs", ColumnKind.NUMBER),
-        Column("Needed", ColumnKind.NUMBER),
-        Column("Requests", ColumnKind.NUMBER),
+        _field("Granted", "granted", ColumnKind.NUMBER),
+        _field("Used", "used", ColumnKind.NUMBER),
+        _field("Left", "left", ColumnKind.NUMBER),
+        _field("ACLs", "acls_today", ColumnKind.NUMBER),
+        _field("Needed", "acls_least", ColumnKind.NUMBER),
+        _REQUESTS,
         _REMEDY,
-        REQUESTS_COLUMN,
+        _OWN_REQUESTS,
     )
-    cells = [
-        (
-            row["severity"],
-            row["principal"],
-            row["granted"],
-            row["used"],
-            row["left"],
-            row["acls_today"],
-            row["acls_least"],
-            row["requests"],
-            _remedy(row),
-            row_requests(row),
-        )
-        for row in rows
-    ]
-    return Section("least", title, says, columns, cells, len(cells))
+    return _section("least", title, says, fields, rows)
 
 
 def access(rows: Sequence[Row], end: str) -> Section:
     """The matrix again, as text."""
-    columns = (
+    fields = (
         _SEVERITY,
         _PRINCIPAL,
-        *_RESOURCE,
-        Column("May"),
-        Column("Operations"),
-        Column("Denied by a DENY"),
-        Column("From host"),
-        Column("Requests", ColumnKind.NUMBER),
-        Column("Last used in the window", ColumnKind.MOMENT),
+        *_PATTERN,
+        _field("May", lambda row: _listed(filter(row.__getitem__, _POWERS))),
+        _field("Operations", lambda row: _listed(row["operations"])),
+        _field("Denied by a DENY", lambda row: _listed(row["denied"])),
+        _field(
+            "From host",
+            lambda row: _listed("any" if host == "*" else host for host in row["hosts"]),
+        ),
+        _REQUESTS,
+        _LAST_USE,
     )
-    cells = [
-        (
-            row["severity"],
-            row["principal"],
-            resource(row),
-            row["resource_name"],
-            ", ".join(word for word in ("reads", "writes", "administers") if row[word]),
-            ", ".join(row["operations"]),
-            ", ".join(row["denied"]),
-            ", ".join("any" if host == "*" else host for host in row["hosts"]),
-            row["requests"],
-            _moment(row["last_use"]),
-        )
-        for row in sorted(rows, key=lambda row: SEVERITIES.index(row["severity"]))
-    ]
     says = (
         f"Who may read, write or administer what, by the ACLs in force at {end}; the "
         "column Denied by a DENY lists what a DENY takes away. Requests are those of the window."
     )
-    return Section("may", "Who may what", says, columns, cells, len(cells))
+    severest = sorted(rows, key=lambda row: SEVERITIES.index(row["severity"]))
+    return _section("may", "Who may what", says, fields, severest)
 
 
 def exposure(rows: Sequence[Row], end: str) -> Section:
@@ -197,30 +231,17 @@ def exposure(rows: Sequence[Row], end: str) -> Section:
         if rows
         else "No ACL is dangerous by the checks of lint or by this traffic."
     )
-    columns = (
+    fields = (
         _SEVERITY,
         _PRINCIPAL,
-        Column("What"),
-        Column("By", ColumnKind.ACLS),
-        Column("Requests", ColumnKind.NUMBER),
-        Column("Last used in the window", ColumnKind.MOMENT),
+        _field("What", lambda row: f"{row['said']} ({row['kind']})"),
+        _field("By", lambda row: _acls(row["acl"], row["other"]), ColumnKind.ACLS),
+        _REQUESTS,
+        _LAST_USE,
         _REMEDY,
-        REQUESTS_COLUMN,
+        _OWN_REQUESTS,
     )
-    cells = [
-        (
-            row["severity"],
-            row["principal"],
-            f"{row['said']} ({row['kind']})",
-            _acls(row["acl"], row["other"]),
-            row["requests"],
-            _moment(row["last_use"]),
-            _remedy(row),
-            row_requests(row),
-        )
-        for row in rows
-    ]
-    return Section("exposure", "Exposure", says, columns, cells, len(cells))
+    return _section("exposure", "Exposure", says, fields, rows)
 
 
 def denied(result: Rows) -> Section:
@@ -234,37 +255,24 @@ def denied(result: Rows) -> Section:
         if rows
         else "Nothing was denied."
     )
-    columns = (
+    fields = (
         _SEVERITY,
         _PRINCIPAL,
-        Column("Wanted"),
+        _field("Wanted", _wanted),
         *_RESOURCE,
-        Column("Denied", ColumnKind.NUMBER),
-        Column("Most in a day", ColumnKind.NUMBER),
-        Column("First", ColumnKind.MOMENT),
-        Column("Last", ColumnKind.MOMENT),
-        Column("Nearly allowed by", ColumnKind.ACLS),
+        _field("Denied", "requests", ColumnKind.NUMBER),
+        _field("Most in a day", "peak", ColumnKind.NUMBER),
+        _time("First", "first_time"),
+        _time("Last", "last_time"),
+        _field("Nearly allowed by", lambda row: _acls(row["near"]), ColumnKind.ACLS),
         _REMEDY,
-        REQUESTS_COLUMN,
+        _OWN_REQUESTS,
     )
-    cells = [
-        (
-            row["severity"],
-            row["principal"],
-            f"{row['operation']} from {hosts_text(row)}{'' if row['still'] else ', allowed since'}",
-            row["resource_type"],
-            row["resource_name"],
-            row["requests"],
-            row["peak"],
-            moment(row["first_time"]),
-            moment(row["last_time"]),
-            _acls(row["near"]),
-            _remedy(row),
-            row_requests(row),
-        )
-        for row in rows
-    ]
-    return Section("denied", "Denied most", says, columns, cells, result.found)
+    return _section("denied", "Denied most", says, fields, rows, result.found)
+
+
+def _wanted(row: Row) -> str:
+    return f"{row['operation']} from {hosts_text(row)}{'' if row['still'] else ', allowed since'}"
 
 
 def drift(rows: Sequence[Row], since: str, end: str) -> Section:
@@ -273,34 +281,9 @@ def drift(rows: Sequence[Row], since: str, end: str) -> Section:
         if rows
         else f"No ACL came or went {since}, up to {end}."
     )
-    columns = (_SEVERITY, Column("Change"), _PRINCIPAL, Column("ACL"), *_RESOURCE, _REMEDY)
-    cells = [
-        (
-            row["severity"],
-            row["change"].lower(),
-            row["principal"],
-            grant(row),
-            resource(row),
-            row["resource_name"],
-            _remedy(row),
-        )
-        for row in rows
-    ]
-    return Section("drift", "Drift", says, columns, cells, len(cells))
-
-
-def _acls(*rows: Row | None) -> str | None:
-    """Each ACL once; None without any."""
-    texts = (
-        f"{row['principal']}: {grant(row)} on {resource(row)} {row['resource_name']}"
-        for row in rows
-        if row
-    )
-    return "; ".join(dict.fromkeys(texts)) or None
-
-
-def _moment(us: int | None) -> datetime | None:
-    return None if us is None else moment(us)
+    change = _field("Change", lambda row: row["change"].lower())
+    fields = (_SEVERITY, change, _PRINCIPAL, _ACL, *_PATTERN, _REMEDY)
+    return _section("drift", "Drift", says, fields, rows)
 
 
 def disagreements(result: Rows) -> Section:
@@ -310,37 +293,20 @@ def disagreements(result: Rows) -> Section:
         else f"{counted(result.requests, 'answer')} of brokers contradict the ACLs of their time. "
         "Causes are a wrong clock, a gap in the log, another authorizer or another configuration."
     )
-    columns = (
-        Column("Broker"),
+    fields = (
+        _field("Broker", "broker"),
         _PRINCIPAL,
-        Column("From host"),
-        Column("Operation"),
+        _field("From host", "host"),
+        _field("Operation", "operation"),
         *_RESOURCE,
-        Column("Broker's answer"),
-        Column("ACLs' answer"),
-        Column("Requests", ColumnKind.NUMBER),
-        Column("First", ColumnKind.MOMENT),
-        Column("Last", ColumnKind.MOMENT),
-        REQUESTS_COLUMN,
+        _field("Broker's answer", "result"),
+        _field("ACLs' answer", "decided"),
+        _REQUESTS,
+        _time("First", "first"),
+        _time("Last", "last"),
+        _OWN_REQUESTS,
     )
-    cells = [
-        (
-            row["broker"],
-            row["principal"],
-            row["host"],
-            row["operation"],
-            row["resource_type"],
-            row["resource_name"],
-            row["result"],
-            row["decided"],
-            row["requests"],
-            moment(row["first"]),
-            moment(row["last"]),
-            row_requests(row),
-        )
-        for row in result.rows
-    ]
-    return Section("disagreements", "Disagreements", says, columns, cells, result.found)
+    return _section("disagreements", "Disagreements", says, fields, result.rows, result.found)
 
 
 def unseen(parts: Parts) -> Section:
@@ -384,17 +350,3 @@ def unseen(parts: Parts) -> Section:
         else "The metadata log has no gap, and every line of the audit logs was read."
     )
     return Section("unseen", "What could not be read", says, columns, cells, len(cells))
-
-
-def _line(number: int) -> str:
-    return f"line {number:,}"
-
-
-def lines(remedy: str | None) -> tuple[str, ...]:
-    return tuple(remedy.splitlines()) if remedy else ()
-
-
-def _remedy(row: Row) -> Cell:
-    """The commands as lines to expand and copy, or the sentence of a remedy."""
-    text: str | None = row["remedy"]
-    return lines(text) if text and "kafka-acls --" in text else text and text.removeprefix("# ")
