@@ -12,7 +12,8 @@ from typing import Final
 
 from metalog.acl import WILDCARD, Acl, Operation, PatternType, PermissionType
 from metalog.errors import InvalidRequest
-from shell.arguments.words import parse_operation, parse_resource, parse_word
+from metalog_sources.formats.nodes.words import read_word
+from shell.arguments.words import parse_operation, parse_resource
 
 FORM: Final = "ALLOW|DENY PRINCIPAL OPERATION[,…] TYPE:NAME [--prefixed] [--host H]"
 
@@ -52,4 +53,4 @@ def _operations(text: str) -> list[Operation]:
 
 
 def _permission(text: str) -> PermissionType:
-    return parse_word(PermissionType, text, "permission")
+    return read_word(PermissionType, text, "permission")

@@ -17,8 +17,9 @@ from metalog.errors import InvalidRequest
 from metalog.hosts.client_host import client_host
 from metalog.principal import parse_principal
 from metalog.records.primitives.text import has_lone_surrogate
+from metalog_sources.formats.nodes.words import read_word
 from shell.arguments.resources import add_resources, resources
-from shell.arguments.words import parse_operation, parse_resource, parse_word
+from shell.arguments.words import parse_operation, parse_resource
 from shell.tasks.questions import ParsedQuestion
 
 FORM: Final = (
@@ -208,7 +209,7 @@ def read_request(request: Mapping[str, Any]) -> ParsedQuestion:
     for key in ("principal", "operation", "resourceType"):
         if not isinstance(request.get(key), str):
             raise InvalidRequest(f"no {key}" if key not in request else f"{key} is not a string")
-    resource_type = parse_word(ResourceType, request["resourceType"], "resourceType")
+    resource_type = read_word(ResourceType, request["resourceType"], "resourceType")
     default_name = CLUSTER_NAME if resource_type is ResourceType.CLUSTER else None
     name, host = request.get("resourceName", default_name), request.get("host")
     if not isinstance(name, str):

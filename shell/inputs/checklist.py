@@ -19,8 +19,8 @@ from authorizer.permissions.table import (
 )
 from metalog.acl import CLUSTER_NAME, ResourceType
 from metalog.errors import InvalidRequest
+from metalog_sources.formats.nodes.words import folded
 from shell.arguments.question import as_java_writes, read_principal
-from shell.arguments.words import folded
 from shell.tasks.checklist import Checklist, Named
 
 

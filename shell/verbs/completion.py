@@ -16,7 +16,7 @@ from typing import Final
 from metalog.acl import Operation, ResourceType, camel
 from metalog.disk.files import LOCAL_FILES
 from metalog.errors import InvalidRequest
-from shell.arguments.words import Word
+from metalog_sources.formats.nodes.words import Word
 from shell.options import build_parser
 from shell.output.output import Output, safe
 from shell.verb_table import VerbTable

@@ -6,7 +6,8 @@ import pytest
 
 from metalog.acl import Operation, PatternType, ResourceType, camel
 from metalog.errors import InvalidRequest
-from shell.arguments.words import parse_operation, parse_resource, parse_word
+from metalog_sources.formats.nodes.words import read_word
+from shell.arguments.words import parse_operation, parse_resource
 
 
 @pytest.mark.parametrize("operation", [each for each in Operation if each.value > 1])
@@ -20,7 +21,7 @@ def test_words_for_filters_are_no_operations() -> None:
     for text in ("any", "unknown"):
         with pytest.raises(InvalidRequest, match="unknown operation"):
             parse_operation(text)
-    assert parse_word(PatternType, "match", "pattern type", filter=True) is PatternType.MATCH
+    assert read_word(PatternType, "match", "pattern type", filter=True) is PatternType.MATCH
 
 
 @pytest.mark.parametrize(
@@ -43,5 +44,5 @@ def test_what_is_no_resource() -> None:
         parse_resource("payments")
     with pytest.raises(InvalidRequest, match="has no name"):
         parse_resource("topic:")
-    with pytest.raises(InvalidRequest, match=r"did you mean Topic\?"):
+    with pytest.raises(InvalidRequest, match=r"did you mean TOPIC\?"):
         parse_resource("tpic:payments")

@@ -182,7 +182,7 @@ def _is_consumer(options: CommandOptions) -> bool:
 
 def _pattern_type(options: CommandOptions) -> PatternType:
     texts = options.of("--resource-pattern-type") or ["literal"]
-    return read_word(PatternType, texts[-1], "resource-pattern-type", None, filter=True)
+    return read_word(PatternType, texts[-1], "resource-pattern-type", filter=True)
 
 
 def _resources(options: CommandOptions) -> list[ResourcePatternFilter]:
@@ -214,7 +214,7 @@ def _entries(
     roles = [operations for role, operations in _ROLES.items() if options.has(role)]
     if not roles:
         texts = options.of("--operation") or [camel(Operation.ALL)]
-        operations = [read_word(Operation, text, "operation", None) for text in texts]
+        operations = [read_word(Operation, text, "operation") for text in texts]
         return dict.fromkeys(resources, _entries_for(options, operations))
     entries = {}
     for resource in resources:

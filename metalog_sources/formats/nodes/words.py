@@ -1,6 +1,7 @@
-"""Reads the names of Kafka's enums in files, in any case, and suggests the nearest one.
+"""Reads the names of Kafka's enums in any case, and suggests the nearest one.
 
-This module must not know files.
+``DescribeConfigs``, ``describe_configs`` and ``describe-configs`` are the same word. This module
+must not know where the words come from.
 """
 
 from __future__ import annotations
@@ -17,14 +18,23 @@ Word = TypeVar("Word", bound=IntEnum)
 _FILTERS: Final = frozenset({"UNKNOWN", "ANY", "MATCH"})
 
 
+def folded(text: str) -> str:
+    return text.replace("_", "").replace("-", "").replace(" ", "").casefold()
+
+
 def read_word(
-    kind: type[Word], text: str, what: str, position: FilePosition | None, *, filter: bool = False
+    kind: type[Word],
+    text: str,
+    what: str,
+    position: FilePosition | None = None,
+    *,
+    filter: bool = False,
 ) -> Word:
     """The member of ``kind`` that ``text`` names; with ``filter``, also a filter's members."""
     members = _known(kind, filter)
     code = members.get(text)
     if code is None:
-        code = members.get(_folded(text))
+        code = members.get(folded(text))
     if code is None:
         raise fault(position, f"unknown {what} {text!r}; {near(text, _names(kind, filter))}")
     return kind(code)
@@ -39,13 +49,9 @@ def words_for(kind: type[IntEnum]) -> list[str]:
 def _known(kind: type[IntEnum], filter: bool) -> dict[str, int]:
     """Each member's name, and the folded name, mapped to its code."""
     codes = {name: kind[name].value for name in _names(kind, filter)}
-    return {_folded(name): code for name, code in codes.items()} | codes
+    return {folded(name): code for name, code in codes.items()} | codes
 
 
 def _names(kind: type[IntEnum], filter: bool) -> list[str]:
     left_out = {"UNKNOWN"} if filter else _FILTERS
     return [member.name for member in kind if member.name not in left_out]
-
-
-def _folded(text: str) -> str:
-    return text.replace("_", "").replace("-", "").casefold()

@@ -22,8 +22,8 @@ from metalog.ids import uuid_text
 from metalog.principal import parse_principal
 from metalog.text.plurals import counted, plural
 from metalog.text.visible_text import shown
+from metalog_sources.formats.nodes.words import read_word
 from shell.arguments.resources import add_resources, resources
-from shell.arguments.words import parse_word
 from shell.context import add_source, opened_source, replayed_source
 from shell.output.output import Cell, Output
 from shell.views import acls
@@ -133,7 +133,7 @@ def _pattern_filters(arguments: Namespace) -> list[ResourcePatternFilter]:
     if text is None:
         pattern_type = PatternType.LITERAL if named else PatternType.ANY
     else:
-        pattern_type = parse_word(PatternType, text, "pattern type", filter=True)
+        pattern_type = read_word(PatternType, text, "pattern type", filter=True)
     if not named:
         return [ResourcePatternFilter(pattern_type=pattern_type)]
     return [ResourcePatternFilter(kind, name, pattern_type) for kind, name in named]
@@ -141,11 +141,11 @@ def _pattern_filters(arguments: Namespace) -> list[ResourcePatternFilter]:
 
 def _entry_filters(arguments: Namespace) -> list[AccessControlEntryFilter]:
     operations = [
-        parse_word(Operation, text, "operation", filter=True)
+        read_word(Operation, text, "operation", filter=True)
         for text in arguments.operation or ("any",)
     ]
     permissions = [
-        parse_word(PermissionType, text, "permission", filter=True)
+        read_word(PermissionType, text, "permission", filter=True)
         for text in arguments.permission or ("any",)
     ]
     principals = [str(parse_principal(text)) for text in arguments.principal or ()]
