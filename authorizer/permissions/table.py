@@ -55,17 +55,22 @@ def _need(
     )
 
 
-_CLUSTER_ACTION: Final = (_need((Op.CLUSTER_ACTION, On.CLUSTER)),)
-_ALTER_CLUSTER: Final = (_need((Op.ALTER, On.CLUSTER)),)
-_DESCRIBE_CLUSTER: Final = (_need((Op.DESCRIBE, On.CLUSTER)),)
-_DESCRIBE_TOPIC: Final = (_need((Op.DESCRIBE, On.TOPIC)),)
-_DELETE_TOPIC: Final = (_need((Op.DELETE, On.TOPIC)),)
-_ALTER_TOPIC: Final = (_need((Op.ALTER, On.TOPIC)),)
-_READ_TOPIC: Final = (_need((Op.READ, On.TOPIC)),)
-_READ_GROUP: Final = (_need((Op.READ, On.GROUP)),)
-_DESCRIBE_GROUP: Final = (_need((Op.DESCRIBE, On.GROUP)),)
-_DELETE_GROUP: Final = (_need((Op.DELETE, On.GROUP)),)
-_WRITE_TRANSACTION: Final = (_need((Op.WRITE, On.TRANSACTIONAL_ID)),)
+def _api(key: int, name: str, *needs: PermissionNeed, note: str = "") -> ApiPermissions:
+    return ApiPermissions(key, name, needs, note)
+
+
+_CLUSTER_ACTION: Final = _need((Op.CLUSTER_ACTION, On.CLUSTER))
+_ALTER_CLUSTER: Final = _need((Op.ALTER, On.CLUSTER))
+_DESCRIBE_CLUSTER: Final = _need((Op.DESCRIBE, On.CLUSTER))
+_DESCRIBE_TOPIC: Final = _need((Op.DESCRIBE, On.TOPIC))
+_DELETE_TOPIC: Final = _need((Op.DELETE, On.TOPIC))
+_ALTER_TOPIC: Final = _need((Op.ALTER, On.TOPIC))
+_READ_TOPIC: Final = _need((Op.READ, On.TOPIC))
+_READ_GROUP: Final = _need((Op.READ, On.GROUP))
+_DESCRIBE_GROUP: Final = _need((Op.DESCRIBE, On.GROUP))
+_DELETE_GROUP: Final = _need((Op.DELETE, On.GROUP))
+_WRITE_TOPIC: Final = _need((Op.WRITE, On.TOPIC))
+_WRITE_TRANSACTION: Final = _need((Op.WRITE, On.TRANSACTIONAL_ID))
 _CREATE: Final = ((Op.CREATE, On.CLUSTER), (Op.CREATE, On.TOPIC))
 _TRANSACTIONAL: Final = "the producer is transactional"
 _NAMES_TOPICS: Final = "it names topics"
@@ -76,7 +81,7 @@ _ON_GROUP: Final = "the resource is a group"
 _OF_OTHERS: Final = "the token belongs to another user"
 _UNCHECKED: Final = "Kafka does not authorize this request"
 _OWNERS_ONLY: Final = "only the owner or a renewer of the token may; no ACL is checked"
-_CONSUMER_SIDE: Final = (*_READ_GROUP, *_READ_TOPIC)
+_CONSUMER_SIDE: Final = (_READ_GROUP, _READ_TOPIC)
 
 _CONFIGS_READ: Final = (
     _need((Op.DESCRIBE_CONFIGS, On.CLUSTER), when=_ON_CLUSTER),
@@ -92,236 +97,193 @@ _IDEMPOTENT: Final = PermissionNeed(
     (Permission(Op.IDEMPOTENT_WRITE, On.CLUSTER), Permission(Op.WRITE, On.TOPIC, any_name=True)),
     when="the producer is idempotent and not transactional",
 )
-_GROUP_MEMBER: Final = (*_READ_GROUP, _need((Op.DESCRIBE, On.TOPIC), when=_NAMES_TOPICS))
+_GROUP_MEMBER: Final = (_READ_GROUP, _need((Op.DESCRIBE, On.TOPIC), when=_NAMES_TOPICS))
 _GROUP_DESCRIBED: Final = (
-    *_DESCRIBE_GROUP,
+    _DESCRIBE_GROUP,
     _need((Op.DESCRIBE, On.TOPIC), when="the answer shows the group's topics"),
 )
 
 APIS: Final[tuple[ApiPermissions, ...]] = (
-    ApiPermissions(
-        0,
-        "Produce",
-        (
-            _need((Op.WRITE, On.TRANSACTIONAL_ID), when=_TRANSACTIONAL),
-            _need((Op.WRITE, On.TOPIC)),
-        ),
-    ),
-    ApiPermissions(
+    _api(0, "Produce", _need((Op.WRITE, On.TRANSACTIONAL_ID), when=_TRANSACTIONAL), _WRITE_TOPIC),
+    _api(
         1,
         "Fetch",
-        (
-            *_READ_TOPIC,
-            _need((Op.CLUSTER_ACTION, On.CLUSTER), when="a broker fetches", optional=True),
-        ),
+        _READ_TOPIC,
+        _need((Op.CLUSTER_ACTION, On.CLUSTER), when="a broker fetches", optional=True),
     ),
-    ApiPermissions(2, "ListOffsets", _DESCRIBE_TOPIC),
-    ApiPermissions(
+    _api(2, "ListOffsets", _DESCRIBE_TOPIC),
+    _api(
         3,
         "Metadata",
-        (*_DESCRIBE_TOPIC, _need(*_CREATE, when=_AUTO_CREATE, optional=True)),
-        "topics that may not be described are left out of a listing of all",
+        _DESCRIBE_TOPIC,
+        _need(*_CREATE, when=_AUTO_CREATE, optional=True),
+        note="topics that may not be described are left out of a listing of all",
     ),
-    ApiPermissions(8, "OffsetCommit", _CONSUMER_SIDE),
-    ApiPermissions(9, "OffsetFetch", (*_DESCRIBE_GROUP, *_DESCRIBE_TOPIC)),
-    ApiPermissions(
+    _api(8, "OffsetCommit", *_CONSUMER_SIDE),
+    _api(9, "OffsetFetch", _DESCRIBE_GROUP, _DESCRIBE_TOPIC),
+    _api(
         10,
         "FindCoordinator",
-        (
-            _need((Op.DESCRIBE, On.GROUP), when="the coordinator of a group"),
-            _need((Op.DESCRIBE, On.TRANSACTIONAL_ID), when="the coordinator of a transaction"),
-            _need((Op.CLUSTER_ACTION, On.CLUSTER), when="the coordinator of a share partition"),
-        ),
+        _need((Op.DESCRIBE, On.GROUP), when="the coordinator of a group"),
+        _need((Op.DESCRIBE, On.TRANSACTIONAL_ID), when="the coordinator of a transaction"),
+        _need((Op.CLUSTER_ACTION, On.CLUSTER), when="the coordinator of a share partition"),
     ),
-    ApiPermissions(11, "JoinGroup", _READ_GROUP),
-    ApiPermissions(12, "Heartbeat", _READ_GROUP),
-    ApiPermissions(13, "LeaveGroup", _READ_GROUP),
-    ApiPermissions(14, "SyncGroup", _READ_GROUP),
-    ApiPermissions(15, "DescribeGroups", _DESCRIBE_GROUP),
-    ApiPermissions(
+    _api(11, "JoinGroup", _READ_GROUP),
+    _api(12, "Heartbeat", _READ_GROUP),
+    _api(13, "LeaveGroup", _READ_GROUP),
+    _api(14, "SyncGroup", _READ_GROUP),
+    _api(15, "DescribeGroups", _DESCRIBE_GROUP),
+    _api(
         16,
         "ListGroups",
-        (_need((Op.DESCRIBE, On.CLUSTER), (Op.DESCRIBE, On.GROUP)),),
-        "groups that may not be described are left out of the listing",
+        _need((Op.DESCRIBE, On.CLUSTER), (Op.DESCRIBE, On.GROUP)),
+        note="groups that may not be described are left out of the listing",
     ),
-    ApiPermissions(17, "SaslHandshake", (), _UNCHECKED),
-    ApiPermissions(18, "ApiVersions", (), _UNCHECKED),
-    ApiPermissions(
+    _api(17, "SaslHandshake", note=_UNCHECKED),
+    _api(18, "ApiVersions", note=_UNCHECKED),
+    _api(
         19,
         "CreateTopics",
-        (
-            _need(*_CREATE),
-            _need(
-                (Op.DESCRIBE_CONFIGS, On.TOPIC),
-                when="the answer shows the topic's configuration",
-                optional=True,
-            ),
+        _need(*_CREATE),
+        _need(
+            (Op.DESCRIBE_CONFIGS, On.TOPIC),
+            when="the answer shows the topic's configuration",
+            optional=True,
         ),
     ),
-    ApiPermissions(
+    _api(
         20,
         "DeleteTopics",
-        (
-            _need((Op.DELETE, On.CLUSTER), (Op.DELETE, On.TOPIC)),
-            _need((Op.DELETE, On.CLUSTER), (Op.DESCRIBE, On.TOPIC)),
-        ),
+        _need((Op.DELETE, On.CLUSTER), (Op.DELETE, On.TOPIC)),
+        _need((Op.DELETE, On.CLUSTER), (Op.DESCRIBE, On.TOPIC)),
     ),
-    ApiPermissions(21, "DeleteRecords", _DELETE_TOPIC),
-    ApiPermissions(
+    _api(21, "DeleteRecords", _DELETE_TOPIC),
+    _api(
         22,
         "InitProducerId",
-        (
-            _need((Op.WRITE, On.TRANSACTIONAL_ID), when=_TRANSACTIONAL),
-            _need(
-                (Op.TWO_PHASE_COMMIT, On.TRANSACTIONAL_ID),
-                when="it enables two-phase commit",
-                optional=True,
-            ),
-            _IDEMPOTENT,
+        _need((Op.WRITE, On.TRANSACTIONAL_ID), when=_TRANSACTIONAL),
+        _need(
+            (Op.TWO_PHASE_COMMIT, On.TRANSACTIONAL_ID),
+            when="it enables two-phase commit",
+            optional=True,
         ),
+        _IDEMPOTENT,
     ),
-    ApiPermissions(
-        23,
-        "OffsetForLeaderEpoch",
-        (_need((Op.CLUSTER_ACTION, On.CLUSTER), (Op.DESCRIBE, On.TOPIC)),),
+    _api(
+        23, "OffsetForLeaderEpoch", _need((Op.CLUSTER_ACTION, On.CLUSTER), (Op.DESCRIBE, On.TOPIC))
     ),
-    ApiPermissions(
+    _api(
         24,
         "AddPartitionsToTxn",
-        (
-            *_WRITE_TRANSACTION,
-            _need((Op.WRITE, On.TOPIC)),
-            _need((Op.CLUSTER_ACTION, On.CLUSTER), when="a broker asks", optional=True),
-        ),
+        _WRITE_TRANSACTION,
+        _WRITE_TOPIC,
+        _need((Op.CLUSTER_ACTION, On.CLUSTER), when="a broker asks", optional=True),
     ),
-    ApiPermissions(25, "AddOffsetsToTxn", (*_WRITE_TRANSACTION, *_READ_GROUP)),
-    ApiPermissions(26, "EndTxn", _WRITE_TRANSACTION),
-    ApiPermissions(
-        27,
-        "WriteTxnMarkers",
-        (_need((Op.ALTER, On.CLUSTER), (Op.CLUSTER_ACTION, On.CLUSTER)),),
-    ),
-    ApiPermissions(28, "TxnOffsetCommit", (*_WRITE_TRANSACTION, *_CONSUMER_SIDE)),
-    ApiPermissions(29, "DescribeAcls", _DESCRIBE_CLUSTER),
-    ApiPermissions(30, "CreateAcls", _ALTER_CLUSTER),
-    ApiPermissions(31, "DeleteAcls", _ALTER_CLUSTER),
-    ApiPermissions(32, "DescribeConfigs", _CONFIGS_READ),
-    ApiPermissions(33, "AlterConfigs", _CONFIGS_WRITTEN),
-    ApiPermissions(34, "AlterReplicaLogDirs", _ALTER_CLUSTER),
-    ApiPermissions(35, "DescribeLogDirs", _DESCRIBE_CLUSTER),
-    ApiPermissions(36, "SaslAuthenticate", (), _UNCHECKED),
-    ApiPermissions(37, "CreatePartitions", _ALTER_TOPIC),
-    ApiPermissions(
-        38,
-        "CreateDelegationToken",
-        (_need((Op.CREATE_TOKENS, On.USER), when=_OF_OTHERS),),
-    ),
-    ApiPermissions(39, "RenewDelegationToken", (), _OWNERS_ONLY),
-    ApiPermissions(40, "ExpireDelegationToken", (), _OWNERS_ONLY),
-    ApiPermissions(
+    _api(25, "AddOffsetsToTxn", _WRITE_TRANSACTION, _READ_GROUP),
+    _api(26, "EndTxn", _WRITE_TRANSACTION),
+    _api(27, "WriteTxnMarkers", _need((Op.ALTER, On.CLUSTER), (Op.CLUSTER_ACTION, On.CLUSTER))),
+    _api(28, "TxnOffsetCommit", _WRITE_TRANSACTION, *_CONSUMER_SIDE),
+    _api(29, "DescribeAcls", _DESCRIBE_CLUSTER),
+    _api(30, "CreateAcls", _ALTER_CLUSTER),
+    _api(31, "DeleteAcls", _ALTER_CLUSTER),
+    _api(32, "DescribeConfigs", *_CONFIGS_READ),
+    _api(33, "AlterConfigs", *_CONFIGS_WRITTEN),
+    _api(34, "AlterReplicaLogDirs", _ALTER_CLUSTER),
+    _api(35, "DescribeLogDirs", _DESCRIBE_CLUSTER),
+    _api(36, "SaslAuthenticate", note=_UNCHECKED),
+    _api(37, "CreatePartitions", _ALTER_TOPIC),
+    _api(38, "CreateDelegationToken", _need((Op.CREATE_TOKENS, On.USER), when=_OF_OTHERS)),
+    _api(39, "RenewDelegationToken", note=_OWNERS_ONLY),
+    _api(40, "ExpireDelegationToken", note=_OWNERS_ONLY),
+    _api(
         41,
         "DescribeDelegationToken",
-        (
-            _need(
-                (Op.DESCRIBE, On.DELEGATION_TOKEN), (Op.DESCRIBE_TOKENS, On.USER), when=_OF_OTHERS
-            ),
-        ),
+        _need((Op.DESCRIBE, On.DELEGATION_TOKEN), (Op.DESCRIBE_TOKENS, On.USER), when=_OF_OTHERS),
     ),
-    ApiPermissions(42, "DeleteGroups", _DELETE_GROUP),
-    ApiPermissions(43, "ElectLeaders", _ALTER_CLUSTER),
-    ApiPermissions(
+    _api(42, "DeleteGroups", _DELETE_GROUP),
+    _api(43, "ElectLeaders", _ALTER_CLUSTER),
+    _api(
         44,
         "IncrementalAlterConfigs",
-        (
-            *_CONFIGS_WRITTEN,
-            _need(
-                (Op.CLUSTER_ACTION, On.CLUSTER),
-                when="it sets a controller's log levels",
-                optional=True,
-            ),
+        *_CONFIGS_WRITTEN,
+        _need(
+            (Op.CLUSTER_ACTION, On.CLUSTER), when="it sets a controller's log levels", optional=True
         ),
     ),
-    ApiPermissions(45, "AlterPartitionReassignments", _ALTER_CLUSTER),
-    ApiPermissions(46, "ListPartitionReassignments", _DESCRIBE_CLUSTER),
-    ApiPermissions(47, "OffsetDelete", (*_DELETE_GROUP, *_READ_TOPIC)),
-    ApiPermissions(48, "DescribeClientQuotas", (_need((Op.DESCRIBE_CONFIGS, On.CLUSTER)),)),
-    ApiPermissions(49, "AlterClientQuotas", (_need((Op.ALTER_CONFIGS, On.CLUSTER)),)),
-    ApiPermissions(50, "DescribeUserScramCredentials", _DESCRIBE_CLUSTER),
-    ApiPermissions(51, "AlterUserScramCredentials", _ALTER_CLUSTER),
-    ApiPermissions(52, "Vote", _CLUSTER_ACTION),
-    ApiPermissions(53, "BeginQuorumEpoch", _CLUSTER_ACTION),
-    ApiPermissions(54, "EndQuorumEpoch", _CLUSTER_ACTION),
-    ApiPermissions(55, "DescribeQuorum", _DESCRIBE_CLUSTER),
-    ApiPermissions(56, "AlterPartition", _CLUSTER_ACTION),
-    ApiPermissions(57, "UpdateFeatures", _ALTER_CLUSTER),
-    ApiPermissions(
-        58, "Envelope", _CLUSTER_ACTION, "the forwarded request is checked for its own sender"
+    _api(45, "AlterPartitionReassignments", _ALTER_CLUSTER),
+    _api(46, "ListPartitionReassignments", _DESCRIBE_CLUSTER),
+    _api(47, "OffsetDelete", _DELETE_GROUP, _READ_TOPIC),
+    _api(48, "DescribeClientQuotas", _need((Op.DESCRIBE_CONFIGS, On.CLUSTER))),
+    _api(49, "AlterClientQuotas", _need((Op.ALTER_CONFIGS, On.CLUSTER))),
+    _api(50, "DescribeUserScramCredentials", _DESCRIBE_CLUSTER),
+    _api(51, "AlterUserScramCredentials", _ALTER_CLUSTER),
+    _api(52, "Vote", _CLUSTER_ACTION),
+    _api(53, "BeginQuorumEpoch", _CLUSTER_ACTION),
+    _api(54, "EndQuorumEpoch", _CLUSTER_ACTION),
+    _api(55, "DescribeQuorum", _DESCRIBE_CLUSTER),
+    _api(56, "AlterPartition", _CLUSTER_ACTION),
+    _api(57, "UpdateFeatures", _ALTER_CLUSTER),
+    _api(
+        58, "Envelope", _CLUSTER_ACTION, note="the forwarded request is checked for its own sender"
     ),
-    ApiPermissions(59, "FetchSnapshot", _CLUSTER_ACTION),
-    ApiPermissions(
+    _api(59, "FetchSnapshot", _CLUSTER_ACTION),
+    _api(
         60,
         "DescribeCluster",
-        (
-            _need(
-                (Op.DESCRIBE, On.CLUSTER), when="the answer has allowed operations", optional=True
-            ),
-            _need((Op.ALTER, On.CLUSTER), when="it is sent to a controller", optional=True),
-        ),
+        _need((Op.DESCRIBE, On.CLUSTER), when="the answer has allowed operations", optional=True),
+        _need((Op.ALTER, On.CLUSTER), when="it is sent to a controller", optional=True),
     ),
-    ApiPermissions(61, "DescribeProducers", _READ_TOPIC),
-    ApiPermissions(62, "BrokerRegistration", _CLUSTER_ACTION),
-    ApiPermissions(63, "BrokerHeartbeat", _CLUSTER_ACTION),
-    ApiPermissions(64, "UnregisterBroker", _ALTER_CLUSTER),
-    ApiPermissions(
+    _api(61, "DescribeProducers", _READ_TOPIC),
+    _api(62, "BrokerRegistration", _CLUSTER_ACTION),
+    _api(63, "BrokerHeartbeat", _CLUSTER_ACTION),
+    _api(64, "UnregisterBroker", _ALTER_CLUSTER),
+    _api(
         65,
         "DescribeTransactions",
-        (
-            _need((Op.DESCRIBE, On.TRANSACTIONAL_ID)),
-            _need(
-                (Op.DESCRIBE, On.TOPIC),
-                when="the answer shows the transaction's topics",
-                optional=True,
-            ),
+        _need((Op.DESCRIBE, On.TRANSACTIONAL_ID)),
+        _need(
+            (Op.DESCRIBE, On.TOPIC), when="the answer shows the transaction's topics", optional=True
         ),
     ),
-    ApiPermissions(
+    _api(
         66,
         "ListTransactions",
-        (_need((Op.DESCRIBE, On.TRANSACTIONAL_ID)),),
-        "transactions that may not be described are left out of the listing",
+        _need((Op.DESCRIBE, On.TRANSACTIONAL_ID)),
+        note="transactions that may not be described are left out of the listing",
     ),
-    ApiPermissions(67, "AllocateProducerIds", _CLUSTER_ACTION),
-    ApiPermissions(68, "ConsumerGroupHeartbeat", _GROUP_MEMBER),
-    ApiPermissions(69, "ConsumerGroupDescribe", _GROUP_DESCRIBED),
-    ApiPermissions(70, "ControllerRegistration", _CLUSTER_ACTION),
-    ApiPermissions(71, "GetTelemetrySubscriptions", (), _UNCHECKED),
-    ApiPermissions(72, "PushTelemetry", (), _UNCHECKED),
-    ApiPermissions(73, "AssignReplicasToDirs", _CLUSTER_ACTION),
-    ApiPermissions(74, "ListConfigResources", (_need((Op.DESCRIBE_CONFIGS, On.CLUSTER)),)),
-    ApiPermissions(75, "DescribeTopicPartitions", _DESCRIBE_TOPIC),
-    ApiPermissions(76, "ShareGroupHeartbeat", _GROUP_MEMBER),
-    ApiPermissions(77, "ShareGroupDescribe", _GROUP_DESCRIBED),
-    ApiPermissions(78, "ShareFetch", _CONSUMER_SIDE),
-    ApiPermissions(79, "ShareAcknowledge", _CONSUMER_SIDE),
-    ApiPermissions(80, "AddRaftVoter", _ALTER_CLUSTER),
-    ApiPermissions(81, "RemoveRaftVoter", _ALTER_CLUSTER),
-    ApiPermissions(82, "UpdateRaftVoter", _CLUSTER_ACTION),
-    ApiPermissions(83, "InitializeShareGroupState", _CLUSTER_ACTION),
-    ApiPermissions(84, "ReadShareGroupState", _CLUSTER_ACTION),
-    ApiPermissions(85, "WriteShareGroupState", _CLUSTER_ACTION),
-    ApiPermissions(86, "DeleteShareGroupState", _CLUSTER_ACTION),
-    ApiPermissions(87, "ReadShareGroupStateSummary", _CLUSTER_ACTION),
-    ApiPermissions(
+    _api(67, "AllocateProducerIds", _CLUSTER_ACTION),
+    _api(68, "ConsumerGroupHeartbeat", *_GROUP_MEMBER),
+    _api(69, "ConsumerGroupDescribe", *_GROUP_DESCRIBED),
+    _api(70, "ControllerRegistration", _CLUSTER_ACTION),
+    _api(71, "GetTelemetrySubscriptions", note=_UNCHECKED),
+    _api(72, "PushTelemetry", note=_UNCHECKED),
+    _api(73, "AssignReplicasToDirs", _CLUSTER_ACTION),
+    _api(74, "ListConfigResources", _need((Op.DESCRIBE_CONFIGS, On.CLUSTER))),
+    _api(75, "DescribeTopicPartitions", _DESCRIBE_TOPIC),
+    _api(76, "ShareGroupHeartbeat", *_GROUP_MEMBER),
+    _api(77, "ShareGroupDescribe", *_GROUP_DESCRIBED),
+    _api(78, "ShareFetch", *_CONSUMER_SIDE),
+    _api(79, "ShareAcknowledge", *_CONSUMER_SIDE),
+    _api(80, "AddRaftVoter", _ALTER_CLUSTER),
+    _api(81, "RemoveRaftVoter", _ALTER_CLUSTER),
+    _api(82, "UpdateRaftVoter", _CLUSTER_ACTION),
+    _api(83, "InitializeShareGroupState", _CLUSTER_ACTION),
+    _api(84, "ReadShareGroupState", _CLUSTER_ACTION),
+    _api(85, "WriteShareGroupState", _CLUSTER_ACTION),
+    _api(86, "DeleteShareGroupState", _CLUSTER_ACTION),
+    _api(87, "ReadShareGroupStateSummary", _CLUSTER_ACTION),
+    _api(
         88,
         "StreamsGroupHeartbeat",
-        (*_GROUP_MEMBER, _need(*_CREATE, when="it creates internal topics", optional=True)),
+        *_GROUP_MEMBER,
+        _need(*_CREATE, when="it creates internal topics", optional=True),
     ),
-    ApiPermissions(89, "StreamsGroupDescribe", _GROUP_DESCRIBED),
-    ApiPermissions(90, "DescribeShareGroupOffsets", (*_DESCRIBE_GROUP, *_DESCRIBE_TOPIC)),
-    ApiPermissions(91, "AlterShareGroupOffsets", _CONSUMER_SIDE),
-    ApiPermissions(92, "DeleteShareGroupOffsets", (*_DELETE_GROUP, *_READ_TOPIC)),
-    ApiPermissions(93, "StreamsGroupTopologyDescriptionUpdate", _READ_GROUP),
-    ApiPermissions(94, "UnregisterController", _ALTER_CLUSTER),
+    _api(89, "StreamsGroupDescribe", *_GROUP_DESCRIBED),
+    _api(90, "DescribeShareGroupOffsets", _DESCRIBE_GROUP, _DESCRIBE_TOPIC),
+    _api(91, "AlterShareGroupOffsets", *_CONSUMER_SIDE),
+    _api(92, "DeleteShareGroupOffsets", _DELETE_GROUP, _READ_TOPIC),
+    _api(93, "StreamsGroupTopologyDescriptionUpdate", _READ_GROUP),
+    _api(94, "UnregisterController", _ALTER_CLUSTER),
 )
 
 
@@ -332,25 +294,23 @@ class PermissionStep(NamedTuple):
     need: PermissionNeed
 
 
-def _steps(*steps: tuple[str, tuple[PermissionNeed, ...]]) -> tuple[PermissionStep, ...]:
-    return tuple(PermissionStep(api, need) for api, needs in steps for need in needs)
+def _steps(*steps: tuple[str, *tuple[PermissionNeed, ...]]) -> tuple[PermissionStep, ...]:
+    return tuple(PermissionStep(api, need) for api, *needs in steps for need in needs)
 
-
-_WRITE_TOPIC: Final = (_need((Op.WRITE, On.TOPIC)),)
 
 PRODUCER: Final = _steps(
     ("Metadata", _DESCRIBE_TOPIC),
-    ("InitProducerId", (_IDEMPOTENT._replace(when=""),)),
+    ("InitProducerId", _IDEMPOTENT._replace(when="")),
     ("Produce", _WRITE_TOPIC),
 )
 """A producer of Kafka's Java client with its defaults, so an idempotent one."""
 
 TRANSACTIONAL_PRODUCER: Final = _steps(
     ("Metadata", _DESCRIBE_TOPIC),
-    ("FindCoordinator", (_need((Op.DESCRIBE, On.TRANSACTIONAL_ID)),)),
+    ("FindCoordinator", _need((Op.DESCRIBE, On.TRANSACTIONAL_ID))),
     ("InitProducerId", _WRITE_TRANSACTION),
-    ("AddPartitionsToTxn", (*_WRITE_TRANSACTION, *_WRITE_TOPIC)),
-    ("Produce", (*_WRITE_TRANSACTION, *_WRITE_TOPIC)),
+    ("AddPartitionsToTxn", _WRITE_TRANSACTION, _WRITE_TOPIC),
+    ("Produce", _WRITE_TRANSACTION, _WRITE_TOPIC),
     ("EndTxn", _WRITE_TRANSACTION),
 )
 
@@ -367,11 +327,11 @@ CONSUMER: Final = _steps(
     ("JoinGroup", _READ_GROUP),
     ("SyncGroup", _READ_GROUP),
     ("Heartbeat", _READ_GROUP),
-    ("ConsumerGroupHeartbeat", (*_READ_GROUP, *_DESCRIBE_TOPIC)),
-    ("OffsetFetch", (*_DESCRIBE_GROUP, *_DESCRIBE_TOPIC)),
+    ("ConsumerGroupHeartbeat", _READ_GROUP, _DESCRIBE_TOPIC),
+    ("OffsetFetch", _DESCRIBE_GROUP, _DESCRIBE_TOPIC),
     ("ListOffsets", _DESCRIBE_TOPIC),
     ("Fetch", _READ_TOPIC),
-    ("OffsetCommit", _CONSUMER_SIDE),
+    ("OffsetCommit", *_CONSUMER_SIDE),
     ("LeaveGroup", _READ_GROUP),
 )
 """A consumer in a group, with the classic protocol or KIP-848's."""
