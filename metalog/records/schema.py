@@ -10,6 +10,7 @@ This module must not know how a field is encoded; at run time only ``avro`` read
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 
@@ -58,6 +59,18 @@ def _tagged(
     return Field(name, type, versions, None, tag, versions, default)
 
 
+def _record(name: str, key: int, *fields: Field, versions: str = "0") -> MessageSchema:
+    """A metadata record, whose type name is its name in upper case: ``TOPIC_RECORD``."""
+    type_name = re.sub(r"(?<!^)(?=[A-Z])", "_", name).upper()
+    return MessageSchema(name, key, type_name, versions, fields)
+
+
+def _control(
+    name: str, key: int, type_name: str, *fields: Field, versions: str = "0"
+) -> MessageSchema:
+    return MessageSchema(name, key, type_name, versions, fields)
+
+
 _ENDPOINT = (
     Field("Name", "string"),
     Field("Host", "string"),
@@ -71,326 +84,205 @@ _FEATURE = (
 )
 
 METADATA_RECORDS = (
-    MessageSchema(
+    _record(
         "RegisterBrokerRecord",
         0,
-        "REGISTER_BROKER_RECORD",
-        "0-4",
-        (
-            Field("BrokerId", "int32"),
-            Field("IsMigratingZkBroker", "bool", "2+", default="false"),
-            Field("IncarnationId", "uuid"),
-            Field("BrokerEpoch", "int64"),
-            Field("EndPoints", "[]BrokerEndpoint", fields=_ENDPOINT),
-            Field("Features", "[]BrokerFeature", fields=_FEATURE),
-            Field("Rack", "string", nullable="0+"),
-            Field("Fenced", "bool", default="true"),
-            Field("InControlledShutdown", "bool", "1+", default="false"),
-            _tagged("LogDirs", "[]uuid", 0, "3+"),
-            _tagged("CordonedLogDirs", "[]uuid", 1, "4+", nullable=True),
-        ),
+        Field("BrokerId", "int32"),
+        Field("IsMigratingZkBroker", "bool", "2+", default="false"),
+        Field("IncarnationId", "uuid"),
+        Field("BrokerEpoch", "int64"),
+        Field("EndPoints", "[]BrokerEndpoint", fields=_ENDPOINT),
+        Field("Features", "[]BrokerFeature", fields=_FEATURE),
+        Field("Rack", "string", nullable="0+"),
+        Field("Fenced", "bool", default="true"),
+        Field("InControlledShutdown", "bool", "1+", default="false"),
+        _tagged("LogDirs", "[]uuid", 0, "3+"),
+        _tagged("CordonedLogDirs", "[]uuid", 1, "4+", nullable=True),
+        versions="0-4",
     ),
-    MessageSchema(
-        "UnregisterBrokerRecord",
-        1,
-        "UNREGISTER_BROKER_RECORD",
-        "0",
-        (Field("BrokerId", "int32"), Field("BrokerEpoch", "int64")),
-    ),
-    MessageSchema(
-        "TopicRecord",
-        2,
-        "TOPIC_RECORD",
-        "0",
-        (Field("Name", "string"), Field("TopicId", "uuid")),
-    ),
-    MessageSchema(
+    _record("UnregisterBrokerRecord", 1, Field("BrokerId", "int32"), Field("BrokerEpoch", "int64")),
+    _record("TopicRecord", 2, Field("Name", "string"), Field("TopicId", "uuid")),
+    _record(
         "PartitionRecord",
         3,
-        "PARTITION_RECORD",
-        "0-2",
-        (
-            Field("PartitionId", "int32", default="-1"),
-            Field("TopicId", "uuid"),
-            Field("Replicas", "[]int32"),
-            Field("Isr", "[]int32"),
-            Field("RemovingReplicas", "[]int32"),
-            Field("AddingReplicas", "[]int32"),
-            Field("Leader", "int32", default="-1"),
-            _tagged("LeaderRecoveryState", "int8", 0, default="0"),
-            Field("LeaderEpoch", "int32", default="-1"),
-            Field("PartitionEpoch", "int32", default="-1"),
-            Field("Directories", "[]uuid", "1+"),
-            _tagged("EligibleLeaderReplicas", "[]int32", 1, "2+", nullable=True),
-            _tagged("LastKnownElr", "[]int32", 2, "2+", nullable=True),
-        ),
+        Field("PartitionId", "int32", default="-1"),
+        Field("TopicId", "uuid"),
+        Field("Replicas", "[]int32"),
+        Field("Isr", "[]int32"),
+        Field("RemovingReplicas", "[]int32"),
+        Field("AddingReplicas", "[]int32"),
+        Field("Leader", "int32", default="-1"),
+        _tagged("LeaderRecoveryState", "int8", 0, default="0"),
+        Field("LeaderEpoch", "int32", default="-1"),
+        Field("PartitionEpoch", "int32", default="-1"),
+        Field("Directories", "[]uuid", "1+"),
+        _tagged("EligibleLeaderReplicas", "[]int32", 1, "2+", nullable=True),
+        _tagged("LastKnownElr", "[]int32", 2, "2+", nullable=True),
+        versions="0-2",
     ),
-    MessageSchema(
+    _record(
         "ConfigRecord",
         4,
-        "CONFIG_RECORD",
-        "0",
-        (
-            Field("ResourceType", "int8"),
-            Field("ResourceName", "string"),
-            Field("Name", "string"),
-            Field("Value", "string", nullable="0+", secret=True),
-        ),
+        Field("ResourceType", "int8"),
+        Field("ResourceName", "string"),
+        Field("Name", "string"),
+        Field("Value", "string", nullable="0+", secret=True),
     ),
-    MessageSchema(
+    _record(
         "PartitionChangeRecord",
         5,
-        "PARTITION_CHANGE_RECORD",
-        "0-2",
-        (
-            Field("PartitionId", "int32", default="-1"),
-            Field("TopicId", "uuid"),
-            _tagged("Isr", "[]int32", 0, nullable=True),
-            _tagged("Leader", "int32", 1, default="-2"),
-            _tagged("Replicas", "[]int32", 2, nullable=True),
-            _tagged("RemovingReplicas", "[]int32", 3, nullable=True),
-            _tagged("AddingReplicas", "[]int32", 4, nullable=True),
-            _tagged("LeaderRecoveryState", "int8", 5, default="-1"),
-            _tagged("Directories", "[]uuid", 8, "1+", nullable=True),
-            _tagged("EligibleLeaderReplicas", "[]int32", 6, "2+", nullable=True),
-            _tagged("LastKnownElr", "[]int32", 7, "2+", nullable=True),
-        ),
+        Field("PartitionId", "int32", default="-1"),
+        Field("TopicId", "uuid"),
+        _tagged("Isr", "[]int32", 0, nullable=True),
+        _tagged("Leader", "int32", 1, default="-2"),
+        _tagged("Replicas", "[]int32", 2, nullable=True),
+        _tagged("RemovingReplicas", "[]int32", 3, nullable=True),
+        _tagged("AddingReplicas", "[]int32", 4, nullable=True),
+        _tagged("LeaderRecoveryState", "int8", 5, default="-1"),
+        _tagged("Directories", "[]uuid", 8, "1+", nullable=True),
+        _tagged("EligibleLeaderReplicas", "[]int32", 6, "2+", nullable=True),
+        _tagged("LastKnownElr", "[]int32", 7, "2+", nullable=True),
+        versions="0-2",
     ),
-    MessageSchema(
-        "FenceBrokerRecord",
-        7,
-        "FENCE_BROKER_RECORD",
-        "0",
-        (Field("Id", "int32"), Field("Epoch", "int64")),
-    ),
-    MessageSchema(
-        "UnfenceBrokerRecord",
-        8,
-        "UNFENCE_BROKER_RECORD",
-        "0",
-        (Field("Id", "int32"), Field("Epoch", "int64")),
-    ),
-    MessageSchema(
-        "RemoveTopicRecord",
-        9,
-        "REMOVE_TOPIC_RECORD",
-        "0",
-        (Field("TopicId", "uuid"),),
-    ),
-    MessageSchema(
+    _record("FenceBrokerRecord", 7, Field("Id", "int32"), Field("Epoch", "int64")),
+    _record("UnfenceBrokerRecord", 8, Field("Id", "int32"), Field("Epoch", "int64")),
+    _record("RemoveTopicRecord", 9, Field("TopicId", "uuid")),
+    _record(
         "DelegationTokenRecord",
         10,
-        "DELEGATION_TOKEN_RECORD",
-        "0",
-        (
-            Field("Owner", "string"),
-            Field("Requester", "string"),
-            Field("Renewers", "[]string"),
-            Field("IssueTimestamp", "int64"),
-            Field("MaxTimestamp", "int64"),
-            Field("ExpirationTimestamp", "int64"),
-            Field("TokenId", "string"),
-        ),
+        Field("Owner", "string"),
+        Field("Requester", "string"),
+        Field("Renewers", "[]string"),
+        Field("IssueTimestamp", "int64"),
+        Field("MaxTimestamp", "int64"),
+        Field("ExpirationTimestamp", "int64"),
+        Field("TokenId", "string"),
     ),
-    MessageSchema(
+    _record(
         "UserScramCredentialRecord",
         11,
-        "USER_SCRAM_CREDENTIAL_RECORD",
-        "0",
-        (
-            Field("Name", "string"),
-            Field("Mechanism", "int8"),
-            Field("Salt", "bytes", secret=True),
-            Field("StoredKey", "bytes", secret=True),
-            Field("ServerKey", "bytes", secret=True),
-            Field("Iterations", "int32"),
-        ),
+        Field("Name", "string"),
+        Field("Mechanism", "int8"),
+        Field("Salt", "bytes", secret=True),
+        Field("StoredKey", "bytes", secret=True),
+        Field("ServerKey", "bytes", secret=True),
+        Field("Iterations", "int32"),
     ),
-    MessageSchema(
-        "FeatureLevelRecord",
-        12,
-        "FEATURE_LEVEL_RECORD",
-        "0",
-        (Field("Name", "string"), Field("FeatureLevel", "int16")),
-    ),
-    MessageSchema(
+    _record("FeatureLevelRecord", 12, Field("Name", "string"), Field("FeatureLevel", "int16")),
+    _record(
         "ClientQuotaRecord",
         14,
-        "CLIENT_QUOTA_RECORD",
-        "0",
-        (
-            Field(
-                "Entity",
-                "[]EntityData",
-                fields=(
-                    Field("EntityType", "string"),
-                    Field("EntityName", "string", nullable="0+"),
-                ),
+        Field(
+            "Entity",
+            "[]EntityData",
+            fields=(
+                Field("EntityType", "string"),
+                Field("EntityName", "string", nullable="0+"),
             ),
-            Field("Key", "string"),
-            Field("Value", "float64"),
-            Field("Remove", "bool"),
         ),
+        Field("Key", "string"),
+        Field("Value", "float64"),
+        Field("Remove", "bool"),
     ),
-    MessageSchema(
+    _record(
         "ProducerIdsRecord",
         15,
-        "PRODUCER_IDS_RECORD",
-        "0",
-        (
-            Field("BrokerId", "int32"),
-            Field("BrokerEpoch", "int64", default="-1"),
-            Field("NextProducerId", "int64"),
-        ),
+        Field("BrokerId", "int32"),
+        Field("BrokerEpoch", "int64", default="-1"),
+        Field("NextProducerId", "int64"),
     ),
-    MessageSchema(
+    _record(
         "BrokerRegistrationChangeRecord",
         17,
-        "BROKER_REGISTRATION_CHANGE_RECORD",
-        "0-3",
-        (
-            Field("BrokerId", "int32"),
-            Field("BrokerEpoch", "int64"),
-            _tagged("Fenced", "int8", 0),
-            _tagged("InControlledShutdown", "int8", 1, "1+"),
-            _tagged("LogDirs", "[]uuid", 2, "2+"),
-            _tagged("CordonedLogDirs", "[]uuid", 3, "3+", nullable=True),
-        ),
+        Field("BrokerId", "int32"),
+        Field("BrokerEpoch", "int64"),
+        _tagged("Fenced", "int8", 0),
+        _tagged("InControlledShutdown", "int8", 1, "1+"),
+        _tagged("LogDirs", "[]uuid", 2, "2+"),
+        _tagged("CordonedLogDirs", "[]uuid", 3, "3+", nullable=True),
+        versions="0-3",
     ),
-    MessageSchema(
+    _record(
         "AccessControlEntryRecord",
         18,
-        "ACCESS_CONTROL_ENTRY_RECORD",
-        "0",
-        (
-            Field("Id", "uuid"),
-            Field("ResourceType", "int8"),
-            Field("ResourceName", "string"),
-            Field("PatternType", "int8"),
-            Field("Principal", "string"),
-            Field("Host", "string"),
-            Field("Operation", "int8"),
-            Field("PermissionType", "int8"),
-        ),
+        Field("Id", "uuid"),
+        Field("ResourceType", "int8"),
+        Field("ResourceName", "string"),
+        Field("PatternType", "int8"),
+        Field("Principal", "string"),
+        Field("Host", "string"),
+        Field("Operation", "int8"),
+        Field("PermissionType", "int8"),
     ),
-    MessageSchema(
-        "RemoveAccessControlEntryRecord",
-        19,
-        "REMOVE_ACCESS_CONTROL_ENTRY_RECORD",
-        "0",
-        (Field("Id", "uuid"),),
+    _record("RemoveAccessControlEntryRecord", 19, Field("Id", "uuid")),
+    _record("NoOpRecord", 20),
+    _record("ZkMigrationStateRecord", 21, Field("ZkMigrationState", "int8")),
+    _record(
+        "RemoveUserScramCredentialRecord", 22, Field("Name", "string"), Field("Mechanism", "int8")
     ),
-    MessageSchema("NoOpRecord", 20, "NO_OP_RECORD", "0", ()),
-    MessageSchema(
-        "ZkMigrationStateRecord",
-        21,
-        "ZK_MIGRATION_STATE_RECORD",
-        "0",
-        (Field("ZkMigrationState", "int8"),),
-    ),
-    MessageSchema(
-        "RemoveUserScramCredentialRecord",
-        22,
-        "REMOVE_USER_SCRAM_CREDENTIAL_RECORD",
-        "0",
-        (Field("Name", "string"), Field("Mechanism", "int8")),
-    ),
-    MessageSchema(
-        "BeginTransactionRecord",
-        23,
-        "BEGIN_TRANSACTION_RECORD",
-        "0",
-        (_tagged("Name", "string", 0, nullable=True),),
-    ),
-    MessageSchema("EndTransactionRecord", 24, "END_TRANSACTION_RECORD", "0", ()),
-    MessageSchema(
-        "AbortTransactionRecord",
-        25,
-        "ABORT_TRANSACTION_RECORD",
-        "0",
-        (_tagged("Reason", "string", 0, nullable=True),),
-    ),
-    MessageSchema(
-        "RemoveDelegationTokenRecord",
-        26,
-        "REMOVE_DELEGATION_TOKEN_RECORD",
-        "0",
-        (Field("TokenId", "string"),),
-    ),
-    MessageSchema(
+    _record("BeginTransactionRecord", 23, _tagged("Name", "string", 0, nullable=True)),
+    _record("EndTransactionRecord", 24),
+    _record("AbortTransactionRecord", 25, _tagged("Reason", "string", 0, nullable=True)),
+    _record("RemoveDelegationTokenRecord", 26, Field("TokenId", "string")),
+    _record(
         "RegisterControllerRecord",
         27,
-        "REGISTER_CONTROLLER_RECORD",
-        "0",
-        (
-            Field("ControllerId", "int32"),
-            Field("IncarnationId", "uuid"),
-            Field("ZkMigrationReady", "bool"),
-            Field("EndPoints", "[]ControllerEndpoint", fields=_ENDPOINT),
-            Field("Features", "[]ControllerFeature", fields=_FEATURE),
-        ),
+        Field("ControllerId", "int32"),
+        Field("IncarnationId", "uuid"),
+        Field("ZkMigrationReady", "bool"),
+        Field("EndPoints", "[]ControllerEndpoint", fields=_ENDPOINT),
+        Field("Features", "[]ControllerFeature", fields=_FEATURE),
     ),
-    MessageSchema("ClearElrRecord", 28, "CLEAR_ELR_RECORD", "0", (Field("TopicName", "string"),)),
-    MessageSchema(
-        "UnregisterControllerRecord",
-        29,
-        "UNREGISTER_CONTROLLER_RECORD",
-        "0",
-        (Field("ControllerId", "int32"),),
-    ),
+    _record("ClearElrRecord", 28, Field("TopicName", "string")),
+    _record("UnregisterControllerRecord", 29, Field("ControllerId", "int32")),
 )
 
 CONTROL_RECORDS = (
-    MessageSchema(
+    _control(
         "LeaderChangeMessage",
         2,
         "LEADER_CHANGE",
-        "0-1",
-        (
-            Field("Version", "int16"),
-            Field("LeaderId", "int32"),
-            Field(
-                "Voters",
-                "[]Voter",
-                fields=(Field("VoterId", "int32"), Field("VoterDirectoryId", "uuid", "1+")),
-            ),
-            Field("GrantingVoters", "[]Voter"),
+        Field("Version", "int16"),
+        Field("LeaderId", "int32"),
+        Field(
+            "Voters",
+            "[]Voter",
+            fields=(Field("VoterId", "int32"), Field("VoterDirectoryId", "uuid", "1+")),
         ),
+        Field("GrantingVoters", "[]Voter"),
+        versions="0-1",
     ),
-    MessageSchema(
+    _control(
         "SnapshotHeaderRecord",
         3,
         "SNAPSHOT_HEADER",
-        "0",
-        (Field("Version", "int16"), Field("LastContainedLogTimestamp", "int64")),
+        Field("Version", "int16"),
+        Field("LastContainedLogTimestamp", "int64"),
     ),
-    MessageSchema("SnapshotFooterRecord", 4, "SNAPSHOT_FOOTER", "0", (Field("Version", "int16"),)),
-    MessageSchema(
+    _control("SnapshotFooterRecord", 4, "SNAPSHOT_FOOTER", Field("Version", "int16")),
+    _control(
         "KRaftVersionRecord",
         5,
         "KRAFT_VERSION",
-        "0",
-        (Field("Version", "int16"), Field("KRaftVersion", "int16")),
+        Field("Version", "int16"),
+        Field("KRaftVersion", "int16"),
     ),
-    MessageSchema(
+    _control(
         "VotersRecord",
         6,
         "KRAFT_VOTERS",
-        "0",
-        (
-            Field("Version", "int16"),
-            Field(
-                "Voters",
-                "[]Voter",
-                fields=(
-                    Field("VoterId", "int32"),
-                    Field("VoterDirectoryId", "uuid"),
-                    Field("Endpoints", "[]Endpoint", fields=_ENDPOINT[:3]),
-                    Field(
-                        "KRaftVersionFeature",
-                        "KRaftVersionFeature",
-                        fields=_FEATURE[1:],
-                    ),
+        Field("Version", "int16"),
+        Field(
+            "Voters",
+            "[]Voter",
+            fields=(
+                Field("VoterId", "int32"),
+                Field("VoterDirectoryId", "uuid"),
+                Field("Endpoints", "[]Endpoint", fields=_ENDPOINT[:3]),
+                Field(
+                    "KRaftVersionFeature",
+                    "KRaftVersionFeature",
+                    fields=_FEATURE[1:],
                 ),
             ),
         ),
