@@ -191,9 +191,9 @@ class StandardAuthorizer(Authorizer):
             if resource.pattern_type is not LITERAL:
                 refuse_other_patterns(resource)
             if answers is None:
-                verdicts = decision_context.once(context.identity, kind, name)
+                verdicts = decision_context.uncached(context.identity, kind, name)
             else:
-                verdicts = answers.verdicts[kind].get(name) or decision_context.again(
+                verdicts = answers.verdicts[kind].get(name) or decision_context.add_to(
                     answers, context.identity, kind, name
                 )
             results = ONE_ALLOWED if verdicts[action.operation] is ALLOWED else ONE_DENIED

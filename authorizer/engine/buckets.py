@@ -183,18 +183,16 @@ class ManyAcls:
 
     def of(self, who: Subject) -> tuple[Acl, ...]:
         """The ACLs that match ``who``."""
-        if self._is_looked_through(who):
+        if self._is_scanned(who):
             return tuple([acl for acl in self.acls() if who.matches(acl)])
         return tuple(chain.from_iterable(self._found(who)))
 
     def masks(self, who: SubjectParts) -> Masks:
         """The operations, as bits, that the ACLs allow ``who``, and those that they deny."""
-        acls = (
-            self.acls() if self._is_looked_through(who) else chain.from_iterable(self._found(who))
-        )
+        acls = self.acls() if self._is_scanned(who) else chain.from_iterable(self._found(who))
         return masks_of(acls, who)
 
-    def _is_looked_through(self, who: SubjectParts) -> bool:
+    def _is_scanned(self, who: SubjectParts) -> bool:
         """Whether a scan of all ACLs, which blocks need, costs less than look-ups of ``who``."""
         principals, hosts, address = who
         return address is not None or len(hosts) * len(principals) > len(self._by_who)

@@ -61,7 +61,7 @@ class BulkDecider:
         try:
             return list(chain.from_iterable(map(self._allowed, _parts(columns))))
         except (KeyError, TypeError, ValueError):
-            _refuse_what_is_no_request(columns)
+            _refuse_invalid_row(columns)
             raise
 
     def decisions(self, columns: RequestColumns) -> list[Decision]:
@@ -70,25 +70,25 @@ class BulkDecider:
         It takes several times as long as ``allowed``. Equal rows are decided once per call.
         """
         try:
-            asking = [names.session_cache for names in self._names(columns)]
-            key = list(zip(asking, columns.operations, columns.resource_names, strict=True))
+            sessions = [names.session_cache for names in self._names(columns)]
+            key = list(zip(sessions, columns.operations, columns.resource_names, strict=True))
             decided = {row: _decision(*row) for row in dict.fromkeys(key)}
         except (KeyError, TypeError, ValueError):
-            _refuse_what_is_no_request(columns)
+            _refuse_invalid_row(columns)
             raise
         return [decided[row] for row in key]
 
     def _allowed(self, columns: RequestColumns) -> Iterator[bool]:
-        asking = list(self._names(columns))
-        results = _results(asking, columns.resource_names)
+        sessions = list(self._names(columns))
+        results = _results(sessions, columns.resource_names)
         return map(getitem, results, map(_OPERATIONS.__getitem__, columns.operations))
 
     def _names(self, columns: RequestColumns) -> Iterator[_Names]:
         """The cached decisions of each row's session."""
         if len(set(map(len, columns))) > 1:
             raise ValueError
-        known = self._sessions.remembered
-        if known.answers > remembered.REMEMBERED or known.size > remembered.REMEMBERED_BYTES:
+        known = self._sessions.cached
+        if known.answers > remembered.MOST_ENTRIES or known.size > remembered.MOST_BYTES:
             self._sessions = _Sessions(self._context)
         sessions = zip(columns.principals, columns.hosts, columns.resource_types, strict=True)
         return map(self._sessions.__getitem__, sessions)
@@ -100,7 +100,7 @@ def _parts(columns: RequestColumns) -> Iterator[RequestColumns]:
         yield RequestColumns(*(column[start : start + ROWS] for column in columns))
 
 
-class _Remembered:
+class _CacheSize:
     """Counts the cached decisions, and the bytes (about) that they take."""
 
     def __init__(self) -> None:
@@ -117,25 +117,25 @@ class _Sessions(dict[tuple[str, str, str], "_Names"]):
 
     def __init__(self, context: DecisionContext) -> None:
         super().__init__()
-        self.remembered = _Remembered()
+        self.cached = _CacheSize()
         self._context = context
 
     def __missing__(self, key: tuple[str, str, str]) -> _Names:
         principal, host, resource_type = key
         identity = (client_host(_text(host)), _text(principal))
         session = self._context.session_cache(_RESOURCE_TYPES[resource_type], identity)
-        names = self[key] = _Names(session, self.remembered)
-        self.remembered.count(1, bytes_of(key) + TYPE_BYTES)
+        names = self[key] = _Names(session, self.cached)
+        self.cached.count(1, bytes_of(key) + TYPE_BYTES)
         return names
 
 
 class _Names(dict[str, tuple[bool, ...]]):
     """A session's decisions by resource name: whether each operation is allowed."""
 
-    def __init__(self, session: SessionCache, remembered: _Remembered) -> None:
+    def __init__(self, session: SessionCache, cached: _CacheSize) -> None:
         super().__init__()
         self.session_cache = session
-        self._remembered = remembered
+        self._cached = cached
 
     __hash__ = object.__hash__  # type: ignore[assignment]  # each session has one
 
@@ -143,22 +143,22 @@ class _Names(dict[str, tuple[bool, ...]]):
         """Add the results on ``names``, which must be new."""
         listed = list(map(_text, names))
         size = ENTRY_BYTES * len(listed) + sum(map(getsizeof, listed))
-        self._remembered.count(len(listed), size)
+        self._cached.count(len(listed), size)
         allowed = self.session_cache.allowed_on_all(listed)
         self.update(zip(listed, map(_results_of, allowed), strict=True))
 
 
-def _results(asking: list[_Names], resource_names: Sequence[str]) -> list[tuple[bool, ...]]:
+def _results(sessions: list[_Names], resource_names: Sequence[str]) -> list[tuple[bool, ...]]:
     """The results of each row; it decides the new names of a session all at once."""
-    results: list[Any] = list(map(dict.get, asking, resource_names))
+    results: list[Any] = list(map(dict.get, sessions, resource_names))
     if not all(results):
         new: dict[_Names, dict[str, None]] = defaultdict(dict)
-        for names, name, known in zip(asking, resource_names, results, strict=True):
+        for names, name, known in zip(sessions, resource_names, results, strict=True):
             if not known:
                 new[names][name] = None
         for names, listed in new.items():
             names.decide(listed)
-        results = list(map(getitem, asking, resource_names))
+        results = list(map(getitem, sessions, resource_names))
     return results
 
 
@@ -177,7 +177,7 @@ def _text(value: str) -> str:
     return value
 
 
-def _refuse_what_is_no_request(columns: RequestColumns) -> None:
+def _refuse_invalid_row(columns: RequestColumns) -> None:
     """Raise ``InvalidRequest`` for the first row that is not a valid request."""
     by_name: dict[str, Sequence[object]] = columns._asdict()
     if len(set(map(len, columns))) > 1:

@@ -154,8 +154,8 @@ def concerns(acl: Acl, operation: Operation) -> bool:
 def decision_order(acl: Acl, name: str) -> tuple[object, ...]:
     """A key that sorts the ACLs for the resource ``name`` in Kafka's order.
 
-    This order is: literal, prefixes from long to short, wildcard; within a pattern by operation,
-    principal and host.
+    First the literal, then prefixes from long to short, then the wildcard; within a pattern by
+    operation, principal and host.
     """
     is_wildcard = acl.pattern_type is PatternType.LITERAL and acl.resource_name != name
     return is_wildcard, -len(acl.resource_name), *order_in_pattern(acl)
@@ -165,10 +165,10 @@ def sorted_in_pattern(acls: Iterable[Acl]) -> tuple[Acl, ...]:
     """The ACLs of one pattern in Kafka's order; Java and Python sort ASCII texts the same way."""
     listed = list(acls)
     texts = "".join([acl.principal + acl.host for acl in listed])
-    return tuple(sorted(listed, key=_AS_IT_STANDS if texts.isascii() else order_in_pattern))
+    return tuple(sorted(listed, key=_ASCII_ORDER if texts.isascii() else order_in_pattern))
 
 
-_AS_IT_STANDS: Final = itemgetter(2, 5, 3, 4, 6)
+_ASCII_ORDER: Final = itemgetter(2, 5, 3, 4, 6)
 """Gets the fields of ``order_in_pattern`` from an ``Acl``."""
 
 

@@ -180,7 +180,7 @@ def _read(user: str, names: Sequence[str]) -> RequestColumns:
 def test_sessions_and_names_are_remembered_until_they_are_more_than_the_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(remembered, "REMEMBERED", 10)
+    monkeypatch.setattr(remembered, "MOST_ENTRIES", 10)
     bulk = BulkDecider(AclIndex.of([]), AuthorizerConfig())
 
     def after(user: str, *names: str) -> int:
@@ -192,7 +192,7 @@ def test_sessions_and_names_are_remembered_until_they_are_more_than_the_bound(
     assert after("User:b", *"bcde") == 10
     assert after("User:b", "f") == 11
     assert after("User:b", "f") == 2
-    monkeypatch.setattr(remembered, "REMEMBERED_BYTES", bulk._sessions.remembered.size)
+    monkeypatch.setattr(remembered, "MOST_BYTES", bulk._sessions.cached.size)
     assert after("User:b", "g") == 3
     assert after("User:b", "g") == 2
 
@@ -208,7 +208,7 @@ def test_what_is_counted_of_sessions_and_names_are_the_bytes_that_they_take() ->
             taken = tracemalloc.get_traced_memory()[0] - before
         finally:
             tracemalloc.stop()
-        assert taken / 2 < bulk._sessions.remembered.size < taken * 2
+        assert taken / 2 < bulk._sessions.cached.size < taken * 2
 
 
 def test_what_is_remembered_from_call_to_call_is_bounded_in_bytes(
@@ -216,7 +216,7 @@ def test_what_is_remembered_from_call_to_call_is_bounded_in_bytes(
 ) -> None:
     """A client that chooses long names leaves no more in the cache than the bound and the last
     call."""
-    monkeypatch.setattr("authorizer.engine.cache.remembered.REMEMBERED_BYTES", 200_000)
+    monkeypatch.setattr("authorizer.engine.cache.remembered.MOST_BYTES", 200_000)
     decider = BulkDecider(AclIndex.of([]), AuthorizerConfig())
     tracemalloc.start()
     try:

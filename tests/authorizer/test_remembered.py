@@ -6,7 +6,11 @@ from __future__ import annotations
 import pytest
 
 from authorizer.engine.cache import remembered
-from authorizer.engine.cache.remembered import MOST_OFTEN, OFTEN, RememberedSessions
+from authorizer.engine.cache.remembered import (
+    ADMISSION_THRESHOLD,
+    HIGHEST_THRESHOLD,
+    RememberedSessions,
+)
 from tests.support.worlds.small_acls import allow
 
 APP = ("10.0.0.1", "User:app")
@@ -14,31 +18,31 @@ PAY = allow("pay", principal="User:app")
 
 
 def _requests_until_often(cache: RememberedSessions[object], identity: tuple[str, ...]) -> int:
-    return next(number for number in range(1_000) if cache.asks_often(identity))
+    return next(number for number in range(1_000) if cache.is_frequent(identity))
 
 
 def test_a_session_is_admitted_after_its_own_first_requests() -> None:
     cache = RememberedSessions[object]()
     for user in range(20):
-        assert _requests_until_often(cache, ("10.0.0.1", f"User:{user}")) == OFTEN
-    assert cache.asks_often(("10.0.0.1", "User:0"))
+        assert _requests_until_often(cache, ("10.0.0.1", f"User:{user}")) == ADMISSION_THRESHOLD
+    assert cache.is_frequent(("10.0.0.1", "User:0"))
 
 
 def test_counts_are_halved_after_as_many_requests_as_there_are_counters(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(remembered, "_COUNTERS", 1)
-    monkeypatch.setattr(remembered, "OFTEN", 2)
+    monkeypatch.setattr(remembered, "ADMISSION_THRESHOLD", 2)
     cache = RememberedSessions[object]()
-    assert [cache.asks_often(APP) for _ in range(5)] == [False, False, False, True, True]
+    assert [cache.is_frequent(APP) for _ in range(5)] == [False, False, False, True, True]
 
 
 @pytest.mark.parametrize(("answers", "size"), [(1, 0), (0, 1)])
 def test_what_exceeds_a_limit_empties_the_cache_and_admits_fewer_sessions(
     answers: int, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remembered, "REMEMBERED", 10)
-    monkeypatch.setattr(remembered, "REMEMBERED_BYTES", 10)
+    monkeypatch.setattr(remembered, "MOST_ENTRIES", 10)
+    monkeypatch.setattr(remembered, "MOST_BYTES", 10)
     cache = RememberedSessions[object]()
     thresholds = []
     for time in range(6):
@@ -48,7 +52,9 @@ def test_what_exceeds_a_limit_empties_the_cache_and_admits_fewer_sessions(
         cache.count(answers, size)
         assert not any(cache.bounded)
         thresholds.append(_requests_until_often(cache, ("10.0.0.1", f"User:{time}")))
-    assert thresholds == [min(OFTEN << time, MOST_OFTEN) for time in range(1, 7)]
+    assert thresholds == [
+        min(ADMISSION_THRESHOLD << time, HIGHEST_THRESHOLD) for time in range(1, 7)
+    ]
 
 
 def test_a_new_cache_can_be_emptied() -> None:

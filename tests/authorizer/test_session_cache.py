@@ -14,9 +14,9 @@ from authorizer.engine.buckets import FEW, FewAcls
 from authorizer.engine.cache import invalidation
 from authorizer.engine.cache.decision_cache import DecisionContext
 from authorizer.engine.cache.invalidation import without_matched
-from authorizer.engine.cache.remembered import ENTRY_BYTES, OFTEN, RememberedSessions
+from authorizer.engine.cache.remembered import ADMISSION_THRESHOLD, ENTRY_BYTES, RememberedSessions
 from authorizer.engine.cache.session_cache import (
-    LONGEST_REMEMBERED,
+    LONGEST_CACHED,
     NAMES_BEFORE_PREFIXES,
     TYPE_BYTES,
     SessionAnswers,
@@ -34,7 +34,7 @@ TOPIC = ResourceType.TOPIC
 APP = ("10.0.0.1", "User:app")
 READ, WRITE = Operation.READ, Operation.WRITE
 LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
-LONGEST = "n" * LONGEST_REMEMBERED
+LONGEST = "n" * LONGEST_CACHED
 
 
 def _acl(
@@ -103,14 +103,21 @@ def test_what_all_sessions_share_is_counted_once() -> None:
         context = DecisionContext(index, AuthorizerConfig(), shut_by="")
         kept, known = context._remembered, context._acls_by_name[TOPIC]
         buckets = index.buckets_matching(TOPIC, name)
-        first = _counted(kept, lambda name=name, context=context: context.once(APP, TOPIC, name))
+        first = _counted(
+            kept, lambda name=name, context=context: context.uncached(APP, TOPIC, name)
+        )
         assert first == [1, ENTRY_BYTES + getsizeof(buckets) + getsizeof(name)]
         assert [getattr(each, "name", each) for each in known] == [key]
         combined = ResourceAcls(buckets, is_default_allow=False).size
-        second = _counted(kept, lambda name=name, context=context: context.once(APP, TOPIC, name))
+        second = _counted(
+            kept, lambda name=name, context=context: context.uncached(APP, TOPIC, name)
+        )
         assert second == [0, combined]
-        assert _counted(kept, lambda name=name, c=context: c.once(APP, TOPIC, name)) == [0, 0]
-        longer = _counted(kept, lambda name=name, c=context: c.once(APP, TOPIC, f"{name}s"))
+        assert _counted(kept, lambda name=name, c=context: c.uncached(APP, TOPIC, name)) == [
+            0,
+            0,
+        ]
+        longer = _counted(kept, lambda name=name, c=context: c.uncached(APP, TOPIC, f"{name}s"))
         assert longer[0] == (name == key)
         assert _counted(kept, lambda context=context: context.session(APP)) == [0, bytes_of(APP)]
 
@@ -125,15 +132,15 @@ def test_a_longer_name_than_a_topics_is_not_cached() -> None:
         assert (name in answers.verdicts[TOPIC]) is is_kept
         context = DecisionContext(AclIndex.of([_acl(name)]), AuthorizerConfig(), shut_by="")
         for _ in range(3):
-            context.once(APP, TOPIC, name)
+            context.uncached(APP, TOPIC, name)
         assert (name in context._acls_by_name[TOPIC]) is is_kept
 
 
 def test_a_name_without_acls_of_its_own_leaves_no_entry_of_its_own() -> None:
     context = DecisionContext(AclIndex.of([_acl("p", PREFIXED)]), AuthorizerConfig(), shut_by="")
     for number in range(100):
-        context.once(APP, TOPIC, f"p{number}")
-        context.once(APP, TOPIC, f"{number}")
+        context.uncached(APP, TOPIC, f"p{number}")
+        context.uncached(APP, TOPIC, f"{number}")
     assert len(context._acls_by_name[TOPIC]) == 2
 
 
@@ -141,7 +148,7 @@ def test_few_acls_of_named_principals_are_not_combined() -> None:
     for acl, kind in ((PAY, FewAcls), (PAY._replace(principal="User:*"), ResourceAcls)):
         context = DecisionContext(AclIndex.of([acl]), AuthorizerConfig(), shut_by="")
         for _ in range(2):
-            context.once(APP, TOPIC, "pay")
+            context.uncached(APP, TOPIC, "pay")
         assert type(context._acls_by_name[TOPIC]["pay"]) is kind
 
 
@@ -206,15 +213,15 @@ def test_a_change_drops_all_names_where_there_are_very_many(
 def test_sessions_of_one_request_each_are_not_cached() -> None:
     context = DecisionContext(AclIndex.of([PAY]), AuthorizerConfig(), shut_by="")
     for user in range(50):
-        context.once(("10.0.0.1", f"User:{user}"), TOPIC, "pay")
+        context.uncached(("10.0.0.1", f"User:{user}"), TOPIC, "pay")
     assert context.sessions == {}
-    for _ in range(OFTEN + 1):
-        found = context.once(APP, TOPIC, "pay")
+    for _ in range(ADMISSION_THRESHOLD + 1):
+        found = context.uncached(APP, TOPIC, "pay")
     assert context.sessions[APP].verdicts[TOPIC] == {"pay": found}
     for _ in range(2):
-        context.once(("10.0.0.1", "User:eve"), TOPIC, "pays")
+        context.uncached(("10.0.0.1", "User:eve"), TOPIC, "pays")
     answers = context.sessions[APP]
-    again = _counted(context._remembered, lambda: context.again(answers, APP, TOPIC, "pays"))
+    again = _counted(context._remembered, lambda: context.add_to(answers, APP, TOPIC, "pays"))
     assert again[0] == 2
     assert answers.verdicts[TOPIC]["pays"] == verdicts_of(0)
 
@@ -245,7 +252,7 @@ def test_any_is_not_the_type_of_a_resource(super_users: frozenset[str]) -> None:
     config = AuthorizerConfig(super_users)
     context = DecisionContext(AclIndex.of([PAY]), config, shut_by="")
     for ask in (
-        lambda: context.once(APP, ResourceType.ANY, "pay"),
+        lambda: context.uncached(APP, ResourceType.ANY, "pay"),
         lambda: context.session(APP).on(ResourceType.ANY, "pay"),
         lambda: context.decide(APP, READ, ResourceType.ANY, "pay"),
     ):
@@ -265,7 +272,7 @@ def test_a_super_user_is_answered_before_and_after_a_change() -> None:
     index = AclIndex.of([PAY])
     context = DecisionContext(index, AuthorizerConfig(frozenset({"User:app"})), shut_by="")
     for _ in range(3):
-        assert context.once(APP, TOPIC, "pay") == verdicts_of(ALL_OPERATIONS)
+        assert context.uncached(APP, TOPIC, "pay") == verdicts_of(ALL_OPERATIONS)
         context = context.after(index, [PAY._replace(principal="User:eve")])
 
 
@@ -286,7 +293,7 @@ def test_each_request_of_a_session_with_several_principals_counts_all_and_its_ho
     VERDICTS.clear()
     for _ in range(requests):
         allowed = {
-            each.resource_name: context.once((*APP, "Group:a"), TOPIC, each.resource_name)[READ]
+            each.resource_name: context.uncached((*APP, "Group:a"), TOPIC, each.resource_name)[READ]
             for each in acls
         }
     assert {name for name, result in allowed.items() if result is ALLOWED} == {"own", "groups"}
@@ -297,7 +304,7 @@ def test_a_stranger_gets_what_everybody_may_though_nobody_had_it_before() -> Non
     context = DecisionContext(AclIndex.of([everybodys, PAY]), AuthorizerConfig(), shut_by="")
     for _ in range(2):
         VERDICTS.clear()
-        assert context.once(("h", "User:stranger"), TOPIC, "pay")[Operation.ALTER] is ALLOWED
+        assert context.uncached(("h", "User:stranger"), TOPIC, "pay")[Operation.ALTER] is ALLOWED
 
 
 def test_an_acl_of_everybody_at_one_host_counts_at_each_request_from_there() -> None:
@@ -305,7 +312,7 @@ def test_an_acl_of_everybody_at_one_host_counts_at_each_request_from_there() -> 
     context = DecisionContext(AclIndex.of(acls), AuthorizerConfig(), shut_by="")
     for _ in range(3):
         for host, is_allowed in (("10.0.0.1", False), ("10.0.0.2", True)):
-            found = context.once((host, "User:eve"), TOPIC, "pay")
+            found = context.uncached((host, "User:eve"), TOPIC, "pay")
             assert (found[READ] is ALLOWED) is is_allowed
 
 

@@ -392,7 +392,7 @@ def _names(authorizer: StandardAuthorizer) -> list[str]:
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("authorizer.engine.cache.remembered.REMEMBERED", 50)
+    monkeypatch.setattr("authorizer.engine.cache.remembered.MOST_ENTRIES", 50)
     authorizer = StandardAuthorizer.from_acls([_acl("pay")])
     most = 0
     for number in range(500):
@@ -412,9 +412,9 @@ def test_what_is_remembered_of_strangers_is_bounded_in_bytes(
     """For any number of sessions with principals of any length. A session that asks once is not
     cached."""
     limit = 1 << 20
-    monkeypatch.setattr("authorizer.engine.cache.remembered.REMEMBERED_BYTES", limit)
-    monkeypatch.setattr("authorizer.engine.cache.remembered.OFTEN", often)
-    monkeypatch.setattr("authorizer.engine.cache.remembered.MOST_OFTEN", often)
+    monkeypatch.setattr("authorizer.engine.cache.remembered.MOST_BYTES", limit)
+    monkeypatch.setattr("authorizer.engine.cache.remembered.ADMISSION_THRESHOLD", often)
+    monkeypatch.setattr("authorizer.engine.cache.remembered.HIGHEST_THRESHOLD", often)
     authorizer = StandardAuthorizer.from_acls([_acl("pay")])
     assert authorizer.is_allowed(APP, READ)
     tracemalloc.start()
@@ -432,13 +432,13 @@ def test_what_is_remembered_of_strangers_is_bounded_in_bytes(
 
 
 def test_ten_million_sessions_take_what_few_take(monkeypatch: pytest.MonkeyPatch) -> None:
-    bound = remembered.REMEMBERED // 1_000
-    monkeypatch.setattr("authorizer.engine.cache.remembered.REMEMBERED", bound)
+    bound = remembered.MOST_ENTRIES // 1_000
+    monkeypatch.setattr("authorizer.engine.cache.remembered.MOST_ENTRIES", bound)
     authorizer = StandardAuthorizer.from_acls([_acl("pay")])
     most = 0
     for number in range(10_000):
         stranger = RequestContext(f"User:{number}", "10.0.0.1")
-        for _ in range(remembered.OFTEN + 1 if number < 200 else 1):
+        for _ in range(remembered.ADMISSION_THRESHOLD + 1 if number < 200 else 1):
             authorizer.authorize(stranger, [READ])
         sessions = authorizer._decision_context._remembered.sessions
         most = max(most, len(sessions) + len(_names(authorizer)))
@@ -464,8 +464,8 @@ def test_names_that_the_same_acls_reach_share_what_is_worked_out_of_them() -> No
 def test_what_nested_prefixes_come_to_is_counted_among_what_is_remembered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("authorizer.engine.cache.remembered.REMEMBERED", 50)
-    monkeypatch.setattr("authorizer.engine.cache.remembered.OFTEN", 0)
+    monkeypatch.setattr("authorizer.engine.cache.remembered.MOST_ENTRIES", 50)
+    monkeypatch.setattr("authorizer.engine.cache.remembered.ADMISSION_THRESHOLD", 0)
     nested = [
         _acl("p" * length)._replace(pattern_type=PatternType.PREFIXED) for length in range(1, 21)
     ]

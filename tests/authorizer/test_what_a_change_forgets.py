@@ -59,7 +59,7 @@ def _chosen() -> Acl:
 def test_all_answers_between_changes_are_the_specs(
     often: int, default: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remembered, "OFTEN", often)
+    monkeypatch.setattr(remembered, "ADMISSION_THRESHOLD", often)
     kafka = random.choice(list(KafkaVersion))
     authorizer = StandardAuthorizer.from_acls((), allow_everyone=default, kafka_version=kafka.value)
     acls: dict[int, Acl] = {}
@@ -184,7 +184,7 @@ def test_no_old_index_waits_for_the_collector() -> None:
     authorizer.complete_initial_load()
 
     def answer(number: int) -> None:
-        for context in CONTEXTS * (remembered.OFTEN + 1):
+        for context in CONTEXTS * (remembered.ADMISSION_THRESHOLD + 1):
             action = Action(Operation.READ, ResourcePattern(TOPIC, f"t{number}"))
             authorizer.is_allowed(context, action)
 

@@ -23,7 +23,7 @@ from authorizer.engine.cache.remembered import (
     RememberedSessions,
 )
 from authorizer.engine.cache.session_cache import (
-    LONGEST_REMEMBERED,
+    LONGEST_CACHED,
     SessionAnswers,
     SessionBasis,
     SessionCache,
@@ -72,9 +72,9 @@ class DecisionContext:
         "_acls_by_name",
         "_basis",
         "_config",
+        "_has_blocks",
         "_number",
         "_remembered",
-        "_tells_blocks",
         "allow_everyone",
         "index",
         "kafka",
@@ -100,7 +100,7 @@ class DecisionContext:
         if inherited is None:
             inherited = 0, RememberedSessions(), [{} for _ in range(_RESOURCE_TYPES)]
         self._number, self._remembered, self._acls_by_name = inherited
-        self._tells_blocks = self.kafka.matches_blocks and any(index.blocks)
+        self._has_blocks = self.kafka.matches_blocks and any(index.blocks)
         self._basis: SessionBasis | None = None
         self.sessions: dict[Identity, SessionAnswers] = {}
         self._remembered.bounded = (self._remembered.sessions, self.sessions, *self._acls_by_name)
@@ -129,7 +129,7 @@ class DecisionContext:
         """Empty the cache, as another context replaces this one; requests in flight may go on."""
         self._remembered.forget()
 
-    def once(self, identity: Identity, resource_type: ResourceType, name: str) -> Verdicts:
+    def uncached(self, identity: Identity, resource_type: ResourceType, name: str) -> Verdicts:
         """The results, by operation, for a session that is not in ``sessions``.
 
         Raises as ``session`` does, and ``InvalidRequest`` if ``resource_type`` is ANY.
@@ -142,14 +142,14 @@ class DecisionContext:
         elif type(acls) is list:
             acls = self._combine(resource_type, name, acls)
         verdicts = self._verdicts(identity, acls)
-        if self._remembered.asks_often(identity):
+        if self._remembered.is_frequent(identity):
             self.session(identity).remember(resource_type, name, verdicts)
         return verdicts
 
-    def again(
+    def add_to(
         self, answers: SessionAnswers, identity: Identity, resource_type: ResourceType, name: str
     ) -> Verdicts:
-        """As ``once``, for one of ``sessions`` without cached decisions for ``name``; caches
+        """As ``uncached``, for one of ``sessions`` without cached decisions for ``name``; caches
         them."""
         if answers.is_super_user or answers.has_negative_prefixes(resource_type):
             return answers.on(resource_type, name)
@@ -170,7 +170,7 @@ class DecisionContext:
             principals = acls.principals
             if has_one_principal and principals is not None and identity[1] not in principals:
                 return acls.others
-        if self._tells_blocks:
+        if self._has_blocks:
             who: SubjectParts = self.index.with_blocks(subject(*identity, kafka=self.kafka))
         elif has_one_principal:
             who = (WILDCARD_PRINCIPAL, identity[1]), (WILDCARD, identity[0]), None
@@ -202,7 +202,7 @@ class DecisionContext:
         acls: MatchingAcls = buckets
         if len(buckets) == 1 and type(buckets[0]) is FewAcls and not _names_everybody(buckets[0]):
             acls = buckets[0]
-        if len(name) <= LONGEST_REMEMBERED:
+        if len(name) <= LONGEST_CACHED:
             self._remembered.count(1, ENTRY_BYTES + getsizeof(buckets) + getsizeof(name))
             self._acls_by_name[resource_type][key] = acls
         return acls

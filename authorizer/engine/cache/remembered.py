@@ -14,18 +14,18 @@ from typing import Any, Final, Generic, TypeVar
 
 from metalog.acl import WILDCARD_PRINCIPAL, Acl
 
-REMEMBERED = 1 << 17
+MOST_ENTRIES = 1 << 17
 """The most sessions, names and decisions in the cache; a full cache is emptied. The results of
 prefixes count too: otherwise deeply nested prefixes would fill the memory, once per session."""
-REMEMBERED_BYTES = 1 << 27
+MOST_BYTES = 1 << 27
 """The most bytes (about) of the cache, which is then emptied: clients choose the sessions and
 names, and may make them long."""
 ENTRY_BYTES: Final = 110
 """About the bytes of a cached decision without its text, in CPython 3.11."""
-OFTEN = 16
+ADMISSION_THRESHOLD = 16
 """The admission threshold: a session is cached after so many requests, because adding it takes as
 long, about, as its cache saves in so many."""
-MOST_OFTEN: Final = 64
+HIGHEST_THRESHOLD: Final = 64
 """The highest admission threshold, which doubles each time the cache is emptied: there are then
 more sessions than fit, and those with the most requests should stay."""
 MOST_CHANGES: Final = 64
@@ -45,9 +45,9 @@ class RememberedSessions(Generic[Session]):
     __slots__ = (
         "_answers",
         "_bytes",
+        "_counted",
         "_counters",
-        "_often",
-        "_seldom",
+        "_threshold",
         "_touched",
         "bounded",
         "sessions",
@@ -57,11 +57,11 @@ class RememberedSessions(Generic[Session]):
         self.sessions: dict[Identity, Session] = {}
         self.bounded: tuple[dict[Any, Any], ...] = ()
         self._touched: dict[str, list[tuple[int, Acl]]] = {}
-        self._answers = self._bytes = self._seldom = 0
+        self._answers = self._bytes = self._counted = 0
         self._counters: bytearray | None = None
-        self._often = OFTEN
+        self._threshold = ADMISSION_THRESHOLD
 
-    def asks_often(self, identity: Identity) -> bool:
+    def is_frequent(self, identity: Identity) -> bool:
         """Count a request; whether the session has reached the admission threshold.
 
         Sessions with colliding hashes share a counter. After as many requests as there are
@@ -72,22 +72,22 @@ class RememberedSessions(Generic[Session]):
         if counters is None:
             counters = self._counters = bytearray(_COUNTERS)
         count = counters[slot]
-        if count >= self._often:
+        if count >= self._threshold:
             return True
         counters[slot] = count + 1
-        self._seldom += 1
-        if self._seldom > _COUNTERS:
+        self._counted += 1
+        if self._counted > _COUNTERS:
             self._counters = counters.translate(_HALVED)
-            self._seldom = 0
+            self._counted = 0
         return False
 
     def count(self, answers: int, size: int) -> None:
         """Note new cached decisions, and about the bytes that they take."""
         self._answers += answers
         self._bytes += size
-        if self._answers > REMEMBERED or self._bytes > REMEMBERED_BYTES:
+        if self._answers > MOST_ENTRIES or self._bytes > MOST_BYTES:
             self._answers = self._bytes = 0
-            self._often = min(2 * self._often, MOST_OFTEN)
+            self._threshold = min(2 * self._threshold, HIGHEST_THRESHOLD)
             self.forget()
 
     def forget(self) -> None:

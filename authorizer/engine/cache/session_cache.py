@@ -38,7 +38,7 @@ SESSION_BYTES: Final = 750
 TYPE_BYTES: Final = 750
 """About the bytes of a session without its texts, and of each resource type in it, in CPython
 3.11."""
-LONGEST_REMEMBERED: Final = 255
+LONGEST_CACHED: Final = 255
 """A longer name, which no topic can have, is not cached: it is decided each time."""
 PREFIX_LENGTHS: tuple[int, ...] = (32, 16, 8, 4, 0)
 """The lengths of the beginnings of a name that are tried as a negative prefix."""
@@ -125,7 +125,7 @@ class SessionCache:
                 negative = self._negative_prefix(name)
                 if negative is not None:
                     return self._cache_prefix(negative, verdicts)
-        if len(name) <= LONGEST_REMEMBERED:
+        if len(name) <= LONGEST_CACHED:
             self._remembered.count(1, ENTRY_BYTES + getsizeof(name))
             self.verdicts[name] = verdicts
         return verdicts
@@ -133,15 +133,15 @@ class SessionCache:
     def decide_all(self, names: Iterable[str]) -> None:
         """Cache the decisions on many ``names``, and count them once.
 
-        It leaves the names out that ``on`` caches in another way, or not at all: of a super user,
-        without any pattern beyond the first ones, or too long.
+        It leaves out names that ``on`` caches by prefix or not at all: all of a super user, too
+        long ones, and those without any pattern after the first ``NAMES_BEFORE_PREFIXES``.
         """
         if self._is_super_user:
             return
         find, longest_prefix, masks_on = self._find, self._longest_prefix, self._masks_on
         verdicts, size, before = self.verdicts, 0, len(self.verdicts)
         for name in names:
-            if name in verdicts or len(name) > LONGEST_REMEMBERED:
+            if name in verdicts or len(name) > LONGEST_CACHED:
                 continue
             literal, prefix = find(name), longest_prefix(name)
             if literal is None and prefix is None:
@@ -176,7 +176,7 @@ class SessionCache:
         return shortest
 
     def allowed_on(self, name: str) -> int:
-        """The operations that are allowed on ``name``, as bits, which are not cached."""
+        """The operations that are allowed on ``name``, as bits; they are not cached."""
         if self._is_super_user:
             return ALL_OPERATIONS
         allowed, denied = self.masks_on(name)
@@ -339,7 +339,7 @@ class SessionAnswers:
     def remember(self, resource_type: ResourceType, name: str, verdicts: Verdicts) -> None:
         """Cache ``verdicts``; the caller may have decided them from a newer index, if that makes
         no difference to the session."""
-        if len(name) <= LONGEST_REMEMBERED:
+        if len(name) <= LONGEST_CACHED:
             self._basis.remembered.count(1, ENTRY_BYTES + getsizeof(name))
             self._names_of(resource_type)[name] = verdicts
 
