@@ -74,8 +74,8 @@ def decided_lines(
             where = {name: batch[name] for name in ("file", "line")}
             yield _side_rows(len(batch), SideKind.REJECTED, where | texts)
         elif _has(batch, "possible"):
-            asked = {name: batch[name] for name in _REQUEST}
-            yield _side_rows(len(batch), SideKind.POSSIBLE, asked | {ZONE: batch["zone"]})
+            request_columns = {name: batch[name] for name in _REQUEST}
+            yield _side_rows(len(batch), SideKind.POSSIBLE, request_columns | {ZONE: batch["zone"]})
         else:
             sums.add_requests(batch)
             request = (batch[name] for name in _REQUEST)

@@ -135,15 +135,15 @@ class DecideWorker:
         self._of_question: dict[int, int] = {}
         self._of_name: list[dict[str, int]] = [{} for _ in ResourceType]
 
-    def decide(self, asked: QuestionColumns) -> pa.StructArray:
+    def decide(self, columns: QuestionColumns) -> pa.StructArray:
         """A row for each question, in the columns ``DECIDED``. A row is null without a history, or
         if no authorizer answers the question."""
-        return self.decide_parts(_parts(asked.questions), asked.times)
+        return self.decide_parts(_parts(columns.questions), columns.times)
 
-    def decide_parts(self, parts: Iterable[pa.BinaryArray], asked: pa.Array) -> pa.StructArray:
+    def decide_parts(self, parts: Iterable[pa.BinaryArray], times_us: pa.Array) -> pa.StructArray:
         """The same as ``decide``, with the parts of the questions as columns without nulls."""
         principals, hosts, names, words = map(_Coded.of, parts)
-        times = pc.fill_null(asked.cast(pa.int64()), _LONG_AGO)
+        times = pc.fill_null(times_us.cast(pa.int64()), _LONG_AGO)
         moments = self._moments.of(times.to_numpy(zero_copy_only=False))
         versions, periods = self._moments.versions[moments], self._moments.periods[moments]
         question = _Question(
@@ -204,23 +204,23 @@ class DecideWorker:
 
         return dict(zip(texts, _remembered(known, texts, number), strict=True))
 
-    def _by(self, texts: Sequence[str], asked: _Question) -> tuple[Numbers, Numbers]:
+    def _by(self, texts: Sequence[str], question: _Question) -> tuple[Numbers, Numbers]:
         """The numbers of the ACL lifetimes that decided, and the versions since which the same
         ACLs match."""
         of_principals, of_hosts = self._sessions
-        operations, types = np.divmod(asked.words, len(ResourceType))
-        name_groups = self._name_groups(texts, types, asked.names)
-        sessions = (name_groups * of_principals + asked.principals) * of_hosts + asked.hosts
+        operations, types = np.divmod(question.words, len(ResourceType))
+        name_groups = self._name_groups(texts, types, question.names)
+        sessions = (name_groups * of_principals + question.principals) * of_hosts + question.hosts
         questions = sessions * len(_BY_NUMBER) + operations
-        return self._turns.at(self._asked_lately.find(questions, self._of_all), asked.versions)
+        return self._turns.at(self._asked_lately.find(questions, self._of_all), question.versions)
 
     def _of_all(self, questions: Numbers) -> Numbers:
         """The number of each question's decision timeline."""
-        asked = pa.array(questions).dictionary_encode()
-        alike = pa.array(self._alike(asked.dictionary.to_numpy())).dictionary_encode()
+        distinct = pa.array(questions).dictionary_encode()
+        alike = pa.array(self._alike(distinct.dictionary.to_numpy())).dictionary_encode()
         different = alike.dictionary.to_pylist()
         timelines = np.array(_remembered(self._of_question, different, self._timeline_of), np.int64)
-        of_rows: Numbers = timelines[_places(alike)][_places(asked)]
+        of_rows: Numbers = timelines[_places(alike)][_places(distinct)]
         return of_rows
 
     def _alike(self, questions: Numbers) -> Numbers:
@@ -380,14 +380,14 @@ def _in_bytes(numbers: Mapping[str, int]) -> dict[bytes, int]:
     return {text.encode(): number for text, number in numbers.items()}
 
 
-def _remembered(known: dict[K, int], asked: list[K], work_out: Callable[[K], int]) -> list[int]:
-    """The number of each of ``asked``. Numbers that are not in ``known`` are computed and added to
+def _remembered(known: dict[K, int], keys: list[K], work_out: Callable[[K], int]) -> list[int]:
+    """The number of each of ``keys``. Numbers that are not in ``known`` are computed and added to
     it."""
     if len(known) > REMEMBERED:
         known.clear()
-    found = list(map(known.get, asked))
+    found = list(map(known.get, keys))
     if None in found:
         for place, number in enumerate(found):
             if number is None:
-                found[place] = known[asked[place]] = work_out(asked[place])
+                found[place] = known[keys[place]] = work_out(keys[place])
     return found  # type: ignore[return-value]

@@ -32,16 +32,16 @@ class NumberSlots:
         self._asked = np.full(1 << SLOT_BITS, -1, np.int64)
         self._found = np.empty(1 << SLOT_BITS, np.int64)
 
-    def find(self, asked: Numbers, work_out: Callable[[Numbers], Numbers]) -> Numbers:
-        """The number of each of ``asked`` (none is negative); ``work_out`` computes those without
-        a slot."""
-        slots = asked.view(np.uint64) * _SCATTER >> np.uint64(64 - SLOT_BITS)
+    def find(self, questions: Numbers, work_out: Callable[[Numbers], Numbers]) -> Numbers:
+        """The number of each of ``questions`` (none is negative); ``work_out`` computes the
+        numbers of those without a slot."""
+        slots = questions.view(np.uint64) * _SCATTER >> np.uint64(64 - SLOT_BITS)
         found: Numbers = self._found[slots]
-        lacking = np.flatnonzero(self._asked[slots] != asked)
+        lacking = np.flatnonzero(self._asked[slots] != questions)
         if len(lacking):
-            found[lacking] = work_out(asked[lacking])
+            found[lacking] = work_out(questions[lacking])
             taken = slots[lacking]
-            self._asked[taken] = asked[lacking]
+            self._asked[taken] = questions[lacking]
             self._found[taken] = found[lacking]
         return found
 
@@ -76,8 +76,8 @@ class TimelineColumns:
         places = firsts[timelines]
         turning = np.flatnonzero(counts[timelines] > 1)
         if len(turning):
-            asked = timelines[turning] * self._versions + versions[turning]
-            places[turning] = np.searchsorted(since, asked, "right") - 1
+            wanted = timelines[turning] * self._versions + versions[turning]
+            places[turning] = np.searchsorted(since, wanted, "right") - 1
         return by[places], since[places] - timelines * self._versions
 
 

@@ -72,10 +72,10 @@ def make(
     changes = write_log(log, random, events, _topics(moved), _users(services))
     properties = _properties()
     configurations = [(begin, from_properties(keys)[0]) for begin, keys in properties.items()]
-    asked = activities(random, services, moved)
-    decider = BrokerDecider(changes, configurations, asked)
-    year = hours(random, asked, events, requests, days)
-    tally = write_audit(audit, decider, asked, _with_progress(year, requests, report))
+    services_activities = activities(random, services, moved)
+    decider = BrokerDecider(changes, configurations, services_activities)
+    year = hours(random, services_activities, events, requests, days)
+    tally = write_audit(audit, decider, services_activities, _with_progress(year, requests, report))
     owners = out / "owners.yaml"
     owners.write_text("".join(_owners(services)), encoding="utf-8")
     made = Made(log, audit, dict(_write_configs(out / "config", properties)), owners, tally)
@@ -150,9 +150,9 @@ def _with_progress(
     year: Iterator[tuple[int, list[Request]]], requests: int, report: ProgressReport
 ) -> Iterator[tuple[int, list[Request]]]:
     done = 0
-    for begin, asked in year:
-        yield begin, asked
-        done += len(asked)
+    for begin, hour in year:
+        yield begin, hour
+        done += len(hour)
         report("writing the audit logs", done, requests)
 
 

@@ -228,7 +228,7 @@ def _look(principal: str, host: str, name: str) -> Activity:
 
 def hours(
     random: Random,
-    asked: Sequence[Activity],
+    activities: Sequence[Activity],
     events: Iterable[Event],
     requests: int,
     days: Container[int],
@@ -236,15 +236,15 @@ def hours(
     """For each hour of ``days``: its start, and its requests in order of time; ``requests`` in
     total.
 
-    ``asked`` are the ``activities``.
+    ``activities`` are the ``activities``.
 
     Raises:
         ValueError: ``requests`` is too small.
     """
-    planned = _planned(random, asked, events, requests)
+    planned = _planned(random, activities, events, requests)
     if requests >= _BEATS_FROM * 24 * sum(day in days for day in range(DAYS)):
         for begin in range(START, END, HOUR):
-            _plan(planned, (begin + SECOND, asked.index(_BEAT), 0))
+            _plan(planned, (begin + SECOND, activities.index(_BEAT), 0))
     there = {
         number: planned_requests
         for number, planned_requests in planned.items()
@@ -253,16 +253,18 @@ def hours(
     left = requests - sum(map(len, there.values()))
     if left < 0:
         raise ValueError(f"{requests} requests are too few: use at least {requests - left}")
-    edges = {edge for activity in asked for edge in (activity.begins, activity.ends)}
+    edges = {edge for activity in activities for edge in (activity.begins, activity.ends)}
     active: list[int] = []
     cumulated: list[float] = []
     for number, count in enumerate(_counts(random, left, days)):
         begin = START + number * HOUR
         if begin in edges:
             active = [
-                i for i, activity in enumerate(asked) if activity.begins <= begin < activity.ends
+                i
+                for i, activity in enumerate(activities)
+                if activity.begins <= begin < activity.ends
             ]
-            cumulated = list(accumulate(asked[i].weight for i in active))
+            cumulated = list(accumulate(activities[i].weight for i in active))
         if number // 24 not in days:
             continue
         times = sorted([begin + int(random.random() * HOUR) for _ in range(count)])
@@ -273,24 +275,24 @@ def hours(
 
 
 def _planned(
-    random: Random, asked: Sequence[Activity], events: Iterable[Event], requests: int
+    random: Random, activities: Sequence[Activity], events: Iterable[Event], requests: int
 ) -> defaultdict[int, list[Request]]:
     """By hour of the year, the requests that are not random."""
     by_hour: defaultdict[int, list[Request]] = defaultdict(list)
-    creates, deletes = map(asked.index, _CHANGES_OF_ACLS)
+    creates, deletes = map(activities.index, _CHANGES_OF_ACLS)
     for event in events:
         for wanted, which in ((event.added, creates), (event.removed, deletes)):
             if wanted and event.time_ms > START + DAY:
                 _plan(by_hour, (event.time_ms - 3, which, 0))
     for seconds, probe in enumerate(PROBES):
-        _plan(by_hour, (_PROBED + seconds * SECOND, asked.index(probe), 0))
+        _plan(by_hour, (_PROBED + seconds * SECOND, activities.index(probe), 0))
     for service, begin, end in (
         (TRACKER, TRACKER_BROKEN, TRACKER_MENDED),
         (LOADER, LOADER_BROKEN, LOADER_MENDED),
     ):
         which = next(
             i
-            for i, each in enumerate(asked)
+            for i, each in enumerate(activities)
             if each.principal == service.principal and each.name == service.reads[0]
         )
         for broker in range(BROKER_COUNT):

@@ -55,11 +55,11 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 EXPOSURE: Final = (
-    f"kind STRING, principal STRING, said STRING, acl {ACL_STRUCT}, other {ACL_STRUCT},"
+    f"kind STRING, principal STRING, message STRING, acl {ACL_STRUCT}, other {ACL_STRUCT},"
     " requests BIGINT, last_use TIMESTAMP, severity STRING, remedy STRING"
 )
 """``kind`` is the id of a lint check, or ``toxic-pair``, ``denied-overlap``, ``super-user``;
-``said`` is a clause about ``acl`` or, if ``acl`` is null, about the principal. ``other`` is the
+``message`` is a clause about ``acl`` or, if ``acl`` is null, about the principal. ``other`` is the
 second ACL of a pair, or the DENY. ``requests`` counts the requests of the window that ``acl``
 decided, or that the super user sent."""
 

@@ -19,7 +19,7 @@ from metalog_sources.formats.document import AclEntry, Document, Own, acl_order
 from metalog_sources.targets.plan import ChangeKind, Plan, make_plan
 from metalog_spark.findings.producers import narrowest
 from metalog_spark.findings.remedy import commands
-from metalog_spark.findings.unused import ClassifiedAcls, judged
+from metalog_spark.findings.unused import ClassifiedAcls, classified_acls
 from metalog_spark.findings.usage.cover_job import Total, cover, done_in, totals
 from metalog_spark.findings.usage.known_names import known_names, ranks_in
 from metalog_spark.findings.usage.minimal_cover import USUAL, CoverLimits
@@ -53,7 +53,7 @@ in 200 tasks, each with its own Python."""
 _LAST: Final = "# last of all: other principals need it until they have their own ACLs"
 
 
-class Share(NamedTuple):
+class PrincipalProposal(NamedTuple):
     """The proposal for one principal: ``plan`` replaces its ALLOWs ``today`` by ``least``."""
 
     principal: str
@@ -74,7 +74,7 @@ class LeastSet(NamedTuple):
     """``acls`` is the complete proposed set, DENYs too. ``closes``: the proposal sets
     allow.everyone.if.no.acl.found to false, which is true today."""
 
-    shares: tuple[Share, ...]
+    proposals: tuple[PrincipalProposal, ...]
     acls: tuple[Acl, ...]
     proof: Proof
     closes: bool
@@ -91,8 +91,8 @@ def least_privilege(
     used: ClassifiedAcls | None = None,
 ) -> DataFrame:
     """Rows of ``SCHEMA``, those with the most excess first; see ``least_set``."""
-    proposal = least_set(tables, window, limits, tolerated=tolerated, used=used)
-    rows = [_row(share, proposal.dangers) for share in proposal.shares]
+    found = least_set(tables, window, limits, tolerated=tolerated, used=used)
+    rows = [_row(proposal, found.dangers) for proposal in found.proposals]
     return frame_of(tables.session, rows, SCHEMA)
 
 
@@ -105,13 +105,13 @@ def least_set(
     used: ClassifiedAcls | None = None,
 ) -> LeastSet:
     """The least-privilege ACLs for the requests in the window. ``used`` is the result of
-    ``judged`` for the same input, if the caller has it already.
+    ``classified_acls`` for the same input, if the caller has it already.
 
     Raises:
         InvalidRequest: more than ``tolerated`` of the window's broker-hours have no allowed line,
             so the requests in them are unknown.
     """
-    used = judged(tables, window, tolerated=tolerated) if used is None else used
+    used = classified_acls(tables, window, tolerated=tolerated) if used is None else used
     seen = used.seen
     if seen.missing > tolerated:
         raise InvalidRequest(
@@ -129,7 +129,7 @@ def least_set(
         unknown = _unknown(used)
         proposed = cover(done, known, now, unknown, limits)
         least = [*unknown, *_with_starts(proposed, unknown, used)]
-        shares = _shares(today, least, done, known)
+        proposals = _proposals(today, least, done, known)
         denies = [acl for acl in today if not is_allow(acl)]
         ordered = tuple(sorted({*denies, *least}, key=acl_order))
         proof = replayed(questions, now, rules(ordered, config._replace(allow_everyone=False)))
@@ -138,7 +138,7 @@ def least_set(
         stored.unpersist()
     if proof.lost or proof.gained:
         raise AssertionError(f"the least set would change answers: {proof}")
-    return LeastSet(shares, ordered, proof, config.allow_everyone, seen, used.dangers)
+    return LeastSet(proposals, ordered, proof, config.allow_everyone, seen, used.dangers)
 
 
 def _unknown(used: ClassifiedAcls) -> list[Acl]:
@@ -166,16 +166,16 @@ def _with_starts(found: Sequence[Acl], kept: Sequence[Acl], used: ClassifiedAcls
     return [*more, *(acl for acl in found if acl not in implied)]
 
 
-def _shares(
+def _proposals(
     today: Sequence[Acl], least: Iterable[Acl], done: DataFrame, known: DataFrame
-) -> tuple[Share, ...]:
+) -> tuple[PrincipalProposal, ...]:
     own, proposed = _by_principal(today), _by_principal(least)
     everyones = [acl for acl in own.get(WILDCARD_PRINCIPAL, ()) if not is_allow(acl)]
     principals = {**own, **proposed}
     ranks = ranks_in(known, (acl for acls in (today, *proposed.values()) for acl in acls))
     did = totals(done, principals)
-    shares = [
-        _share(
+    proposals = [
+        _proposal(
             principal,
             own.get(principal, []),
             sorted(set(proposed.get(principal, ())), key=acl_order),
@@ -185,8 +185,8 @@ def _shares(
         )
         for principal in principals
     ]
-    shares = [share for share in shares if share.today or share.least or share.requests]
-    return tuple(sorted(shares, key=lambda share: (-share.excess, share.principal)))
+    proposals = [each for each in proposals if each.today or each.least or each.requests]
+    return tuple(sorted(proposals, key=lambda proposal: (-proposal.excess, proposal.principal)))
 
 
 def _by_principal(acls: Iterable[Acl]) -> dict[str, list[Acl]]:
@@ -196,21 +196,21 @@ def _by_principal(acls: Iterable[Acl]) -> dict[str, list[Acl]]:
     return by_principal
 
 
-def _share(
+def _proposal(
     principal: str,
     own: Sequence[Acl],
     least: Sequence[Acl],
     did: Total,
     everyones: Sequence[Acl],
     ranks: Mapping[ResourceType, Ranks],
-) -> Share:
+) -> PrincipalProposal:
     allows = tuple(acl for acl in own if is_allow(acl))
     denies = [acl for acl in own if not is_allow(acl)]
     against = [*denies, *everyones]
     wanted = Document(
         tuple(AclEntry(acl) for acl in (*denies, *least)), (Own(principal=principal),)
     )
-    return Share(
+    return PrincipalProposal(
         principal,
         allows,
         tuple(least),
@@ -222,29 +222,29 @@ def _share(
     )
 
 
-def _row(share: Share, dangers: Mapping[Acl, Severity]) -> tuple[Any, ...]:
-    gone = [step.acl for step in share.plan.steps if step.change is ChangeKind.REMOVE]
+def _row(proposal: PrincipalProposal, dangers: Mapping[Acl, Severity]) -> tuple[Any, ...]:
+    gone = [step.acl for step in proposal.plan.steps if step.change is ChangeKind.REMOVE]
     severity = max((dangers.get(acl, Severity.INFO) for acl in gone), default=Severity.INFO)
-    if severity is Severity.INFO and share.excess:
+    if severity is Severity.INFO and proposal.excess:
         severity = Severity.WARNING
     return (
-        share.principal,
-        len(share.today),
-        len(share.least),
-        share.granted,
-        share.used,
-        share.left,
-        share.excess,
-        share.requests,
-        len(share.plan.steps) - len(gone),
+        proposal.principal,
+        len(proposal.today),
+        len(proposal.least),
+        proposal.granted,
+        proposal.used,
+        proposal.left,
+        proposal.excess,
+        proposal.requests,
+        len(proposal.plan.steps) - len(gone),
         len(gone),
         severity.name,
-        _remedy(share),
+        _remedy(proposal),
     )
 
 
-def _remedy(share: Share) -> str | None:
-    lines = commands((_COMMANDS[step.change], step.acl) for step in share.plan.steps)
-    if lines and share.principal == WILDCARD_PRINCIPAL:
+def _remedy(proposal: PrincipalProposal) -> str | None:
+    lines = commands((_COMMANDS[step.change], step.acl) for step in proposal.plan.steps)
+    if lines and proposal.principal == WILDCARD_PRINCIPAL:
         return f"{_LAST}\n{lines}"
     return lines or None

@@ -49,10 +49,10 @@ HARDCODE: Final = "hardcode"
 """The topic name that Kafka checks first. Kafka logs this check if it is allowed."""
 _ADDED: Final = Uuid(bytes(16))
 """The id of every ACL that is added to an index; an index ignores ids."""
-_ASKERS: Final = "principal STRING, host STRING"
+_ORIGINS: Final = "principal STRING, host STRING"
 
 
-class Asker(NamedTuple):
+class RequestOrigin(NamedTuple):
     """A principal that sent requests, and its host. ``*`` stands for any host that no ACL names,
     and ``User:*`` for any principal that no ACL names."""
 
@@ -75,12 +75,12 @@ class Starts:
     def __iter__(self) -> Iterator[Acl]:
         return chain.from_iterable(self._by_principal.values())
 
-    def of(self, who: Asker) -> list[Acl]:
+    def of(self, who: RequestOrigin) -> list[Acl]:
         """The ACLs for the principal, from any host."""
         names = dict.fromkeys((who.principal, WILDCARD_PRINCIPAL))
         return [acl for name in names for acl in self._by_principal.get(name, ())]
 
-    def may(self, who: Asker) -> bool:
+    def may(self, who: RequestOrigin) -> bool:
         """Whether the ACLs allow InitProducerId."""
         if not any(map(is_allow, self.of(who))):
             return False
@@ -89,11 +89,11 @@ class Starts:
             Operation.WRITE, ResourceType.TOPIC
         )
 
-    def would_show(self, who: Asker) -> bool:
+    def would_show(self, who: RequestOrigin) -> bool:
         """Whether Kafka logs that InitProducerId was allowed."""
         return any(map(is_allow, self.of(who))) and _is_logged(self._answers(who))
 
-    def add_first(self, who: Asker, acls: Iterable[Acl]) -> Acl:
+    def add_first(self, who: RequestOrigin, acls: Iterable[Acl]) -> Acl:
         """Add the first of ``acls`` that lets the principal start a producer, and return it.
 
         Raises:
@@ -121,7 +121,7 @@ class Starts:
     def hosts(self) -> Collection[str]:
         return {acl.host for acl in self}
 
-    def _answers(self, who: Asker) -> SessionAnswers:
+    def _answers(self, who: RequestOrigin) -> SessionAnswers:
         """The decisions for the principal, cached for one question only."""
         context = DecisionContext(self._writer.index, self._config, shut_by="")
         return context.session((who.host, who.principal))
@@ -142,7 +142,7 @@ def starts_producers(acl: Acl) -> bool:
     return acl.resource_type is ResourceType.CLUSTER and concerns(acl, Operation.IDEMPOTENT_WRITE)
 
 
-def unseen_in(tables: Tables, window: Window) -> frozenset[Asker]:
+def unseen_in(tables: Tables, window: Window) -> frozenset[RequestOrigin]:
     """The clients that may have started a producer without an audit line, by today's ACLs.
 
     They are clients with a request in ``window`` or waiting. A client without any audit line is not
@@ -178,15 +178,15 @@ def _is_always_open(configuration: DataFrame) -> bool:
     return values == {True}
 
 
-def _askers(tables: Tables, window: Window, today: Starts) -> Iterator[Asker]:
+def _askers(tables: Tables, window: Window, today: Starts) -> Iterator[RequestOrigin]:
     """The clients, merged to at most one for each combination of principal and host in the
     ACLs."""
     requests = with_pending(usage_in(tables, window), tables).select("principal", "host")
     config = config_now(tables)
     regions = host_regions(sorted(today.hosts), config.kafka)
     named = _naming(frozenset(today.principals), tuple(regions), config.super_users)
-    for principal, host in requests.distinct().mapInArrow(named, _ASKERS).distinct().collect():
-        yield Asker(principal, host)
+    for principal, host in requests.distinct().mapInArrow(named, _ORIGINS).distinct().collect():
+        yield RequestOrigin(principal, host)
 
 
 def _naming(
@@ -216,13 +216,13 @@ def _naming(
                 for principal, host in zip(*columns, strict=True)
                 if principal is not None and principal not in super_users
             }
-            yield batch_of(sorted(found), _ASKERS)
+            yield batch_of(sorted(found), _ORIGINS)
 
     return naming
 
 
-def spared(
-    unseen: Iterable[Asker],
+def kept_for_producers(
+    unseen: Iterable[RequestOrigin],
     today: Iterable[Acl],
     going: Mapping[Acl, int],
     kafka: KafkaVersion = KafkaVersion.V4_3,
@@ -246,7 +246,7 @@ def spared(
 
 
 def narrowest(
-    unseen: Iterable[Asker],
+    unseen: Iterable[RequestOrigin],
     today: Iterable[Acl],
     least: Iterable[Acl],
     kafka: KafkaVersion = KafkaVersion.V4_3,
@@ -274,7 +274,9 @@ def narrowest(
     return frozenset(chosen)
 
 
-def losing(unseen: Iterable[Asker], proposed: Iterable[Acl], config: AuthorizerConfig) -> list[str]:
+def losing(
+    unseen: Iterable[RequestOrigin], proposed: Iterable[Acl], config: AuthorizerConfig
+) -> list[str]:
     """The principals among ``unseen`` that could not start a producer with ``proposed``."""
     then = Starts(proposed, config.kafka)
     lost = {who.principal for who in unseen if not then.may(who)}

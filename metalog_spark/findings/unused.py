@@ -17,13 +17,13 @@ from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow
 from metalog.acl import words_of
 from metalog.ids import uuid_text
-from metalog_spark.findings.producers import Asker, spared, unseen_in
+from metalog_spark.findings.producers import RequestOrigin, kept_for_producers, unseen_in
 from metalog_spark.findings.remedy import commands, opening
 from metalog_spark.findings.usage.acl_lifetimes import ACL_SQL, ACL_STRUCT
 from metalog_spark.findings.usage.usage_classes import (
     Conditions,
+    ObservedUse,
     Reason,
-    Sight,
     UsageState,
     Verdict,
     verdicts,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 SCHEMA: Final = (
-    f"id STRING, {ACL_SQL}, since TIMESTAMP, alive BOOLEAN, sight STRING, state STRING,"
+    f"id STRING, {ACL_SQL}, since TIMESTAMP, alive BOOLEAN, observed STRING, state STRING,"
     " reason STRING, requests BIGINT, first_use TIMESTAMP, last_use TIMESTAMP, matched BIGINT,"
     f" shadow {ACL_STRUCT}, can_go BOOLEAN, severity STRING, remedy STRING"
 )
@@ -108,7 +108,7 @@ class ClassifiedAcls(NamedTuple):
     today: tuple[Acl, ...]
     config: AuthorizerConfig
     last_uses: Mapping[Acl, int]
-    unseen: frozenset[Asker]
+    unseen: frozenset[RequestOrigin]
 
     @property
     def totals(self) -> Totals:
@@ -137,16 +137,16 @@ class ClassifiedAcls(NamedTuple):
 def unused(tables: Tables, window: Window, *, tolerated: float = 0.0) -> DataFrame:
     """Rows of ``SCHEMA``. If more than ``tolerated`` of the broker-hours lack allowed lines, no ACL
     is called unused. ``InvalidRequest`` if there is no allowed line at all."""
-    return unused_of(judged(tables, window, tolerated=tolerated), tables)
+    return unused_of(classified_acls(tables, window, tolerated=tolerated), tables)
 
 
 def unused_of(found: ClassifiedAcls, tables: Tables) -> DataFrame:
-    """The same from the result of ``judged``, which takes the longest."""
+    """The same from the result of ``classified_acls``, which takes the longest."""
     rows = [_row(verdict, found) for verdict in found.verdicts]
     return frame_of(tables.session, rows, SCHEMA)
 
 
-def judged(
+def classified_acls(
     tables: Tables,
     window: Window,
     *,
@@ -175,11 +175,11 @@ def judged(
 def _spared(
     all_verdicts: Sequence[Verdict],
     today: Iterable[Acl],
-    unseen: Iterable[Asker],
+    unseen: Iterable[RequestOrigin],
     kafka: KafkaVersion,
 ) -> Iterator[Verdict]:
     going = {verdict.acl: verdict.matched for verdict in all_verdicts if verdict.can_go}
-    kept = spared(unseen, today, going, kafka)
+    kept = kept_for_producers(unseen, today, going, kafka)
     for each in all_verdicts:
         spares = each.acl in kept
         yield each._replace(state=UsageState.UNKNOWN, reason=Reason.UNLOGGED) if spares else each
@@ -232,7 +232,7 @@ def _row(verdict: Verdict, found: ClassifiedAcls) -> tuple[Any, ...]:
         *words_of(verdict.acl),
         None if lifetime.begin is None else time_of(lifetime.begin.time_ms * 1000),
         verdict.is_alive,
-        verdict.sight.value,
+        verdict.observed.value,
         verdict.state.value,
         None if verdict.reason is None else verdict.reason.value,
         0 if uses is None else uses.requests,
@@ -255,7 +255,7 @@ def _advice(verdict: Verdict, danger: Severity) -> tuple[Severity, str | None]:
         return Severity.INFO, None
     if not is_allow(verdict.acl):
         return Severity.INFO, "a precaution, or a typo: read it before you remove it"
-    severity = Severity.WARNING if verdict.sight is Sight.ONLY_DENIED else Severity.INFO
+    severity = Severity.WARNING if verdict.observed is ObservedUse.ONLY_DENIED else Severity.INFO
     return max(severity, danger), commands([(CommandKind.REMOVE, verdict.acl)])
 
 

@@ -80,11 +80,11 @@ def turned(questions: DataFrame, before: Rules, after: Rules) -> DataFrame:
     """Rows of ``SCHEMA`` for two sets of ACLs."""
     from pyspark.sql import functions as f
 
-    asked = questions.groupBy(*QUESTION_COLUMNS).agg(
+    requests = questions.groupBy(*QUESTION_COLUMNS).agg(
         f.sum("requests").alias("requests"), f.max("last_us").alias("last_us")
     )
     grouped = (
-        asked.mapInArrow(_turning(before, after), _TURNED)
+        requests.mapInArrow(_turning(before, after), _TURNED)
         .groupBy(
             *[name for name in names_in(_TURNED) if name not in ("host", "requests", "last_us")]
         )
@@ -109,11 +109,11 @@ def _turning(before: Rules, after: Rules) -> Mapped:
     def turning(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         one, two = before.opened.decider, after.opened.decider
         for batch in batches:
-            asked = asked_columns(batch)
+            questions = asked_columns(batch)
             counts = [batch.column(len(QUESTION_COLUMNS) + place).to_pylist() for place in range(2)]
-            was, will = one.allowed(asked), two.allowed(asked)
+            was, will = one.allowed(questions), two.allowed(questions)
             turns = [place for place in range(len(was)) if was[place] is not will[place]]
-            some = RequestColumns(*([column[place] for place in turns] for column in asked))
+            some = RequestColumns(*([column[place] for place in turns] for column in questions))
             answers = zip(one.decisions(some), two.decisions(some), strict=True)
             rows = [
                 _row(question, pair, [count[place] for count in counts])

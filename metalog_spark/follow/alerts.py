@@ -44,7 +44,7 @@ class Alert(NamedTuple):
     severity: Severity
     principal: str | None
     subject: Acl | None
-    said: str
+    message: str
     remedy: str | None = None
     log_offset: int | None = None
 
@@ -85,9 +85,11 @@ def of_grants(lifetimes: Iterable[AclLifetime], after: int, config_at: ConfigAt)
     if after == NOTHING:
         came = _in_force(came, lifetimes)
     for begin, acl in sorted(came):
-        for kind, severity, said in _dangers(acl, config_at(begin.time_ms)):
+        for kind, severity, message in _dangers(acl, config_at(begin.time_ms)):
             remedy = kafka_acls_command(CommandKind.REMOVE, acl)
-            yield Alert(begin.time_ms, kind, severity, acl.principal, acl, said, remedy, begin.at)
+            yield Alert(
+                begin.time_ms, kind, severity, acl.principal, acl, message, remedy, begin.at
+            )
 
 
 def _in_force(
@@ -118,11 +120,11 @@ def _dangers(acl: Acl, config: AuthorizerConfig) -> Iterator[tuple[str, Severity
 
 
 def of_storm(storm: Storm) -> Alert:
-    said = (
+    message = (
         f"was denied {counted(storm.denied, 'time')} within {WINDOW_MS // 60_000} minutes, most"
         f" often {storm.operation} on {storm.resource_type} {storm.resource_name}"
     )
-    return Alert(storm.since_ms, STORM, Severity.WARNING, storm.principal, None, said)
+    return Alert(storm.since_ms, STORM, Severity.WARNING, storm.principal, None, message)
 
 
 def of_lost_lines(time_ms: int, first: Sequence[str], lost: int, *, topic: bool) -> Alert:
@@ -133,8 +135,8 @@ def of_lost_lines(time_ms: int, first: Sequence[str], lost: int, *, topic: bool)
         if topic
         else "put the missing lines into a file with another name"
     )
-    said = f"{_first(first, lost)}; the requests of that time are unknown: {advice}"
-    return Alert(time_ms, LINES_LOST, Severity.ERROR, None, None, said)
+    message = f"{_first(first, lost)}; the requests of that time are unknown: {advice}"
+    return Alert(time_ms, LINES_LOST, Severity.ERROR, None, None, message)
 
 
 def of_no_audit(time_ms: int, files: Sequence[str]) -> Alert:
@@ -142,16 +144,16 @@ def of_no_audit(time_ms: int, files: Sequence[str]) -> Alert:
     return Alert(time_ms, NO_AUDIT, Severity.WARNING, None, None, _first(files, len(files)))
 
 
-def _first(said: Sequence[str], count: int) -> str:
+def _first(texts: Sequence[str], count: int) -> str:
     more = [f"and {count - NAMED:,} more"] if count > NAMED else []
-    return "; ".join([*said[:NAMED], *more])
+    return "; ".join([*texts[:NAMED], *more])
 
 
 def of_no_broker(time_ms: int, topic: str, lines: int) -> Alert:
     """An alert about ``lines`` whose broker is unknown."""
-    said = (
+    message = (
         f"{topic}: lines name no broker ({lines:,} so far), so coverage counts them as one broker"
         " with the topic's name; key the records by broker, or find the broker by"
         " --broker-from in a key, a header (NAME=VALUE) or a field of JSON (host.name=VALUE)"
     )
-    return Alert(time_ms, NO_BROKER, Severity.WARNING, None, None, said)
+    return Alert(time_ms, NO_BROKER, Severity.WARNING, None, None, message)

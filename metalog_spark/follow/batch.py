@@ -334,8 +334,8 @@ class _Batch:
             read = read.join(lost, "file", "left_anti")
         facts = sorted(facts_of(read).items())
         texts = (each.file_read(file, None).empty_text() for file, each in facts)
-        if said := [each for each in texts if each is not None]:
-            self._alerts.append(of_no_audit(at_ms, said))
+        if lines := [each for each in texts if each is not None]:
+            self._alerts.append(of_no_audit(at_ms, lines))
 
     def _waits(self, waiting: DataFrame, from_ms: int | None) -> dict[TableSchema, DataFrame]:
         waited = self._progress.waits_from_ms is not None
@@ -362,7 +362,7 @@ def _alert_row(batch: int, alert: Alert) -> tuple[Any, ...]:
         alert.kind,
         alert.severity.name,
         *words,
-        alert.said,
+        alert.message,
         alert.remedy,
         alert.log_offset,
     )

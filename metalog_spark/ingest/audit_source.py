@@ -94,17 +94,17 @@ def no_file_system(place: str, error: Exception) -> InvalidRequest | None:
     """The message if Spark has no file system for the scheme of ``place``, or cannot reach
     ``place``; None for any other ``error``."""
     scheme, is_uri, _ = place.partition(":/")
-    said = first_line(error)
+    reason = first_line(error)
     if not is_uri:
         return None
-    if _NO_JAR.search(said):
+    if _NO_JAR.search(reason):
         jar = _JARS.get(scheme, f"the one with Hadoop's file system for {scheme}")
         return InvalidRequest(
             f"{place}: Spark has no jar for {scheme}://: add {jar}, of the Hadoop version of Spark,"
             " by --spark-conf spark.jars.packages=GROUP:NAME:VERSION or spark.jars=FILE"
         )
-    if _NO_ANSWER.search(said):
-        return InvalidRequest(f"{place}: cannot be read: {said}")
+    if _NO_ANSWER.search(reason):
+        return InvalidRequest(f"{place}: cannot be read: {reason}")
     return None
 
 

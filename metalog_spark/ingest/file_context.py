@@ -50,16 +50,16 @@ def resolved(read: DataFrame, known: Shown) -> tuple[DataFrame, Shown]:
     lines rejected; and the forms that brokers have shown, with those ``known`` before."""
     shown, lacks_rules = look(read)
     shown = earliest(known, shown)
-    told = _told(read)
-    if told.has_splits:
+    edges = _edges(read)
+    if edges.has_splits:
         read = _numbered(read)
     if lacks_rules:
-        broken = broken_lines(read) if told.has_ends or told.may_be_cut else None
+        broken = broken_lines(read) if edges.has_ends or edges.may_be_cut else None
         read = divided(read, shown, broken)
     return read, shown
 
 
-def _told(read: DataFrame) -> _FileEdges:
+def _edges(read: DataFrame) -> _FileEdges:
     from pyspark.sql import functions as f
 
     is_end = f.expr(_ENDS_ONE)

@@ -169,8 +169,8 @@ def _parquet(session: SparkSession, path: str) -> DataFrame:
         table = session.read.parquet(path)
         return table.select("*") if table.columns else table
     except errors_of_spark() as error:
-        said = first_line(error)
-        raise InvalidRequest(f"{path}: cannot be read as a Parquet table: {said}") from None
+        reason = first_line(error)
+        raise InvalidRequest(f"{path}: cannot be read as a Parquet table: {reason}") from None
 
 
 def requests_of(read: DataFrame) -> DataFrame:

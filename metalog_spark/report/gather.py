@@ -17,7 +17,7 @@ from metalog_spark.findings.denied import denied, explained, in_order, pairs_den
 from metalog_spark.findings.drift import drift
 from metalog_spark.findings.exposure import access, exposure
 from metalog_spark.findings.least_privilege import least_privilege
-from metalog_spark.findings.unused import ClassifiedAcls, judged, unused_of
+from metalog_spark.findings.unused import ClassifiedAcls, classified_acls, unused_of
 from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS, acl_of
 from metalog_spark.findings.usage.usage_counts import Counted, counted
 from metalog_spark.findings.windows.request_rows import (
@@ -114,9 +114,9 @@ class Parts:
         return counted(self._tables, self.window)
 
     @cached_property
-    def _judged(self) -> ClassifiedAcls | InvalidRequest:
+    def _classified(self) -> ClassifiedAcls | InvalidRequest:
         try:
-            return judged(
+            return classified_acls(
                 self._tables,
                 self.window,
                 tolerated=self.tolerated,
@@ -130,18 +130,18 @@ class Parts:
 
     @cached_property
     def unused(self) -> Rows:
-        if isinstance(self._judged, InvalidRequest):
-            return Rows(refused=str(self._judged))
-        rows = _collected(unused_of(self._judged, self._tables))
+        if isinstance(self._classified, InvalidRequest):
+            return Rows(refused=str(self._classified))
+        rows = _collected(unused_of(self._classified, self._tables))
         return Rows(_with_uses(self._tables, self.window, rows), len(rows))
 
     @cached_property
     def least(self) -> Rows:
-        if isinstance(self._judged, InvalidRequest):
-            return Rows(refused=str(self._judged))
+        if isinstance(self._classified, InvalidRequest):
+            return Rows(refused=str(self._classified))
         try:
             proposal = least_privilege(
-                self._tables, self.window, tolerated=self.tolerated, used=self._judged
+                self._tables, self.window, tolerated=self.tolerated, used=self._classified
             )
         except InvalidRequest as error:
             return Rows(refused=str(error))
@@ -337,12 +337,12 @@ def _disagreements(tables: Tables, window: Window, teams: Sequence[Team], most: 
     from pyspark.sql import functions as f
 
     time = f.unix_micros("time")
-    asked = ("principal", "host", "operation", "resource_type", "resource_name")
+    columns = ("principal", "host", "operation", "resource_type", "resource_name")
     inside = (time >= window.start_us) & (time < window.end_us)
     grouped = (
         tables.read(DECISIONS)
         .where(f.col("disagrees") & inside)
-        .groupBy("broker", *asked, "result", "decided")
+        .groupBy("broker", *columns, "result", "decided")
         .agg(
             f.count("*").alias("requests"),
             f.min("time").alias("first"),
@@ -350,7 +350,7 @@ def _disagreements(tables: Tables, window: Window, teams: Sequence[Team], most: 
         )
     )
     [total] = grouped.agg(f.count("*").alias("found"), f.sum("requests").alias("n")).collect()
-    order = (f.desc("requests"), *map(f.col, ("broker", *asked)))
+    order = (f.desc("requests"), *map(f.col, ("broker", *columns)))
     rows = _collected(grouped.orderBy(*order).limit(most))
     if most == OF_A_PAGE.rows:
         head, tail = rows[:_WITH_FIRST_REQUESTS], rows[_WITH_FIRST_REQUESTS:]

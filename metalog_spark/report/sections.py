@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from metalog_spark.report.rows import Row, Rows
 
 SEVERITIES: Final = ("ERROR", "WARNING", "INFO")
-_SIGHTS: Final = {
+_OBSERVED: Final = {
     "USED": "used",
     "SHADOWED": "shadowed",
     "ONLY_DENIED": "matched only denied requests",
@@ -160,13 +160,13 @@ def _by_use(row: Row) -> tuple[bool, int, bool, int, str, str]:
 
 
 def _use(row: Row) -> str:
-    use = _SIGHTS[row["sight"]]
+    use = _OBSERVED[row["observed"]]
     if row["state"] == "UNKNOWN":
         use = f"unknown: {_REASONS[row['reason']]}"
     elif row["can_go"]:
         use = f"{use}, can go"
     shadow = row["shadow"]
-    if shadow and row["sight"] == "SHADOWED" and row["state"] == "UNUSED":
+    if shadow and row["observed"] == "SHADOWED" and row["state"] == "UNUSED":
         use += f" (by {grant(shadow)} on {resource(shadow)} {shadow['resource_name']})"
     return use
 
@@ -234,7 +234,7 @@ def exposure(rows: Sequence[Row], end: str) -> Section:
     fields = (
         _SEVERITY,
         _PRINCIPAL,
-        _field("What", lambda row: f"{row['said']} ({row['kind']})"),
+        _field("What", lambda row: f"{row['message']} ({row['kind']})"),
         _field("By", lambda row: _acls(row["acl"], row["other"]), ColumnKind.ACLS),
         _REQUESTS,
         _LAST_USE,

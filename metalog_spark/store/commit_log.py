@@ -15,7 +15,7 @@ from metalog.errors import InvalidSource
 LIST: Final = "changes"
 """The path of the commit log in the folder."""
 KIND: Final = "kraft-metalog pipeline"
-VERSION: Final = 5
+VERSION: Final = 6
 LINES: Final = 200
 """A line with a whole state comes at least once in so many commits, where older lines can be
 removed."""

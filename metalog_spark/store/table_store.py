@@ -114,16 +114,16 @@ class Tables:
         self._held = []
         try:
             yield
-            held = self._held
+            locked = self._held
         except BaseException:
             self._contents = self._written
             raise
         finally:
             self._held = None
-        if held:
+        if locked:
             self._contents = self._written
             with uninterrupted():
-                self._note({"all": held})
+                self._note({"all": locked})
 
     def mark(self, name: str, number: int) -> None:
         """Store ``number`` beside the commit log, for a caller that must not write the commit log:
@@ -335,8 +335,8 @@ class Tables:
         if folder is not None:
             add_line(folder, line, alone=alone)
             return
-        said = frame_of(self.session, [(line,)], "value STRING")
-        said.write.mode("append").text(self._inside(place))
+        frame = frame_of(self.session, [(line,)], "value STRING")
+        frame.write.mode("append").text(self._inside(place))
 
 
 def _read_list(session: SparkSession, path: str) -> CommittedState | None:

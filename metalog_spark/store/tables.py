@@ -164,7 +164,7 @@ most frequent denial of the latest batch."""
 
 ALERTS: Final = TableSchema(
     "alerts",
-    f"batch BIGINT, time TIMESTAMP, kind STRING, severity STRING, {_ACL}, said STRING,"
+    f"batch BIGINT, time TIMESTAMP, kind STRING, severity STRING, {_ACL}, message STRING,"
     " remedy STRING, log_offset BIGINT",
 )
 """The alerts of ``follow``, by batch.

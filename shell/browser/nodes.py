@@ -23,15 +23,15 @@ _in_lines: Final = JSONEncoder(ensure_ascii=False, indent=2).encode
 class Leaf(NamedTuple):
     """A file: one line of text in Kafka's form, or an object shown as JSON.
 
-    ``said`` is a one-line summary of the object, for places where JSON is hard to read.
+    ``summary`` is a one-line summary of the object, for places where JSON is hard to read.
     """
 
     content: str | Mapping[str, object]
-    said: str | None = None
+    summary: str | None = None
 
     def line(self) -> str:
-        if self.said is not None:
-            return self.said
+        if self.summary is not None:
+            return self.summary
         return self.content if isinstance(self.content, str) else _in_line(self.content)
 
     def pretty(self) -> list[str]:

@@ -126,7 +126,7 @@ class TableQuestions:
         else:
             rows = [(name, verb.line) for name, verb in self._verbs.items()]
             rows += [("SELECT …", "SQL of the tables: SHOW TABLES, DESCRIBE usage"), *_OWN.items()]
-            self.output.aligned((Cell(name, "name"), said) for name, said in rows)
+            self.output.aligned((Cell(name, "name"), text) for name, text in rows)
 
     def _show(self, query: str) -> None:
         self._ask.renew()

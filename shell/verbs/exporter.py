@@ -120,7 +120,7 @@ class SourceFigures:
             if written is not None:
                 text = "When the last record was written, in seconds since 1970"
                 yield _gauge("last_record_timestamp_seconds", text, written / 1000)
-        lint = Counter((each["check"], each["severity"].lower()) for each in self._asked("lint"))
+        lint = Counter((each["check"], each["severity"].lower()) for each in self._answers("lint"))
         family = GaugeMetricFamily(
             "metalog_source_lint_findings", "Findings of metalog lint", labels=["check", "severity"]
         )
@@ -136,7 +136,7 @@ class SourceFigures:
         from prometheus_client.core import GaugeMetricFamily
 
         steps = Counter(
-            each["change"] for each in self._asked("plan", *self._arguments.wanted, "--prune")
+            each["change"] for each in self._answers("plan", *self._arguments.wanted, "--prune")
         )
         family = GaugeMetricFamily(
             "metalog_source_drift_acls", "ACLs that apply --prune would change", labels=["change"]
@@ -149,7 +149,7 @@ class SourceFigures:
         from prometheus_client.core import GaugeMetricFamily
 
         denials: Counter[str] = Counter()
-        for each in self._asked("can", f"--audit={audit}"):
+        for each in self._answers("can", f"--audit={audit}"):
             if each.get("logged") == "DENIED":
                 denials[each["principal"]] += each["count"]
         family = GaugeMetricFamily(
@@ -164,7 +164,7 @@ class SourceFigures:
             family.add_metric([""], others)
         return family
 
-    def _asked(self, verb: str, *words: str) -> list[dict[str, Any]]:
+    def _answers(self, verb: str, *words: str) -> list[dict[str, Any]]:
         from shell.main import VERBS
 
         known = VERBS[verb]

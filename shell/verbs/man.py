@@ -38,11 +38,11 @@ def run(arguments: Namespace, output: Output) -> int:
     pages = {"": _overview(TABLE.overview())} | {
         name: _page(name, parser) for name, parser in parsers.items()
     }
-    asked = " ".join(arguments.verb)
-    if asked not in pages:
-        raise InvalidRequest(f"there is no verb {asked!r}; metalog --help lists the verbs")
+    verb = " ".join(arguments.verb)
+    if verb not in pages:
+        raise InvalidRequest(f"there is no verb {verb!r}; metalog --help lists the verbs")
     if arguments.to is None:
-        output.line("\n".join(pages[asked]))
+        output.line("\n".join(pages[verb]))
         return 0
     folder = Path(arguments.to)
     folder.mkdir(parents=True, exist_ok=True)
@@ -78,8 +78,8 @@ def _page(name: str, parser: ArgumentParser) -> list[str]:
             continue
         lines.append(f".SH {_escaped((group.title or '').upper())}")
         for action in actions:
-            said = (action.help or "").replace("%%", "%")
-            lines += [".TP", rf"\fB{_escaped(invocation(action))}\fR", _text(said)]
+            text = (action.help or "").replace("%%", "%")
+            lines += [".TP", rf"\fB{_escaped(invocation(action))}\fR", _text(text)]
     return [*lines, ".SH EXAMPLES", *_as_it_is((parser.epilog or "").strip().splitlines())]
 
 

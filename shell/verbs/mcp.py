@@ -141,8 +141,8 @@ class Tools:
         """Why a request is allowed or denied: the ACLs considered, what nearly matched, since
         when, and `remedies`, the smallest changes that allow it. Give principal, operation and
         resource, or one line of Kafka's authorizer log as audit_line."""
-        asked = [audit_line] if audit_line else [principal, operation, resource]
-        words = [word for word in asked if word]
+        words = [audit_line] if audit_line else [principal, operation, resource]
+        words = [word for word in words if word]
         return self._ask("explain", words, (), ("host", host), ("at", at))
 
     def who_can(
@@ -199,10 +199,10 @@ class Tools:
 
         if verb != "plan" and any(word.startswith("-") for word in words):
             raise ToolError("a principal, operation or resource does not begin with a hyphen")
-        given = [f"--{name}={value}" for name, value in values if value]
+        options = [f"--{name}={value}" for name, value in values if value]
         try:
             with self._one_at_a_time:
-                return _answer(verb, [self._source, *words, *given, *flags, *self._options])
+                return _answer(verb, [self._source, *words, *options, *flags, *self._options])
         except MetalogError as error:
             raise ToolError(str(error)) from None
         except OSError as error:

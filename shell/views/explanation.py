@@ -88,24 +88,24 @@ def result_cell(allowed: bool) -> Cell:
     return Cell("ALLOWED", "good") if allowed else Cell("DENIED", "bad")
 
 
-def changed_since(asked: ParsedQuestion, allowed: bool) -> str:
+def changed_since(parsed: ParsedQuestion, allowed: bool) -> str:
     """A cell for an audit line whose answer differs from today's: the answer in the line."""
-    if asked.audit is None or bool(asked.audit.result) is allowed:
+    if parsed.audit is None or bool(parsed.audit.result) is allowed:
         return ""
-    return "ALLOWED then" if asked.audit.result else "DENIED then"
+    return "ALLOWED then" if parsed.audit.result else "DENIED then"
 
 
-def doubted(asked: ParsedQuestion) -> str:
+def doubted(parsed: ParsedQuestion) -> str:
     """A cell for an audit line that a hostile name may have forged."""
-    if asked.audit is None:
+    if parsed.audit is None:
         return ""
-    if asked.audit.is_cut:
+    if parsed.audit.is_cut:
         return "cut off"
-    return "readable in two ways" if asked.audit.ambiguous else ""
+    return "readable in two ways" if parsed.audit.ambiguous else ""
 
 
 def point_out(
-    asked: ParsedQuestion,
+    parsed: ParsedQuestion,
     unknown: Iterable[Unknown],
     allowed: bool,
     output: Output,
@@ -113,37 +113,37 @@ def point_out(
     may_go_back: bool,
 ) -> None:
     """Print notes on stderr that a person needs to judge the answer."""
-    if asked.host_as_typed is not None:
+    if parsed.host_as_typed is not None:
         output.note(
-            f"brokers write {asked.host_as_typed} as {asked.question.host}, so the latter was"
+            f"brokers write {parsed.host_as_typed} as {parsed.question.host}, so the latter was"
             " checked"
         )
-    principal, host = asked.question.principal, asked.question.host
-    if asked.audit is None and not principal.startswith(_USER):
+    principal, host = parsed.question.principal, parsed.question.host
+    if parsed.audit is None and not principal.startswith(_USER):
         output.note(
             f"Kafka itself names clients {_USER}… only; {shown(principal)} needs a"
             " principal.builder.class"
         )
-    if host is not None and asked.audit is None and not can_be_a_client(host):
+    if host is not None and parsed.audit is None and not can_be_a_client(host):
         output.note(
             f"a client never has the host {shown(host)}: brokers compare the text of an IP "
             "address, "
             "not a name, range or star"
         )
-    if asked.was_broken:
+    if parsed.was_broken:
         output.note("the pasted line was read without its line breaks")
-    if asked.audit is not None and asked.audit.is_cut:
+    if parsed.audit is not None and parsed.audit.is_cut:
         output.note("the end of the line is missing: it does not say which rule decided")
-    elif asked.audit is not None and asked.audit.ambiguous:
+    elif parsed.audit is not None and parsed.audit.ambiguous:
         output.warn("the line can be read in two ways: a name in it may be forged")
-    then = changed_since(asked, allowed)
+    then = changed_since(parsed, allowed)
     if then:
         output.warn(
             f"Kafka said {then.split()[0]} when it wrote the line: the ACLs have changed, or "
             "super.users or allow.everyone.if.no.acl.found differ"
         )
-    if asked.moment is not None and may_go_back:
-        output.note(f"for the state at the time of the line: --at {asked.moment}")
+    if parsed.moment is not None and may_go_back:
+        output.note(f"for the state at the time of the line: --at {parsed.moment}")
     for name in unknown:
         output.note(str(name))
 

@@ -107,7 +107,7 @@ def holder_records(
 ) -> Iterator[dict[str, Any]]:
     """``found`` as JSON objects, super users first."""
     rule = "DefaultAllow" if found.by_default else "MatchingAcl"
-    asked = {
+    fields = {
         "operation": question.operation.name,
         "resourceType": question.resource_type.name,
         "resourceName": question.resource_name,
@@ -116,7 +116,7 @@ def holder_records(
     for principal in super_users:
         yield {
             "principal": principal,
-            **asked,
+            **fields,
             "result": "ALLOWED",
             "rule": "SuperUser",
             "acl": None,
@@ -127,7 +127,7 @@ def holder_records(
     for holder in found.holders:
         yield {
             "principal": holder.principal or WILDCARD_PRINCIPAL,
-            **asked,
+            **fields,
             "result": _result(holder.allowed),
             "rule": "DefaultDeny" if holder.acl is None and not found.by_default else rule,
             "acl": None if holder.acl is None else acl_json(holder.acl, queries.id_of),

@@ -159,7 +159,7 @@ def meaning_records(found: Meaning, arguments: Namespace | None) -> Iterable[dic
             "exceptions": _exception_fields(change.exceptions),
             "before": _result(change.before),
             "after": _result(change.after),
-            "said": change_text(change),
+            "message": change_text(change),
             "witness": {
                 "principal": question.principal,
                 "host": question.host,
@@ -181,7 +181,7 @@ def meaning_records(found: Meaning, arguments: Namespace | None) -> Iterable[dic
             "patternType": None,
             "before": _result(not each.allowed),
             "after": _result(each.allowed),
-            "said": _type_change_text(each),
+            "message": _type_change_text(each),
         }
 
 

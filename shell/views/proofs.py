@@ -202,7 +202,7 @@ def proof_json(proof: ClaimOutcome, queries: Queries, arguments: Namespace) -> d
     stated, result = proof.stated, proof.result
     record: dict[str, Any] = {
         "claim": stated.word,
-        "said": claim_text(stated),
+        "message": claim_text(stated),
         "proven": result.is_proven,
         "cells": result.cells,
         "witness": None,

@@ -218,14 +218,14 @@ class Allowed:
     def __init__(self, allows: Iterable[Acl], denies: Iterable[Acl], kafka: KafkaVersion) -> None:
         allowing, denying = list(allows), list(denies)
         self._hosts = MeetingHosts((acl.host for acl in (*allowing, *denying)), kafka)
-        wanted = {key for deny in denying for key in self._keys(deny)}
+        denied_keys = {key for deny in denying for key in self._keys(deny)}
         self._granted: dict[_Key, dict[int, _Granted]] = {}
         for acl in allowing:
             mask = ALLOWS[acl.operation]
             for principal in (acl.principal, None):
                 for host in (acl.host, None):
                     key = acl.resource_type, principal, host
-                    if key in wanted:
+                    if key in denied_keys:
                         self._grant(key, mask).of(acl.pattern_type).add(acl.resource_name)
 
     def meet(self, deny: Acl) -> bool:

@@ -74,12 +74,12 @@ def _deciding(now: Rules) -> Mapped:
         acls, index, config, decider, _ = now.opened
         numbers = {acl: number for number, acl in enumerate(acls)}
         for batch in batches:
-            asked = asked_columns(batch)
+            questions = asked_columns(batch)
             requests = batch.column(len(QUESTION_COLUMNS)).to_pylist()
-            answers = decider.allowed(asked)
+            answers = decider.allowed(questions)
             rows = []
             for question, times, allowed in zip(
-                zip(*asked, strict=True), requests, answers, strict=True
+                zip(*questions, strict=True), requests, answers, strict=True
             ):
                 principal, host, word, kind, name = question
                 if not allowed or principal in config.super_users:
@@ -119,8 +119,8 @@ def cover(
     stays = staying(_inexpressible(done, now), kept)
     proposed = list(stays)
     for operations in _levels(now, limits):
-        given = rules([*kept, *proposed], AuthorizerConfig())
-        proposed += _prefixed(done, known, now, given, operations, limits)
+        kept_rules = rules([*kept, *proposed], AuthorizerConfig())
+        proposed += _prefixed(done, known, now, kept_rules, operations, limits)
     return [*proposed, *_literals(done, now, rules([*kept, *proposed], AuthorizerConfig()))]
 
 
@@ -151,7 +151,7 @@ def _prefixed(
     done: DataFrame,
     known: DataFrame,
     now: Rules,
-    given: Rules,
+    kept: Rules,
     operations: Collection[Operation],
     limits: CoverLimits,
 ) -> list[Acl]:
@@ -163,7 +163,7 @@ def _prefixed(
     everybodys = Window.partitionBy("resource_type", "prefix")
     counted = (
         done.select(*_NAMED, "by", "done")
-        .mapInArrow(_counting(now, given, operations), _COUNTED)
+        .mapInArrow(_counting(now, kept, operations), _COUNTED)
         .unionByName(known_under(known), allowMissingColumns=True)
         .repartition("resource_type", "prefix")
         .groupBy("resource_type", "prefix", "principal", "host", "operation")
@@ -187,11 +187,11 @@ def _prefixed(
     ]
 
 
-def _counting(now: Rules, given: Rules, operations: Collection[Operation]) -> Mapped:
+def _counting(now: Rules, kept: Rules, operations: Collection[Operation]) -> Mapped:
     """Count the names under each prefix that today's ALLOWs cover completely."""
 
     def counting(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        cover = _cover(now, given)
+        cover = _cover(now, kept)
         for batch in batches:
             counts: dict[Acl, list[int]] = {}
             may: dict[Acl, bool] = {}
@@ -232,17 +232,17 @@ def _sufficing(limits: CoverLimits) -> Mapped:
     return sufficing
 
 
-def _literals(done: DataFrame, now: Rules, given: Rules) -> Iterator[Acl]:
-    """An ALLOW for each operation on a name that the ALLOWs ``given`` do not allow."""
+def _literals(done: DataFrame, now: Rules, kept: Rules) -> Iterator[Acl]:
+    """An ALLOW for each operation on a name that the ALLOWs ``kept`` do not allow."""
     expressible = done.where("by IS NULL").select(*_NAMED, "by", "done")
-    needed = expressible.mapInArrow(_needing(now, given), _LITERAL)
+    needed = expressible.mapInArrow(_needing(now, kept), _LITERAL)
     for principal, host, kind, operation, name in _columns(needed):
         yield _needs(principal, host, kind, name, 0).literal(Operation[operation])
 
 
-def _needing(now: Rules, given: Rules) -> Mapped:
+def _needing(now: Rules, kept: Rules) -> Mapped:
     def needing(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        cover = _cover(now, given)
+        cover = _cover(now, kept)
         for batch in batches:
             rows = [
                 _words(needs.literal(operation))
@@ -255,9 +255,9 @@ def _needing(now: Rules, given: Rules) -> Mapped:
 
 
 @lru_cache(maxsize=2)
-def _cover(now: Rules, given: Rules) -> Cover:
+def _cover(now: Rules, kept: Rules) -> Cover:
     allows = [acl for acl in now.opened.acls if is_allow(acl)]
-    return Cover(allows, given.opened.acls, now.opened.config.kafka)
+    return Cover(allows, kept.opened.acls, now.opened.config.kafka)
 
 
 def _needs_in(batch: pa.RecordBatch) -> Iterator[tuple[Needs, bool]]:

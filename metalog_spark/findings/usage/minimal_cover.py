@@ -85,9 +85,9 @@ class Cover:
     """Decides which prefixes may be proposed, and which operations need an ALLOW. ``today`` are all
     ALLOWs of today. ``given`` are the ALLOWs that stay and the prefixes that are already chosen."""
 
-    def __init__(self, today: Iterable[Acl], given: Iterable[Acl], kafka: KafkaVersion) -> None:
+    def __init__(self, today: Iterable[Acl], kept: Iterable[Acl], kafka: KafkaVersion) -> None:
         self._today = today
-        self._given = AclIndex.of(given)
+        self._given = AclIndex.of(kept)
         self._kafka = kafka
 
     @cached_property

@@ -21,7 +21,7 @@ ALLOWED: Final = "ALLOWED"
 NOBODY: Final = -1
 
 
-class Sight(Enum):
+class ObservedUse(Enum):
     """The observed use of an ACL in the window."""
 
     USED = "USED"
@@ -90,7 +90,7 @@ class Request(NamedTuple):
     beginning.
     """
 
-    asked: RequestKey
+    key: RequestKey
     result: str
     log_offset: int
     decided: str
@@ -140,13 +140,13 @@ def _usages(lifetimes: AclLifetimes, request: Request) -> Iterator[Key]:
     allowed = request.result == ALLOWED
     doubt = _doubt(request)
     if doubt is not None:
-        for acl in lifetimes.could_match(request.asked, begins=request.begins):
+        for acl in lifetimes.could_match(request.key, begins=request.begins):
             if is_allow(acl) is allowed or doubt is UsageKind.DISAGREES:
                 yield lifetimes.number(acl), doubt, NOBODY
         return
     if request.acl_id is None:
         return
-    matching = lifetimes.matching(request.asked, request.log_offset)
+    matching = lifetimes.matching(request.key, request.log_offset)
     decider = lifetimes.acl_with_id(request.acl_id, matching, request.log_offset)
     by = NOBODY if decider is None else lifetimes.number(decider)
     for acl in matching:
@@ -178,7 +178,7 @@ class Verdict(NamedTuple):
 
     acl: Acl
     lifetimes: tuple[AclLifetime, ...]
-    sight: Sight
+    observed: ObservedUse
     state: UsageState
     reason: Reason | None
     uses: Count | None
@@ -243,13 +243,13 @@ def _verdict(
     matched = sum(count.requests for (kind, _), count in counts.items() if kind in known)
     shadow = None
     if uses is not None:
-        sight = Sight.USED
+        observed = ObservedUse.USED
     elif shadows:
-        sight = Sight.SHADOWED
+        observed = ObservedUse.SHADOWED
         most = max(shadows, key=lambda by: (shadows[by], -by))
         shadow = None if most == NOBODY else lifetimes.acls[most]
     else:
-        sight = Sight.ONLY_DENIED if UsageKind.OVERRIDDEN in kinds else Sight.NEVER
+        observed = ObservedUse.ONLY_DENIED if UsageKind.OVERRIDDEN in kinds else ObservedUse.NEVER
     instead = {by for kind, by in counts if kind in (UsageKind.BESIDE, UsageKind.OVERRIDDEN)}
     gone = any(by == NOBODY or not lifetimes.is_alive(lifetimes.acls[by], None) for by in instead)
     hidden = not conditions.is_controller_seen and may_decide_by(acl)
@@ -257,7 +257,7 @@ def _verdict(
     state = (
         UsageState.USED if uses is not None else UsageState.UNKNOWN if reason else UsageState.UNUSED
     )
-    return Verdict(acl, own, sight, state, reason, uses, matched, hidden, shadow)
+    return Verdict(acl, own, observed, state, reason, uses, matched, hidden, shadow)
 
 
 def _reason(

@@ -73,10 +73,10 @@ def counted(tables: Tables, window: Window) -> Counted:
     kafka, super_users = config.kafka, sorted(config.super_users)
     was_super = f.col("decided_rule").eqNullSafe(SUPER_USER) & ~f.col("principal").isin(super_users)
     by_acls = f.expr("acl_id IS NOT NULL OR NOT known OR decided <> result OR waits")
-    asked = askable(with_pending(usage_in(tables, window), tables))
-    asked = with_possible(asked, tables, window).na.fill(False, ["possible", "begins"])
+    requests = askable(with_pending(usage_in(tables, window), tables))
+    requests = with_possible(requests, tables, window).na.fill(False, ["possible", "begins"])
     by_acls |= f.col("possible")
-    relevant = asked.where(by_acls | was_super)
+    relevant = requests.where(by_acls | was_super)
     parts = relevant.selectExpr(*_COLUMNS).mapInArrow(_counter(data, kafka), _TALLY)
     total = parts.groupBy("acl", "kind", "by").agg(
         f.sum("requests"), f.min("first_us"), f.max("last_us")

@@ -86,11 +86,11 @@ def with_pending(usage: DataFrame, tables: Tables) -> DataFrame:
     uncounted = uncounted_in(tables)
     if pending_in(tables) is None and uncounted is None:
         return rows
-    asked = [name for name in USAGE.columns if name in WAITING.columns]
-    behind = tables.read(WAITING).select("time", *asked)
+    shared = [name for name in USAGE.columns if name in WAITING.columns]
+    behind = tables.read(WAITING).select("time", *shared)
     if uncounted is not None:
-        behind = behind.unionAll(_decided_from(tables, uncounted.first_us).select("time", *asked))
-    questions = behind.groupBy(*asked).agg(
+        behind = behind.unionAll(_decided_from(tables, uncounted.first_us).select("time", *shared))
+    questions = behind.groupBy(*shared).agg(
         f.count("*").alias("requests"),
         f.min("time").alias("first_time"),
         f.max("time").alias("last_time"),

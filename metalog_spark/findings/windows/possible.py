@@ -32,14 +32,14 @@ def with_possible(usage: DataFrame, tables: Tables, window: Window) -> DataFrame
     if not tables.has(POSSIBLE):
         return usage.withColumns({"possible": f.lit(False), "begins": f.lit(False)})
     spans = with_a_change(tables, repeated_in(tables, *window))
-    asked = [name for name in USAGE.columns if name in POSSIBLE.columns]
+    shared = [name for name in USAGE.columns if name in POSSIBLE.columns]
     time, found = f.unix_micros("time"), tables.read(POSSIBLE)
     if pending_in(tables) is None and uncounted_in(tables) is None:
         is_inside = (time >= f.lit(window.start_us)) & (time < f.lit(window.end_us))
         found = found.where(f.col("time").isNull() | is_inside)
     changed = ((time >= f.lit(span.set_back_us)) & (time < f.lit(span.end_us)) for span in spans)
     found = found.where(reduce(or_, changed, f.col("zone").isNull()))
-    questions = found.groupBy(*asked).agg(
+    questions = found.groupBy(*shared).agg(
         f.count("*").alias("requests"),
         f.coalesce(f.min("time"), f.timestamp_micros(f.lit(window.start_us))).alias("first_time"),
         f.coalesce(f.max("time"), f.timestamp_micros(f.lit(window.start_us))).alias("last_time"),

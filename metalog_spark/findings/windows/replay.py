@@ -57,14 +57,14 @@ def _replaying(now: Rules, then: Rules) -> Mapped:
     def replaying(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         total = [0] * len(Proof._fields)
         for batch in batches:
-            asked = asked_columns(batch)
+            questions = asked_columns(batch)
             results, requests = (
                 batch.column(len(QUESTION_COLUMNS) + place).to_pylist() for place in range(2)
             )
-            before = now.opened.decider.allowed(asked)
-            after = then.opened.decider.allowed(asked)
+            before = now.opened.decider.allowed(questions)
+            after = then.opened.decider.allowed(questions)
             for question, result, times, was, is_still in zip(
-                zip(*asked, strict=True), results, requests, before, after, strict=True
+                zip(*questions, strict=True), results, requests, before, after, strict=True
             ):
                 allowed = result == ALLOWED
                 by_super_user = allowed and question[0] in now.super_users
@@ -85,9 +85,9 @@ def _replaying(now: Rules, then: Rules) -> Mapped:
     return replaying
 
 
-def _is_expressible(asked: RequestKey) -> bool:
+def _is_expressible(request: RequestKey) -> bool:
     """Whether an ALLOW for only this question can exist."""
-    principal, _, operation, kind, name = asked
+    principal, _, operation, kind, name = request
     return is_expressible(
         Acl(
             ResourceType[kind],

@@ -116,10 +116,10 @@ def _is_matched(tables: Tables, acl_id: str) -> Column:
     def is_matched(*columns: pa.Array) -> pa.Array:
         index, known = wanted_acls.opened.by_name, dict[tuple[str, ...], bool]()
         results = []
-        for asked in zip(*(column.to_pylist() for column in columns), strict=True):
-            if asked not in known:
-                known[asked] = bool(matching(index, asked, kafka))
-            results.append(known[asked])
+        for request in zip(*(column.to_pylist() for column in columns), strict=True):
+            if request not in known:
+                known[request] = bool(matching(index, request, kafka))
+            results.append(known[request])
         return pa.array(results, pa.bool_())
 
     return arrow_udf(is_matched, "BOOLEAN")(*QUESTION_COLUMNS)  # type: ignore[call-overload,no-any-return]  # its stub knows no hints

@@ -36,12 +36,12 @@ def log_end(history: Sequence[Row], window: Window) -> str:
 def configuration_text(periods: Sequence[ConfigPeriod], window: Window) -> str:
     """The configuration in the window and each change within it; and today's, if it differs."""
     inside = list(_different(_touched(periods, window)))
-    said = [_rules(inside[0].config)]
-    said += [f"from {_at(period)} on: {_rules(period.config)}" for period in inside[1:]]
+    parts = [_rules(inside[0].config)]
+    parts += [f"from {_at(period)} on: {_rules(period.config)}" for period in inside[1:]]
     today = list(_different(periods))[-1]
     if today.config != inside[-1].config:
-        said.append(f"from {_at(today)} on, after this window: {_rules(today.config)}")
-    return "; ".join(said)
+        parts.append(f"from {_at(today)} on, after this window: {_rules(today.config)}")
+    return "; ".join(parts)
 
 
 def _touched(periods: Sequence[ConfigPeriod], window: Window) -> Iterator[ConfigPeriod]:

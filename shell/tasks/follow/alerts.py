@@ -113,7 +113,7 @@ def record(alert: dict[str, Any]) -> dict[str, Any]:
         "severity": alert["severity"],
         "principal": alert["principal"],
         "acl": dict(zip(ACL_KEYS, columns, strict=True)) if is_about_an_acl else None,
-        "message": alert["said"],
+        "message": alert["message"],
         "remedy": alert["remedy"],
         "offset": alert["log_offset"],
     }

@@ -49,12 +49,12 @@ _NAMES_SHOWN: Final = 20
 
 def configure(parser: ArgumentParser) -> None:
     add_source(parser)
-    asked = parser.add_argument_group("question")
-    asked.add_argument("principal", metavar="PRINCIPAL", help="TYPE:NAME, as User:billing")
-    asked.add_argument(
+    question = parser.add_argument_group("question")
+    question.add_argument("principal", metavar="PRINCIPAL", help="TYPE:NAME, as User:billing")
+    question.add_argument(
         "--host", metavar="ADDRESS", help="from this address only (default: from anywhere)"
     )
-    asked.add_argument("--all", action="store_true", help="print long lists in full")
+    question.add_argument("--all", action="store_true", help="print long lists in full")
     add_config(parser)
 
 

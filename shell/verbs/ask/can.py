@@ -68,20 +68,20 @@ def run(arguments: Namespace, output: Output) -> int:
         if code and output.is_text:
             _print_next(arguments, None, output)
         return code
-    asked = read_question(arguments)
-    question = [asked.question]
-    code = _answer(asked, queries_of(arguments, output, asked.lines, question, question), output)
+    parsed = read_question(arguments)
+    question = [parsed.question]
+    code = _answer(parsed, queries_of(arguments, output, parsed.lines, question, question), output)
     if code and output.is_text:
-        _print_next(arguments, asked.question, output)
+        _print_next(arguments, parsed.question, output)
     return code
 
 
-def _answer(asked: ParsedQuestion, queries: Queries, output: Output) -> int:
-    question = asked.question
+def _answer(parsed: ParsedQuestion, queries: Queries, output: Output) -> int:
+    question = parsed.question
     traced = queries.trace(question)
     hosts = changing_hosts(traced, queries.context.config.kafka) if question.host is None else ()
     unknown = queries.unknown(question)
-    point_out(asked, unknown, traced.allowed, output, may_go_back=queries.may_go_back)
+    point_out(parsed, unknown, traced.allowed, output, may_go_back=queries.may_go_back)
     say_other_answer(question, queries, output)
     if output.is_text:
         output.prose(headline(question, traced.allowed, output))
@@ -120,7 +120,7 @@ def _answer_many(
     many: BatchQuestions, groups: Iterable[QuestionGroup], queries: Queries, output: Output
 ) -> int:
     denied = False
-    asked: list[Question] = []
+    questions: list[Question] = []
 
     def answered() -> Iterator[tuple[QuestionGroup, Decision]]:
         nonlocal denied
@@ -128,7 +128,7 @@ def _answer_many(
             decision = queries.decide(group.parsed.question)
             denied = denied or not decision.result
             if queries.of_other_kafka is not None:
-                asked.append(group.parsed.question)
+                questions.append(group.parsed.question)
             yield group, decision
 
     if output.is_text:
@@ -136,7 +136,7 @@ def _answer_many(
     else:
         for group, decision in answered():
             output.record(queries.answer_json(group.parsed.question, decision) | group.as_json())
-    say_other_answers(asked, queries, output)
+    say_other_answers(questions, queries, output)
     return 2 if many.bad else 1 if denied else 0
 
 

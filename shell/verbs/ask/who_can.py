@@ -32,10 +32,10 @@ Exit code: 0 somebody may, 1 nobody but super users, 2 no answer."""
 
 def configure(parser: ArgumentParser) -> None:
     add_source(parser)
-    asked = parser.add_argument_group("question")
-    asked.add_argument("operation", metavar="OPERATION", help="in any case")
-    asked.add_argument("resource", metavar="TYPE:NAME", help="topic:payments, or cluster alone")
-    asked.add_argument(
+    question = parser.add_argument_group("question")
+    question.add_argument("operation", metavar="OPERATION", help="in any case")
+    question.add_argument("resource", metavar="TYPE:NAME", help="topic:payments, or cluster alone")
+    question.add_argument(
         "--host", metavar="ADDRESS", help="from this address only (default: from anywhere)"
     )
     add_config(parser)

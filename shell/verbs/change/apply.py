@@ -100,7 +100,7 @@ def _apply(target: Target, arguments: Namespace, output: Output) -> int:
     if not count:
         return 0
     if plan is None and not arguments.yes:
-        made = _asked(count, target, made, output)
+        made = _confirmed(count, target, made, output)
         _refuse(checked(made, limits, target).refusal)
         steps = made.plan.steps
     users = [each.user for each in credentials]
@@ -135,10 +135,10 @@ def _refuse_unproven(plan: SavedPlan, made: Planned) -> None:
     """Raise ``InvalidRequest`` if the plan removes more access now than when it was made. (The
     plan's limits check the access that it adds. Other changes do not matter.)"""
     planned_sets = plan.before, after(plan.before, plan.steps)
-    said = losses_refused(made, planned_sets, made.config)
-    if said is not None:
+    refusal = losses_refused(made, planned_sets, made.config)
+    if refusal is not None:
         raise InvalidRequest(
-            f"the target has changed since this plan was made: {said}; make a new one with"
+            f"the target has changed since this plan was made: {refusal}; make a new one with"
             " metalog plan"
         )
 
@@ -147,8 +147,10 @@ def _proven_text(limits: Sequence[GainLimit], config: AuthorizerConfig) -> str:
     """The limits that were proven, and the super users, for the person who applies: a saved plan is
     a file that somebody may have edited."""
     claims = [[claim_text(each) for each in limit.claims] for limit in limits]
-    said = [f"but {joined(each, 'and')}" if each else "" for each in claims]
-    gained = " and ".join(f"nobody gains access {each}".rstrip() for each in dict.fromkeys(said))
+    exceptions = [f"but {joined(each, 'and')}" if each else "" for each in claims]
+    gained = " and ".join(
+        f"nobody gains access {each}".rstrip() for each in dict.fromkeys(exceptions)
+    )
     return f"proven for the target as it is: {gained}; with {config_text(config)}"
 
 
@@ -184,7 +186,7 @@ def _from_saved(plan: SavedPlan, arguments: Namespace, output: Output) -> Planne
     return Planned(source, current, config, Plan(tuple(steps), owns=plan.owns), findings=findings)
 
 
-def _asked(count: int, target: Target, made: Planned, output: Output) -> Planned:
+def _confirmed(count: int, target: Target, made: Planned, output: Output) -> Planned:
     """Ask a person, then return the plan for the target's present ACLs, if it is still the plan
     that was shown."""
     require_terminal(output.err, "--yes, or a plan that metalog plan --save wrote")

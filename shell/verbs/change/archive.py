@@ -86,14 +86,14 @@ def _cluster_id(source: Source, target: Path, arguments: Namespace) -> str | Non
     from metalog_sources.replay import cluster_id_of
     from snapshot.archive import archived_cluster
 
-    told, given = cluster_id_of(source), arguments.cluster_id
-    if told is not None:
-        if given not in (None, told):
+    source_id, option_id = cluster_id_of(source), arguments.cluster_id
+    if source_id is not None:
+        if option_id not in (None, source_id):
             raise InvalidSource(
-                f"{source.text}: the log is of cluster {told}, but --cluster-id is {given}"
+                f"{source.text}: the log is of cluster {source_id}, but --cluster-id is {option_id}"
             )
-        return told
-    known: str | None = given or archived_cluster(target, LOCAL_FILES)
+        return source_id
+    known: str | None = option_id or archived_cluster(target, LOCAL_FILES)
     if source.kind == "quorum":
         from metalog.log.quorum.observer import QuorumLog
 

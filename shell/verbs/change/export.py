@@ -103,7 +103,7 @@ def _note_for_user(arguments: Namespace) -> Iterator[None]:
 
 def _export(arguments: Namespace, output: Output) -> int:
     is_snapshot = output.format in _SNAPSHOTS
-    held = read_document(
+    exported = read_document(
         arguments.source,
         arguments,
         output,
@@ -116,9 +116,9 @@ def _export(arguments: Namespace, output: Output) -> int:
             "-o yaml, delete its lines about what is missing, and export that file"
         )
     if is_snapshot:
-        _write_snapshot(held, arguments, output)
+        _write_snapshot(exported, arguments, output)
         return 0
-    document = held.document
+    document = exported.document
     if not arguments.include_credentials:
         document = document._replace(users=tuple(map(_without_credential, document.users)))
     _refuse_nothing(document, output)
@@ -338,17 +338,17 @@ def _file_name(text: str) -> str:
     return escaped
 
 
-def _write_snapshot(held: SourceDocument, arguments: Namespace, output: Output) -> None:
+def _write_snapshot(exported: SourceDocument, arguments: Namespace, output: Output) -> None:
     from metalog_sources.store import image_of
     from snapshot.writer import write_snapshot
 
-    image = held.image
+    image = exported.image
     if image is None:
-        users = tuple(user for user in held.document.users if user.credential.salt)
-        for user in held.document.users:
+        users = tuple(user for user in exported.document.users if user.credential.salt)
+        for user in exported.document.users:
             if not user.credential.salt and arguments.include_credentials:
                 output.warn(f"left out: SCRAM user {user.user}: {_NO_CREDENTIAL}")
-        image = image_of(held.document._replace(users=users))
+        image = image_of(exported.document._replace(users=users))
     if not arguments.include_credentials:
         image = _without_secrets(image, output)
     folder = Path(arguments.to)
@@ -357,21 +357,21 @@ def _write_snapshot(held: SourceDocument, arguments: Namespace, output: Output) 
         image,
         folder,
         timestamp=max(image.provenance.timestamp, 0),
-        control=_quorum_records(held, image),
+        control=_quorum_records(exported, image),
         in_avro=output.format == "avro-snapshot",
     )
     output.note(f"written: {path}")
 
 
 def _quorum_records(
-    held: SourceDocument, image: MetadataImage
+    exported: SourceDocument, image: MetadataImage
 ) -> Sequence[tuple[ControlMessage, int]]:
     """The records about voters up to that offset, which an image does not contain."""
     from metalog.log.quorum.voters import quorum_at, quorum_records
 
-    if held.image is None:
+    if exported.image is None:
         return ()
-    return quorum_records(quorum_at(held.source.log, image.provenance.offset))
+    return quorum_records(quorum_at(exported.source.log, image.provenance.offset))
 
 
 def _without_secrets(image: MetadataImage, output: Output) -> MetadataImage:

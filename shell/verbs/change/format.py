@@ -191,24 +191,26 @@ def _config(arguments: Namespace) -> NodeFolders | None:
 
 
 def _node(arguments: Namespace, config: NodeFolders | None) -> _Node:
-    given = None if arguments.directory is None else Path(arguments.directory)
+    directory = None if arguments.directory is None else Path(arguments.directory)
     if config is None:
-        if given is None:
+        if directory is None:
             raise InvalidRequest("no folder: give DIR, or --config server.properties")
         node_id = 1 if arguments.node_id is None else arguments.node_id
         if node_id < 0:
             raise InvalidRequest(f"--node-id {node_id}: give a number from 0 on")
-        return _Node(node_id, given, [given], _controllers_without_config(arguments, node_id))
+        return _Node(
+            node_id, directory, [directory], _controllers_without_config(arguments, node_id)
+        )
     if arguments.node_id not in (None, config.node_id):
         raise InvalidRequest(
             f"{arguments.config} has node.id={config.node_id}; leave out --node-id"
         )
-    metadata_dir = config.metadata_dir or given
+    metadata_dir = config.metadata_dir or directory
     if metadata_dir is None:
         raise InvalidRequest(f"{arguments.config} has no log.dirs; give DIR")
-    if given is not None and given.absolute() != metadata_dir.absolute():
+    if directory is not None and directory.absolute() != metadata_dir.absolute():
         raise InvalidRequest(
-            f"{arguments.config} has its metadata log in {metadata_dir}, not in {given}"
+            f"{arguments.config} has its metadata log in {metadata_dir}, not in {directory}"
         )
     controllers = _controllers(arguments, config)
     return _Node(config.node_id, metadata_dir, config.directories or (metadata_dir,), controllers)

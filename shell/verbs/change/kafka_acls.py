@@ -187,10 +187,10 @@ def _options(arguments: Namespace) -> CommandOptions:
     )
 
 
-def _list(wanted: EntriesByResource, held: Iterable[Acl], output: Output) -> None:
+def _list(wanted: EntriesByResource, existing: Iterable[Acl], output: Output) -> None:
     found = [
         acl
-        for acl in sorted(held, key=listing_order)
+        for acl in sorted(existing, key=listing_order)
         if not wanted.entries or any(resource.matches(acl) for resource in wanted.entries)
     ]
     for principal in wanted.principals:
@@ -214,9 +214,12 @@ def _config_of(
     """The broker's configuration, if one is given or the check for a lock-out needs it."""
     from authorizer.config import AuthorizerConfig
 
-    told = source.config, arguments.config, arguments.super_users, arguments.allow_everyone
+    options = source.config, arguments.config, arguments.super_users, arguments.allow_everyone
     types = {resource.resource_type for resource in wanted.entries}
-    if any(each is not None for each in told) or types & {ResourceType.CLUSTER, ResourceType.ANY}:
+    if any(each is not None for each in options) or types & {
+        ResourceType.CLUSTER,
+        ResourceType.ANY,
+    }:
         return read_config(arguments, source, output).config
     return AuthorizerConfig()
 
@@ -228,9 +231,9 @@ def _add(
     arguments: Namespace,
     output: Output,
 ) -> None:
-    held = set(_acls_on(wanted.entries, target, arguments, output))
+    existing = set(_acls_on(wanted.entries, target, arguments, output))
     acls = [*wanted.to_add()]
-    new = [acl for acl in acls if acl not in held]
+    new = [acl for acl in acls if acl not in existing]
     steps = [PlanStep(ChangeKind.ADD, acl) for acl in new]
     refuse_unwritable(target, steps)
     _refuse_lockout(steps, target, config, arguments, output)
@@ -238,12 +241,12 @@ def _add(
     for resource, group in groupby(acls, _resource_of):
         listed = [*group]
         for acl in listed:
-            if acl in held:
+            if acl in existing:
                 output.line(
                     f"Acl (pattern={_pattern(resource)}, entry={_entry(_entry_of(acl))}) "
                     "already exists."
                 )
-        entries = [_entry_of(acl) for acl in listed if acl not in held]
+        entries = [_entry_of(acl) for acl in listed if acl not in existing]
         if entries:
             output.line(f"Adding ACLs for resource `{_pattern(resource)}`: ")
             _print_entries(entries, output)
@@ -265,8 +268,8 @@ def _remove(
     _refuse_unseen(wanted, target)
 
     def removals(resource: ResourcePatternFilter) -> list[PlanStep]:
-        held = _acls_on([resource], target, arguments, output)
-        matching = sorted(wanted.matching(held, resource), key=listing_order)
+        existing = _acls_on([resource], target, arguments, output)
+        matching = sorted(wanted.matching(existing, resource), key=listing_order)
         return [PlanStep(ChangeKind.REMOVE, acl) for acl in matching]
 
     for resource, entries in wanted.entries.items():
@@ -303,9 +306,9 @@ def _refuse_lockout(
     source = opened_source(arguments, output)
     before = _acls_on([_CLUSTER], target, arguments, output)
     config = read_config(arguments, source, output).over(likely_kafka(target), ()).config
-    said = lockout_text(before, after(before, steps), config, caller_of(source, arguments))
-    if said is not None:
-        raise InvalidRequest(said)
+    warning = lockout_text(before, after(before, steps), config, caller_of(source, arguments))
+    if warning is not None:
+        raise InvalidRequest(warning)
 
 
 def _warn_of_default(
@@ -317,8 +320,8 @@ def _warn_of_default(
 ) -> None:
     """Warn as plan and apply do, before the user is asked and before any change."""
     if config.allow_everyone:
-        held = _acls_on([ResourcePatternFilter()], target, arguments, output)
-        for finding in default_findings(steps, held, config):
+        existing = _acls_on([ResourcePatternFilter()], target, arguments, output)
+        for finding in default_findings(steps, existing, config):
             output.warn(str(finding))
 
 
@@ -334,13 +337,13 @@ def _refuse_unseen(wanted: EntriesByResource, target: Target) -> None:
 def _print_question(
     resource: ResourcePatternFilter, entries: Sequence[AccessControlEntryFilter], output: Output
 ) -> None:
-    said = f"resource filter `{_pattern(resource)}`? (y/n)"
+    question = f"resource filter `{_pattern(resource)}`? (y/n)"
     if entries:
         output.line("Are you sure you want to remove ACLs: ")
         _print_entries(entries, output)
-        output.line(f" from {said}")
+        output.line(f" from {question}")
     else:
-        output.line(f"Are you sure you want to delete all ACLs for {said}")
+        output.line(f"Are you sure you want to delete all ACLs for {question}")
     output.flush()
 
 

@@ -234,7 +234,7 @@ def _say(
 
 def _password(arguments: Namespace, output: Output) -> str:
     if arguments.password_file is None:
-        password = _asked(arguments.user, output)
+        password = _prompted(arguments.user, output)
     else:
         password = _only_line(arguments.password_file)
     if not password:
@@ -246,7 +246,7 @@ def _password(arguments: Namespace, output: Output) -> str:
     return password
 
 
-def _asked(user: str, output: Output) -> str:
+def _prompted(user: str, output: Output) -> str:
     from getpass import getpass
 
     require_terminal(output.err, "--password-file FILE, or - for standard input")

@@ -149,11 +149,11 @@ def _say_upgrade(looked: LintInput, to: KafkaVersion, arguments: Namespace, outp
         return 0
     many = BatchQuestions(Namespace(audit=arguments.audit, requests=None, question=[]))
     turned, requests = turned_requests(looked.subject, to, many.groups(output))
-    said = f"{turned:,} of {counted(requests, 'logged request')} would get another answer."
+    text = f"{turned:,} of {counted(requests, 'logged request')} would get another answer."
     if output.is_text:
-        output.line(said)
+        output.line(text)
     else:
-        output.note(said)
+        output.note(text)
     return turned
 
 
@@ -213,8 +213,8 @@ def _print(
             continue
         output.line(f"{output.paint(check.id, 'name')}: {output.paint(check.title, 'strong')}")
         kept = found if whole else found[:_SHOWN]
-        for said, findings in groupby(kept, key=_group_key):
-            _print_group(said, output)
+        for heading, findings in groupby(kept, key=_group_key):
+            _print_group(heading, output)
             for finding in findings:
                 _print_subject(finding, looked, output)
         if len(kept) < len(found):
@@ -228,8 +228,8 @@ def _group_key(finding: Finding) -> tuple[Severity, str, str]:
     return finding.severity, finding.message, finding.advice
 
 
-def _print_group(said: tuple[Severity, str, str], output: Output) -> None:
-    severity, message, advice = said
+def _print_group(heading: tuple[Severity, str, str], output: Output) -> None:
+    severity, message, advice = heading
     word = severity.name.lower()
     output.line(f"  {output.paint(word, _STYLES[severity])}{' ' * (8 - len(word))} {safe(message)}")
     if advice:
@@ -264,12 +264,12 @@ def _summary(results: Iterable[CheckResult], acls: int) -> str:
     among = counted(acls, "ACL")
     if not counts:
         return f"Nothing found in {among}."
-    said = [
+    parts = [
         counted(counts[severity], word, word if word == "info" else None)
         for word, severity in _SEVERITIES.items()
         if counts[severity]
     ]
-    return f"{', '.join(said)} in {among}."
+    return f"{', '.join(parts)} in {among}."
 
 
 def _as_json(check: Check, finding: Finding, looked: LintInput) -> dict[str, Any]:

@@ -90,12 +90,12 @@ def run(arguments: Namespace, output: Output) -> int:
 def _summary(found: Minimized) -> str:
     if not found.steps:
         return f"{counted(found.before, 'ACL')}, and no smaller set was found that means the same."
-    said = f"{counted(found.before, 'ACL')}, then {len(found.acls):,}, proven to mean the same"
-    said += f" ({counted(found.cells, 'cell')})."
+    text = f"{counted(found.before, 'ACL')}, then {len(found.acls):,}, proven to mean the same"
+    text += f" ({counted(found.cells, 'cell')})."
     if found.topics:
         (before, after), (was, then) = found.matching, found.kafka_us
-        said += (
+        text += (
             f" For a Metadata request for all {counted(found.topics, 'topic')} Kafka goes through"
             f" {counted(before, 'ACL')}, then {after:,}: about {was:,.0f} µs, then {then:,.0f}."
         )
-    return said
+    return text

@@ -58,8 +58,8 @@ def run(arguments: Namespace, output: Output) -> int:
     if output.is_text:
         print_proofs(proved, queries, arguments, output)
         if len(proved) > 1:
-            said = f"{broken:,} of them broken" if broken else "all of them proven"
-            output.line(f"{counted(len(proved), 'claim')}, {said}.")
+            outcome = f"{broken:,} of them broken" if broken else "all of them proven"
+            output.line(f"{counted(len(proved), 'claim')}, {outcome}.")
     else:
         for each in proved:
             output.record(proof_json(each, queries, arguments))

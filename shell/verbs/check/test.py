@@ -85,11 +85,11 @@ def run(arguments: Namespace, output: Output) -> int:
         pointed_out=[each.question for each in expectations if not each.allowed],
     )
     decided = outcomes(expectations, queries.decide)
-    held = [ExpectationResult(*pair) for pair in zip(expected, decided, strict=True)]
+    results = [ExpectationResult(*pair) for pair in zip(expected, decided, strict=True)]
     proved = proofs(claims, queries)
-    failed = [each for each in held if not each.outcome.is_met]
+    failed = [each for each in results if not each.outcome.is_met]
     broken = [each for each in proved if not each.result.is_proven]
-    _point_out_unknown(held, queries, output)
+    _point_out_unknown(results, queries, output)
     point_out_unknown(claims, queries, output)
     say_other_answers((each.expectation.question for each in expected), queries, output)
     say_other_proofs(proved, queries, output)
@@ -98,31 +98,33 @@ def run(arguments: Namespace, output: Output) -> int:
         print_proofs(broken, queries, arguments, output)
         _print_summary(len(read), len(failed) + len(broken), output)
     elif output.format == "json":
-        for each in held:
+        for each in results:
             output.record(_as_json(each, queries))
         for proof in proved:
             output.record(proof_json(proof, queries, arguments))
     elif output.format == "github":
         _print_annotations(failed, broken, output)
     else:
-        _print_junit(held, proved, output)
+        _print_junit(results, proved, output)
     return 1 if failed or broken else 0
 
 
-def _point_out_unknown(held: Iterable[ExpectationResult], queries: Queries, output: Output) -> None:
+def _point_out_unknown(
+    results: Iterable[ExpectationResult], queries: Queries, output: Output
+) -> None:
     """Warn of unknown principals: a DENY for a misspelt principal always passes, and proves
     nothing."""
     first: dict[tuple[object, ...], ExpectationResult] = {}
-    for each in held:
+    for each in results:
         if not each.expected.expectation.allowed:
             question = each.question
             key = question.principal, question.resource_type, question.resource_name
             first.setdefault(key, each)
-    said: set[object] = set()
+    named: set[object] = set()
     for each in islice(first.values(), _ASKED_ABOUT):
         for unknown in queries.unknown(each.question):
-            if unknown not in said:
-                said.add(unknown)
+            if unknown not in named:
+                named.add(unknown)
                 output.note(f"{each.expected.position}: {unknown}")
 
 
@@ -132,7 +134,7 @@ def _print(
     for each in failed:
         comment = each.expected.comment
         remark = "" if comment is None else f"  {output.paint(safe(comment), 'faint')}"
-        output.line(f"{output.paint(_asked(each.question), 'strong')}{remark}")
+        output.line(f"{output.paint(_question_text(each.question), 'strong')}{remark}")
         output.line(f"  {safe(str(each.expected.position))}: {_expected_text(each)}")
         output.line(f"  {because(each.question, queries.trace(each.question))}")
         output.line(f"  {output.paint(explain_command(each.question, arguments), 'faint')}")
@@ -147,7 +149,7 @@ def _print_summary(number: int, failed: int, output: Output) -> None:
         output.line(f"All {met} met." if number > 1 else "It is met.")
 
 
-def _asked(question: Question) -> str:
+def _question_text(question: Question) -> str:
     return (
         f"{shown(question.principal)} {question.operation.name} on {resource_text(question)} "
         f"from {asked_from(question)}"
@@ -180,7 +182,7 @@ def _print_annotations(
     from shell.output.ci_reports import annotation
 
     for each in failed:
-        message = f"{_asked(each.question)}: {_expected_text(each)}{_by(each)}"
+        message = f"{_question_text(each.question)}: {_expected_text(each)}{_by(each)}"
         output.line(annotation("error", "metalog test", message, *each.expected.position))
     for proof in broken:
         message = f"{claim_text(proof.stated)}: {broken_text(proof)}"
@@ -188,15 +190,15 @@ def _print_annotations(
 
 
 def _print_junit(
-    held: Iterable[ExpectationResult], proved: Iterable[ClaimOutcome], output: Output
+    results: Iterable[ExpectationResult], proved: Iterable[ClaimOutcome], output: Output
 ) -> None:
     from shell.output.ci_reports import Case, print_junit
 
     cases = []
-    for each in held:
+    for each in results:
         position = each.expected.position
         failure = f"{position}: {_expected_text(each)}{_by(each)}"
-        cases.append(Case(_asked(each.question), () if each.outcome.is_met else (failure,)))
+        cases.append(Case(_question_text(each.question), () if each.outcome.is_met else (failure,)))
     for proof in proved:
         failure = f"{proof.stated.position}: {broken_text(proof)}"
         cases.append(Case(claim_text(proof.stated), () if proof.result.is_proven else (failure,)))

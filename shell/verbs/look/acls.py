@@ -120,11 +120,11 @@ def _nothing(image: AclsImage, principals: Collection[str]) -> str:
         return "there are no ACLs"
     from authorizer.analysis.explain.names import nearest_principal
 
-    said = f"none of the {counted(len(image), 'ACL')} passes these filters"
+    text = f"none of the {counted(len(image), 'ACL')} passes these filters"
     known = {acl.principal for acl in image.by_id.values()}
     found = (nearest_principal(each, known) for each in principals if each not in known)
     near = [shown(each) for each in found if each is not None]
-    return f"{said}; did you mean {' or '.join(near)}?" if near else said
+    return f"{text}; did you mean {' or '.join(near)}?" if near else text
 
 
 def _pattern_filters(arguments: Namespace) -> list[ResourcePatternFilter]:
@@ -171,6 +171,6 @@ def _say_left_out(pattern: ResourcePatternFilter, admitted: Iterable[Acl], outpu
     ]
     counted = [(kinds.count(kind), kind) for kind in ("prefixed", "wildcard") if kind in kinds]
     if counted:
-        said = " and ".join(f"{count} {kind}" for count, kind in counted)
+        text = " and ".join(f"{count} {kind}" for count, kind in counted)
         reach = plural(len(kinds), "ACL also reaches", "ACLs also reach")
-        output.note(f"{said} {reach} {pattern.name}: --resource-pattern-type match")
+        output.note(f"{text} {reach} {pattern.name}: --resource-pattern-type match")

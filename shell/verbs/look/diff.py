@@ -137,8 +137,8 @@ def _state(
     later."""
     source = opened_text(text, arguments, output)
     at = begin_moment(moment, source.log) if begins and moment is not None else moment
-    asked = Namespace(**{**vars(arguments), "source": text, "at": at})
-    replayed = replayed_source(asked, output, source)
+    options = Namespace(**{**vars(arguments), "source": text, "at": at})
+    replayed = replayed_source(options, output, source)
     image, unread_users = replayed.image, replayed.unread_users
     users = {
         (user, mechanism): credential
@@ -224,12 +224,12 @@ def _sign(change: UserDifference) -> Cell:
 
 def _user_text(change: UserDifference) -> str:
     mechanism = change.mechanism.mechanism_name
-    said = f"user {shown(change.user)} {mechanism}"
+    text = f"user {shown(change.user)} {mechanism}"
     if change.before is None or change.after is None:
-        return f"{said}, {change.after or change.before} iterations"
+        return f"{text}, {change.after or change.before} iterations"
     if change.before == change.after:
-        return f"{said}: another password, or salt"
-    return f"{said}: {change.before} iterations, then {change.after}"
+        return f"{text}: another password, or salt"
+    return f"{text}: {change.before} iterations, then {change.after}"
 
 
 def _summary(found: Difference) -> str:
@@ -243,8 +243,8 @@ def _summary(found: Difference) -> str:
         (signs["-"], "SCRAM credential", "removed"),
         (signs["~"], "SCRAM credential", "changed"),
     ]
-    said = [f"{counted(count, what)} {done}" for count, what, done in counts if count]
-    return f"{', '.join(said)}."
+    parts = [f"{counted(count, what)} {done}" for count, what, done in counts if count]
+    return f"{', '.join(parts)}."
 
 
 def _as_json(change: UserDifference) -> dict[str, Any]:

@@ -158,18 +158,18 @@ def _row(batch: Batch, entry: MessageEntry, show_secrets: bool) -> list[Cell | s
     message = _legible(entry.message)
     if isinstance(message, Undecodable):
         kind = Cell("undecodable", "bad")
-        said = f"{message.reason}: {b64encode(message.value).decode('ascii')}"
+        text = f"{message.reason}: {b64encode(message.value).decode('ascii')}"
     else:
         is_control = isinstance(message, ControlMessage)
         kind = Cell(message.TYPE_NAME, "name" if is_control else None)
-        said = message.json_text(entry.version) if show_secrets else masked(message, entry.version)
+        text = message.json_text(entry.version) if show_secrets else masked(message, entry.version)
     return [
         f"{entry.offset:>6}",
         f"{batch.epoch:>3}",
         Cell(time_text(entry.timestamp), "faint"),
         kind,
         "" if entry.version < 0 else f"v{entry.version}",
-        safe(said),
+        safe(text),
     ]
 
 

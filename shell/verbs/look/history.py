@@ -97,17 +97,17 @@ class HistoryLine(NamedTuple):
 
 def configure(parser: ArgumentParser) -> None:
     add_source(parser, one_moment=False, kinds=LOGS)
-    asked = parser.add_argument_group("question, or filters")
-    asked.add_argument(
+    question = parser.add_argument_group("question, or filters")
+    question.add_argument(
         "question",
         nargs="*",
         metavar="QUESTION",
         help="PRINCIPAL OPERATION TYPE:NAME, or an audit line in quotes",
     )
-    asked.add_argument("--principal", metavar="TYPE:NAME")
-    asked.add_argument("--operation", metavar="NAME", help="in any case")
-    add_resources(asked)
-    asked.add_argument("--host", metavar="ADDRESS")
+    question.add_argument("--principal", metavar="TYPE:NAME")
+    question.add_argument("--operation", metavar="NAME", help="in any case")
+    add_resources(question)
+    question.add_argument("--host", metavar="ADDRESS")
     when = parser.add_argument_group("when")
     when.add_argument("--from", metavar="MOMENT", help=f"after this: {MOMENT_FORMS}")
     when.add_argument("--to", metavar="MOMENT", help="up to this (default: the end)")
@@ -118,8 +118,8 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    asked = _asked(arguments)
-    wanted = None if asked is not None else _filter(arguments)
+    parsed = _parsed_question(arguments)
+    wanted = None if parsed is not None else _filter(arguments)
     if arguments.follow and arguments.to is not None:
         raise InvalidRequest("give --follow or --to, not both")
     if arguments.follow:
@@ -131,7 +131,7 @@ def run(arguments: Namespace, output: Output) -> int:
         moment = begin_moment(begin, source.log)
         output.note(f"changes after {moment.description}")
         first = moment.offset
-    context = None if asked is None else read_config(arguments, source, output)
+    context = None if parsed is None else read_config(arguments, source, output)
     replayed = replayed_source(
         arguments,
         output,
@@ -144,16 +144,16 @@ def run(arguments: Namespace, output: Output) -> int:
     history = history_of(replayed, None if first < 0 else first)
     if history is None:
         raise InvalidSource(f"{source.text}: too damaged for a history; see metalog status")
-    earliest = 0 if asked is not None else first
+    earliest = 0 if parsed is not None else first
     doubts = [each for each in history.doubts if not _is_before(each, earliest)]
     refuse_doubts_about(doubts, arguments, output)
     if history.start > max(first, 0):
         output.note(f"the log has no history before offset {history.start:,}")
     of_interest = _Question(history, replayed, first, arguments.follow, arguments.salvage)
-    if asked is not None and context is not None:
+    if parsed is not None and context is not None:
         if replayed.ready:
-            say_other_answer(asked.question, Queries(replayed, context, lambda: None), output)
-        _answers(asked.question, context.config, of_interest, output)
+            say_other_answer(parsed.question, Queries(replayed, context, lambda: None), output)
+        _answers(parsed.question, context.config, of_interest, output)
     elif wanted is not None:
         _changes(wanted, of_interest, output)
     return 0
@@ -182,7 +182,7 @@ def _is_before(doubt: LoadDoubt, offset: int) -> bool:
     return in_log and doubt.records == 1 and fault.offset is not None and fault.offset < offset
 
 
-def _asked(arguments: Namespace) -> ParsedQuestion | None:
+def _parsed_question(arguments: Namespace) -> ParsedQuestion | None:
     named = arguments.principal and arguments.operation and resources(arguments)
     return read_question(arguments) if arguments.question or named else None
 
@@ -256,18 +256,18 @@ def _row(line: HistoryLine) -> list[Cell | str]:
     when: list[Cell | str] = [Cell(f"--at {change.at}", "name"), time_text(change.time_ms)]
     if isinstance(change, CredentialChange):
         named = "another mechanism" if change.mechanism is None else change.mechanism.mechanism_name
-        said = f"user {shown(change.user)} {named}"
+        text = f"user {shown(change.user)} {named}"
         if change.iterations is None:
-            return [*when, Cell("-", "bad"), said]
-        return [*when, Cell("+", "good"), f"{said}, {change.iterations} iterations"]
+            return [*when, Cell("-", "bad"), text]
+        return [*when, Cell("+", "good"), f"{text}, {change.iterations} iterations"]
     return [*when, *_acl_cells(change, line.removed)]
 
 
 def _acl_cells(change: TimelineChange, removed: Acl | None) -> list[Cell | str]:
     if change.acl is not None:
         return [Cell("+", "good"), sentence(change.acl)]
-    said = f"the ACL {uuid_text(change.id)}" if removed is None else sentence(removed)
-    return [Cell("-", "bad"), said]
+    text = f"the ACL {uuid_text(change.id)}" if removed is None else sentence(removed)
+    return [Cell("-", "bad"), text]
 
 
 def _when(change: Change) -> dict[str, Any]:

@@ -144,13 +144,13 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]) -> int:
-    given = _given(arguments, output)
+    inputs = _inputs(arguments, output)
     with output.busy("looking at the input"):
-        empty = _check(given, arguments)
-    for each in given.log.unproven():
+        empty = _check(inputs, arguments)
+    for each in inputs.log.unproven():
         output.warn(_unproven_text(each))
     if arguments.dry_run:
-        return _dry_run(given, arguments, output)
+        return _dry_run(inputs, arguments, output)
     with writing_to(arguments, arguments.out), spark_session(arguments, output) as session:
         from metalog_spark.build import build
         from metalog_spark.store.table_store import Tables
@@ -159,38 +159,38 @@ def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]
         tables = Tables.make(session, arguments.out)
         watch(tables)
         with output.busy("looking at the input") as progress:
-            said: list[str] = []
-            told = build(
+            warnings: list[str] = []
+            files_read = build(
                 tables,
-                given,
+                inputs,
                 at=lambda doing: setattr(progress, "doing", doing),
-                warn=said.append,
+                warn=warnings.append,
             )
-        for line in said:
+        for line in warnings:
             output.warn(line)
         with output.busy("counting"):
             found = summary(tables)
-    told = told.with_empty(empty)
-    is_all = _say_left_out(told, found.damages, output)
-    if given.broker_from is None:
-        _say_shared(told, given.every_table, output)
+    files_read = files_read.with_empty(empty)
+    is_all = _say_left_out(files_read, found.damages, output)
+    if inputs.broker_from is None:
+        _say_shared(files_read, inputs.every_table, output)
     show_built(found, output)
     return 0 if is_all else 1
 
 
-def _dry_run(given: BuildInputs, arguments: Namespace, output: Output) -> int:
+def _dry_run(inputs: BuildInputs, arguments: Namespace, output: Output) -> int:
     from metalog_spark.dry_run import dry_run
     from shell.views.pipeline.dry_run import show_dry_run
 
-    for place in (*given.every_table, *arguments.audit, arguments.out):
-        if place in given.every_table or not is_here(arguments, place):
+    for place in (*inputs.every_table, *arguments.audit, arguments.out):
+        if place in inputs.every_table or not is_here(arguments, place):
             raise InvalidRequest(
                 f"--dry-run looks at files of this machine, without Spark, and {place} is"
                 " elsewhere; leave out --dry-run to build"
             )
     with output.busy("looking at the audit files"):
-        archive, out = given.log.look(), Path(arguments.out)
-        found = dry_run(arguments.audit, archive, out, given.zone, given.broker_from)
+        archive, out = inputs.log.look(), Path(arguments.out)
+        found = dry_run(arguments.audit, archive, out, inputs.zone, inputs.broker_from)
     return 0 if show_dry_run(found, arguments.out, arguments.zone, output) else 1
 
 
@@ -206,7 +206,7 @@ def _said_if_broken_off(output: Output) -> Iterator[Callable[[Tables], None]]:
         raise
 
 
-def _given(arguments: Namespace, output: Output) -> BuildInputs:
+def _inputs(arguments: Namespace, output: Output) -> BuildInputs:
     from authorizer.audit.layouts import Zone
     from metalog_spark.build import BuildInputs
     from metalog_spark.history.archive import Logs
@@ -239,7 +239,7 @@ def _is_table(audit: str, arguments: Namespace) -> bool:
     return is_table(audit) or (is_here(arguments, audit) and holds_parquet(audit))
 
 
-def _check(given: BuildInputs, arguments: Namespace) -> list[str]:
+def _check(inputs: BuildInputs, arguments: Namespace) -> list[str]:
     """Refuse input that cannot be built, as far as possible before Spark starts. Returns the empty
     audit files."""
     from metalog.log.topic.address import is_topic
@@ -254,34 +254,34 @@ def _check(given: BuildInputs, arguments: Namespace) -> list[str]:
         is_new = contents is None
         if contents is not None:
             check_is_built(arguments.out, contents)
-    for audit in given.audit:
+    for audit in inputs.audit:
         if is_topic(audit):
             raise InvalidRequest(
                 f"{audit}: a topic has no end, and Kafka deletes its records; read it with metalog"
                 " pipeline follow"
             )
         check_is_outside(arguments.out, "--audit", audit)
-    here = [audit for audit in given.audit if is_here(arguments, audit)]
-    empty = check_audit(here, arguments.out, given.broker_from)
+    here = [audit for audit in inputs.audit if is_here(arguments, audit)]
+    empty = check_audit(here, arguments.out, inputs.broker_from)
     check_is_outside(arguments.out, "--log", arguments.log)
-    _check_tables(given, arguments)
+    _check_tables(inputs, arguments)
     try:
-        check(given)
+        check(inputs)
     except InvalidSource as error:
         inside = Path(arguments.log, _LOG)
         if not (inside / PARTITION_FOLDER).is_dir():
             raise
         raise InvalidSource(f"{error}; did you mean {inside}?") from None
-    if is_new and here == given.audit and not given.every_table:
+    if is_new and here == inputs.audit and not inputs.every_table:
         check_has_line(here)
     return empty
 
 
-def _check_tables(given: BuildInputs, arguments: Namespace) -> None:
+def _check_tables(inputs: BuildInputs, arguments: Namespace) -> None:
     from metalog_spark.ingest.audit_tables import PREFIX
     from metalog_spark.store.preflight import check_is_table
 
-    for option, tables in ("--audit", given.tables), ("--requests", given.requests):
+    for option, tables in ("--audit", inputs.tables), ("--requests", inputs.requests):
         for table in tables:
             if not table.startswith(PREFIX) and is_here(arguments, table):
                 check_is_table(table, option)
@@ -303,7 +303,7 @@ def _configuration(arguments: Namespace, output: Output) -> Configuration:
     users, everyone = arguments.super_users, arguments.allow_everyone
     kafka = read_kafka_version(arguments.kafka or "")
     named = read_kafka_version(_named(arguments.log).kafka_version or "")
-    told, warnings = from_properties({} if users is None else {SUPER_USERS_KEY: users})
+    configuration, warnings = from_properties({} if users is None else {SUPER_USERS_KEY: users})
     read, odd = read_configuration(texts)
     if texts or users is None:
         warnings += odd
@@ -312,7 +312,7 @@ def _configuration(arguments: Namespace, output: Output) -> Configuration:
 
     def over(config: AuthorizerConfig) -> AuthorizerConfig:
         return config._replace(
-            super_users=config.super_users if users is None else told.super_users,
+            super_users=config.super_users if users is None else configuration.super_users,
             allow_everyone=config.allow_everyone if everyone is None else everyone,
             kafka_version=kafka or config.kafka_version or named,
         )
@@ -342,11 +342,11 @@ def broker_pattern(text: str | None) -> re.Pattern[str] | None:
         raise InvalidRequest(f"--broker-from {text}: not a regular expression: {error}") from None
 
 
-def _say_left_out(told: FilesRead, damages: Sequence[str], output: Output) -> bool:
+def _say_left_out(files_read: FilesRead, damages: Sequence[str], output: Output) -> bool:
     """Print which input was left out; returns whether nothing was."""
     problems = [f"skipped: {damage}" for damage in damages]
-    spoke = {_log_of(each.file) for each in told if each.requests}
-    for each in told:
+    spoke = {_log_of(each.file) for each in files_read if each.requests}
+    for each in files_read:
         if each.longer is not None:
             problems.append(
                 f"{each.file}: left out: it has {counted(each.lines, 'line')}, but {each.same},"
@@ -374,13 +374,13 @@ def _log_of(file: str) -> tuple[Path, str]:
     return Path(file).parent, broker_of(file, None)
 
 
-def _say_shared(told: FilesRead, tables: Sequence[str], output: Output) -> None:
+def _say_shared(files_read: FilesRead, tables: Sequence[str], output: Output) -> None:
     """Warn if files of several folders count as one broker's, because of their names."""
     from metalog_spark.store.table_store import placed
 
     others = set(map(placed, tables))
     folders: dict[str, dict[Path, None]] = {}
-    for each in told:
+    for each in files_read:
         if each.same is None and each.file not in others:
             folder, broker = _log_of(each.file)
             folders.setdefault(broker, {})[folder] = None

@@ -148,9 +148,9 @@ def _build(tables: Tables, made: Made, output: Output) -> None:
     texts = [str(first[1]), *(f"{moment}={path}" for moment, path in later)]
     configuration, _ = read_configuration(texts)
     log = Logs(str(made.log), environ=os.environ)
-    given = BuildInputs(log, configuration, Zone("UTC"), audit=[str(made.audit)])
+    inputs = BuildInputs(log, configuration, Zone("UTC"), audit=[str(made.audit)])
     with _step("building the tables", output) as (at, step):
-        files = build(tables, given, at=at)
+        files = build(tables, inputs, at=at)
         read = sum(each.requests for each in files)
         rejected = sum(each.not_audit + each.broken for each in files)
         apart = f"; {counted(rejected, 'line')} rejected" if rejected else ""

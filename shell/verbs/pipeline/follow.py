@@ -251,11 +251,11 @@ def _following(
     from metalog_spark.follow.topic import opened_topic
     from metalog_spark.store.table_store import placed
 
-    given = arguments.command_config
-    config = None if given is None else Path(given)
+    settings = arguments.command_config
+    config = None if settings is None else Path(settings)
     log = FollowedLog(arguments.log, config, committed=not arguments.uncommitted)
-    given = arguments.audit_config
-    topic_config = config if given is None else Path(given)
+    settings = arguments.audit_config
+    topic_config = config if settings is None else Path(settings)
     topic = None
     if is_topic(arguments.audit):
         topic = opened_topic(arguments.audit, topic_config)
@@ -316,10 +316,10 @@ def _tell_until_it_ends(
     alerts.show_new(now)
     seen = None
     is_over = False
-    with first_ctrl_c() as asked:
+    with first_ctrl_c() as interrupted:
         while not is_over:
             is_over = _is_over(query)
-            if not is_over and asked.is_set():
+            if not is_over and interrupted.is_set():
                 _stop(query, output)
                 is_over = True
             progress = query.lastProgress

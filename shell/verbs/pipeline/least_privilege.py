@@ -40,7 +40,7 @@ from shell.views.plans.plan import SIGNS, print_commands
 
 if TYPE_CHECKING:
     from metalog_sources.targets.plan import PlanStep
-    from metalog_spark.findings.least_privilege import LeastSet, Share
+    from metalog_spark.findings.least_privilege import LeastSet, PrincipalProposal
     from metalog_spark.findings.windows.window import Window
     from metalog_spark.report.triage.accepted import Accepted
     from metalog_spark.store.table_store import Tables
@@ -102,7 +102,7 @@ def run(arguments: Namespace, output: Output) -> int:
             _check_is_known(arguments.principal, tables, window)
         with output.busy("looking for the least set"):
             found = least_set(tables, window, limits, tolerated=arguments.tolerate)
-    asked = FindingOptions(tables, window, arguments.tolerate)
+    options = FindingOptions(tables, window, arguments.tolerate)
     say_missing(found.seen, arguments.tolerate, output)
     if found.closes:
         output.warn(
@@ -110,30 +110,30 @@ def run(arguments: Namespace, output: Output) -> int:
             "or what loses its last ACL is open to everyone"
         )
     chosen = _chosen(found, arguments.principal)
-    shares, accepted = known.split(chosen, lambda each: {"principal": each.principal})
+    proposals, accepted = known.split(chosen, lambda each: {"principal": each.principal})
     known.say_idle(output)
     if output.format == "json":
-        for each, entry in [*((each, None) for each in shares), *accepted]:
-            output.record(_as_json(each, asked, entry))
+        for each, entry in [*((each, None) for each in proposals), *accepted]:
+            output.record(_as_json(each, options, entry))
         output.note(_proof_text(found))
     elif output.format == "commands":
-        print_basis(asked, found.seen, found.proof.requests, (), output)
+        print_basis(options, found.seen, found.proof.requests, (), output)
         for each, entry in accepted:
             output.line(f"# Kept: {shown(each.principal)}: {accepted_text(entry)}.")
-        print_commands(_ordered(shares), ANY_CLUSTER, output)
+        print_commands(_ordered(proposals), ANY_CLUSTER, output)
     elif output.format == "yaml":
         output.raw(_yaml(found, arguments.principal, [each for each, _ in accepted]).encode())
     else:
-        _print(found, shares, asked, arguments, output)
+        _print(found, proposals, options, arguments, output)
         for each, entry in accepted:
             output.line(f"{shown(each.principal)} keeps its ACLs: {accepted_text(entry)}")
-    return 1 if any(each.plan.steps for each in shares) else 0
+    return 1 if any(each.plan.steps for each in proposals) else 0
 
 
-def _chosen(found: LeastSet, principal: str | None) -> Sequence[Share]:
-    """The shares of all principals, or of one. A principal that neither has nor needs an ACL has no
-    share."""
-    return [each for each in found.shares if principal in (None, each.principal)]
+def _chosen(found: LeastSet, principal: str | None) -> Sequence[PrincipalProposal]:
+    """The proposals of all principals, or of one. A principal that neither has nor needs an ACL
+    has no proposal."""
+    return [each for each in found.proposals if principal in (None, each.principal)]
 
 
 def _check_is_known(principal: str, tables: Tables, window: Window) -> None:
@@ -146,33 +146,33 @@ def _check_is_known(principal: str, tables: Tables, window: Window) -> None:
     known = {acl.principal for acl in acls_now(tables) if is_allow(acl)}
     if principal in known:
         return
-    meant = principal if ":" in principal else f"User:{principal}"
-    known |= nearest_allowed(tables, window, {principal, meant})
+    name = principal if ":" in principal else f"User:{principal}"
+    known |= nearest_allowed(tables, window, {principal, name})
     if principal not in known:
-        near = nearest_name(meant, known)
+        near = nearest_name(name, known)
         advice = f"; did you mean {near}?" if near else ""
         raise InvalidRequest(
             f"{principal} has no ALLOW and was allowed nothing in the window{advice}"
         )
 
 
-def _ordered(shares: Sequence[Share]) -> list[PlanStep]:
+def _ordered(proposals: Sequence[PrincipalProposal]) -> list[PlanStep]:
     """The steps for all principals, in order: User:*'s grants are removed after each principal has
     its own grants."""
     from metalog_sources.targets.plan import phases
 
-    return list(chain(*phases([step for each in shares for step in each.plan.steps])))
+    return list(chain(*phases([step for each in proposals for step in each.plan.steps])))
 
 
 def _print(
     found: LeastSet,
-    shares: Sequence[Share],
-    asked: FindingOptions,
+    proposals: Sequence[PrincipalProposal],
+    options: FindingOptions,
     arguments: Namespace,
     output: Output,
 ) -> None:
-    least = sum(len(each.least) for each in shares)
-    today = sum(len(each.today) for each in shares)
+    least = sum(len(each.least) for each in proposals)
+    today = sum(len(each.today) for each in proposals)
     allows = plural(least, "ALLOW")
     are = plural(today, "is", "are")
     output.prose(f"{least:,} {allows} would be enough; today there {are} {today:,}.")
@@ -181,12 +181,12 @@ def _print(
     most = None if arguments.all else _SHOWN
     head = ("principal", "has", "needs", "may", "did", "left", "requests")
     rows: list[list[Cell | str]] = [[Cell(text, "faint") for text in head]]
-    rows += [_cells(each) for each in shares[:most]]
+    rows += [_cells(each) for each in proposals[:most]]
     output.aligned(rows)
-    if most is not None and len(shares) > most:
-        output.line(f"… and {len(shares) - most:,} more (--all)")
-    for each in shares[:1]:
-        output.line(f"Requests of {shown(each.principal)}: {_command(each, asked)}")
+    if most is not None and len(proposals) > most:
+        output.line(f"… and {len(proposals) - most:,} more (--all)")
+    for each in proposals[:1]:
+        output.line(f"Requests of {shown(each.principal)}: {_command(each, options)}")
     output.line()
     output.prose(
         "has, needs: its ALLOWs today, and in the least set. may, did, left: pairs of a known name "
@@ -194,11 +194,11 @@ def _print(
     )
     if arguments.principal is not None:
         output.line()
-        for each in shares:
+        for each in proposals:
             output.aligned([SIGNS[step.change], sentence(step.acl)] for step in each.plan.steps)
 
 
-def _cells(each: Share) -> list[Cell | str]:
+def _cells(each: PrincipalProposal) -> list[Cell | str]:
     numbers = (len(each.today), len(each.least), each.granted, each.used, each.left)
     return [
         Cell(shown(each.principal), "strong"),
@@ -209,7 +209,7 @@ def _cells(each: Share) -> list[Cell | str]:
 
 def _proof_text(found: LeastSet) -> str:
     proof = found.proof
-    held = proof.allowed - proof.by_super_users - proof.revoked - proof.inexpressible
+    still_allowed = proof.allowed - proof.by_super_users - proof.revoked - proof.inexpressible
     outside = [
         f"{number:,} {what}"
         for number, what in (
@@ -219,23 +219,25 @@ def _proof_text(found: LeastSet) -> str:
         )
         if number
     ]
-    said = f"; outside of it: {', '.join(outside)}" if outside else ""
+    exceptions = f"; outside of it: {', '.join(outside)}" if outside else ""
     return (
-        f"Replayed {counted(proof.requests, 'request')}: each of the {held:,} that"
-        f" {plural(held, 'was', 'were')} allowed and still "
-        f"are would be allowed, and none that is denied today{said}."
+        f"Replayed {counted(proof.requests, 'request')}: each of the {still_allowed:,} that"
+        f" {plural(still_allowed, 'was', 'were')} allowed and still "
+        f"are would be allowed, and none that is denied today{exceptions}."
     )
 
 
-def _command(each: Share, asked: FindingOptions) -> str:
+def _command(each: PrincipalProposal, options: FindingOptions) -> str:
     """The command that prints the allowed requests from which the least set was made."""
     from metalog_spark.findings.windows.request_rows import RequestFilter, command_for
 
     wanted = RequestFilter(principal=each.principal, result="ALLOWED")
-    return command_for(asked.tables, asked.window, wanted)
+    return command_for(options.tables, options.window, wanted)
 
 
-def _as_json(each: Share, asked: FindingOptions, entry: Accepted | None) -> dict[str, Any]:
+def _as_json(
+    each: PrincipalProposal, options: FindingOptions, entry: Accepted | None
+) -> dict[str, Any]:
     from metalog_sources.targets.plan import step_fields
 
     return {
@@ -250,11 +252,11 @@ def _as_json(each: Share, asked: FindingOptions, entry: Accepted | None) -> dict
         "least": [acl_fields(acl) for acl in each.least],
         "steps": [step_fields(step) for step in each.plan.steps],
         "accepted": accepted_json(entry),
-        "command": _command(each, asked),
+        "command": _command(each, options),
     }
 
 
-def _yaml(found: LeastSet, principal: str | None, accepted: Sequence[Share]) -> str:
+def _yaml(found: LeastSet, principal: str | None, accepted: Sequence[PrincipalProposal]) -> str:
     """The proposal without the ``accepted`` principals. It has ``owns``, so that ``metalog plan
     --prune`` removes the other ACLs."""
     from metalog_sources.formats.yaml import write_yaml

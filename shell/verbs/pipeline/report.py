@@ -144,8 +144,8 @@ def _print(arguments: Namespace, output: Output) -> None:
     from metalog_spark.report.write import whole_section
 
     options = {"--out": arguments.out, "--owners": arguments.owners, "--since": arguments.since}
-    for option, given in options.items():
-        if given is not None:
+    for option, value in options.items():
+        if value is not None:
             raise InvalidRequest(f"--section prints a table and writes no page: leave out {option}")
     if arguments.accepted is not None:
         check_is_section_of_findings(arguments.section)

@@ -88,14 +88,14 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     check_installed(output)
-    from metalog_spark.findings.unused import judged
+    from metalog_spark.findings.unused import classified_acls
 
     known = AcceptedFindings(arguments.accepted, "unused")
     with opened_folder(arguments, output) as tables:
         window = window_asked(arguments, tables, output)
         with output.busy("counting uses"):
-            found = judged(tables, window, tolerated=arguments.tolerate)
-        asked = FindingOptions(tables, window, arguments.tolerate)
+            found = classified_acls(tables, window, tolerated=arguments.tolerate)
+        options = FindingOptions(tables, window, arguments.tolerate)
     say_missing(found.seen, arguments.tolerate, output)
     can_go = (verdict for verdict in found.verdicts if verdict.can_go)
     going, accepted = known.split(can_go, lambda verdict: acl_words(verdict.acl))
@@ -103,12 +103,12 @@ def run(arguments: Namespace, output: Output) -> int:
     if output.format == "json":
         by_verdict = {id(verdict): entry for verdict, entry in accepted}
         for verdict in found.verdicts:
-            output.record(_as_json(verdict, found, asked, by_verdict.get(id(verdict))))
+            output.record(_as_json(verdict, found, options, by_verdict.get(id(verdict))))
     elif output.format == "commands":
         unknown = found.totals.unknown
         is_used = plural(unknown, "is used", "are used")
-        said = [f"whether {counted(unknown, 'grant')} {is_used}"] if unknown else []
-        print_basis(asked, found.seen, found.totals.requests, said, output)
+        doubts = [f"whether {counted(unknown, 'grant')} {is_used}"] if unknown else []
+        print_basis(options, found.seen, found.totals.requests, doubts, output)
         print_remedies((found.advice(verdict)[1] for verdict in going), output)
         for verdict, entry in accepted:
             output.line(f"# kept: {sentence(verdict.acl)}: {accepted_text(entry)}")
@@ -116,7 +116,7 @@ def run(arguments: Namespace, output: Output) -> int:
             if is_allow(verdict.acl):
                 output.line(f"# kept: {sentence(verdict.acl)}: not known: {why}")
     else:
-        _print(found, going, accepted, asked, output, most=None if arguments.all else _SHOWN)
+        _print(found, going, accepted, options, output, most=None if arguments.all else _SHOWN)
     return 1 if going else 0
 
 
@@ -124,7 +124,7 @@ def _print(
     found: ClassifiedAcls,
     going: Sequence[Verdict],
     accepted: Sequence[tuple[Verdict, Accepted]],
-    asked: FindingOptions,
+    options: FindingOptions,
     output: Output,
     *,
     most: int | None,
@@ -148,21 +148,21 @@ def _print(
         output.aligned(rows, indent="  ")
         if most is not None and len(verdicts) > most:
             output.line(f"  … and {len(verdicts) - most:,} more (--all)")
-        for each, command in islice(_leading(verdicts, asked), 1):
+        for each, command in islice(_leading(verdicts, options), 1):
             output.line(f"  Requests of {sentence(each.acl)}: {command}")
 
 
 def _sections(
     found: ClassifiedAcls, going: Sequence[Verdict]
 ) -> Iterable[tuple[str, Sequence[Verdict]]]:
-    from metalog_spark.findings.usage.usage_classes import Sight, UsageState
+    from metalog_spark.findings.usage.usage_classes import ObservedUse, UsageState
 
-    for sight, title in (
-        (Sight.NEVER, "No request matched"),
-        (Sight.ONLY_DENIED, "A DENY denied every matching request"),
-        (Sight.SHADOWED, "Another ACL decided every matching request"),
+    for observed, title in (
+        (ObservedUse.NEVER, "No request matched"),
+        (ObservedUse.ONLY_DENIED, "A DENY denied every matching request"),
+        (ObservedUse.SHADOWED, "Another ACL decided every matching request"),
     ):
-        yield title, [each for each in going if each.sight is sight]
+        yield title, [each for each in going if each.observed is observed]
     yield (
         "DENYs that denied nothing: a precaution, or a typo",
         [
@@ -196,14 +196,14 @@ def _cells(verdict: Verdict, found: ClassifiedAcls) -> list[Cell | str]:
     return [weight, sentence(verdict.acl), Cell(since, "faint"), beside]
 
 
-def _leading(verdicts: Iterable[Verdict], asked: FindingOptions) -> Iterator[tuple[Verdict, str]]:
+def _leading(verdicts: Iterable[Verdict], options: FindingOptions) -> Iterator[tuple[Verdict, str]]:
     """The verdicts that have requests, each with the command that prints the requests."""
     for each in verdicts:
-        if command := _command(each, asked):
+        if command := _command(each, options):
             yield each, command
 
 
-def _command(verdict: Verdict, asked: FindingOptions) -> str | None:
+def _command(verdict: Verdict, options: FindingOptions) -> str | None:
     """The command that prints the requests that the ACL decided or matches; None without such
     requests."""
     from metalog_spark.findings.windows.request_rows import command_for, of_acl
@@ -211,11 +211,11 @@ def _command(verdict: Verdict, asked: FindingOptions) -> str | None:
     decided = 0 if verdict.uses is None else verdict.uses.requests
     reason = None if verdict.reason is None else verdict.reason.value
     wanted = of_acl(uuid_text(verdict.lifetimes[-1].id), decided, verdict.matched, reason)
-    return None if wanted is None else command_for(asked.tables, asked.window, wanted)
+    return None if wanted is None else command_for(options.tables, options.window, wanted)
 
 
 def _as_json(
-    verdict: Verdict, found: ClassifiedAcls, asked: FindingOptions, entry: Accepted | None
+    verdict: Verdict, found: ClassifiedAcls, options: FindingOptions, entry: Accepted | None
 ) -> dict[str, Any]:
     life = verdict.lifetimes[-1]
     uses = verdict.uses
@@ -225,7 +225,7 @@ def _as_json(
         **acl_fields(verdict.acl),
         "since": None if life.begin is None else time_json(life.begin.time_ms * 1000),
         "alive": verdict.is_alive,
-        "seen": verdict.sight.value,
+        "seen": verdict.observed.value,
         "state": verdict.state.value,
         "reason": None if verdict.reason is None else verdict.reason.value,
         "requests": 0 if uses is None else uses.requests,
@@ -237,5 +237,5 @@ def _as_json(
         "severity": severity.name,
         "remedy": remedy,
         "accepted": accepted_json(entry),
-        "command": _command(verdict, asked),
+        "command": _command(verdict, options),
     }

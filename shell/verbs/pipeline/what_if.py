@@ -115,7 +115,7 @@ def run(arguments: Namespace, output: Output) -> int:
         today, now = acls_now(tables), config_now(tables)
         config = _config(now, settings, arguments, output)
         proposed = _proposed(today, read, config, output)
-        meant = meaning(today, proposed, now, config) if arguments.prove else None
+        changed = meaning(today, proposed, now, config) if arguments.prove else None
         seen = seen_in(tables, window)
         with output.busy("deciding"):
             timed = what_if(tables, window, proposed, config).selectExpr(
@@ -134,7 +134,7 @@ def run(arguments: Namespace, output: Output) -> int:
             for row in _rows_of(open_rows.unionAll(accepted)):
                 command = _command(tables, window, row)
                 output.record(_as_json(row, known.entry(row["entry"]), command))
-            for record in () if meant is None else meaning_records(meant, None):
+            for record in () if changed is None else meaning_records(changed, None):
                 output.record(record)
         elif output.format == "commands":
             print_remedies((row["remedy"] for row in _rows_of(open_rows)), output)
@@ -148,10 +148,10 @@ def run(arguments: Namespace, output: Output) -> int:
             for row in _rows_of(accepted) if known.entries else ():
                 entry = known.entry(row["entry"])
                 output.line(f"{_question(row)}: {'' if entry is None else accepted_text(entry)}")
-            if meant is not None:
-                _print_meant(meant, bool(changes) or of_accepted > 0, output)
+            if changed is not None:
+                _print_meant(changed, bool(changes) or of_accepted > 0, output)
         found.unpersist()
-    return 1 if changes or lost or not (meant is None or meant.is_none) else 0
+    return 1 if changes or lost or not (changed is None or changed.is_none) else 0
 
 
 class _Change(NamedTuple):
@@ -287,11 +287,11 @@ def _print_rows(
         output.line(f"… and {counted(left, 'more row')} (--all)")
 
 
-def _print_meant(meant: Meaning, has_seen: bool, output: Output) -> None:
+def _print_meant(changed: Meaning, has_seen: bool, output: Output) -> None:
     """Print the whole change. A request of the window shows only one host and one name, so it
     replaces no statement about several."""
-    cells = counted(meant.cells, "cell")
-    if meant.is_none:
+    cells = counted(changed.cells, "cell")
+    if changed.is_none:
         otherwise = "else " if has_seen else ""
         output.prose(f"Nothing {otherwise}would change for any request: proven ({cells}).")
         return
@@ -301,15 +301,15 @@ def _print_meant(meant: Meaning, has_seen: bool, output: Output) -> None:
         else "No request of the window would change, but these cells would"
     )
     output.prose(f"{seen} ({cells}):")
-    print_changes(meant, output)
+    print_changes(changed, output)
 
 
 def _whose(changes: Sequence[_Change]) -> str:
-    said = [
+    parts = [
         f"{each.requests:,} {_ANSWERS[each.after]} ({_names(each.first, each.principals)})"
         for each in changes
     ]
-    return f": {', '.join(said)}" if said else ""
+    return f": {', '.join(parts)}" if parts else ""
 
 
 def _names(principals: Iterable[str], count: int) -> str:

@@ -30,6 +30,6 @@ def _print_alert(alert: dict[str, Any], output: Output) -> None:
     severity = output.paint(f"{alert['severity'].lower():<7}", STYLES[alert["severity"]])
     what = alert["principal"] if alert["operation"] is None else acl_text(alert)
     about = "" if what is None else f"{safe(what)}: "
-    output.line(f"{when}  {severity}  {alert['kind']}: {about}{safe(alert['said'])}")
+    output.line(f"{when}  {severity}  {alert['kind']}: {about}{safe(alert['message'])}")
     if alert["remedy"] is not None:
         output.line(f"    {safe(alert['remedy'])}")

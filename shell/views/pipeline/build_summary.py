@@ -78,12 +78,12 @@ def show_built(found: Summary, output: Output) -> None:
         ("usage", found.questions, "different questions and answers, day by day"),
     ]
     output.aligned(
-        (Cell(name, "name"), f"{rows:>{_WIDE},}", safe(said)) for name, rows, said in rows
+        (Cell(name, "name"), f"{rows:>{_WIDE},}", safe(text)) for name, rows, text in rows
     )
     if found.later is not None:
         output.note(found.later.text())
-    for said in (*found.clocks, *_forms_text(found)):
-        output.note(said)
+    for text in (*found.clocks, *_forms_text(found)):
+        output.note(text)
 
 
 def _forms_text(found: Summary) -> Iterator[str]:

@@ -118,8 +118,8 @@ def whole_command(
 
 def say_missing(seen: WindowCoverage, tolerated: float, output: Output) -> None:
     """Print the facts about the coverage that limit the answer."""
-    for said in _missing(seen, tolerated):
-        output.warn(said)
+    for line in _missing(seen, tolerated):
+        output.warn(line)
 
 
 def _missing(seen: WindowCoverage, tolerated: float) -> Iterator[str]:
@@ -144,7 +144,7 @@ def _missing(seen: WindowCoverage, tolerated: float) -> Iterator[str]:
 
 
 def print_basis(
-    asked: FindingOptions,
+    options: FindingOptions,
     seen: WindowCoverage,
     requests: int,
     unknown: Iterable[str],
@@ -152,7 +152,7 @@ def print_basis(
 ) -> None:
     """Print, as comments above the commands, the data behind them: commands are often mailed
     without the rest."""
-    tables, window, tolerated = asked
+    tables, window, tolerated = options
     answers = counted(requests, "answer")
     output.line(f"# By {answers} of {window}, in the tables of {shown(str(tables.path))}.")
     if tolerated:

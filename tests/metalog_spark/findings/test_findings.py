@@ -15,7 +15,7 @@ from metalog_spark.findings.denied import denied
 from metalog_spark.findings.drift import drift
 from metalog_spark.findings.exposure import access, exposure
 from metalog_spark.findings.least_privilege import least_privilege, least_set
-from metalog_spark.findings.unused import Totals, conditions, judged, unused
+from metalog_spark.findings.unused import Totals, classified_acls, conditions, unused
 from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS, acl_of
 from metalog_spark.findings.usage.usage_classes import Reason
 from metalog_spark.findings.usage.usage_counts import counted
@@ -90,7 +90,7 @@ def test_the_window_is_what_the_audit_logs_span(day: Window) -> None:
 def test_unused(tables: Tables, day: Window) -> None:
     found = unused(tables, day)
     rows = by_acl(found)
-    states = {acl: (row.sight, row.state, row.reason) for acl, row in rows.items()}
+    states = {acl: (row.observed, row.state, row.reason) for acl, row in rows.items()}
     assert states == {
         EVERY_TOPIC: ("USED", "USED", None),
         ORDERS: ("SHADOWED", "UNUSED", None),
@@ -120,13 +120,15 @@ def test_unused(tables: Tables, day: Window) -> None:
 def test_the_last_use_of_a_grant_is_known_from_before_the_window(tables: Tables) -> None:
     later = unused(tables, window_of(tables, "-22h"))
     franks = later.where("operation = 'ALTER' AND can_go")
-    [row] = franks.selectExpr("sight", "requests", "first_use", "unix_micros(last_use)").collect()
+    [row] = franks.selectExpr(
+        "observed", "requests", "first_use", "unix_micros(last_use)"
+    ).collect()
     assert [*row] == ["NEVER", 0, None, moment(1.5).timestamp() * 1_000_000]
 
 
 def test_the_totals_are_those_of_the_rows(tables: Tables, day: Window) -> None:
     rows = unused(tables, day).where("alive AND permission_type = 'ALLOW'")
-    found = judged(tables, day).totals
+    found = classified_acls(tables, day).totals
     assert found == Totals(8, 2, rows.where("can_go").count(), 1, REQUESTS)
     assert found.can_go == 5
 
@@ -389,11 +391,11 @@ def test_a_part_of_the_uses_that_is_gone_is_not_taken_for_no_use(
     """For the uses of whole days, and for those of a day that the window cuts."""
     tables = SHOP.folder(spark, tmp_path / "gone", *READ_BY_DAY)
     with pytest.raises(InvalidSource, match=r"decisions has 0 requests of 2026-.* 1,528"):
-        judged(tables, window_of(tables, "2026-01-01T00:30"))
+        classified_acls(tables, window_of(tables, "2026-01-01T00:30"))
     of_others = tables.read(USAGE).where(f"principal <> '{BOB}'").collect()
     tables.replace(USAGE, frame_of(spark, of_others, USAGE.schema))
     with pytest.raises(InvalidSource, match=r"usage has 1,508 requests of 2026-.* 1,528"):
-        judged(tables, window_of(tables))
+        classified_acls(tables, window_of(tables))
 
 
 def test_what_was_allowed_and_cannot_be_asked_is_not_passed_over(
@@ -413,9 +415,9 @@ def test_what_was_allowed_and_cannot_be_asked_is_not_passed_over(
     for name, word in (("operation", "READING"), ("pattern_type", "PREFIXED"), ("host", None)):
         with_words(name, word, "ALLOWED")
         with pytest.raises(InvalidSource, match=r"23 allowed requests of 2026-01-01 that no ACL"):
-            judged(tables, day)
+            classified_acls(tables, day)
     with_words("operation", "READING", "DENIED")
-    assert judged(tables, day).totals.requests == REQUESTS
+    assert classified_acls(tables, day).totals.requests == REQUESTS
 
 
 def test_a_dark_hour_leaves_what_was_not_used_unknown(spark: SparkSession, tmp_path: Path) -> None:
@@ -429,7 +431,7 @@ def test_a_dark_hour_leaves_what_was_not_used_unknown(spark: SparkSession, tmp_p
     day = window_of(tables)
     requests, seen = counted(tables, day), seen_in(tables, day)
     strict, lenient = (
-        judged(tables, day, tolerated=tolerated, requests=requests, seen=seen)
+        classified_acls(tables, day, tolerated=tolerated, requests=requests, seen=seen)
         for tolerated in (0.0, 0.03)
     )
     reasons = {each.acl: each.reason for each in strict.verdicts}
@@ -457,12 +459,12 @@ def test_what_a_snapshot_within_the_window_has_is_not_called_unused(
     window."""
     late = SHOP._replace(known_from=24, days=2)
     tables = late.folder(spark, tmp_path / "late", *READ_BY_DAY)
-    both = judged(tables, window_of(tables))
+    both = classified_acls(tables, window_of(tables))
     found = {each.acl: each for each in both.verdicts}
     assert found[PAYMENTS].reason is found[MALORYS].reason is Reason.YOUNGER
     assert both.totals.can_go == 0
     assert {PAYMENTS, MALORYS, ORDERS} <= {*least_set(tables, window_of(tables), used=both).acls}
-    second = judged(tables, window_of(tables, "2026-01-02"))
+    second = classified_acls(tables, window_of(tables, "2026-01-02"))
     assert {each.acl for each in second.verdicts if each.can_go} >= {PAYMENTS, MALORYS, ORDERS}
 
 

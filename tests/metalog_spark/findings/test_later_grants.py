@@ -24,4 +24,4 @@ def test_what_was_granted_after_the_window_stays(spark: SparkSession, tmp_path: 
     tables = world.folder(spark, tmp_path / "later")
     least = least_set(tables, window_of(tables, None, "2026-01-01T12:00Z"))
     assert set(least.acls) == {used, new, again}
-    assert [share.plan.steps for share in least.shares if share.principal == "User:new"] == [()]
+    assert [each.plan.steps for each in least.proposals if each.principal == "User:new"] == [()]

@@ -12,13 +12,13 @@ import pytest
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog_spark.findings.least_privilege import least_set
-from metalog_spark.findings.unused import ClassifiedAcls, judged
+from metalog_spark.findings.unused import ClassifiedAcls, classified_acls
 from metalog_spark.findings.usage.acl_lifetimes import AclLifetimes, acl_of
 from metalog_spark.findings.usage.minimal_cover import CoverLimits
 from metalog_spark.findings.usage.usage_classes import (
     Conditions,
+    ObservedUse,
     Request,
-    Sight,
     UsageState,
     tally,
     verdicts,
@@ -106,7 +106,7 @@ class Case(Replay):
         super().__init__(world)
         self.tables = tables
         self.window: Window = window_of(tables)
-        self.judged: ClassifiedAcls = judged(tables, self.window)
+        self.classified: ClassifiedAcls = classified_acls(tables, self.window)
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def case(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Case:
 
 
 def test_every_used_acl_was_in_force_at_its_use(case: Case) -> None:
-    used = [each for each in case.judged.verdicts if each.sight is Sight.USED]
+    used = [each for each in case.classified.verdicts if each.observed is ObservedUse.USED]
     assert used
     for verdict in used:
         assert verdict.uses is not None
@@ -126,7 +126,7 @@ def test_every_used_acl_was_in_force_at_its_use(case: Case) -> None:
 
 
 def test_what_can_go_goes_all_at_once_and_no_answer_changes(case: Case) -> None:
-    going = {each.acl for each in case.judged.verdicts if each.can_go}
+    going = {each.acl for each in case.classified.verdicts if each.can_go}
     assert going
     case.holds_without(going)
 
@@ -158,7 +158,7 @@ def request(ask: Ask, decided: dict[str, Any]) -> Request:
 
 
 def test_every_acl_of_the_window_has_one_verdict_and_every_request_was_counted(case: Case) -> None:
-    verdicts = case.judged.verdicts
+    verdicts = case.classified.verdicts
     assert {each.acl for each in verdicts} == {each.acl for each in case.world.lifetimes}
     assert len(verdicts) == len({each.acl for each in verdicts})
     decided = sum(each.uses.requests for each in verdicts if each.uses is not None)
@@ -167,7 +167,7 @@ def test_every_acl_of_the_window_has_one_verdict_and_every_request_was_counted(c
         ask for ask in by_acls if not any(self_matches(acl, ask) for acl in case.held_at(ask.hour))
     ]
     assert decided == sum(ask.times for ask in by_acls) - sum(ask.times for ask in unmatched)
-    totals = case.judged.totals
+    totals = case.classified.totals
     assert totals.requests == sum(ask.times for ask in case.world.asks)
     states = [each.state for each in verdicts if each.is_alive]
     assert states.count(UsageState.USED) >= totals.used

@@ -21,8 +21,8 @@ from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceTyp
 from metalog_sources.formats.document import AclEntry, Document
 from metalog_sources.formats.yaml import write_yaml
 from metalog_spark.findings.least_privilege import least_set
-from metalog_spark.findings.producers import Asker, narrowest, spared, unseen_in
-from metalog_spark.findings.unused import judged
+from metalog_spark.findings.producers import RequestOrigin, kept_for_producers, narrowest, unseen_in
+from metalog_spark.findings.unused import classified_acls
 from metalog_spark.findings.usage.usage_classes import Reason
 from metalog_spark.findings.windows.window import window_of
 from tests.support.command.runs import run_here
@@ -95,7 +95,7 @@ def test_what_may_have_let_a_producer_start_stays_as_far_as_it_must(tables: Tabl
     would have lines; grace may start by the topic that she wrote to; mallory's newer grant shows
     nothing about earlier."""
     day = window_of(tables)
-    found = judged(tables, day)
+    found = classified_acls(tables, day)
     assert {who.principal for who in unseen_in(tables, day)} == {
         BOB, CAROL, GRACE, HEIDI, IVAN, MALLORY
     }  # fmt: skip
@@ -160,7 +160,7 @@ def some_acls(random: Random) -> set[Acl]:
     return found
 
 
-def may_start(acls: set[Acl], asker: Asker) -> bool:
+def may_start(acls: set[Acl], asker: RequestOrigin) -> bool:
     who = (frozenset({asker.principal}), asker.host)
     on_cluster = spec.decide(acls, who, IDEMPOTENT_WRITE, CLUSTER, "kafka-cluster", False)
     of_any = spec.is_allowed_by_resource_type(acls, who, WRITE, ResourceType.TOPIC, False)
@@ -171,11 +171,11 @@ def may_start(acls: set[Acl], asker: Asker) -> bool:
 def test_whoever_may_start_one_still_may_and_nobody_may_more(seed: int) -> None:
     random = Random(seed)
     today = some_acls(random)
-    everybody = {Asker(*who) for who in product(PRINCIPALS, HOSTS)}
+    everybody = {RequestOrigin(*who) for who in product(PRINCIPALS, HOSTS)}
     unseen = {who for who in everybody if may_start(today, who)}
     allows = {acl for acl in today if acl.permission_type is PermissionType.ALLOW}
     going = {acl: 0 for acl in allows if random.random() < 0.8}
-    kept = spared(unseen, today, going)
+    kept = kept_for_producers(unseen, today, going)
     assert kept <= going.keys()
     left = today - (going.keys() - kept)
     assert all(may_start(left, who) for who in unseen)
@@ -192,13 +192,13 @@ def test_whoever_may_start_one_still_may_and_nobody_may_more(seed: int) -> None:
 
 def test_who_cannot_start_one_today_is_refused() -> None:
     reads, writes, denied = allow("a", READ, BOB), allow("a", WRITE, BOB), deny("a", WRITE, BOB)
-    bob = [Asker(BOB, "*")]
+    bob = [RequestOrigin(BOB, "*")]
     with pytest.raises(ValueError, match=f"lets {BOB} at .* start a producer"):
         narrowest(bob, [reads], [])
     with pytest.raises(ValueError, match="start a producer"):
         narrowest(bob, [writes], [denied])
     with pytest.raises(ValueError, match="start a producer"):
-        spared(bob, [writes, denied], {writes: 1})
+        kept_for_producers(bob, [writes, denied], {writes: 1})
 
 
 def calls_of(code: CodeType, run: Callable[[], object]) -> int:
@@ -219,12 +219,13 @@ def calls_of(code: CodeType, run: Callable[[], object]) -> int:
 
 
 def test_an_index_is_made_once_whatever_number_of_principals_asks() -> None:
-    """``narrowest`` makes one of today's ACLs and one of the least set; ``spared`` likewise."""
-    unseen = [Asker(f"User:{number}", "*") for number in range(40)]
+    """``narrowest`` makes one of today's ACLs and one of the least set; ``kept_for_producers``
+    likewise."""
+    unseen = [RequestOrigin(f"User:{number}", "*") for number in range(40)]
     today = [allow("logs", WRITE, who.principal) for who in unseen]
     for find in (
         partial(narrowest, unseen, today, []),
-        partial(spared, unseen, today, dict.fromkeys(today, 1)),
+        partial(kept_for_producers, unseen, today, dict.fromkeys(today, 1)),
     ):
         assert find() == frozenset(today)
         loads = calls_of(IndexWriter.load.__code__, find)
@@ -236,7 +237,7 @@ def test_an_index_is_made_once_whatever_number_of_principals_asks() -> None:
 def test_of_what_would_do_the_least_is_given() -> None:
     """The right on the cluster is none on any topic; a topic's name is less than a prefix, and a
     name that the principal already has is not a new one."""
-    bob, on_cluster = [Asker(BOB, "*")], allow("kafka-cluster", ALL, BOB, kind=CLUSTER)
+    bob, on_cluster = [RequestOrigin(BOB, "*")], allow("kafka-cluster", ALL, BOB, kind=CLUSTER)
     cases: list[tuple[set[Acl], set[Acl], set[Acl]]] = [
         ({allow("a", ALL), on_cluster}, set(), {on_cluster._replace(operation=IDEMPOTENT_WRITE)}),
         ({allow("a", ALL), allow("b", WRITE)}, {allow("b")}, {allow("b", WRITE)}),

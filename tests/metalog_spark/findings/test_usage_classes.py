@@ -9,9 +9,9 @@ from metalog.ids import uuid_text
 from metalog_spark.findings.usage.acl_lifetimes import AclLifetimes
 from metalog_spark.findings.usage.usage_classes import (
     Conditions,
+    ObservedUse,
     Reason,
     Request,
-    Sight,
     UsageState,
     Verdict,
     tally,
@@ -69,11 +69,11 @@ def test_what_decides_is_used_and_the_rest_that_match_are_shadowed_by_it() -> No
         (LITERAL, PREFIXED), [read(PREFIXED, requests=7), read(PREFIXED, us=6_000_000)]
     )
     used, beside = traffic.verdict(PREFIXED.acl), traffic.verdict(LITERAL.acl)
-    assert (used.sight, used.state) == (Sight.USED, UsageState.USED)
+    assert (used.observed, used.state) == (ObservedUse.USED, UsageState.USED)
     assert used.uses is not None
     assert used.uses == (8, 5_000_000, 6_000_001)
-    assert (beside.sight, beside.state, beside.shadow) == (
-        Sight.SHADOWED,
+    assert (beside.observed, beside.state, beside.shadow) == (
+        ObservedUse.SHADOWED,
         UsageState.UNUSED,
         PREFIXED.acl,
     )
@@ -84,8 +84,8 @@ def test_an_id_means_the_acl_that_has_it_then() -> None:
     handed_on = LITERAL._replace(end=Edge(8, 3_000))
     again, other = lived(7, LITERAL.acl), lived(1, PREFIXED.acl)._replace(begin=Edge(8, 900))
     traffic = Traffic((handed_on, again, other), [read(other)])
-    assert traffic.verdict(PREFIXED.acl).sight is Sight.USED
-    assert traffic.verdict(LITERAL.acl).sight is Sight.SHADOWED
+    assert traffic.verdict(PREFIXED.acl).observed is ObservedUse.USED
+    assert traffic.verdict(LITERAL.acl).observed is ObservedUse.SHADOWED
 
 
 def test_a_use_is_what_was_decided_and_answered_so_under_the_id_of_then() -> None:
@@ -107,19 +107,27 @@ def test_a_use_is_what_was_decided_and_answered_so_under_the_id_of_then() -> Non
 
 def test_what_matches_nothing_is_unused() -> None:
     verdict = Traffic((OTHER, LITERAL), [read(LITERAL)]).verdict(OTHER.acl)
-    assert (verdict.sight, verdict.state, verdict.can_go) == (Sight.NEVER, UsageState.UNUSED, True)
+    assert (verdict.observed, verdict.state, verdict.can_go) == (
+        ObservedUse.NEVER,
+        UsageState.UNUSED,
+        True,
+    )
 
 
 def test_an_allow_under_a_deny_only_ever_matched_denied_requests() -> None:
     traffic = Traffic((LITERAL, AGAINST), [read(AGAINST, result="DENIED")])
-    assert traffic.verdict(LITERAL.acl).sight is Sight.ONLY_DENIED
+    assert traffic.verdict(LITERAL.acl).observed is ObservedUse.ONLY_DENIED
     denies = traffic.verdict(AGAINST.acl)
-    assert (denies.sight, denies.state, denies.can_go) == (Sight.USED, UsageState.USED, False)
+    assert (denies.observed, denies.state, denies.can_go) == (
+        ObservedUse.USED,
+        UsageState.USED,
+        False,
+    )
 
 
 def test_a_super_users_request_uses_no_acl() -> None:
     traffic = Traffic((LITERAL,), [read(None)])
-    assert traffic.verdict(LITERAL.acl).sight is Sight.NEVER
+    assert traffic.verdict(LITERAL.acl).observed is ObservedUse.NEVER
 
 
 def test_what_somebody_did_as_a_super_user_who_is_none_now_leaves_their_acls_in_doubt() -> None:
@@ -235,24 +243,24 @@ def test_a_broker_that_answers_otherwise_leaves_what_matches_in_doubt() -> None:
 def test_what_a_vanished_acl_stood_in_for_is_not_unused() -> None:
     gone = PREFIXED._replace(end=Edge(20, 8_000))
     verdict = Traffic((LITERAL, gone), [read(gone)]).verdict(LITERAL.acl)
-    assert (verdict.sight, verdict.reason) == (Sight.SHADOWED, Reason.SHADOW_GONE)
+    assert (verdict.observed, verdict.reason) == (ObservedUse.SHADOWED, Reason.SHADOW_GONE)
 
 
 def test_what_a_vanished_deny_held_back_is_not_unused() -> None:
     gone = AGAINST._replace(end=Edge(20, 8_000))
     denied = [read(AGAINST, result="DENIED")]
     verdict = Traffic((LITERAL, gone), denied).verdict(LITERAL.acl)
-    assert (verdict.sight, verdict.reason) == (Sight.ONLY_DENIED, Reason.SHADOW_GONE)
+    assert (verdict.observed, verdict.reason) == (ObservedUse.ONLY_DENIED, Reason.SHADOW_GONE)
     assert Traffic((LITERAL, AGAINST), denied).verdict(LITERAL.acl).can_go
 
 
 def test_an_acl_not_yet_in_force_at_the_request_is_not_beside_it() -> None:
     later = LITERAL._replace(begin=Edge(11, 900))
     verdict = Traffic((later, PREFIXED), [read(PREFIXED, offset=10)]).verdict(later.acl)
-    assert verdict.sight is Sight.NEVER
+    assert verdict.observed is ObservedUse.NEVER
     assert (
-        Traffic((later, PREFIXED), [read(PREFIXED, offset=11)]).verdict(later.acl).sight
-        is Sight.SHADOWED
+        Traffic((later, PREFIXED), [read(PREFIXED, offset=11)]).verdict(later.acl).observed
+        is ObservedUse.SHADOWED
     )
 
 

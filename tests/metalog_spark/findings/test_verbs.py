@@ -384,7 +384,7 @@ def test_a_principal_that_is_not_there_is_said_with_one_that_is(
     tables: Tables, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     """At once, because finding the least set takes long."""
-    monkeypatch.delattr("metalog_spark.findings.least_privilege.judged")
+    monkeypatch.delattr("metalog_spark.findings.least_privilege.classified_acls")
     done = run_here(capsys, "pipeline", "least-privilege", tables.path, "--principal", "bob")
     assert done.returncode == 2
     assert "; did you mean User:bob?" in done.stderr.splitlines()[-1]

@@ -9,7 +9,7 @@ import pytest
 
 from authorizer.audit.layouts import Zone
 from metalog.errors import InvalidMoment, InvalidRequest
-from metalog_spark.findings.unused import judged
+from metalog_spark.findings.unused import classified_acls
 from metalog_spark.findings.usage.usage_classes import Reason
 from metalog_spark.findings.windows.window import Window, window_of
 from metalog_spark.follow.batch import AT, NEW_INPUT, FollowJob
@@ -82,7 +82,7 @@ def test_what_was_decided_since_the_orderly_end_is_in_no_window_and_may_be_a_use
     followed.log.goes_on(HOUR_23 + 200)
     running = followed.batch(1)
     assert window_of(running) == known
-    found = judged(running, known, tolerated=1.0)
+    found = classified_acls(running, known, tolerated=1.0)
     assert {each.acl: each.reason for each in found.verdicts} == {READ_T: None, LATE: Reason.WAITS}
 
     at_noon = line(12 * 3600, "User:app", allowed=True)
@@ -90,6 +90,6 @@ def test_what_was_decided_since_the_orderly_end_is_in_no_window_and_may_be_a_use
     assert window_of(running) == known._replace(end_us=time_ms(12 * 3600) * 1000)
     with pytest.raises(InvalidMoment, match="is counted yet; metalog pipeline follow decided requ"):
         window_of(running, "2026-01-01T12:00")
-    [alert] = running.read(ALERTS).select("kind", "severity", "said").collect()
+    [alert] = running.read(ALERTS).select("kind", "severity", "message").collect()
     assert alert[:2] == ("no-audit-log", "WARNING")
-    assert alert.said.endswith("audit/b1.log.21: no audit log: none of its 2 lines is of one")
+    assert alert.message.endswith("audit/b1.log.21: no audit log: none of its 2 lines is of one")

@@ -34,8 +34,8 @@ ACCEPTED = """\
 """
 
 
-def exposed(principal: str, kind: str, severity: str = "ERROR", said: str = "may do it") -> dict:
-    row = {"severity": severity, "principal": principal, "kind": kind, "said": said}
+def exposed(principal: str, kind: str, severity: str = "ERROR", message: str = "may do it") -> dict:
+    row = {"severity": severity, "principal": principal, "kind": kind, "message": message}
     return {**row, "acl": None, "other": None, "requests": 0, "last_use": None, "remedy": None}
 
 
@@ -48,7 +48,7 @@ def refused(principal: str, host: str, name: str = "t") -> dict:
 
 EXPOSURE = exposure(
     [
-        exposed("User:ops", "all-topics", said="may do it on 41 topics"),
+        exposed("User:ops", "all-topics", message="may do it on 41 topics"),
         exposed("User:ops", "super-user-like"),
         exposed("User:*", "everyone", "WARNING"),
     ],
@@ -104,7 +104,7 @@ def test_a_denial_is_the_same_from_another_host_and_another_operation_is_another
 
 
 @pytest.mark.parametrize(
-    ("entry", "said"),
+    ("entry", "message"),
     [
         ("{section: exposure, principal: p, until: 2026-01-01}", "has no reason"),
         ("{section: exposure, principal: p, reason: r}", "has no until"),
@@ -117,8 +117,8 @@ def test_a_denial_is_the_same_from_another_host_and_another_operation_is_another
         ("{section: exposure, principal: p, reason: ' ', until: 2026-01-01}", "reason is empty"),
     ],
 )
-def test_a_mistake_in_the_file_is_named_with_its_place(entry: str, said: str) -> None:
-    with pytest.raises(InvalidRequest, match=rf"^a\.yaml, line 1, column \d+: .*{said}"):
+def test_a_mistake_in_the_file_is_named_with_its_place(entry: str, message: str) -> None:
+    with pytest.raises(InvalidRequest, match=rf"^a\.yaml, line 1, column \d+: .*{message}"):
         read_accepted(f"- {entry}\n", "a.yaml")
 
 
@@ -127,7 +127,7 @@ def test_what_is_new_and_what_is_gone_since_the_last_report() -> None:
     known = read_findings(as_json(before), "report.json")
     again = exposure(
         [
-            exposed("User:ops", "all-topics", said="may do it on 42 topics"),
+            exposed("User:ops", "all-topics", message="may do it on 42 topics"),
             exposed("User:*", "everyone", "WARNING"),
             exposed(HOSTILE, "everyone"),
             exposed("User:told", "everyone", "INFO"),

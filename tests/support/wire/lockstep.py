@@ -14,7 +14,7 @@ from confluent_kafka import KafkaException
 
 from metalog.hosts.host_port import Address
 from metalog.wire.schema import Body
-from tests.support.wire.admin_requests import DESCRIBE_ACLS, DESCRIBE_SCRAM, Asker
+from tests.support.wire.admin_requests import DESCRIBE_ACLS, DESCRIBE_SCRAM, RequestOrigin
 
 LONGEST_DELAY_S = 60.0
 
@@ -45,7 +45,7 @@ def outcome(step: Step) -> str:
 
 
 def asking(address: Address, requests: Iterator[Body]) -> Iterator[Step]:
-    asker = Asker(address)
+    asker = RequestOrigin(address)
     for request in requests:
         is_description = request.__api_key__ in (DESCRIBE_ACLS, DESCRIBE_SCRAM)
         yield Step(partial(asker.ask, request), is_description)
