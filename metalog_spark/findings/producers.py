@@ -75,25 +75,25 @@ class Starts:
     def __iter__(self) -> Iterator[Acl]:
         return chain.from_iterable(self._by_principal.values())
 
-    def of(self, who: RequestOrigin) -> list[Acl]:
+    def of(self, client: RequestOrigin) -> list[Acl]:
         """The ACLs for the principal, from any host."""
-        names = dict.fromkeys((who.principal, WILDCARD_PRINCIPAL))
+        names = dict.fromkeys((client.principal, WILDCARD_PRINCIPAL))
         return [acl for name in names for acl in self._by_principal.get(name, ())]
 
-    def may(self, who: RequestOrigin) -> bool:
+    def may_start(self, client: RequestOrigin) -> bool:
         """Whether the ACLs allow InitProducerId."""
-        if not any(map(is_allow, self.of(who))):
+        if not any(map(is_allow, self.of(client))):
             return False
-        answers = self._answers(who)
+        answers = self._answers(client)
         return _is_logged(answers) or answers.is_allowed_on_some(
             Operation.WRITE, ResourceType.TOPIC
         )
 
-    def would_show(self, who: RequestOrigin) -> bool:
+    def would_show(self, client: RequestOrigin) -> bool:
         """Whether Kafka logs that InitProducerId was allowed."""
-        return any(map(is_allow, self.of(who))) and _is_logged(self._answers(who))
+        return any(map(is_allow, self.of(client))) and _is_logged(self._answers(client))
 
-    def add_first(self, who: RequestOrigin, acls: Iterable[Acl]) -> Acl:
+    def add_first(self, client: RequestOrigin, acls: Iterable[Acl]) -> Acl:
         """Add the first of ``acls`` that lets the principal start a producer, and return it.
 
         Raises:
@@ -103,11 +103,12 @@ class Starts:
             self._writer.apply({_ADDED: acl}, {})
             own = self._by_principal.setdefault(acl.principal, [])
             own.append(acl)
-            if self.may(who):
+            if self.may_start(client):
                 return acl
             own.pop()
             self._writer.apply({_ADDED: None}, {_ADDED: acl})
-        raise ValueError(f"none of the ACLs lets {who.principal} at {who.host} start a producer")
+        name = f"{client.principal} at {client.host}"
+        raise ValueError(f"none of the ACLs lets {name} start a producer")
 
     @property
     def has_allows(self) -> bool:
@@ -121,10 +122,10 @@ class Starts:
     def hosts(self) -> Collection[str]:
         return {acl.host for acl in self}
 
-    def _answers(self, who: RequestOrigin) -> SessionAnswers:
+    def _answers(self, client: RequestOrigin) -> SessionAnswers:
         """The decisions for the principal, cached for one question only."""
         context = DecisionContext(self._writer.index, self._config, shut_by="")
-        return context.session((who.host, who.principal))
+        return context.session((client.host, client.principal))
 
 
 def _is_logged(answers: SessionAnswers) -> bool:
@@ -159,9 +160,9 @@ def unseen_in(tables: Tables, window: Window) -> frozenset[RequestOrigin]:
     )
     all_the_time = Starts(lasting, kafka)
     return frozenset(
-        who
-        for who in _askers(tables, window, today)
-        if today.may(who) and not all_the_time.would_show(who)
+        client
+        for client in _origins(tables, window, today)
+        if today.may_start(client) and not all_the_time.would_show(client)
     )
 
 
@@ -178,18 +179,18 @@ def _is_always_open(configuration: DataFrame) -> bool:
     return values == {True}
 
 
-def _askers(tables: Tables, window: Window, today: Starts) -> Iterator[RequestOrigin]:
+def _origins(tables: Tables, window: Window, today: Starts) -> Iterator[RequestOrigin]:
     """The clients, merged to at most one for each combination of principal and host in the
     ACLs."""
     requests = with_pending(usage_in(tables, window), tables).select("principal", "host")
     config = config_now(tables)
     regions = host_regions(sorted(today.hosts), config.kafka)
-    named = _naming(frozenset(today.principals), tuple(regions), config.super_users)
-    for principal, host in requests.distinct().mapInArrow(named, _ORIGINS).distinct().collect():
+    merged = _merging(frozenset(today.principals), tuple(regions), config.super_users)
+    for principal, host in requests.distinct().mapInArrow(merged, _ORIGINS).distinct().collect():
         yield RequestOrigin(principal, host)
 
 
-def _naming(
+def _merging(
     principals: frozenset[str], regions: Sequence[HostRegion], super_users: frozenset[str]
 ) -> Mapped:
     """Replace each host by a client of its region, or by the wildcard."""
@@ -205,7 +206,7 @@ def _naming(
         client: str = WILDCARD if around is None else clients[by_block[around]]
         return client
 
-    def naming(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def merging(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             columns = (column.to_pylist() for column in batch.columns)
             found = {
@@ -218,7 +219,7 @@ def _naming(
             }
             yield batch_of(sorted(found), _ORIGINS)
 
-    return naming
+    return merging
 
 
 def kept_for_producers(
@@ -237,11 +238,11 @@ def kept_for_producers(
     rest = Starts((acl for acl in today if acl not in going), kafka)
     candidates = Starts(going, kafka)
     kept = set()
-    for who in sorted(unseen):
-        if rest.may(who):
+    for client in sorted(unseen):
+        if rest.may_start(client):
             continue
-        best_first = sorted(candidates.of(who), key=lambda acl: (-going[acl], acl))
-        kept.add(rest.add_first(who, best_first))
+        best_first = sorted(candidates.of(client), key=lambda acl: (-going[acl], acl))
+        kept.add(rest.add_first(client, best_first))
     return frozenset(kept)
 
 
@@ -264,13 +265,13 @@ def narrowest(
         if acl.resource_type is ResourceType.TOPIC and acl.pattern_type is PatternType.LITERAL:
             topics.setdefault(acl.principal, set()).add(acl.resource_name)
     chosen = set()
-    for who in sorted(unseen):
-        if enough.may(who):
+    for client in sorted(unseen):
+        if enough.may_start(client):
             continue
-        names = topics.get(who.principal, set())
-        grants = [acl for acl in has.of(who) if is_allow(acl)]
+        names = topics.get(client.principal, set())
+        grants = [acl for acl in has.of(client) if is_allow(acl)]
         parts = sorted(part for acl in grants for part in _parts(acl, names))
-        chosen.add(enough.add_first(who, (acl for _, acl in parts)))
+        chosen.add(enough.add_first(client, (acl for _, acl in parts)))
     return frozenset(chosen)
 
 
@@ -279,7 +280,7 @@ def losing(
 ) -> list[str]:
     """The principals among ``unseen`` that could not start a producer with ``proposed``."""
     then = Starts(proposed, config.kafka)
-    lost = {who.principal for who in unseen if not then.may(who)}
+    lost = {client.principal for client in unseen if not then.may_start(client)}
     return sorted(lost.difference(config.super_users))
 
 

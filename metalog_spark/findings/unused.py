@@ -2,7 +2,7 @@
 place.
 
 An ACL whose use is unknown is not called unused: ``state`` is then UNKNOWN, with a ``reason``
-(``uses.Reason``). docs/reference/unused-acls.md has the rules.
+(``usage_classes.Reason``). docs/reference/unused-acls.md has the rules.
 """
 
 from __future__ import annotations
@@ -163,26 +163,26 @@ def classified_acls(
     lifetimes, tally = counted(tables, window) if requests is None else requests
     facts = conditions(seen, window, config, tolerated, known_from_ms(tables))
     today, unseen = tuple(lifetimes.at(None)), unseen_in(tables, window)
-    judged_acls = tuple(
-        _spared(tuple(verdicts(lifetimes, tally, facts)), today, unseen, config.kafka)
-    )
-    dangers = opening((verdict.acl for verdict in judged_acls), config)
+    by_requests = tuple(verdicts(lifetimes, tally, facts))
+    classified = tuple(_keeping_producers(by_requests, today, unseen, config.kafka))
+    dangers = opening((verdict.acl for verdict in classified), config)
     return ClassifiedAcls(
-        judged_acls, seen, answers, dangers, today, config, _last_uses(tables, lifetimes), unseen
+        classified, seen, answers, dangers, today, config, _last_uses(tables, lifetimes), unseen
     )
 
 
-def _spared(
+def _keeping_producers(
     all_verdicts: Sequence[Verdict],
     today: Iterable[Acl],
     unseen: Iterable[RequestOrigin],
     kafka: KafkaVersion,
 ) -> Iterator[Verdict]:
+    """The verdicts, with UNLOGGED for each ACL that a client may need to start a producer."""
     going = {verdict.acl: verdict.matched for verdict in all_verdicts if verdict.can_go}
     kept = kept_for_producers(unseen, today, going, kafka)
     for each in all_verdicts:
-        spares = each.acl in kept
-        yield each._replace(state=UsageState.UNKNOWN, reason=Reason.UNLOGGED) if spares else each
+        is_needed = each.acl in kept
+        yield each._replace(state=UsageState.UNKNOWN, reason=Reason.UNLOGGED) if is_needed else each
 
 
 def _last_uses(tables: Tables, lifetimes: AclLifetimes) -> dict[Acl, int]:

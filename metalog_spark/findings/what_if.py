@@ -21,7 +21,7 @@ from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS, ACL_SQL, ACL
 from metalog_spark.findings.windows.questions import (
     QUESTION_COLUMNS,
     Rules,
-    asked_columns,
+    question_columns,
     questions_in,
     rules,
 )
@@ -47,7 +47,7 @@ SCHEMA: Final = (
 of today's or of the proposed ACLs, makes the difference, and ``remedy`` keeps the answer; each is
 null if there is none. A new denial is an ERROR, a new permission a WARNING."""
 
-_TURNED: Final = (
+_CHANGED: Final = (
     "principal STRING, operation STRING, resource_type STRING, resource_name STRING,"
     " before STRING, after STRING, after_rule STRING, acl STRING, remedy STRING, host STRING,"
     " requests BIGINT, last_us BIGINT"
@@ -73,10 +73,10 @@ def what_if(
     is the proposed configuration, if it is not today's."""
     now = config_now(tables)
     before, after = rules(acls_now(tables), now), rules(proposed, config or now)
-    return turned(questions_in(tables, window), before, after)
+    return changed_decisions(questions_in(tables, window), before, after)
 
 
-def turned(questions: DataFrame, before: Rules, after: Rules) -> DataFrame:
+def changed_decisions(questions: DataFrame, before: Rules, after: Rules) -> DataFrame:
     """Rows of ``SCHEMA`` for two sets of ACLs."""
     from pyspark.sql import functions as f
 
@@ -84,9 +84,9 @@ def turned(questions: DataFrame, before: Rules, after: Rules) -> DataFrame:
         f.sum("requests").alias("requests"), f.max("last_us").alias("last_us")
     )
     grouped = (
-        requests.mapInArrow(_turning(before, after), _TURNED)
+        requests.mapInArrow(_changes_between(before, after), _CHANGED)
         .groupBy(
-            *[name for name in names_in(_TURNED) if name not in ("host", "requests", "last_us")]
+            *[name for name in names_in(_CHANGED) if name not in ("host", "requests", "last_us")]
         )
         .agg(
             f.sum("requests").alias("requests"),
@@ -105,25 +105,25 @@ def turned(questions: DataFrame, before: Rules, after: Rules) -> DataFrame:
     return grouped.select(*names_in(SCHEMA)).orderBy(*order)
 
 
-def _turning(before: Rules, after: Rules) -> Mapped:
-    def turning(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _changes_between(before: Rules, after: Rules) -> Mapped:
+    def changes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         one, two = before.opened.decider, after.opened.decider
         for batch in batches:
-            questions = asked_columns(batch)
+            questions = question_columns(batch)
             counts = [batch.column(len(QUESTION_COLUMNS) + place).to_pylist() for place in range(2)]
             was, will = one.allowed(questions), two.allowed(questions)
-            turns = [place for place in range(len(was)) if was[place] is not will[place]]
-            some = RequestColumns(*([column[place] for place in turns] for column in questions))
+            changed = [place for place in range(len(was)) if was[place] is not will[place]]
+            some = RequestColumns(*([column[place] for place in changed] for column in questions))
             answers = zip(one.decisions(some), two.decisions(some), strict=True)
             rows = [
                 _row(question, pair, [count[place] for count in counts])
                 for place, question, pair in zip(
-                    turns, zip(*some, strict=True), answers, strict=True
+                    changed, zip(*some, strict=True), answers, strict=True
                 )
             ]
-            yield batch_of(rows, _TURNED)
+            yield batch_of(rows, _CHANGED)
 
-    return turning
+    return changes
 
 
 def _row(
@@ -143,13 +143,13 @@ def _cause(before: Decision, after: Decision) -> tuple[Acl | None, str]:
     """The ACL that makes the difference, and the change that keeps the answer."""
     if SUPER_USER in (before.rule, after.rule):
         return None, _NO_SUPER_USER if before.rule == SUPER_USER else _SUPER_USER
-    turns = [(CommandKind.REMOVE, after.acl), (CommandKind.ADD, before.acl)]
+    undoing = [(CommandKind.REMOVE, after.acl), (CommandKind.ADD, before.acl)]
     danger = None if before.acl is None else power(before.acl)
     if danger is not None:
         return before.acl, f"with its ACL of today {danger}: keep that ACL only if this is intended"
     if not before.result:
-        turns.reverse()
-    for change, acl in turns:
+        undoing.reverse()
+    for change, acl in undoing:
         if acl is not None:
             return acl, commands([(change, acl)])
     return None, _CLOSED if before.result else _OPENS

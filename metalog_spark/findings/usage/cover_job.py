@@ -25,7 +25,12 @@ from metalog_spark.findings.usage.minimal_cover import (
     prefixes,
     staying,
 )
-from metalog_spark.findings.windows.questions import QUESTION_COLUMNS, Rules, asked_columns, rules
+from metalog_spark.findings.windows.questions import (
+    QUESTION_COLUMNS,
+    Rules,
+    question_columns,
+    rules,
+)
 from metalog_spark.store.arrow import Mapped, batch_of, frame_of
 
 if TYPE_CHECKING:
@@ -74,7 +79,7 @@ def _deciding(now: Rules) -> Mapped:
         acls, index, config, decider, _ = now.opened
         numbers = {acl: number for number, acl in enumerate(acls)}
         for batch in batches:
-            questions = asked_columns(batch)
+            questions = question_columns(batch)
             requests = batch.column(len(QUESTION_COLUMNS)).to_pylist()
             answers = decider.allowed(questions)
             rows = []

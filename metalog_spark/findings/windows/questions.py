@@ -120,7 +120,7 @@ def _opened(of: Rules) -> Opened:
     return Opened(acls, index, config, BulkDecider(index, config), allows)
 
 
-def asked_columns(batch: pa.RecordBatch) -> RequestColumns:
+def question_columns(batch: pa.RecordBatch) -> RequestColumns:
     """The first columns of ``batch``, which are ``QUESTION_COLUMNS``."""
     return RequestColumns(
         *(batch.column(place).to_pylist() for place in range(len(QUESTION_COLUMNS)))

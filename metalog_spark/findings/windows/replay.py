@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import WILDCARD, Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog_spark.findings.usage.minimal_cover import is_expressible
-from metalog_spark.findings.windows.questions import QUESTION_COLUMNS, Rules, asked_columns
+from metalog_spark.findings.windows.questions import QUESTION_COLUMNS, Rules, question_columns
 from metalog_spark.store.arrow import Mapped, batch_of
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _replaying(now: Rules, then: Rules) -> Mapped:
     def replaying(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         total = [0] * len(Proof._fields)
         for batch in batches:
-            questions = asked_columns(batch)
+            questions = question_columns(batch)
             results, requests = (
                 batch.column(len(QUESTION_COLUMNS) + place).to_pylist() for place in range(2)
             )
