@@ -2,7 +2,7 @@
 
 Sources: the ApiVersions of Kafka 4.3.1 and 4.4.0. A listener refuses every other API before it
 reads the request. The node's handlers may run on any thread; those that a program adds run on the
-event loop. This module must not know sockets, nor any one API.
+event loop. This module must not know sockets, nor what an API does.
 """
 
 from __future__ import annotations

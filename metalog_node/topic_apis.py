@@ -175,8 +175,7 @@ def metadata_api(topics: Callable[[], Collection[str]]) -> dict[int, HandledApi]
 
 def topics_of(incoming: IncomingRequest) -> list[str]:
     """The names of the topics in a Produce, Fetch or ListOffsets request."""
-    shape = _SHAPES[incoming.request.head.api_key]
-    return [getattr(each, shape.topic) for each in getattr(incoming.request.body, shape.topics)]
+    return [getattr(each, _shape(incoming).topic) for each in _topics(incoming)]
 
 
 def _references(incoming: IncomingRequest) -> list[str]:
@@ -194,8 +193,8 @@ def _references(incoming: IncomingRequest) -> list[str]:
 
 def only(incoming: IncomingRequest, topics: Collection[str]) -> IncomingRequest:
     """The request in ``incoming``, restricted to ``topics``."""
-    shape, body = _SHAPES[incoming.request.head.api_key], incoming.request.body
-    kept = [each for each in getattr(body, shape.topics) if getattr(each, shape.topic) in topics]
+    shape, body = _shape(incoming), incoming.request.body
+    kept = [each for each in _topics(incoming) if getattr(each, shape.topic) in topics]
     head, client_id = incoming.request.head, incoming.request.client_id
     request = WireRequest(head, client_id, replace(body, **{shape.topics: tuple(kept)}))
     payload = write_request(request.body, head.correlation_id, client_id)
@@ -204,7 +203,7 @@ def only(incoming: IncomingRequest, topics: Collection[str]) -> IncomingRequest:
 
 def joined(incoming: IncomingRequest, *answers: Body) -> Body:
     """Join several answers into one: all topics, and the other fields of the last answer."""
-    results = _SHAPES[incoming.request.head.api_key].results
+    results = _shape(incoming).results
     parts = [part for answer in answers for part in getattr(answer, results)]
     joined_body: Body = replace(answers[-1], **{results: tuple(parts)})
     return joined_body

@@ -38,19 +38,8 @@ _MOST_LAYERS: Final = 4
 _LONGEST_PREFIX: Final = 512
 
 _MONTHS: Final = (
-    "Jan",
-    "Feb",
-    "Mar",
-    "Apr",
-    "May",
-    "Jun",
-    "Jul",
-    "Aug",
-    "Sep",
-    "Oct",
-    "Nov",
-    "Dec",
-)
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+)  # fmt: skip
 _TIME: Final = re.compile(
     r"(?<!\d)(?:(\d{4})([-/]?)(\d\d)\2(\d\d)|(\d\d)[ /-]([A-Z][a-z]{2})[ /-](\d{4}))"
     r"[ T:](\d\d):?(\d\d):?(\d\d)(?:[,.](\d{1,9}))?(?!\d)"

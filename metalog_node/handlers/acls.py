@@ -34,8 +34,8 @@ from metalog.records.acl_codes import (
 from metalog.wire.frames import Malformed
 from metalog.wire.schema import Body, error_name, response_parts
 from metalog.wire.versions import VersionRange
-from metalog_node.handlers import listed
-from metalog_node.handlers.listed import DESCRIBE_ACLS
+from metalog_node.handlers import acl_listing
+from metalog_node.handlers.acl_listing import DESCRIBE_ACLS
 from metalog_node.handlers.request import (
     NO_THROTTLING,
     SMALL_REQUESTS,
@@ -69,7 +69,7 @@ def describe(services: Services, incoming: IncomingRequest) -> Answer:
         raise SecurityDisabled("No Authorizer is configured on the broker")
     authorizer, version = services.authorizer, incoming.request.head.version
     if services.listings is None or authorizer.acl_count() <= _FEW:
-        return listed.described(version, authorizer.acls(wanted))
+        return acl_listing.described(version, authorizer.acls(wanted))
     correlation_id = incoming.request.head.correlation_id.to_bytes(4, "big", signed=True)
     written = services.listings.written(
         (DESCRIBE_ACLS, version, wanted), lambda: _writer(services, authorizer, version, wanted)
@@ -91,15 +91,15 @@ def _writer(
     """
     index = services.acl_index
     if index is None:
-        return lambda: listed.written(version, authorizer.acls(wanted))
+        return lambda: acl_listing.written(version, authorizer.acls(wanted))
     if wanted.pattern.name is not None:
-        return lambda: listed.written_by_name(version, wanted, index())
-    listing = listed.Listing(version, wanted)
+        return lambda: acl_listing.written_by_name(version, wanted, index())
+    listing = acl_listing.Listing(version, wanted)
     return lambda: listing.written(index())
 
 
 def refuse_describe(incoming: IncomingRequest, error: ApiError) -> Body:
-    return listed.not_described(incoming.request.head.version, error)
+    return acl_listing.not_described(incoming.request.head.version, error)
 
 
 def create(services: Services, incoming: IncomingRequest) -> Answer:
@@ -175,7 +175,7 @@ def _filter_result(version: int, result: AclDeleteResult) -> Any:
                 **error_fields(SUCCESS),
                 resource_type=int(acl.resource_type),
                 resource_name=acl.resource_name,
-                **listed.pattern_type_field(version, acl),
+                **acl_listing.pattern_type_field(version, acl),
                 principal=acl.principal,
                 host=acl.host,
                 operation=int(acl.operation),

@@ -43,13 +43,9 @@ def metadata(services: Services, incoming: IncomingRequest) -> Answer:
     body = incoming.request.body
     topics = body.topics or ()
     if _IDS_SINCE <= version < _IDS_ALONE_SINCE and any(topic.topic_id for topic in topics):
-        return _only_topics(
-            incoming,
-            [
-                (KafkaErrorCode.invalid_request, topic.name or "", topic.topic_id)
-                for topic in topics
-            ],
-        )
+        invalid = KafkaErrorCode.invalid_request
+        refused = [(invalid, topic.name or "", topic.topic_id) for topic in topics]
+        return _metadata(incoming, (), refused, KafkaErrorCode.none, {})
     parts = response_parts(METADATA, version)
     here = services.addresses[incoming.listener.name]
     since: dict[str, Any] = {}
@@ -113,12 +109,6 @@ def _metadata(
         ),
         **since,
     )
-
-
-def _only_topics(
-    incoming: IncomingRequest, topics: list[tuple[KafkaErrorCode, str | None, Any]]
-) -> Body:
-    return _metadata(incoming, (), topics, KafkaErrorCode.none, {})
 
 
 def refuse_metadata(incoming: IncomingRequest, error: ApiError) -> Body:

@@ -69,7 +69,6 @@ def quotas_for(
 ) -> ConnectionQuotas:
     """The configured limits, lowered to the file descriptors of this process."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if files == resource.RLIM_INFINITY:
-        return ConnectionQuotas(max_connections, max_per_address, max_at or {})
-    most = min(max_connections, max(files - _FILES_OF_THE_NODE, files // 2))
-    return ConnectionQuotas(most, max_per_address, max_at or {})
+    if files != resource.RLIM_INFINITY:
+        max_connections = min(max_connections, max(files - _FILES_OF_THE_NODE, files // 2))
+    return ConnectionQuotas(max_connections, max_per_address, max_at or {})

@@ -25,7 +25,7 @@ from metalog.wire.client.connection import Connection
 from metalog.wire.client.security import PLAINTEXT
 from metalog.wire.messages import read_response, write_response
 from metalog.wire.schema import response_type
-from metalog_node.handlers import listed
+from metalog_node.handlers import acl_listing
 from metalog_node.node import Node
 from tests.support.disk.written_log import formatted
 from tests.support.node.running import running_in
@@ -73,7 +73,7 @@ def test_a_long_listing_is_what_there_is_after_every_change(node: Node, version:
 def test_an_answer_put_together_is_the_one_written_whole(version: int, topics: int) -> None:
     """For each length of an array's length, and after changes of every kind."""
     wanted = ANY_ACL if version % 2 else AclFilter(entry=AccessControlEntryFilter(host="*"))
-    listing = listed.Listing(version, wanted)
+    listing = acl_listing.Listing(version, wanted)
     acls = [allow(f"topic-{each:03}", operation) for each in range(topics) for operation in BOTH]
     writer = IndexWriter()
     writer.load(acls)
@@ -90,8 +90,8 @@ def test_an_answer_put_together_is_the_one_written_whole(version: int, topics: i
         changes = dict(zip(ids, (*added, *([None] * len(removed))), strict=True))
         writer.apply(changes, {key: each for key, each in before.items() if each in writer.index})
         present = writer.index.acls(wanted)
-        whole = write_response(listed.described(version, present), 0)
-        assert b"".join(listed.written(version, present)) == whole[4:]
+        whole = write_response(acl_listing.described(version, present), 0)
+        assert b"".join(acl_listing.written(version, present)) == whole[4:]
         assert b"".join(listing.written(writer.index)) == whole[4:]
 
 
@@ -134,10 +134,10 @@ def test_the_many_acls_of_one_resource_are_written_without_sorting(
     writer.load(acls)
     wanted = AclFilter(ResourcePatternFilter(ResourceType.TOPIC, "topic", pattern_type))
     Compared.times = 0
-    data = b"".join(listed.written_by_name(3, wanted, writer.index))
+    data = b"".join(acl_listing.written_by_name(3, wanted, writer.index))
     assert not Compared.times
     present = {acl for acl in acls if wanted.matches(acl)}
-    declared = response_type(listed.DESCRIBE_ACLS, 3)
+    declared = response_type(acl_listing.DESCRIBE_ACLS, 3)
     answer = read_response(bytes(4) + data, declared)
     assert len(answer.resources) == len({acl.resource_name for acl in present})
     assert {

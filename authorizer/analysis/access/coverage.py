@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import product
 
 from authorizer.analysis.access.host_regions import MeetingHosts
@@ -133,25 +134,20 @@ def meet(one: Acl, other: Acl) -> bool:
 
 
 class _Names:
-    """The sorted names of some patterns."""
+    """The names of some patterns; ``known`` must be complete before any other use."""
 
     def __init__(self) -> None:
         self.known: set[str] = set()
-        self._order: list[str] | None = None
-        self._prefixes: SortedNames | None = None
 
-    def add(self, name: str) -> None:
-        self.known.add(name)
-
-    @property
+    @cached_property
     def order(self) -> list[str]:
-        if self._order is None:
-            self._order = sorted(self.known)
-        return self._order
+        return sorted(self.known)
+
+    @cached_property
+    def _prefixes(self) -> SortedNames:
+        return SortedNames.of(self.order)
 
     def has_prefix_of(self, name: str) -> bool:
-        if self._prefixes is None:
-            self._prefixes = SortedNames.of(self.order)
         return self._prefixes.longest_prefix(name) is not None
 
     def any_begins_with(self, start: str) -> bool:
@@ -201,7 +197,7 @@ class MatchedNames:
         self._granted: dict[ResourceType, _Granted] = {}
         for acl in acls:
             granted = self._granted.setdefault(acl.resource_type, _Granted())
-            granted.of(acl.pattern_type).add(acl.resource_name)
+            granted.of(acl.pattern_type).known.add(acl.resource_name)
 
     def meets(self, acl: Acl) -> bool:
         granted = self._granted.get(acl.resource_type)
@@ -226,7 +222,7 @@ class Allowed:
                 for host in (acl.host, None):
                     key = acl.resource_type, principal, host
                     if key in denied_keys:
-                        self._grant(key, mask).of(acl.pattern_type).add(acl.resource_name)
+                        self._grant(key, mask).of(acl.pattern_type).known.add(acl.resource_name)
 
     def meet(self, deny: Acl) -> bool:
         """Whether some request matches ``deny`` and one of the ALLOWs."""

@@ -50,7 +50,9 @@ def can_be_a_client(host: str) -> bool:
 
 
 def host_regions(hosts: Iterable[str], kafka: KafkaVersion) -> list[HostRegion]:
-    """The regions of ``hosts``, in their order; a region follows the one that contains it.
+    """The regions of ``hosts``, those that the fewest hosts match first, else in their order.
+
+    So a region follows the one that contains it.
 
     A block has no region if the narrower blocks in it, or IPv4 addresses, cover all of it.
     """

@@ -17,7 +17,7 @@ from authorizer.config import AuthorizerConfig
 from authorizer.engine.cache.decision_cache import DecisionContext
 from authorizer.engine.index import AclIndex
 from authorizer.trace import Question
-from metalog.acl import Acl, Operation
+from metalog.acl import Acl
 from metalog.errors import InvalidRequest
 
 
@@ -116,9 +116,8 @@ def _prove_every(task: _Task, sessions: Iterable[Session]) -> ProofResult:
         cells += operations.bit_count()
         against = operations & (~cell.allowed if task.allowed else cell.allowed)
         if against:
-            return ProofResult(
-                cells, Witness(_question(cell, against), not task.allowed, task.requests)
-            )
+            question = cell.session.question(against, cell.name)
+            return ProofResult(cells, Witness(question, not task.allowed, task.requests))
     return ProofResult(cells, None)
 
 
@@ -137,11 +136,5 @@ def _prove_some(task: _Task, sessions: Iterable[Session]) -> ProofResult:
         )
     if not left:
         return ProofResult(cells, None)
-    return ProofResult(cells, Witness(_question(first, left), False, task.requests))
-
-
-def _question(cell: CellAnswer, operations: int) -> Question:
-    """The first of ``operations`` on the cell's name."""
-    session = cell.session
-    operation = next(each for each in Operation if operations >> each & 1)
-    return Question(session.principal, operation, session.kind, cell.name, session.clients.client)
+    question = first.session.question(left, first.name)
+    return ProofResult(cells, Witness(question, False, task.requests))

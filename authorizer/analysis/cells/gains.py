@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from authorizer.analysis.cells.difference import BY_TYPE, SetComparison
-from authorizer.analysis.cells.sessions import Requests, Session
+from authorizer.analysis.cells.sessions import Requests
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import Question
-from metalog.acl import Acl, Operation
+from metalog.acl import Acl
 
 
 class GainProof(NamedTuple):
@@ -44,7 +44,7 @@ def _gains(compared: SetComparison, stated: Sequence[Requests]) -> Iterator[Ques
             if gained and cell.is_in(each):
                 gained &= ~each.operations
         if gained:
-            yield _question(cell.session, gained, cell.name)
+            yield cell.session.question(gained, cell.name)
     operation, kind = BY_TYPE
     for change in compared.by_type():
         is_stated = any(
@@ -54,7 +54,7 @@ def _gains(compared: SetComparison, stated: Sequence[Requests]) -> Iterator[Ques
             for each in stated
         )
         if change.allowed and not is_stated:
-            yield _question(change.session, 1 << operation, "")
+            yield change.session.question(1 << operation, "")
 
 
 def unplanned_losses(
@@ -72,9 +72,4 @@ def unplanned_losses(
     for cell in compared.differences():
         lost = cell.before & ~cell.after
         if lost and (lost := lost & ~(before(cell) & ~after(cell))):
-            yield _question(cell.session, lost, cell.name)
-
-
-def _question(session: Session, operations: int, name: str) -> Question:
-    operation = next(each for each in Operation if operations >> each & 1)
-    return Question(session.principal, operation, session.kind, name, session.clients.client)
+            yield cell.session.question(lost, cell.name)

@@ -129,7 +129,7 @@ def _operation_changes(
             (operation,),
             own.before,
             own.after,
-            Question(session.principal, operation, session.kind, own.name, session.clients.client),
+            session.question(1 << operation, own.name),
         )
 
 

@@ -25,7 +25,7 @@ from authorizer.analysis.cells.names import (
 )
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWS, DENIES
-from authorizer.trace import is_allow
+from authorizer.trace import Question, is_allow
 from metalog.acl import (
     SUPPORTED_OPERATIONS,
     WILDCARD,
@@ -104,6 +104,11 @@ class Session(NamedTuple):
     names: Collection[NameClass]
     dividing: Sequence[Patterns]
     around: tuple[SessionAround, ...] = ()
+
+    def question(self, operations: int, name: str) -> Question:
+        """The request for the first of ``operations``, which are bits, on ``name``."""
+        operation = next(each for each in Operation if operations >> each & 1)
+        return Question(self.principal, operation, self.kind, name, self.clients.client)
 
 
 def operations_mask(operations: Iterable[Operation]) -> int:

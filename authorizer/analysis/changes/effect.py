@@ -90,8 +90,7 @@ def _effects(
     """One for each of ``differing`` that matches the cell's requests; where the default rule may
     decide, one for each that reaches their names."""
     session = cell.session
-    client = session.clients.client
-    question = Question(session.principal, operation, session.kind, cell.name, client)
+    question = session.question(1 << operation, cell.name)
     who = question.subject(config.kafka)
     before, after = (bool(each >> operation & 1) for each in planned)
     now = bool(cell.before >> operation & 1), bool(cell.after >> operation & 1)

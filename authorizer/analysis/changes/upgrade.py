@@ -21,7 +21,7 @@ from authorizer.engine.decide import ALLOWS, DENIES
 from authorizer.engine.index import AclIndex
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Question, is_allow
-from metalog.acl import WILDCARD_PRINCIPAL, Acl, Operation
+from metalog.acl import WILDCARD_PRINCIPAL, Acl
 from metalog.errors import InvalidRequest
 
 
@@ -85,7 +85,6 @@ def _effects_of(blocks: AclIndex, cell: CellChange) -> Iterator[tuple[Acl, Upgra
         mask = ALLOWS[acl.operation] if is_allow(acl) else DENIES[acl.operation]
         gains, loses = cell.after & ~cell.before & mask, cell.before & ~cell.after & mask
         if gains or loses:
-            operation = next(each for each in Operation if (gains | loses) >> each & 1)
             yield (
                 acl,
                 UpgradeEffect(
@@ -94,6 +93,6 @@ def _effects_of(blocks: AclIndex, cell: CellChange) -> Iterator[tuple[Acl, Upgra
                     cell.names,
                     operations_of(gains, kind),
                     operations_of(loses, kind),
-                    Question(session.principal, operation, kind, cell.name, session.clients.client),
+                    session.question(gains | loses, cell.name),
                 ),
             )

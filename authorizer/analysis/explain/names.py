@@ -64,7 +64,7 @@ def nearest_principal(principal: str, known: Collection[str]) -> str | None:
 
 
 def _alike(name: str, known: Collection[str]) -> Iterator[str]:
-    """Known names that share a third of ``name`` at the same position, or differ only in case."""
+    """Known names, about as long, with the first, middle or last third of ``name``, in any case."""
     length, third = len(name), max(1, len(name) // 3)
     folded = name.casefold()
     head, middle, tail = folded[:third], folded[third:-third], folded[-third:]

@@ -39,7 +39,7 @@ class NearMiss(NamedTuple):
 
 
 class MissScan(NamedTuple):
-    """The result of one pass: all candidates, and the other ACLs that miss by one attribute."""
+    """The result of one pass: all candidates, and the ACLs that may miss by one other attribute."""
 
     candidates: list[Acl]
     by_pattern: list[Acl]
