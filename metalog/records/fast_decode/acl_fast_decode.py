@@ -9,11 +9,11 @@ it.
 A plain record is
 
     length | attributes 0, timestamp delta 0, offset delta | key -1, value length, 1, 18, 0
-    | id | resource type, name | pattern type, principal, host, operation, permission, 0, 0
+    | id | resource type | name | pattern type, principal, host, operation, permission, 0, 0
 
 The length of the record and the length of the name determine the position of each part, so there is
-one ``struct`` for each pair of lengths. The last two parts repeat from record to record, so their
-meaning is cached.
+one ``struct`` for each pair of lengths. The last part repeats from record to record, so its meaning
+is cached. Equal names are one text.
 
 This module must not know files, offsets or control records.
 """
@@ -78,10 +78,10 @@ AnyMessage = Message | ControlMessage | Undecodable
 Part = AnyMessage | AclRun | PartitionChangeRun | UnreadRun
 
 _Fields = tuple[object, ...]
-"""The first two fields of an ``Acl``, or the last five."""
-_Unpack = Callable[[bytes, int], tuple[bytes, bytes, Uuid, bytes, bytes]]
-"""Unpacks a record: attributes and deltas, the bytes between them and the id, the id, and the two
-parts after it."""
+"""The last five fields of an ``Acl``."""
+_Unpack = Callable[[bytes, int], tuple[bytes, bytes, Uuid, int, bytes, bytes]]
+"""Unpacks a record: attributes and deltas, the bytes between them and the id, the id, and the three
+parts after it. The name is without its length."""
 _Shape = tuple[bytes, int, int, list[_Unpack | None]]
 """The shape of plain records of one length: the bytes between offset delta and id, the position of
 the name's length, the record's size, and the functions that unpack it, by the name's length.
@@ -124,7 +124,7 @@ class _NotPlain(Exception):
 
 
 _texts: dict[bytes, str] = {}
-_heads: dict[bytes, _Fields] = {}
+_names: dict[str, str] = {}
 _ends: dict[bytes, _Fields] = {}
 _shapes_by_delta_size: dict[int, dict[int, _Shape]] = {3: {}, 4: {}, 5: {}}
 
@@ -182,7 +182,8 @@ def _read_plain(payload: bytes, at: int, start: int, deltas: list[bytes], run: A
     """
     ids, acls = run
     new, acl = tuple.__new__, Acl
-    heads, ends = _heads, _ends
+    resource_types, names, ends = BOUND_RESOURCE_TYPES, _names, _ends
+    last_name, name = None, ""
     try:
         for first, last, delta_size in START_SIZES:
             shapes = _shapes_by_delta_size[delta_size]
@@ -197,15 +198,18 @@ def _read_plain(payload: bytes, at: int, start: int, deltas: list[bytes], run: A
                 between, name_at, size, layouts = shape
                 name_size = payload[at + name_at]
                 unpack = layouts[name_size] or _cache_layout(shape, delta_size, name_size)
-                read_delta, prefix, id_, raw_head, raw_end = unpack(payload, at)
+                read_delta, prefix, id_, resource_type, raw_name, raw_end = unpack(payload, at)
                 if read_delta != delta or prefix != between:
                     return at
-                head = heads.get(raw_head) or _cache_head(raw_head)
+                if raw_name != last_name:
+                    last_name, name = raw_name, raw_name.decode()
+                    name = names.get(name) or _cache_name(name)
+                head = resource_types[resource_type], name
                 end = ends.get(raw_end) or _cache_end(raw_end)
                 acls.append(new(acl, head + end))
                 ids.append(id_)
                 at += size
-    except (LookupError, struct.error, _NotPlain):
+    except (LookupError, UnicodeDecodeError, struct.error, _NotPlain):
         pass
     return at
 
@@ -241,19 +245,18 @@ def _cache_layout(shape: _Shape, delta_size: int, name_size: int) -> _Unpack:
     if not name_size or end_size <= 0:
         raise _NotPlain
     layout = struct.Struct(
-        f"{length_size}x{delta_size}s{len(between)}s{_ID_SIZE}s{1 + name_size}s{end_size}s"
+        f"{length_size}x{delta_size}s{len(between)}s{_ID_SIZE}sBx{name_size - 1}s{end_size}s"
     )
     unpack = layouts[name_size] = layout.unpack_from
     return unpack
 
 
-def _cache_head(raw: bytes) -> _Fields:
-    """Decode and cache ``raw``, the resource type and the name."""
-    resource_type = BOUND_RESOURCE_TYPES[raw[0]]
-    if len(_heads) >= MAX_CACHED:
-        _heads.clear()
-    head = _heads[raw] = (resource_type, _text(raw[1:]))
-    return head
+def _cache_name(name: str) -> str:
+    _refuse_doubtful(name)
+    if len(_names) >= MAX_CACHED:
+        _names.clear()
+    _names[name] = name
+    return name
 
 
 def _cache_end(raw: bytes) -> _Fields:
@@ -289,6 +292,10 @@ def _text(raw: bytes) -> str:
     if not raw or raw[0] != len(raw) or raw[0] >= 0x80:
         raise _NotPlain
     text = decode_text(raw[1:])
+    _refuse_doubtful(text)
+    return text
+
+
+def _refuse_doubtful(text: str) -> None:
     if REPLACEMENT in text:
         raise _NotPlain
-    return text

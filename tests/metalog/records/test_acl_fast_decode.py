@@ -138,7 +138,7 @@ def test_every_width_of_a_length():
 
 def test_what_is_remembered_is_bounded_and_shared(monkeypatch):
     monkeypatch.setattr(acl_fast_decode, "MAX_CACHED", 10)
-    for remembered in (acl_fast_decode._heads, acl_fast_decode._ends, acl_fast_decode._texts):
+    for remembered in (acl_fast_decode._names, acl_fast_decode._ends, acl_fast_decode._texts):
         remembered.clear()
     acls = [
         AccessControlEntryRecord(bytes(16), 2, f"pay-{n}", 3, f"User:{n % 7}", "*", 3, 3)
@@ -146,9 +146,20 @@ def test_what_is_remembered_is_bounded_and_shared(monkeypatch):
     ]
     read = build_batch(0, 0, 0, [(acl, 0) for acl in acls]).messages()
     assert read == acls
-    kept = (acl_fast_decode._heads, acl_fast_decode._ends, acl_fast_decode._texts)
+    kept = (acl_fast_decode._names, acl_fast_decode._ends, acl_fast_decode._texts)
     assert max(map(len, kept)) <= 10
     assert read[-1].host is read[-2].host
+
+
+def test_equal_names_are_one_text():
+    acls = [
+        AccessControlEntryRecord(bytes(16), kind, name, 3, "User:a", "*", 3, 3)
+        for name in ("pay", "orders", "pay")
+        for kind in (2, 3)
+    ]
+    for batch in [build_batch(0, 0, 0, [(acl, 0) for acl in acls])] * 2:
+        [run] = batch.parts()
+        assert len({id(acl.resource_name) for acl in run.acls}) == 2
 
 
 def test_the_shapes_that_are_remembered_are_bounded(monkeypatch):
