@@ -29,10 +29,10 @@ _KEYS: Final = (
     STALE_DENY_AFTER,
     KAFKA_VERSION,
 )
-_ALIKE: Final = 0.9
+_LEAST_SIMILARITY: Final = 0.9
 _JAVA_BLANKS: Final = "".join(map(chr, range(0x21)))
 _LONGEST_NUMBER: Final = 18
-_INDIRECT: Final = re.compile(r"\$\{[^}]*:[^}]*\}")
+_PLACEHOLDER: Final = re.compile(r"\$\{[^}]*:[^}]*\}")
 """``${PROVIDER:KEY}``, which a configuration provider replaces (KIP-297)."""
 _ANOTHER_PRINCIPAL: Final = re.compile(r",\s*[A-Za-z]+:")
 
@@ -85,8 +85,8 @@ def from_properties(properties: Mapping[str, object]) -> tuple[AuthorizerConfig,
     if allow_everyone not in ("", "true", "false"):
         warnings.append(f"{ALLOW_EVERYONE}={allow_everyone} is taken as false; write true or false")
     warnings += _misspelt(properties)
-    is_given = properties.get(EARLY_START_LISTENERS) is not None
-    early = _text(properties, EARLY_START_LISTENERS if is_given else CONTROLLER_LISTENERS)
+    is_set = properties.get(EARLY_START_LISTENERS) is not None
+    early = _text(properties, EARLY_START_LISTENERS if is_set else CONTROLLER_LISTENERS)
     config = AuthorizerConfig(
         super_users,
         allow_everyone == "true",
@@ -102,7 +102,7 @@ def _check_resolved(properties: Mapping[str, object]) -> None:
     if not _text(properties, CONFIG_PROVIDERS):
         return
     for key in _KEYS:
-        if _INDIRECT.search(_text(properties, key)):
+        if _PLACEHOLDER.search(_text(properties, key)):
             raise ConfigException(
                 f"{key}={_text(properties, key)}: {CONFIG_PROVIDERS} are not supported; "
                 "write the value itself"
@@ -119,7 +119,7 @@ def _misspelt(keys: Iterable[str]) -> list[str]:
         for known in _KEYS
         if key != known
         and abs(len(key) - len(known)) <= 2
-        and SequenceMatcher(None, key.lower(), known).ratio() >= _ALIKE
+        and SequenceMatcher(None, key.lower(), known).ratio() >= _LEAST_SIMILARITY
     ]
 
 

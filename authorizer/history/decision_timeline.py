@@ -144,7 +144,7 @@ class DecisionTimelines:
             self._name_groups.append(_NameGroup(name, buckets, self._unmatched(buckets)))
         return number
 
-    def named(self, name_group: int) -> set[int] | None:
+    def named_principals(self, name_group: int) -> set[int] | None:
         """The numbers of the principals in the ACLs for a group of names.
 
         None if they are many, or include everybody. For any other principal, no ACL matches there.

@@ -192,14 +192,14 @@ def _snapshot_chunk(
 ) -> Body:
     bounds = log.bounds()
     error = _epoch_error(bounds, wanted.current_leader_epoch)
-    piece = None
+    chunk = None
     if error is _ERROR.none:
         named = SnapshotId(wanted.snapshot_id.end_offset, wanted.snapshot_id.epoch)
-        piece = log.piece(named, max(wanted.position, 0), min(max_bytes, _MOST_BYTES))
-        if piece is None:
+        chunk = log.snapshot_chunk(named, max(wanted.position, 0), min(max_bytes, _MOST_BYTES))
+        if chunk is None:
             error = _ERROR.snapshot_not_found
-        elif not 0 <= wanted.position < piece.size:
-            error, piece = _ERROR.position_out_of_range, None
+        elif not 0 <= wanted.position < chunk.size:
+            error, chunk = _ERROR.position_out_of_range, None
     parts = response_parts(FETCH_SNAPSHOT, incoming.request.head.version)
     partition = parts.PartitionSnapshot(
         index=0,
@@ -211,9 +211,9 @@ def _snapshot_chunk(
             leader_id=_NOBODY if bounds is None else services.node_id,
             leader_epoch=_NOBODY if bounds is None else bounds.epoch,
         ),
-        size=0 if piece is None else piece.size,
+        size=0 if chunk is None else chunk.size,
         position=max(wanted.position, 0),
-        unaligned_records=b"" if piece is None else piece.data,
+        unaligned_records=b"" if chunk is None else chunk.data,
     )
     return _snapshot(incoming, error, partition, services)
 

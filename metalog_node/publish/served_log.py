@@ -72,7 +72,9 @@ class ServedLog:
                 return served._replace(diverging=(epoch, end))
         return served._replace(records=self._records(folder, offset, bounds.end, most_bytes))
 
-    def piece(self, snapshot: SnapshotId, position: int, most_bytes: int) -> SnapshotChunk | None:
+    def snapshot_chunk(
+        self, snapshot: SnapshotId, position: int, most_bytes: int
+    ) -> SnapshotChunk | None:
         """A part of a snapshot's file; None if the snapshot does not exist."""
         folder = read_folder(self._log.path, self._files)
         if snapshot not in folder.snapshots:

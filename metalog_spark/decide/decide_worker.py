@@ -266,7 +266,7 @@ class DecideWorker:
         name_group = self._timelines.name_group(resource_type, name)
         if name_group == len(self._is_open):
             self._check_has_numbers(name_group)
-            named = self._timelines.named(name_group)
+            named = self._timelines.named_principals(name_group)
             self._is_open.append(named is None)
             self._named.update(name_group * self._sessions[0] + each for each in named or ())
         return name_group

@@ -131,6 +131,6 @@ def test_whom_nothing_names_nothing_matches(
     timelines = DecisionTimelines(Timeline(Edge(START, 100), lifetimes(base, changes)))
     for question in QUESTIONS[::5]:
         name_group = timelines.name_group(question.resource_type, question.resource_name)
-        named = timelines.named(name_group)
+        named = timelines.named_principals(name_group)
         if named is not None and timelines.principals.get(question.principal, 0) not in named:
             assert max(timelines.timeline_of(question, KafkaVersion.V4_4).by) < 0

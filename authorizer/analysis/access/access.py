@@ -14,8 +14,8 @@ from typing import NamedTuple
 from authorizer.analysis.access.allowed_patterns import (
     AllowedPatterns,
     NamesInOrder,
-    OnPattern,
     Operations,
+    PatternAccess,
     operations_of,
 )
 from authorizer.analysis.access.host_regions import HostRegion, host_regions
@@ -30,7 +30,7 @@ from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, ResourceType
 Names = Mapping[ResourceType, Collection[str]]
 
 
-class OnName(NamedTuple):
+class NameAccess(NamedTuple):
     """All operations that are allowed on one resource."""
 
     resource_type: ResourceType
@@ -42,8 +42,8 @@ class PrincipalAccess(NamedTuple):
     """A principal's permissions from ``host``; None is any host that no ACL names."""
 
     host: str | None
-    patterns: tuple[OnPattern, ...]
-    names: tuple[OnName, ...]
+    patterns: tuple[PatternAccess, ...]
+    names: tuple[NameAccess, ...]
 
 
 def access(
@@ -98,7 +98,7 @@ class _Names:
             None: {}
         }
 
-    def on_all(self, host: str | None) -> Iterator[OnName]:
+    def on_all(self, host: str | None) -> Iterator[NameAccess]:
         """The names on which an operation is allowed."""
         for kind, known in self._names.items():
             cache = self._session_cache(kind, host)
@@ -108,10 +108,10 @@ class _Names:
                 alike.setdefault(masks, []).append(name)
                 operations = operations_of(allowed & ~denied, kind)
                 if operations:
-                    yield OnName(kind, name, operations)
+                    yield NameAccess(kind, name, operations)
             self._alike[kind] = {masks: NamesInOrder(same) for masks, same in alike.items()}
 
-    def differing(self, region: HostRegion, own: Iterable[Acl]) -> Iterator[OnName]:
+    def differing(self, region: HostRegion, own: Iterable[Acl]) -> Iterator[NameAccess]:
         """The names whose permissions from ``region`` differ from those of the region around it.
 
         ``own`` are the ACLs on this region's host. Call ``on_all(None)``, and this method for the
@@ -135,7 +135,7 @@ class _Names:
             for name in sorted(affected):
                 operations = here[kind, name] = operations_of(cache.allowed_on(name), kind)
                 if operations != around.get((kind, name), operations_of(affected[name], kind)):
-                    yield OnName(kind, name, operations)
+                    yield NameAccess(kind, name, operations)
 
     def _session_cache(self, kind: ResourceType, host: str | None) -> SessionCache:
         return self._decision_context.session_cache(

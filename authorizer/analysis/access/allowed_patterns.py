@@ -34,7 +34,7 @@ _DenyRange = tuple[int, _Span]
 """The operation mask of some DENYs, and a range of them, which are in the order of ACLs."""
 
 
-class OnPattern(NamedTuple):
+class PatternAccess(NamedTuple):
     """One pattern: ``acls`` allow ``operations``, implied ones included, on the names it matches.
 
     ``exceptions`` are the DENYs that deny one of these operations on some of the names.
@@ -66,7 +66,7 @@ class NamesInOrder:
         ]
 
 
-def _matched_ranges(names: list[str], pattern: Acl | OnPattern) -> list[_Span]:
+def _matched_ranges(names: list[str], pattern: Acl | PatternAccess) -> list[_Span]:
     """The ranges of the sorted ``names`` that a pattern for many names matches."""
     name = pattern.resource_name if isinstance(pattern, Acl) else pattern.name
     if pattern.pattern_type is not _LITERAL:
@@ -125,7 +125,7 @@ class _Denies:
             denied |= self._literals.get(WILDCARD, 0)
         return denied
 
-    def on_some(self, on: OnPattern, left: int) -> tuple[_DenyRange, ...]:
+    def on_some(self, on: PatternAccess, left: int) -> tuple[_DenyRange, ...]:
         """The ranges of the DENYs that deny an operation of ``left`` on some of the names.
 
         ``left`` is without ``on_all``, so none of them matches all the names.
@@ -184,12 +184,12 @@ class AllowedPatterns:
             else:
                 key = acl.host, acl.resource_type
                 self._denies.setdefault(key, _Denies()).add(acl)
-        self._general: dict[_Pattern, OnPattern] = {}
-        self._from: dict[str | None, dict[_Pattern, OnPattern | None]] = {None: {}}
+        self._general: dict[_Pattern, PatternAccess] = {}
+        self._from: dict[str | None, dict[_Pattern, PatternAccess | None]] = {None: {}}
         self._alike: dict[ResourceType, dict[int, _Alike]] = {}
         self._exceptions: dict[tuple[object, ...], tuple[Acl, ...]] = {}
 
-    def from_host(self, host: str | None) -> list[OnPattern]:
+    def from_host(self, host: str | None) -> list[PatternAccess]:
         """The patterns with an allowed operation from ``host``; None is one that no ACL names."""
         alike: dict[tuple[ResourceType, int], list[_Pattern]] = {}
         hosts = self._hosts_of(WILDCARD if host is None else host)
@@ -209,7 +209,7 @@ class AllowedPatterns:
         named.update(host for host, _ in self._denies)
         return sorted(filter(who.comes_from, {WILDCARD, *named}))
 
-    def differing(self, region: HostRegion, own: Iterable[Acl]) -> list[OnPattern]:
+    def differing(self, region: HostRegion, own: Iterable[Acl]) -> list[PatternAccess]:
         """The patterns whose permissions from ``region`` differ from those of the region around it.
 
         ``own`` are the ACLs on this region's host. Call ``from_host(None)``, and this method for
@@ -237,7 +237,7 @@ class AllowedPatterns:
                 found.append(here)
         return sorted(found, key=_order)
 
-    def _on(self, pattern: _Pattern, hosts: Iterable[str]) -> tuple[int, OnPattern | None]:
+    def _on(self, pattern: _Pattern, hosts: Iterable[str]) -> tuple[int, PatternAccess | None]:
         """The remaining operations of a pattern as bits, and the pattern with them, or None.
 
         Only ACLs with one of ``hosts`` count.
@@ -254,11 +254,11 @@ class AllowedPatterns:
         operations = operations_of(left, kind)
         if not operations:
             return left, None
-        on = OnPattern(*pattern, operations, tuple(allows), ())
+        on = PatternAccess(*pattern, operations, tuple(allows), ())
         return left, on._replace(exceptions=self._exceptions_of(on, left, denies))
 
     def _exceptions_of(
-        self, on: OnPattern, left: int, denies: Iterable[_Denies]
+        self, on: PatternAccess, left: int, denies: Iterable[_Denies]
     ) -> tuple[Acl, ...]:
         """The exceptions of a pattern; equal ones share one tuple, as nested patterns often do."""
         by_host = [(each, each.on_some(on, left)) for each in denies]
@@ -280,5 +280,5 @@ def _pattern_of(acl: Acl) -> _Pattern:
     return acl.resource_type, acl.pattern_type, acl.resource_name
 
 
-def _order(on: OnPattern) -> tuple[ResourceType, str, PatternType]:
+def _order(on: PatternAccess) -> tuple[ResourceType, str, PatternType]:
     return on.resource_type, on.name, on.pattern_type

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from authorizer.analysis.access.hosts import HostAnswer, changing_hosts
-from authorizer.analysis.explain.near_misses import NearMiss, near_misses, sort_out
+from authorizer.analysis.explain.near_misses import NearMiss, near_misses, scan_misses
 from authorizer.analysis.explain.since import Since
 from authorizer.analysis.explain.unknown_names import Unknown
 from authorizer.analysis.remedies.remedies import Remedy, remedies
@@ -63,7 +63,7 @@ def explain(
 
     ``since`` and ``unknown`` become part of the result; a caller with a log knows them.
     """
-    found = sort_out(acls, question, config.kafka)
+    found = scan_misses(acls, question, config.kafka)
     traced = trace(found.candidates, config, question)
     near = (
         ()

@@ -46,7 +46,7 @@ class MissScan(NamedTuple):
     by_resource_type: list[Acl]
 
 
-def sort_out(acls: Iterable[Acl], question: Question, kafka: KafkaVersion) -> MissScan:
+def scan_misses(acls: Iterable[Acl], question: Question, kafka: KafkaVersion) -> MissScan:
     """Scan ``acls`` once, and keep the candidates and those that nearly match."""
     candidates: list[Acl] = []
     by_pattern: list[Acl] = []

@@ -9,8 +9,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from authorizer.analysis.access.access import Names, OnName, PrincipalAccess, access
-from authorizer.analysis.access.allowed_patterns import OnPattern
+from authorizer.analysis.access.access import NameAccess, Names, PrincipalAccess, access
+from authorizer.analysis.access.allowed_patterns import PatternAccess
 from authorizer.analysis.explain.json import acl_json
 from authorizer.trace import Question
 from metalog.acl import (
@@ -131,14 +131,14 @@ def _print_part(part: PrincipalAccess, output: Output, *, whole: bool) -> None:
         output.line(f"    … and {len(part.names) - len(kept):,} more (--all)")
 
 
-def _pattern_rows(patterns: Sequence[OnPattern]) -> Iterator[list[Cell | str]]:
+def _pattern_rows(patterns: Sequence[PatternAccess]) -> Iterator[list[Cell | str]]:
     for on in patterns:
         yield [_pattern(on), _operations(on)]
         for deny in on.exceptions:
             yield ["", Cell(f"but {sentence(deny)}", "warn")]
 
 
-def _pattern(on: OnPattern) -> Cell:
+def _pattern(on: PatternAccess) -> Cell:
     kind = resource_kind(on.resource_type)
     if on.pattern_type is PatternType.LITERAL and on.name == WILDCARD:
         return Cell(f"any {kind}", "strong")
@@ -146,7 +146,7 @@ def _pattern(on: OnPattern) -> Cell:
     return Cell(f"{kind} {begins}{shown(on.name)}", "strong")
 
 
-def _operations(on: OnPattern | OnName) -> str:
+def _operations(on: PatternAccess | NameAccess) -> str:
     if not on.operations:
         return "nothing"
     if on.operations == SUPPORTED_OPERATIONS.get(on.resource_type):
@@ -159,7 +159,7 @@ def _records(
 ) -> Iterator[dict[str, Any]]:
     """A record for each pattern, with ``patternType``, and one for each topic, without."""
     for part in found:
-        all_on: list[OnPattern | OnName] = [*part.patterns, *part.names]
+        all_on: list[PatternAccess | NameAccess] = [*part.patterns, *part.names]
         for on in all_on:
             record: dict[str, Any] = {
                 "principal": principal,
@@ -172,7 +172,7 @@ def _records(
                 "kafkaVersion": queries.context.config.kafka.value,
                 "assumed": list(queries.context.assumed),
             }
-            if isinstance(on, OnPattern):
+            if isinstance(on, PatternAccess):
                 record |= {
                     "patternType": on.pattern_type.name,
                     "acls": [acl_json(acl, queries.id_of) for acl in on.acls],

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from authorizer.analysis.access.access import PrincipalAccess, access
-from authorizer.analysis.access.allowed_patterns import OnPattern
+from authorizer.analysis.access.allowed_patterns import PatternAccess
 from authorizer.analysis.access.who_can import WhoCan, who_can
 from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
@@ -25,7 +25,7 @@ CLIENTS = [UNNAMED, *NAMED_CLIENTS]
 PEOPLE = [*(each for each in PRINCIPALS if each != "User:*"), "User:zoe"]
 ASKED = [each for each in OPERATIONS if each is not Operation.ALL]
 EVERY_NAME = [*NAMES, "aab", "*ab", "z"]
-NOTHING = OnPattern(TOPIC, PatternType.LITERAL, "", frozenset(), (), ())
+NOTHING = PatternAccess(TOPIC, PatternType.LITERAL, "", frozenset(), (), ())
 several = st.lists(small_acls.map(lambda acl: acl._replace(resource_type=TOPIC)), max_size=8)
 
 
@@ -81,7 +81,7 @@ def on_names(found: list[PrincipalAccess], host: str, name: str) -> frozenset[Op
     return general.get(name, frozenset()) if there is None else there
 
 
-def on_patterns(found: list[PrincipalAccess], host: str) -> list[OnPattern]:
+def on_patterns(found: list[PrincipalAccess], host: str) -> list[PatternAccess]:
     here = {each[:3]: each for each in found[0].patterns}
     others = [(part.host, {each[:3]: each for each in part.patterns}) for part in found[1:]]
     for pattern in {pattern for _, patterns in others for pattern in patterns}:
@@ -90,7 +90,7 @@ def on_patterns(found: list[PrincipalAccess], host: str) -> list[OnPattern]:
     return list(here.values())
 
 
-def allowed_by_patterns(patterns: list[OnPattern], operation: Operation, name: str) -> bool:
+def allowed_by_patterns(patterns: list[PatternAccess], operation: Operation, name: str) -> bool:
     def reach(pattern_type: PatternType, own: str) -> bool:
         [acl] = parse_acl_line("ALLOW User:x Read topic:x")
         acl = acl._replace(pattern_type=pattern_type, resource_name=own)
