@@ -55,17 +55,23 @@ _HIGHEST_MARK: Final = (1 << 63) - 1
 def fetch(services: Services, incoming: IncomingRequest) -> Answer:
     authorize_cluster(services, incoming, Operation.CLUSTER_ACTION)
     body = incoming.request.body
-    partitions = [partition for topic in body.topics for partition in topic.partitions]
-    if body.cluster_id not in (None, services.cluster_id):
-        return _fetched(incoming, _ERROR.inconsistent_cluster_id)
-    if [topic.topic_id for topic in body.topics] != [_TOPIC_ID] or [
-        partition.partition for partition in partitions
-    ] != [0]:
-        return _fetched(incoming, _ERROR.invalid_request)
-    [wanted] = partitions
+    error = _request_error(services, body, [topic.topic_id for topic in body.topics], _TOPIC_ID)
+    if error is not _ERROR.none:
+        return _fetched(incoming, error)
+    [wanted] = body.topics[0].partitions
     wait_s = min(body.max_wait.total_seconds(), _LONGEST_WAIT_S)
     attempt = partial(_attempt, services, incoming, wanted, body.max_bytes)
     return _deferred(_purgatory(services).ask(attempt, wait_s))
+
+
+def _request_error(
+    services: Services, body: Any, topics: list[Any], expected: object
+) -> KafkaErrorCode:
+    """The error of a request for another cluster, or for more than the log's only partition."""
+    if body.cluster_id not in (None, services.cluster_id):
+        return _ERROR.inconsistent_cluster_id
+    partitions = [each.partition for topic in body.topics for each in topic.partitions]
+    return _ERROR.none if (topics, partitions) == ([expected], [0]) else _ERROR.invalid_request
 
 
 def _attempt(
@@ -171,14 +177,11 @@ def refuse_fetch(incoming: IncomingRequest, error: ApiError) -> Body:
 def fetch_snapshot(services: Services, incoming: IncomingRequest) -> Answer:
     authorize_cluster(services, incoming, Operation.CLUSTER_ACTION)
     body = incoming.request.body
-    partitions = [partition for topic in body.topics for partition in topic.partitions]
-    if body.cluster_id not in (None, services.cluster_id):
-        return _snapshot(incoming, _ERROR.inconsistent_cluster_id)
-    if [topic.name for topic in body.topics] != [_TOPIC] or [
-        partition.partition for partition in partitions
-    ] != [0]:
-        return _snapshot(incoming, _ERROR.invalid_request)
-    attempt = partial(_snapshot_chunk, services, incoming, partitions[0], body.max_bytes)
+    error = _request_error(services, body, [topic.name for topic in body.topics], _TOPIC)
+    if error is not _ERROR.none:
+        return _snapshot(incoming, error)
+    [wanted] = body.topics[0].partitions
+    attempt = partial(_snapshot_chunk, services, incoming, wanted, body.max_bytes)
     return _deferred(_purgatory(services).ask(attempt, 0))
 
 

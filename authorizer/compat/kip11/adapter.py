@@ -22,10 +22,6 @@ from metalog.errors import InvalidRequest
 if TYPE_CHECKING:
     from authorizer.compat.kip11.interface import Authorizer as Kip11Authorizer
     from authorizer.compat.kip11.simple import SimpleAclAuthorizer
-    from metalog.image.delta import MetadataDelta
-    from metalog.image.manifest import Manifest
-    from metalog.image.metadata import MetadataImage
-    from metalog.ports import AclCreateResult, AclDeleteResult, AclMutator
 
 
 class Kip11Adapter(Authorizer):
@@ -77,6 +73,13 @@ class SimpleAclAdapter(Kip11Adapter):
         super().__init__(authorizer)
         self._simple = authorizer
         self._standard = authorizer.standard
+        self.create_acls = authorizer.standard.create_acls
+        self.delete_acls = authorizer.standard.delete_acls
+        self.publish = authorizer.publish
+        self.complete_initial_load = authorizer.complete_initial_load
+        self.note_load_fault = authorizer.note_load_fault
+        self.note_staleness = authorizer.note_staleness
+        self.set_acl_mutator = authorizer.set_acl_mutator
 
     def start(self, server_info: Mapping[str, str]) -> dict[str, Future[None]]:
         return self._standard.start(server_info)
@@ -102,33 +105,8 @@ class SimpleAclAdapter(Kip11Adapter):
     def is_super_user(self, principal: str) -> bool:
         return self._standard.is_super_user(principal)
 
-    def create_acls(
-        self, context: RequestContext, acls: Sequence[Acl]
-    ) -> Sequence[Future[AclCreateResult]]:
-        return self._standard.create_acls(context, acls)
-
-    def delete_acls(
-        self, context: RequestContext, filters: Sequence[AclFilter]
-    ) -> Sequence[Future[AclDeleteResult]]:
-        return self._standard.delete_acls(context, filters)
-
     def close(self) -> None:
         self._standard.close()
-
-    def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        self._simple.publish(delta, image, manifest)
-
-    def complete_initial_load(self) -> None:
-        self._simple.complete_initial_load()
-
-    def note_load_fault(self, fault: Exception) -> None:
-        self._simple.note_load_fault(fault)
-
-    def note_staleness(self, for_ms: int) -> None:
-        self._simple.note_staleness(for_ms)
-
-    def set_acl_mutator(self, mutator: AclMutator | None) -> None:
-        self._simple.set_acl_mutator(mutator)
 
 
 def _audit(context: RequestContext, action: Action, decision: Decision) -> None:
