@@ -74,7 +74,7 @@ class FewAcls(tuple[Acl, ...]):
 
 
 class SomeAcls(dict[str, Acl | tuple[Acl, ...]]):
-    """A bucket with more ACLs, at most ``FEW``: a principal's only ACL, or a tuple of several.
+    """A bucket with more ACLs, at most ``FEW``, by principal: its only ACL, or a tuple of several.
 
     It is the dict itself, not an object with one: that would be another place in cold memory.
     """

@@ -54,7 +54,7 @@ AclsByName = dict[str | Prefix | None, MatchingAcls]
 """The ACLs for a name, by the name or by its longest prefix in the index: names without ACLs of
 their own share the entry of the prefix."""
 Inherited = tuple[int, RememberedSessions[SessionAnswers], list[AclsByName]]
-"""What the next context gets after a change: its number, and the remaining cache."""
+"""The next context's number, and the part of the cache that it keeps."""
 ANY: Final = ResourceType.ANY
 _ONE_PRINCIPAL: Final = 2
 """The length of an identity without additional principals."""

@@ -91,8 +91,8 @@ class RememberedSessions(Generic[Session]):
             self.forget()
 
     def forget(self) -> None:
-        """Empty the cache. Its sessions refer to it, so it would be garbage that references alone
-        do not free, and that keeps an old index."""
+        """Empty the cache. It and its sessions refer to each other, so without this they would
+        keep an old index until the next garbage collection."""
         for each in self.bounded:
             each.clear()
 
