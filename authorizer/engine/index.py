@@ -146,7 +146,7 @@ class AclIndex:
     def allowing(
         self, who: Subject, operation: Operation, resource_type: ResourceType
     ) -> Iterator[tuple[PatternType, str]]:
-        """The patterns of ALLOWs of ``operation`` or ALL that match ``who``; none is implied here."""
+        """The patterns of ALLOWs of ``operation`` itself or of ALL that match ``who``."""
         grants = self._all_grants()
         operations = (Operation.ALL, operation)
         who = self.with_blocks(who)
