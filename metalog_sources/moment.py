@@ -94,8 +94,9 @@ def resolve_moment(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
     """The offset of ``moment`` in ``log``, if the state there can be rebuilt.
 
     Raises:
-        InvalidMoment: ``moment`` is before the earliest state that the log and its snapshots have,
-            past the log's end, or after ``now_ms``.
+        InvalidMoment: ``moment`` is before the earliest state that the log and its snapshots have;
+            an offset past the log's end; a time after both ``now_ms`` and the last record; or a
+            time, and the log has no records.
     """
     bounds = log.bounds()
     if isinstance(moment, AtOffset):
@@ -132,8 +133,8 @@ def resolve_moment(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
 def resolve_begin(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
     """The start of a range of ``log`` that should begin at ``moment``.
 
-    If ``moment`` is too early, it is the earliest state from which the log can be followed.
-    Otherwise it returns and raises as ``resolve_moment`` does.
+    If ``moment`` is too early, the range begins at the earliest state from which the log can be
+    followed. Otherwise this function returns and raises as ``resolve_moment`` does.
     """
     try:
         return resolve_moment(moment, log, now_ms=now_ms)
@@ -160,11 +161,12 @@ class _Times:
     """The first batch of a log after ``epoch_ms``, and where times decrease.
 
     Controllers stamp batches with their own clocks, so a batch of that time or before may come
-    later in the log. The search for such batches ends at one that is a day later: even clocks set
-    in different time zones differ by less. Kafka's own search by time stops at once.
+    later in the log. The search for such batches ends at a batch that is a day later. Kafka's own
+    search by time stops at once.
     """
 
     def __init__(self, log: Log, epoch_ms: int) -> None:
+        self._time = time_text(epoch_ms)
         self.first: int | None = None
         self.last: int | None = None
         """The time of the last batch that was read."""
@@ -207,16 +209,18 @@ class _Times:
         offset, by_ms = self._backwards
         warning = f"times run backwards at offset {offset}, by {by_ms} ms: leaders' clocks differ"
         if self._left_out:
+            comes = plural(self._left_out, "comes", "come")
             warning += (
-                f"; {counted(self._left_out, 'batch', 'batches')} of that time or before"
-                f" {plural(self._left_out, 'comes', 'come')} after offset {self.offset}"
+                f"; {counted(self._left_out, 'batch', 'batches')} up to {self._time}"
+                f" {comes} after offset {self.offset}, which is where this answer ends"
             )
         return (warning,)
 
 
 def _last_time(log: Log) -> int:
-    """The time of the log's last batch; ``InvalidMoment`` if there is none. A topic's last offsets
-    may be markers, which are in no batch, so each search begins twice as far from the end."""
+    """The time of the log's last batch; ``InvalidMoment`` if there is none. A log in a Kafka topic
+    may end with transaction markers, for which ``read`` yields no batch. So each search begins
+    twice as far from the end."""
     bounds, back = log.bounds(), 1
     while True:
         start = max(bounds.start, bounds.end - back)
@@ -252,9 +256,9 @@ def _refuse_unreachable(offset: int, moment: str, log: Log) -> None:
         snapshot.end_offset for snapshot in log.snapshots() if snapshot.end_offset > offset
     ]
     earliest = (
-        f"the first snapshot after it ends at offset {min(reachable)}"
+        f"the earliest state after it is the snapshot at offset {min(reachable)}"
         if reachable
-        else "no snapshot is after it"
+        else "no later snapshot is there"
     )
     raise _BeforeStart(
         f"{moment} is too early: the log starts at offset {bounds.start}, and {earliest}", moment

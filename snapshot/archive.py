@@ -1,4 +1,4 @@
-"""Archives a controller's log and snapshots before it deletes them, in a folder that only grows.
+"""Copies a log and its snapshots to a folder that only grows, before the controller deletes them.
 
 An archive is a ``metadata.log.dir`` like any other, but ``archive.properties`` replaces the node's
 own files. It holds only records that are proven to be committed, in their original batches; each
@@ -45,8 +45,12 @@ def archive_log(
     """Add to the archive in ``target`` the records and snapshots of ``log`` up to offset
     ``proven``.
 
-    Creates ``target`` if needed. ``InvalidTarget``: ``target`` is not an archive, or of another
-    log. ``InvalidSource``: records between the archive and ``log`` are gone.
+    Creates ``target`` if needed.
+
+    Raises:
+        InvalidTarget: ``target`` has files but is not an archive; it may be the archive of another
+            log; or another run is adding to it.
+        InvalidSource: records between the archive and ``log`` are gone.
     """
     try:
         return _archived(log, proven, target, cluster_id, files)
@@ -191,7 +195,7 @@ def _batches(log: Log, begin: int, end: int) -> Iterator[Batch]:
 
 
 def _add_snapshots(log: Log, proven: int, partition: Path, files: Files) -> int:
-    """Adds the undamaged snapshots. The log has the records of a damaged one."""
+    """Adds the undamaged snapshots, and returns how many it added; damaged ones are skipped."""
     archived = set(layout.snapshots(files.names(partition)))
     added = 0
     for each in log.snapshots():

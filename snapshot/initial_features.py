@@ -76,7 +76,8 @@ def metadata_version_of(release: str, *, allows_unstable: bool = False) -> int:
 
 
 def newest_level(*, allows_unstable: bool) -> int:
-    """The newest released metadata.version; with ``allows_unstable``, the newest of Kafka 4.4."""
+    """The newest released metadata.version; with ``allows_unstable``, the newest that Kafka 4.4
+    loads, released or not."""
     return max(METADATA_VERSIONS) if allows_unstable else LATEST_METADATA_VERSION
 
 

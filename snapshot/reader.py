@@ -1,4 +1,4 @@
-"""Reads a snapshot of a log; ``salvaged_snapshot`` reads the rest of a damaged one.
+"""Reads a snapshot of a log; ``salvaged_snapshot`` reads the intact beginning of a damaged one.
 
 Every batch must have the epoch in the snapshot's name. This module must not know where a snapshot
 is stored.
@@ -33,8 +33,8 @@ def read_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
 
 
 def salvaged_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
-    """The rest of a damaged snapshot, between a new header and footer: all batches up to the first
-    unreadable one. For ``--salvage`` only, since nothing proves what is missing."""
+    """The intact beginning of a damaged snapshot, between a new header and footer: all batches up
+    to the first unreadable one. For ``--salvage`` only, since nothing proves what is missing."""
     yield build_batch(0, id.epoch, 0, [(SnapshotHeaderRecord(0, 0), 0)])
     offset = 1
     with suppress(CorruptLog):

@@ -1,8 +1,8 @@
-"""Selects the subjects that a replay reads, for callers that need only some of them.
+"""Selects the subjects of the image (rows of ``SUBJECTS``) that a replay reads.
 
-A record of any other subject is not applied; if it is plain (``records.unread``), only its frame is
-checked. In the image, an ``UnreadSubject`` replaces each subject that was not read, and refuses
-every use. Subjects that concern authorization are in every selection.
+A record of any other subject is not applied; if it has no key and no headers (``records.unread``),
+only its frame is checked. In the image, an ``UnreadSubject`` replaces each subject that was not
+read, and refuses every use. Subjects that concern authorization are in every selection.
 
 This module must not know who selects, nor what a log is.
 """

@@ -2,10 +2,10 @@ r"""Matches Java's regular expressions in bounded time, with Java's results.
 
 Patterns in ``ssl.principal.mapping.rules`` are written for java.util.regex. The client chooses the
 text to match. Python's ``re`` reads some of these patterns differently, and can take exponential
-time. This module compiles a pattern to a small program, and tries each instruction at most once at
-each position of a text. It refuses syntax that it cannot match exactly as Java does: look-around,
-back references, possessive quantifiers, ``\b``, Unicode categories. This module must not know
-certificates or rules.
+time. This module compiles a pattern to a small program. Until a match is found, it tries each
+instruction at most once at each position; ``Steps`` limits the total. It refuses syntax that it
+cannot match exactly as Java does: look-around, back references, possessive quantifiers, ``\b``,
+Unicode categories. This module must not know certificates or rules.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ class Pattern:
             parts += [text[done:first], replacement.expand(text, captures)]
             done = begin = end
             if first == end:
-                if text[end : end + 1] > "\uffff":  # Java goes on between the surrogates
-                    raise TooManySteps
+                if text[end : end + 1] > "\uffff":
+                    raise InvalidRequest("it matches nothing before a character above U+FFFF")
                 begin += 1
         return "".join((*parts, text[done:]))
 

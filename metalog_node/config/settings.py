@@ -141,8 +141,8 @@ READ_ELSEWHERE: Final[Mapping[str, str]] = {
     EARLY_START_LISTENERS: "these open before the log is loaded, for super users only (default: "
     "the controllers')",
     KAFKA_VERSION: "the Kafka version to imitate: `4.3`, or `4.4`, whose ACLs may have CIDR blocks "
-    "as hosts "
-    "(default: 4.4 from metadata.version 32 on, which `4.3` refuses); not a key of Kafka",
+    "as hosts (default: `4.3` below metadata.version 32, else `4.4`; with `4.3` the node refuses a "
+    "log of metadata.version 32 or higher); not a key of Kafka",
     STALE_DENY_AFTER: "how long the image may be stale before only super users are served; not a "
     "key of Kafka",
     MECHANISMS: "the login mechanisms (default: SCRAM-SHA-256 and SCRAM-SHA-512); PLAIN's "

@@ -42,7 +42,8 @@ class Znode(NamedTuple):
 
 class Write(NamedTuple):
     """``data`` at ``path``, if it still has ``version``. ``version`` None creates the node, and
-    ``data`` None removes it. ``event`` is created in the same step, numbered by ZooKeeper."""
+    ``data`` None removes it. ``event`` is the path and data of a sequential node that notifies
+    brokers; the same transaction creates it."""
 
     path: str
     data: bytes | None
@@ -76,8 +77,8 @@ class ZooKeeperSession:
             client.sync_async("/").get(timeout=ANSWER_S)
 
     def write(self, writes: Sequence[Write]) -> list[Write]:
-        """Apply each write together with its event, or neither. Returns the writes whose version
-        was outdated."""
+        """Apply each write together with its event, or neither. Returns the writes that failed
+        because another client had changed, created or removed the node."""
         acls = self._node_acls_of({above for write in writes for above in _above(write)})
         stale = []
         for part in _parts(writes):

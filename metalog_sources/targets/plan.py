@@ -109,7 +109,8 @@ def _in_phases(steps: Sequence[PlanStep]) -> Iterator[PlanStep]:
 
 
 def phases(steps: Sequence[PlanStep]) -> list[list[PlanStep]]:
-    """The steps in groups that may be applied together, in order; no group is empty."""
+    """Groups of steps, to apply one group after another; no group is empty. The steps of one group
+    may be applied together."""
     groups = [
         [step for step in steps if (step.change, step.acl.permission_type) == phase]
         for phase in _PHASES
@@ -129,8 +130,8 @@ def after(current: Iterable[Acl], steps: Iterable[PlanStep]) -> set[Acl]:
 
 
 class PlanProof(NamedTuple):
-    """A proof that a plan lets nobody do more than ``claims`` state (texts in YAML; without a
-    claim, nothing more). It compared ``cells`` of the target's ACLs before and after."""
+    """A proof that a plan allows no new requests beyond ``claims`` (the ``onlyGain`` statements, as
+    YAML). ``cells`` is the number of classes of equivalent requests that it compared."""
 
     claims: tuple[str, ...]
     cells: int
@@ -139,8 +140,8 @@ class PlanProof(NamedTuple):
 class SavedPlan(NamedTuple):
     """A plan with everything that it depends on.
 
-    ``before`` are the target's ACLs that its files own (``owns``), and those that reach a resource
-    of one of its steps. ``super_users``, ``allow_everyone`` and ``kafka_version`` are the
+    ``before`` are the target's ACLs that the plan's files own (``owns``), and those that reach a
+    resource of one of its steps. ``super_users``, ``allow_everyone`` and ``kafka_version`` are the
     configuration by which its effect was judged; ``proof`` is set if one was requested.
     """
 
@@ -244,7 +245,7 @@ def read_saved(text: str, file: str) -> SavedPlan | None:
     fields = fields_of(node, "a saved plan", (*_SAVED_KEYS, "proof"))
     for key in _SAVED_KEYS:
         if key not in fields:
-            raise fault(node.position, f"a saved plan has no {key}")
+            raise fault(node.position, f"a saved plan lacks the key {key}")
     return SavedPlan(
         text_of(fields["target"], "target"),
         tuple(text_of(user, "superUsers") for user in items_of(fields["superUsers"], "superUsers")),
@@ -281,7 +282,7 @@ def _read_boolean(node: Node, key: str) -> bool:
 def _read_own(node: Node) -> Own:
     owns = read_own(node)
     if len(owns) != 1:
-        raise fault(node.position, "an entry of owns in a saved plan has no lists")
+        raise fault(node.position, "an entry of owns in a saved plan must not have lists")
     return owns[0]
 
 
@@ -290,7 +291,7 @@ def _read_acl(node: Node) -> Acl:
     fields = fields_of(node, "an ACL", ACL_KEYS)
     for key in ACL_KEYS:
         if key not in fields:
-            raise fault(node.position, f"an ACL has no {key}")
+            raise fault(node.position, f"an ACL lacks the key {key}")
     words = {key: text_of(fields[key], key) for key in ACL_KEYS}
     try:
         return Acl(
@@ -309,7 +310,7 @@ def _read_acl(node: Node) -> Acl:
 def _read_step(node: Node) -> PlanStep:
     fields = fields_of(node, "a step", ("change", *ACL_KEYS, *NOTE_KEYS))
     if "change" not in fields:
-        raise fault(node.position, "a step has no change")
+        raise fault(node.position, "a step lacks the key change")
     change = text_of(fields["change"], "change")
     if change not in (ChangeKind.ADD.value, ChangeKind.REMOVE.value):
         raise fault(fields["change"].position, f"a change is add or remove, not {change!r}")

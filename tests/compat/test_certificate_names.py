@@ -90,7 +90,7 @@ def test_a_pattern_matches_what_it_matches_in_java(java: Any) -> None:
                     pattern.matches(asked, Steps(ROOM)),
                     pattern.replace_all(asked, Replacement(replacement, pattern), Steps(ROOM)),
                 )
-            except TooManySteps:
+            except InvalidRequest:
                 continue
             assert ours == (matcher.matches(), matcher.replaceAll(replacement)), (text, asked)
             compared += 1

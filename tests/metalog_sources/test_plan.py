@@ -140,7 +140,7 @@ def test_notes_are_kept_in_a_saved_plan() -> None:
             "make a new one with metalog plan --save",
         ),
         ('{"metalogPlan":"5","more":[]}', "a saved plan of version 5, but this metalog reads"),
-        (HEAD + ',"steps":[]}', "a saved plan has no before"),
+        (HEAD + ',"steps":[]}', "a saved plan lacks the key before"),
         (
             HEAD + ',"proof":{"onlyGain":[],"questions":"1"},"before":[],"steps":[]}',
             "a proof of another version of metalog; make a new plan with metalog plan --save",
@@ -150,8 +150,8 @@ def test_notes_are_kept_in_a_saved_plan() -> None:
             "allowEveryone is no; write true or false",
         ),
         (f'{HEAD},"before":[],"steps":[{{"change":"ad"}}]}}', "is add or remove, not 'ad'"),
-        (f'{HEAD},"before":[],"steps":[{{}}]}}', "a step has no change"),
-        (f'{HEAD},"before":[{{}}],"steps":[]}}', "an ACL has no resourceType"),
+        (f'{HEAD},"before":[],"steps":[{{}}]}}', "a step lacks the key change"),
+        (f'{HEAD},"before":[{{}}],"steps":[]}}', "an ACL lacks the key resourceType"),
         (f'{HEAD},"before":7,"steps":[]}}', "before is not a list"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Proves that a change of ACLs grants only the stated requests, and removes only the planned ones.
+"""Proves that a change of ACLs newly allows only the stated requests, and finds unplanned denials.
 
 This module must not know where a change comes from, nor how a proof is kept.
 """
@@ -16,10 +16,9 @@ from metalog.acl import Acl
 
 
 class GainProof(NamedTuple):
-    """An upper bound of the decided cells, and the unstated requests that are newly allowed.
-
-    There is one request for each session and class of names.
-    """
+    """``cells`` is an upper bound of the cells (requests that the same ACLs match) that were
+    compared. ``witnesses`` are newly allowed requests that no statement covers: one for each
+    session and class of names (names that the same patterns match)."""
 
     cells: int
     witnesses: tuple[Question, ...]
@@ -65,7 +64,8 @@ def unplanned_losses(
 ) -> Iterator[Question]:
     """The requests that the change from ``now`` to ``then`` newly denies.
 
-    Requests that the ``planned`` change, from another set, also newly denied are left out.
+    ``planned`` has the ACLs before and after the change as it was planned. Requests that this
+    change newly denied, too, are left out.
     """
     compared = SetComparison(now, then, config, other_acls=(*planned[0], *planned[1]))
     before, after = (compared.answers_by(acls) for acls in planned)

@@ -81,7 +81,7 @@ class PasswordClient:
     def configured(
         cls, bootstrap: str, kafka_settings: Mapping[str, str] | None = None
     ) -> PasswordClient:
-        """A client of the nodes at ``bootstrap``; the first call connects.
+        """A client of the nodes at ``bootstrap``, which are not contacted yet.
 
         Args:
             bootstrap: ``HOST:PORT[,HOST:PORT]``.
