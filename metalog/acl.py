@@ -250,6 +250,11 @@ class AclFilter(NamedTuple):
         """Whether both filters match ``acl``."""
         return self.pattern.matches(acl) and self.entry.matches(acl)
 
+    @classmethod
+    def exactly(cls, acl: Acl) -> AclFilter:
+        """The filter that matches only ``acl``."""
+        return cls(ResourcePatternFilter(*acl[:3]), AccessControlEntryFilter(*acl[3:]))
+
 
 ANY_ACL: Final = AclFilter()
 

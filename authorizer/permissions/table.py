@@ -75,24 +75,23 @@ _CREATE: Final = ((Op.CREATE, On.CLUSTER), (Op.CREATE, On.TOPIC))
 _TRANSACTIONAL: Final = "the producer is transactional"
 _NAMES_TOPICS: Final = "it names topics"
 _AUTO_CREATE: Final = "the topic is created automatically"
-_ON_CLUSTER: Final = "the resource is a broker, a broker logger or client metrics"
-_ON_TOPIC: Final = "the resource is a topic"
-_ON_GROUP: Final = "the resource is a group"
 _OF_OTHERS: Final = "the token belongs to another user"
 _UNCHECKED: Final = "Kafka does not authorize this request"
 _OWNERS_ONLY: Final = "only the owner or a renewer of the token may; no ACL is checked"
 _CONSUMER_SIDE: Final = (_READ_GROUP, _READ_TOPIC)
 
-_CONFIGS_READ: Final = (
-    _need((Op.DESCRIBE_CONFIGS, On.CLUSTER), when=_ON_CLUSTER),
-    _need((Op.DESCRIBE_CONFIGS, On.TOPIC), when=_ON_TOPIC),
-    _need((Op.DESCRIBE_CONFIGS, On.GROUP), when=_ON_GROUP),
-)
-_CONFIGS_WRITTEN: Final = (
-    _need((Op.ALTER_CONFIGS, On.CLUSTER), when=_ON_CLUSTER),
-    _need((Op.ALTER_CONFIGS, On.TOPIC), when=_ON_TOPIC),
-    _need((Op.ALTER_CONFIGS, On.GROUP), when=_ON_GROUP),
-)
+
+def _configs(operation: Operation) -> tuple[PermissionNeed, ...]:
+    return (
+        _need(
+            (operation, On.CLUSTER),
+            when="the resource is a broker, a broker logger or client metrics",
+        ),
+        _need((operation, On.TOPIC), when="the resource is a topic"),
+        _need((operation, On.GROUP), when="the resource is a group"),
+    )
+
+
 _IDEMPOTENT: Final = PermissionNeed(
     (Permission(Op.IDEMPOTENT_WRITE, On.CLUSTER), Permission(Op.WRITE, On.TOPIC, any_name=True)),
     when="the producer is idempotent and not transactional",
@@ -186,8 +185,8 @@ APIS: Final[tuple[ApiPermissions, ...]] = (
     _api(29, "DescribeAcls", _DESCRIBE_CLUSTER),
     _api(30, "CreateAcls", _ALTER_CLUSTER),
     _api(31, "DeleteAcls", _ALTER_CLUSTER),
-    _api(32, "DescribeConfigs", *_CONFIGS_READ),
-    _api(33, "AlterConfigs", *_CONFIGS_WRITTEN),
+    _api(32, "DescribeConfigs", *_configs(Op.DESCRIBE_CONFIGS)),
+    _api(33, "AlterConfigs", *_configs(Op.ALTER_CONFIGS)),
     _api(34, "AlterReplicaLogDirs", _ALTER_CLUSTER),
     _api(35, "DescribeLogDirs", _DESCRIBE_CLUSTER),
     _api(36, "SaslAuthenticate", note=_UNCHECKED),
@@ -205,7 +204,7 @@ APIS: Final[tuple[ApiPermissions, ...]] = (
     _api(
         44,
         "IncrementalAlterConfigs",
-        *_CONFIGS_WRITTEN,
+        *_configs(Op.ALTER_CONFIGS),
         _need(
             (Op.CLUSTER_ACTION, On.CLUSTER), when="it sets a controller's log levels", optional=True
         ),

@@ -43,16 +43,21 @@ class DescribedAcls(NamedTuple):
 
 
 def describe_acls_request(version: int, wanted: AclFilter) -> Body:
+    parts = request_parts(DESCRIBE_ACLS, version)
+    return parts.DescribeAclsRequest(**_filter_fields(wanted))
+
+
+def _filter_fields(wanted: AclFilter) -> dict[str, Any]:
     pattern, entry = wanted
-    return request_parts(DESCRIBE_ACLS, version).DescribeAclsRequest(
-        resource_type_filter=int(pattern.resource_type),
-        resource_name_filter=pattern.name,
-        pattern_type_filter=int(pattern.pattern_type),
-        principal_filter=entry.principal,
-        host_filter=entry.host,
-        operation=int(entry.operation),
-        permission_type=int(entry.permission_type),
-    )
+    return {
+        "resource_type_filter": int(pattern.resource_type),
+        "resource_name_filter": pattern.name,
+        "pattern_type_filter": int(pattern.pattern_type),
+        "principal_filter": entry.principal,
+        "host_filter": entry.host,
+        "operation": int(entry.operation),
+        "permission_type": int(entry.permission_type),
+    }
 
 
 def read_described_acls(body: Body) -> DescribedAcls:
@@ -110,16 +115,7 @@ def delete_acls_request(version: int, acls: Iterable[Acl]) -> Body:
     parts = request_parts(DELETE_ACLS, version)
     return parts.DeleteAclsRequest(
         filters=tuple(
-            parts.DeleteAclsFilter(
-                resource_type_filter=int(acl.resource_type),
-                resource_name_filter=acl.resource_name,
-                pattern_type_filter=int(acl.pattern_type),
-                principal_filter=acl.principal,
-                host_filter=acl.host,
-                operation=int(acl.operation),
-                permission_type=int(acl.permission_type),
-            )
-            for acl in acls
+            parts.DeleteAclsFilter(**_filter_fields(AclFilter.exactly(acl))) for acl in acls
         )
     )
 

@@ -34,7 +34,7 @@ from metalog_spark.findings.usage.usage_classes import lasts
 from metalog_spark.findings.windows.pending import with_pending
 from metalog_spark.findings.windows.state import config_now, known_from_ms, lifetimes_in
 from metalog_spark.findings.windows.window import usage_in
-from metalog_spark.store.arrow import Mapped, batch_of
+from metalog_spark.store.arrow import Mapped, batch_of, rows_of
 from metalog_spark.store.tables import CONFIGURATION
 
 if TYPE_CHECKING:
@@ -208,13 +208,12 @@ def _merging(
 
     def merging(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            columns = (column.to_pylist() for column in batch.columns)
             found = {
                 (
                     principal if principal in principals else WILDCARD_PRINCIPAL,
                     client_of(host),
                 )
-                for principal, host in zip(*columns, strict=True)
+                for principal, host in rows_of(batch)
                 if principal is not None and principal not in super_users
             }
             yield batch_of(sorted(found), _ORIGINS)

@@ -49,6 +49,10 @@ def batch_of(rows: Iterable[Sequence[Any]], schema: str) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
 
+def rows_of(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
+    return zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
 def names_in(schema: str) -> list[str]:
     """The names of the columns."""
     return [name for name, _ in _columns(schema)]

@@ -5,24 +5,18 @@ This module must not know where ACLs come from or what they decide.
 
 from __future__ import annotations
 
-from typing import Final
-
 from metalog.acl import (
-    ACL_KEYS,
     Acl,
     PermissionType,
+    acl_fields,
     java_order,
-    words_of,
 )
 from metalog.text.visible_text import shown
 from shell.output.output import Cell
 
-KEYS: Final = ("id", *ACL_KEYS)
 
-
-def values(id_text: str, acl: Acl) -> tuple[str, ...]:
-    """The values of ``KEYS``."""
-    return (id_text, *words_of(acl))
+def fields_with_id(id_text: str, acl: Acl) -> dict[str, str]:
+    return {"id": id_text, **acl_fields(acl)}
 
 
 def permission_cell(permission_type: PermissionType) -> Cell:

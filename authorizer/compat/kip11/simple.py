@@ -168,7 +168,7 @@ class SimpleAclAuthorizer(Authorizer):
         elif resource is None:
             raise InvalidRequest("remove_acls: name a resource")
         else:
-            filters = [_exactly(entry) for entry in entries_of(acls, resource)]
+            filters = [AclFilter.exactly(entry) for entry in entries_of(acls, resource)]
         results = _all(self.standard.delete_acls(_UNKNOWN_CALLER, filters))
         for result in results:
             _raise_if(result.error)
@@ -256,13 +256,4 @@ def _raise_if(error: ApiError) -> None:
 def _on(resource: Resource) -> AclFilter:
     return AclFilter(
         ResourcePatternFilter(resource.resource_type, resource.name, resource.pattern_type)
-    )
-
-
-def _exactly(entry: Entry) -> AclFilter:
-    return AclFilter(
-        ResourcePatternFilter(entry.resource_type, entry.resource_name, entry.pattern_type),
-        AccessControlEntryFilter(
-            entry.principal, entry.host, entry.operation, entry.permission_type
-        ),
     )

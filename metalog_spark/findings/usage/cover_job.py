@@ -31,7 +31,7 @@ from metalog_spark.findings.windows.questions import (
     question_columns,
     rules,
 )
-from metalog_spark.store.arrow import Mapped, batch_of, frame_of
+from metalog_spark.store.arrow import Mapped, batch_of, frame_of, rows_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -228,7 +228,7 @@ def _sufficing(limits: CoverLimits) -> Mapped:
         for batch in batches:
             rows = [
                 (*of, prefix, around)
-                for *of, prefix, wanted, used, known in _rows(batch)
+                for *of, prefix, wanted, used, known in rows_of(batch)
                 if limits.suffice(wanted, used, known)
                 for around in prefixes(prefix)
             ]
@@ -268,7 +268,7 @@ def _cover(now: Rules, kept: Rules) -> Cover:
 def _needs_in(batch: pa.RecordBatch) -> Iterator[tuple[Needs, bool]]:
     """The needs in rows with ``_NAMED``, ``by`` and ``done``, and whether a literal can express
     each."""
-    for principal, host, kind, name, by, done in _rows(batch):
+    for principal, host, kind, name, by, done in rows_of(batch):
         yield _needs(principal, host, kind, name, done), by is None
 
 
@@ -287,10 +287,6 @@ def _words(acl: Acl) -> tuple[str, ...]:
     return acl.principal, acl.host, kind, operation, acl.resource_name
 
 
-def _rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
-    return zip(*(column.to_pylist() for column in batch.columns), strict=True)
-
-
 def _columns(found: DataFrame) -> Iterator[tuple[Any, ...]]:
     for batch in found.toArrow().to_batches():
-        yield from _rows(batch)
+        yield from rows_of(batch)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from metalog.acl import WILDCARD, Acl, PatternType, ResourceType
 from metalog_spark.findings.usage.minimal_cover import PREFIXED_TYPES, prefixes
 from metalog_spark.findings.usage.name_intervals import Ranks, edges_of, places, ranked
-from metalog_spark.store.arrow import Mapped, batch_of, frame_of
+from metalog_spark.store.arrow import Mapped, batch_of, frame_of, rows_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,7 +46,9 @@ def known_under(known: DataFrame) -> DataFrame:
 
 def _counting(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        counts = Counter((kind, prefix) for kind, name in _rows(batch) for prefix in prefixes(name))
+        counts = Counter(
+            (kind, prefix) for kind, name in rows_of(batch) for prefix in prefixes(name)
+        )
         yield batch_of([(*under, names) for under, names in counts.items()], _UNDER)
 
 
@@ -69,7 +71,7 @@ def _placing(edges: Mapping[ResourceType, Sequence[str]]) -> Mapped:
     def placing(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             names: dict[str, list[str]] = {}
-            for kind, name in _rows(batch):
+            for kind, name in rows_of(batch):
                 names.setdefault(kind, []).append(name)
             rows = [
                 (kind, *counted)
@@ -80,7 +82,3 @@ def _placing(edges: Mapping[ResourceType, Sequence[str]]) -> Mapped:
             yield batch_of(rows, _PLACED)
 
     return placing
-
-
-def _rows(batch: pa.RecordBatch) -> Iterator[tuple[str, str]]:
-    return zip(*(column.to_pylist() for column in batch.columns), strict=True)

@@ -20,7 +20,7 @@ from metalog_spark.findings.windows.possible import with_possible
 from metalog_spark.findings.windows.questions import QUESTION_COLUMNS
 from metalog_spark.findings.windows.state import config_now, packed_in
 from metalog_spark.findings.windows.window import usage_in
-from metalog_spark.store.arrow import Mapped, batch_of
+from metalog_spark.store.arrow import Mapped, batch_of, rows_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -99,6 +99,5 @@ def _counter(data: bytes, kafka: KafkaVersion) -> Mapped:
 
 
 def _requests(batch: pa.RecordBatch) -> Iterator[Request]:
-    columns = [column.to_pylist() for column in batch.columns]
-    for principal, host, operation, kind, name, *rest in zip(*columns, strict=True):
+    for principal, host, operation, kind, name, *rest in rows_of(batch):
         yield Request((principal, host, operation, kind, name), *rest)

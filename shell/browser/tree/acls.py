@@ -13,7 +13,7 @@ from metalog.ids import Uuid, parse_uuid, uuid_text
 from metalog.image.state.acls import AclsImage
 from shell.browser.nodes import Directory, Leaf, Node, fixed, listing
 from shell.tasks.acl_words import sentence
-from shell.views.acls import KEYS, values
+from shell.views.acls import fields_with_id
 
 AclLeaf = Callable[[Uuid, Acl], Leaf]
 
@@ -38,7 +38,7 @@ def kafka_acls(image: AclsImage) -> Directory:
 
 def json_leaf(uuid: Uuid, acl: Acl) -> Leaf:
     """The record, with the names of its enums (KIP-801, "Metadata Shell")."""
-    return Leaf(dict(zip(KEYS, values(uuid_text(uuid), acl), strict=True)), sentence(acl))
+    return Leaf(fields_with_id(uuid_text(uuid), acl), sentence(acl))
 
 
 def kafka_leaf(uuid: Uuid, acl: Acl) -> Leaf:

@@ -17,7 +17,7 @@ from authorizer.analysis.lint.checks import CHECKS, CheckResult, lint, worst
 from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from authorizer.analysis.lint.upgrade import upgrade_checks
 from authorizer.kafka_version import FIRST_OF_4_4, KafkaVersion
-from metalog.acl import Acl, words_of
+from metalog.acl import acl_fields
 from metalog.errors import InvalidRequest
 from metalog.gc_pause import gc_paused
 from metalog.hosts.host_block import host_block
@@ -29,7 +29,6 @@ from shell.inputs.lint_input import LintInput, read_lint_input
 from shell.output.output import Output
 from shell.tasks.acl_words import sentence
 from shell.tasks.upgrade_audit import turned_requests
-from shell.views.acls import KEYS
 from shell.views.other_kafka import say_other_result
 
 USAGE: Final = "SOURCE [--only ID] [--except ID] [--for VERSION] [--fail-on SEVERITY] [options]"
@@ -280,10 +279,10 @@ def _as_json(check: Check, finding: Finding, looked: LintInput) -> dict[str, Any
         "check": check.id,
         "severity": finding.severity.name,
         "message": finding.message,
-        "acl": None if acl is None else _keyed(acl),
+        "acl": None if acl is None else acl_fields(acl),
         "ids": ids,
         "name": finding.name or None,
-        "by": None if finding.by is None else _keyed(finding.by),
+        "by": None if finding.by is None else acl_fields(finding.by),
         "advice": finding.advice or None,
         "turned": [_effect_json(each) for each in finding.effects],
         **looked.target.as_json(finding.commands),
@@ -304,10 +303,6 @@ def _effect_json(effect: UpgradeEffect) -> dict[str, Any]:
         "gains": [each.name for each in sorted(effect.gains)],
         "loses": [each.name for each in sorted(effect.loses)],
     }
-
-
-def _keyed(acl: Acl) -> dict[str, str]:
-    return dict(zip(KEYS[1:], words_of(acl), strict=True))
 
 
 def _print_annotations(results: Sequence[CheckResult], looked: LintInput, output: Output) -> None:

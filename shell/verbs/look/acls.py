@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Final
 
 from metalog.acl import (
+    ACL_KEYS,
     AccessControlEntryFilter,
     Acl,
     AclFilter,
@@ -17,6 +18,7 @@ from metalog.acl import (
     PatternType,
     PermissionType,
     ResourcePatternFilter,
+    words_of,
 )
 from metalog.ids import uuid_text
 from metalog.principal import parse_principal
@@ -107,7 +109,7 @@ def _list(
         output.aligned([*acls.cells(acl), Cell(id_text, "faint")] for id_text, acl in found)
     else:
         found.sort()
-        output.records(acls.KEYS, (acls.values(*pair) for pair in found))
+        output.records(("id", *ACL_KEYS), ((id_text, *words_of(acl)) for id_text, acl in found))
     if not (found or output.missing) and output.is_text:
         output.note(_nothing(image.acls, arguments.principal or ()))
     if arguments.resource_pattern_type is None:

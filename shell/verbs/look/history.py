@@ -40,7 +40,7 @@ from shell.tasks.acl_words import sentence
 from shell.tasks.history import ChangeHistory, change_notes, history_of
 from shell.tasks.queries import Queries
 from shell.tasks.questions import ParsedQuestion
-from shell.views.acls import KEYS, values
+from shell.views.acls import fields_with_id
 from shell.views.explanation import headline, result_cell
 from shell.views.other_kafka import say_other_answer
 
@@ -284,11 +284,11 @@ def _as_json(line: HistoryLine) -> dict[str, Any]:
             "iterations": change.iterations,
         }
     acl = change.acl if change.acl is not None else line.removed
-    known = (uuid_text(change.id),) if acl is None else values(uuid_text(change.id), acl)
+    id_text = uuid_text(change.id)
     return (
         _when(change)
         | {"change": "remove" if change.acl is None else "add"}
-        | dict(zip(KEYS, known, strict=False))
+        | ({"id": id_text} if acl is None else fields_with_id(id_text, acl))
     )
 
 
