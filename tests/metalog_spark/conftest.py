@@ -41,7 +41,7 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     def started(**_: object) -> None:
         raise AssertionError("Spark was started")
 
-    monkeypatch.setattr("shell.arguments.pipeline._running", lambda: None)
+    monkeypatch.setattr("shell.arguments.pipeline._active_session", lambda: None)
     monkeypatch.setattr("metalog_spark.session.open_session", started)
     for name in CLUSTER_VARIABLES:
         monkeypatch.delenv(name, raising=False)
