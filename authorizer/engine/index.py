@@ -44,10 +44,11 @@ PATTERN_TYPES: Final = (LITERAL, PatternType.PREFIXED)
 class AclIndex:
     """An immutable view of all ACLs, for any number of threads.
 
-    As in Kafka, a pattern of any type other than LITERAL matches as a prefix.
+    ``literals`` and ``prefixed`` have the patterns by resource type. As in Kafka, a pattern of any
+    type other than LITERAL matches as a prefix.
     """
 
-    __slots__ = ("_grants", "_listing", "_literals", "_prefixed", "_wants_grants", "blocks")
+    __slots__ = ("_grants", "_listing", "_wants_grants", "blocks", "literals", "prefixed")
 
     def __init__(
         self,
@@ -57,8 +58,8 @@ class AclIndex:
         grants: Grants | None = None,
     ) -> None:
         self.blocks = blocks
-        self._literals = literals
-        self._prefixed = prefixed
+        self.literals = literals
+        self.prefixed = prefixed
         self._grants = grants
         self._wants_grants = grants is not None
         self._listing: tuple[Acl, ...] | None = None
@@ -70,15 +71,9 @@ class AclIndex:
         return writer.index
 
     def __iter__(self) -> Iterator[Acl]:
-        for patterns in (*self._literals, *self._prefixed):
+        for patterns in (*self.literals, *self.prefixed):
             for bucket in patterns.buckets.values():
                 yield from bucket.acls()
-
-    def literals(self, resource_type: ResourceType) -> PatternBuckets:
-        return self._literals[resource_type]
-
-    def prefixed(self, resource_type: ResourceType) -> PatternBuckets:
-        return self._prefixed[resource_type]
 
     def buckets_matching(self, resource_type: ResourceType, name: str) -> list[Bucket]:
         """The buckets of all patterns that match a resource: literal, long to short, wildcard.
@@ -91,18 +86,20 @@ class AclIndex:
         self, resource_type: ResourceType, name: str
     ) -> tuple[Bucket | None, Prefix | None]:
         """The bucket of the literal ``name``, and the longest prefix of ``name``."""
-        literals, prefixed = self._literals[resource_type], self._prefixed[resource_type]
+        literals, prefixed = self.literals[resource_type], self.prefixed[resource_type]
         return literals.find(name), prefixed.longest_prefix(name)
 
     def buckets_of(
         self, resource_type: ResourceType, name: str, literal: Bucket | None, prefix: Prefix | None
     ) -> list[Bucket]:
         """As ``buckets_matching``, for a name with these ``patterns_of``."""
-        found = [] if literal is None else [literal]
+        found, find = [] if literal is None else [literal], self.prefixed[resource_type].find
         while prefix is not None:
-            found.append(self._prefixed[resource_type].buckets[prefix.name])
+            bucket = find(prefix.name)
+            assert bucket is not None
+            found.append(bucket)
             prefix = prefix.shorter
-        wildcard = self._literals[resource_type].wildcard
+        wildcard = self.literals[resource_type].wildcard
         if wildcard is not None and not name.startswith(WILDCARD):
             found.append(wildcard)
         return found
@@ -180,7 +177,7 @@ class AclIndex:
     def _listed(self, resource_type: ResourceType, acl_filter: AclFilter) -> list[Bucket]:
         """The buckets that may match, in descending order of names, LITERAL first."""
         _, name, pattern_type = acl_filter.pattern
-        literals, prefixed = self._literals[resource_type], self._prefixed[resource_type]
+        literals, prefixed = self.literals[resource_type], self.prefixed[resource_type]
         if name is None:
             return _all_buckets(literals, prefixed, acl_filter.entry)
         literal_names, prefixes = {name}, {name}
@@ -200,7 +197,7 @@ class AclIndex:
         ``before`` and ``after`` are the buckets of its pattern, or None.
         """
         code, blocks, grants = acl.resource_type, self.blocks, None
-        literals, prefixed = self._literals, self._prefixed
+        literals, prefixed = self.literals, self.prefixed
         if acl.pattern_type is LITERAL:
             literals = literals.copy()
             literals[code] = literals[code].with_bucket(acl.resource_name, before, after)
@@ -222,16 +219,18 @@ class AclIndex:
 
     def _check(self) -> None:
         """Walks the invariants; for tests."""
-        for kinds in (self._literals, self._prefixed):
+        for kinds in (self.literals, self.prefixed):
             for resource_type, patterns in zip(ResourceType, kinds, strict=True):
                 patterns.names._check()
                 _check(patterns.wildcard is patterns.buckets.get(WILDCARD))
                 _check(list(patterns.names) == sorted(patterns.buckets))
                 for name, bucket in patterns.buckets.items():
                     bucket._check()
+                    if kinds is self.prefixed:
+                        _check_only_acl(patterns, name)
                     for acl in bucket.acls():
                         _check(acl.resource_type is resource_type and acl.resource_name == name)
-                        _check((acl.pattern_type is LITERAL) == (kinds is self._literals))
+                        _check((acl.pattern_type is LITERAL) == (kinds is self.literals))
         if self._grants is not None:
             _check(self._grants == grants_of(self))
         expected = HostBlocks.of([acl.host for acl in self])
@@ -283,6 +282,13 @@ def _in_reverse(items: list[tuple[str, Bucket]]) -> list[Bucket]:
     return [bucket for _, bucket in items]
 
 
+def _check_only_acl(patterns: PatternBuckets, name: str) -> None:
+    prefix = patterns.longest_prefix(name)
+    only = prefix and patterns.only_acl(prefix)
+    if prefix is not None and only is not None:
+        _check(prefix.shorter is None and [*patterns.buckets[prefix.name].acls()] == [only])
+
+
 def _check(holds: bool) -> None:
     if not holds:
         raise AssertionError("an invariant of the index is broken")
@@ -316,12 +322,9 @@ class IndexWriter:
         prefixed_buckets = [self._ordered(groups) for groups in prefixed]
         self._literals = [_sorted(buckets) for buckets in literal_buckets]
         self._prefixed = [_sorted(buckets) for buckets in prefixed_buckets]
-        prefixes = [PatternBuckets.of(buckets) for buckets in prefixed_buckets]
-        for patterns in prefixes:
-            patterns.names.link()
         self.index = AclIndex(
             [PatternBuckets.of(buckets) for buckets in literal_buckets],
-            prefixes,
+            [PatternBuckets.of_prefixes(buckets) for buckets in prefixed_buckets],
             HostBlocks.of([acl.host for acl in slashed]),
         )
 

@@ -36,7 +36,7 @@ class ListedParts(Generic[Made]):
         kinds = zip(self._resource_types, self._literals, self._prefixed, strict=True)
         return list(
             chain.from_iterable(
-                chain(literals.of(index.literals(each)), prefixed.of(index.prefixed(each)))
+                chain(literals.of(index.literals[each]), prefixed.of(index.prefixed[each]))
                 for each, literals, prefixed in kinds
             )
         )

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from authorizer.engine.buckets import Bucket
+from authorizer.engine.buckets import Bucket, FewAcls
 from authorizer.engine.prefixes import Prefix, SortedNames
-from metalog.acl import WILDCARD
+from metalog.acl import WILDCARD, Acl
 from metalog.image.table import Table
 
 Changed = Mapping[str, bool]
@@ -24,10 +24,11 @@ class PatternBuckets:
     """One resource type's buckets of literals, or of prefixes; ``wildcard`` is that of ``*``.
 
     ``find`` is the fastest way to get a bucket. Added and removed names are sorted in at the next
-    use of ``names``: most decisions need the order of prefixes only.
+    use of ``names``: most decisions need the order of prefixes only. ``outdated`` are the prefixes
+    that changed after ``of_prefixes``; "" stands for any.
     """
 
-    __slots__ = ("_names", "buckets", "find", "wildcard")
+    __slots__ = ("_names", "buckets", "find", "outdated", "wildcard")
 
     def __init__(
         self,
@@ -35,11 +36,13 @@ class PatternBuckets:
         names: SortedNames,
         wildcard: Bucket | None,
         changed: Changed = NOT_CHANGED,
+        outdated: tuple[str, ...] = (),
     ) -> None:
         """``changed`` has the added and removed names that ``names`` lacks."""
         self.buckets = buckets
         self.find = buckets.finder
         self.wildcard = wildcard
+        self.outdated = outdated
         self._names = names, changed
 
     @staticmethod
@@ -49,6 +52,22 @@ class PatternBuckets:
             return NO_PATTERNS
         names = SortedNames.of(list(buckets))
         return PatternBuckets(Table.owning(buckets), names, buckets.get(WILDCARD))
+
+    @staticmethod
+    def of_prefixes(buckets: dict[str, Bucket]) -> PatternBuckets:
+        """As ``of``, with a short way to the ACL of a prefix that has one, and none shorter."""
+        patterns = PatternBuckets.of(buckets)
+        for prefix in patterns.names.link():
+            if prefix.shorter is None:
+                bucket = buckets[prefix.name]
+                if type(bucket) is FewAcls and len(bucket) == 1:
+                    prefix.value = bucket[0]
+        return patterns
+
+    def only_acl(self, prefix: Prefix) -> Acl | None:
+        """The only ACL of ``prefix`` and of all shorter ones, if it is known."""
+        only: Acl | None = prefix.value
+        return None if only is None or prefix.name.startswith(self.outdated) else only
 
     @property
     def names(self) -> SortedNames:
@@ -74,7 +93,9 @@ class PatternBuckets:
             if len(changed) > MOST_CHANGED:
                 names, changed = names.updated(changed), NOT_CHANGED
         wildcard = after if name == WILDCARD else self.wildcard
-        return PatternBuckets(self.buckets.with_one(name, before, after), names, wildcard, changed)
+        outdated = (*self.outdated, name) if len(self.outdated) < MOST_CHANGED else ("",)
+        buckets = self.buckets.with_one(name, before, after)
+        return PatternBuckets(buckets, names, wildcard, changed, outdated)
 
 
 NO_PATTERNS: Final = PatternBuckets(Table(), SortedNames.of([]), None)

@@ -15,7 +15,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 CHUNK: Final = 128
 BEGINNINGS: Final = 1 << 13
@@ -30,13 +30,17 @@ Value = TypeVar("Value")
 
 
 class Prefix:
-    """A stored name, and ``shorter``, the longest stored name that is a prefix of it."""
+    """A stored name, and ``shorter``, the longest stored name that is a prefix of it.
 
-    __slots__ = ("name", "shorter")
+    ``value`` is for the owner of the names, who sets it before any other thread has the names.
+    """
+
+    __slots__ = ("name", "shorter", "value")
 
     def __init__(self, name: str, shorter: Prefix | None) -> None:
         self.name = name
         self.shorter = shorter
+        self.value: Any = None
 
 
 _UNKNOWN: Final = Prefix("", None)
@@ -122,8 +126,10 @@ class SortedNames:
         firsts = ["", *(chunk[0] for chunk in chunks[1:])]
         return SortedNames(firsts, chunks, Counter(map(len, names)))
 
-    def link(self) -> None:
+    def link(self) -> Iterator[Prefix]:
         """Link all names to their prefixes at once, which is faster than at each look-up.
+
+        Returns the links in order, so each after all shorter ones.
 
         If the names have few lengths, look-ups by each length take the place of bisections. An
         update ends that.
@@ -141,6 +147,7 @@ class SortedNames:
             self._by_name = {prefix.name: prefix for prefix in chain.from_iterable(links)}
             if len(self._lengths) <= FEW_LENGTHS:
                 self._by_beginning = None
+        return chain.from_iterable(links)
 
     def __iter__(self) -> Iterator[str]:
         return chain.from_iterable(self._chunks)

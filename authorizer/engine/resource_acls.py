@@ -6,7 +6,7 @@ if the resource is requested again. This module must not know what is cached.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from sys import getsizeof
 from typing import Final
 
@@ -16,8 +16,6 @@ from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl
 
 _BYTES: Final = 400
 """About the bytes of an empty ``ResourceAcls`` and of its entry in the map, in CPython 3.11."""
-_SEARCHED_IN_ORDER: Final = 4
-"""The most principals in a list: for so few, it is faster to make and to search than a set."""
 EVERYBODY: Final[SubjectParts] = ((WILDCARD_PRINCIPAL,), (WILDCARD,), None)
 
 
@@ -25,7 +23,8 @@ class ResourceAcls:
     """The operations that ``buckets``, all ACLs for one name, allow and deny a session.
 
     ``principals`` are those whose masks may differ from ``everybody``'s; None if all may differ, or
-    if they are many. ``others`` are the results of all others.
+    if they are many. It is a set, which compares hashes: a list would read each principal, which is
+    in cold memory. ``others`` are the results of all others.
     """
 
     __slots__ = ("_acls", "_many", "everybody", "others", "principals")
@@ -49,10 +48,8 @@ class ResourceAcls:
             principals = [acl.principal for acl in acls]
         self.everybody = allowed, denied
         self.others = verdicts_of(allowed & ~denied)
-        self.principals: Collection[str] | None = principals
-        if many or WILDCARD_PRINCIPAL in principals:
-            self.principals = None
-        elif len(principals) > _SEARCHED_IN_ORDER:
+        self.principals: frozenset[str] | None = None
+        if not many and WILDCARD_PRINCIPAL not in principals:
             self.principals = frozenset(principals)
         self._acls = acls
         self._many = many

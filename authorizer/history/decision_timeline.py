@@ -133,8 +133,8 @@ class DecisionTimelines:
 
     def name_group(self, resource_type: ResourceType, name: str) -> int:
         """The number of this name's group: the names that the same patterns match."""
-        is_literal = name in self._index.literals(resource_type).buckets
-        prefix = self._index.prefixed(resource_type).longest_prefix(name)
+        is_literal = name in self._index.literals[resource_type].buckets
+        prefix = self._index.prefixed[resource_type].longest_prefix(name)
         starred = name.startswith(WILDCARD)
         patterns = resource_type, name if is_literal else None, prefix, starred
         number = self._group_numbers.get(patterns)

@@ -227,7 +227,7 @@ def _covering(
     index: AclIndex, resource_type: ResourceType, pattern_type: PatternType, name: str
 ) -> Iterator[Bucket]:
     """The ACLs of all patterns that cover this pattern, its own ACLs included."""
-    literals, prefixed = index.literals(resource_type), index.prefixed(resource_type)
+    literals, prefixed = index.literals[resource_type], index.prefixed[resource_type]
     for each in {name, WILDCARD} if pattern_type is LITERAL else {WILDCARD}:
         bucket = literals.buckets.get(each)
         if bucket is not None:

@@ -32,7 +32,9 @@ from authorizer.engine.cache.session_cache import (
 )
 from authorizer.engine.decide import (
     ALL_OPERATIONS,
+    ALLOW,
     ALLOWED_TO_SUPER_USER,
+    ALLOWS,
     VERDICTS,
     Decision,
     SubjectParts,
@@ -46,16 +48,17 @@ from authorizer.engine.resource_acls import ResourceAcls
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType, ResourceType
 from metalog.errors import AuthorizerNotReady
 
-MatchingAcls = ResourceAcls | Bucket | list[Bucket]
-"""All ACLs for a name: a bucket with few, of named principals; or else the index's buckets after
-the first request, combined after the second. Most names of a large fleet get no second request
-before a change, and combining costs as much as an answer."""
+MatchingAcls = Acl | ResourceAcls | Bucket | list[Bucket]
+"""All ACLs for a name: the only one, which leaves no entry; a bucket with few, of named principals;
+or else the index's buckets after the first request, combined after the second. Most names of a
+large fleet get no second request before a change, and combining costs as much as an answer."""
 AclsByName = dict[str | Prefix | None, MatchingAcls]
 """The ACLs for a name, by the name or by its longest prefix in the index: names without ACLs of
 their own share the entry of the prefix."""
 Inherited = tuple[int, RememberedSessions[SessionAnswers], list[AclsByName]]
 """The next context's number, and the part of the cache that it keeps."""
 ANY: Final = ResourceType.ANY
+NONE_ALLOWED: Final = verdicts_of(0)
 _ONE_PRINCIPAL: Final = 2
 """The length of an identity without additional principals."""
 _RESOURCE_TYPES: Final = len(ResourceType)
@@ -170,19 +173,26 @@ class DecisionContext:
             principals = acls.principals
             if has_one_principal and principals is not None and identity[1] not in principals:
                 return acls.others
+        elif isinstance(acls, Acl):
+            if has_one_principal and not self._has_blocks:
+                return _verdicts_by(acls, identity)
+            acls = FewAcls((acls,))
         if self._has_blocks:
             who: SubjectParts = self.index.with_blocks(subject(*identity, kafka=self.kafka))
         elif has_one_principal:
             who = (WILDCARD_PRINCIPAL, identity[1]), (WILDCARD, identity[0]), None
         else:
             who = (WILDCARD_PRINCIPAL, *identity[1:]), (WILDCARD, identity[0]), None
-        allowed = denied = 0
-        for bucket in acls if isinstance(acls, list) else (acls,):
-            more_allowed, more_denied = bucket.masks(who)
-            allowed |= more_allowed
-            denied |= more_denied
-        if self.allow_everyone and acls == []:
-            allowed = ALL_OPERATIONS
+        if not isinstance(acls, list):
+            allowed, denied = acls.masks(who)
+        else:
+            allowed = denied = 0
+            for bucket in acls:
+                more_allowed, more_denied = bucket.masks(who)
+                allowed |= more_allowed
+                denied |= more_denied
+            if self.allow_everyone and not acls:
+                allowed = ALL_OPERATIONS
         allowed &= ~denied
         return VERDICTS.get(allowed) or verdicts_of(allowed)
 
@@ -190,9 +200,15 @@ class DecisionContext:
         """The ACLs for a name that is not in the cache."""
         if resource_type is ANY:
             refuse_any(resource_type)
-        literal, prefix = self.index.patterns_of(resource_type, name)
+        literals = self.index.literals[resource_type]
+        prefixed = self.index.prefixed[resource_type]
+        literal, prefix = literals.find(name), prefixed.longest_prefix(name)
         key: str | Prefix | None = name
         if literal is None and name[:1] != WILDCARD:
+            if prefix is not None and prefix.value is not None and literals.wildcard is None:
+                only = prefixed.only_acl(prefix)
+                if only is not None:
+                    return only
             key, shared = prefix, self._acls_by_name[resource_type].get(prefix)
             if shared is not None:
                 if type(shared) is list:
@@ -265,11 +281,24 @@ class DecisionContext:
         return False
 
 
+def _verdicts_by(acl: Acl, identity: Identity) -> Verdicts:
+    """The results for a session of one principal, if ``acl``, without a block, is the only one."""
+    host, principal = identity
+    if (
+        acl.permission_type is ALLOW
+        and acl.principal in (WILDCARD_PRINCIPAL, principal)
+        and acl.host in (WILDCARD, host)
+    ):
+        allowed = ALLOWS[acl.operation]
+        return VERDICTS.get(allowed) or verdicts_of(allowed)
+    return NONE_ALLOWED
+
+
 def _names_everybody(acls: FewAcls) -> bool:
     return any(acl.principal == WILDCARD_PRINCIPAL for acl in acls)
 
 
 def _has_pattern(index: AclIndex, acl: Acl) -> bool:
     is_literal = acl.pattern_type is PatternType.LITERAL
-    patterns = (index.literals if is_literal else index.prefixed)(acl.resource_type)
+    patterns = (index.literals if is_literal else index.prefixed)[acl.resource_type]
     return acl.resource_name in patterns.buckets

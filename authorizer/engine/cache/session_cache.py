@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from sys import getsizeof
 from typing import Final, NamedTuple
 
-from authorizer.engine.buckets import Bucket
+from authorizer.engine.buckets import Bucket, masks_of
 from authorizer.engine.cache.invalidation import without_matched
 from authorizer.engine.cache.remembered import ENTRY_BYTES, Identity, RememberedSessions
 from authorizer.engine.decide import (
@@ -94,9 +94,9 @@ class SessionCache:
         self._who = who
         self._is_super_user = is_super_user
         self._resource_type = resource_type
-        self._literals = self._index.literals(resource_type)
+        self._literals = self._index.literals[resource_type]
         self._find = self._literals.find
-        self._prefixed = self._index.prefixed(resource_type)
+        self._prefixed = self._index.prefixed[resource_type]
         self._find_prefix = self._prefixed.find
         self._longest_prefix = self._prefixed.names.longest_prefix
         wildcard = self._literals.wildcard
@@ -232,6 +232,11 @@ class SessionCache:
         """The operations that ``prefix`` and all shorter ones allow and deny the session, as
         bits."""
         known, find = self._prefix_masks, self._find_prefix
+        only = None if prefix is None else self._prefixed.only_acl(prefix)
+        if only is not None:
+            masks = known[prefix] = masks_of((only,), self._who)
+            self._remembered.count(1, ENTRY_BYTES)
+            return masks
         unknown: list[Prefix] = []
         while prefix is not None and prefix not in known:
             unknown.append(prefix)
