@@ -36,14 +36,14 @@ def _interruption(*, once: bool) -> Iterator[Event]:
         yield interrupted
         return
 
-    def ask(*_: object) -> None:
+    def note(*_: object) -> None:
         interrupted.set()
         if once:
             signal.signal(signal.SIGINT, before)
 
-    signal.signal(signal.SIGINT, ask)
+    signal.signal(signal.SIGINT, note)
     try:
         yield interrupted
     finally:
-        if signal.getsignal(signal.SIGINT) is ask:
+        if signal.getsignal(signal.SIGINT) is note:
             signal.signal(signal.SIGINT, before)

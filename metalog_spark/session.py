@@ -35,7 +35,7 @@ APPLICATION: Final = "metalog pipeline"
 LOCAL: Final = "local[*]"
 _HERE: Final = "local"
 """Prefixes of Spark masters whose workers run on this machine."""
-_HAVE_OURS: Final[WeakSet[SparkSession]] = WeakSet()
+_SHIPPED_TO: Final[WeakSet[SparkSession]] = WeakSet()
 _SHIPPED: Final = (
     "metalog", "authorizer", "snapshot", "metalog_sources",
     "metalog_spark", "pyspark_metalog",
@@ -57,8 +57,8 @@ _STARTED_HERE: Final = {
     "spark.ui.enabled": "false",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
-"""Without this setting, Spark's Python looks for a notebook at each named column, and sends the JVM
-our line of code."""
+"""Without the second setting, Spark's Python looks for a notebook at each named column, and sends
+the JVM our line of code."""
 _ON_THIS_MACHINE: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -338,12 +338,12 @@ def _see(log: Path | None) -> str:
 def ship(session: SparkSession) -> None:
     """Send our packages to the session's Python workers, once; not if the workers run on this
     machine and import them from the same place."""
-    if session in _HAVE_OURS or not has_workers_elsewhere(session):
+    if session in _SHIPPED_TO or not has_workers_elsewhere(session):
         return
     archive = _own_folder() / "kraft_metalog.zip"
     write_packages(archive)
     session.addArtifacts(str(archive), pyfile=True)
-    _HAVE_OURS.add(session)
+    _SHIPPED_TO.add(session)
 
 
 def has_workers_elsewhere(session: SparkSession) -> bool:

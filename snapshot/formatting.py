@@ -141,8 +141,8 @@ def _check_unused(path: Path, files: Files) -> None:
     partition = path / layout.PARTITION_FOLDER
     if files.is_folder(partition) and layout.segments(files.names(partition)):
         raise InvalidTarget(
-            f"{path}: has a metadata log and no {layout.META_PROPERTIES}, which was lost or left"
-            " behind; formatting would mix two clusters"
+            f"{path}: has a metadata log but no {layout.META_PROPERTIES}: restore that file, or"
+            " name an empty folder, so that no two clusters are mixed"
         )
     if files.is_file(path):
         raise InvalidTarget(f"{path}: a file, not a folder")

@@ -31,7 +31,7 @@ _PART, _WORD = (f", CAST(X'{byte.hex()}' AS STRING), " for byte in (BETWEEN_PART
 _QUESTION: Final = _PART.join(
     ("principal", "host", "resource_name", _WORD.join(("operation", "resource_type")))
 )
-_ASKED: Final = (
+_ARGUMENTS: Final = (
     f"CASE WHEN pattern_type = '{PatternType.LITERAL.name}'"
     f" THEN CAST(concat({_QUESTION}) AS BINARY) END",
     "unix_micros(time)",
@@ -64,8 +64,8 @@ def answered(requests: DataFrame, decide: Callable[..., pa.Array]) -> DataFrame:
     from pyspark.sql.functions import expr
     from pyspark.sql.pandas.functions import arrow_udf
 
-    ask = arrow_udf(decide, _DECIDED)  # type: ignore[call-overload]  # its stub knows no hints
-    found = requests.withColumn("decision", ask(*map(expr, _ASKED))).select("*", "decision.*")
+    udf = arrow_udf(decide, _DECIDED)  # type: ignore[call-overload]  # its stub knows no hints
+    found = requests.withColumn("decision", udf(*map(expr, _ARGUMENTS))).select("*", "decision.*")
     results, rules = zip(*ANSWERS, strict=True)
     worded = found.withColumns(
         {
@@ -77,9 +77,9 @@ def answered(requests: DataFrame, decide: Callable[..., pa.Array]) -> DataFrame:
     return worded.select(*DECISIONS.columns)
 
 
-def _word(place: str, words: Iterable[str]) -> Column:
+def _word(index: str, words: Iterable[str]) -> Column:
     """The word with an index; null if there is none."""
     from pyspark.sql.functions import expr
 
     cases = (f"WHEN {number} THEN '{word}'" for number, word in enumerate(words))
-    return expr(f"CASE {place} {' '.join(cases)} END")
+    return expr(f"CASE {index} {' '.join(cases)} END")

@@ -131,7 +131,7 @@ class DecideWorker:
         """By the number of a set of ACLs: whether an ACL for ``User:*`` is in it."""
         self._named: set[int] = set()
         """The principals that ACLs name in the other sets: set and principal as one number."""
-        self._asked_lately = NumberSlots()
+        self._recent_questions = NumberSlots()
         self._of_question: dict[int, int] = {}
         self._of_name: list[dict[str, int]] = [{} for _ in ResourceType]
 
@@ -184,13 +184,13 @@ class DecideWorker:
         }
         numbers = by_version.pop(self._versions[0])
         for kafka, others in by_version.items():
-            is_its = np.array([each is kafka for each in self._versions])[periods]
-            numbers = np.where(is_its, others, numbers)
+            is_own = np.array([each is kafka for each in self._versions])[periods]
+            numbers = np.where(is_own, others, numbers)
         return numbers
 
     def _hosts_in_blocks(self, hosts: _Coded) -> Numbers:
-        """The number of each row's host for a version that matches blocks. If one starts to, an ACL
-        for a block matches requests of before, too."""
+        """The number of each row's host for a version that matches blocks: a change of an ACL for a
+        block concerns the request, too, since the version may change."""
         kafka = next(each for each in KafkaVersion if each.matches_blocks)
         return hosts.numbers(self._numbers_of(hosts, kafka), 0)
 
@@ -212,7 +212,8 @@ class DecideWorker:
         name_groups = self._name_groups(texts, types, question.names)
         sessions = (name_groups * of_principals + question.principals) * of_hosts + question.hosts
         questions = sessions * len(_BY_NUMBER) + operations
-        return self._turns.at(self._asked_lately.find(questions, self._of_all), question.versions)
+        timelines = self._recent_questions.find(questions, self._of_all)
+        return self._turns.at(timelines, question.versions)
 
     def _of_all(self, questions: Numbers) -> Numbers:
         """The number of each question's decision timeline."""
@@ -226,9 +227,9 @@ class DecideWorker:
     def _alike(self, questions: Numbers) -> Numbers:
         """The questions, with one number for all questions that no ACL can match."""
         of_principals, of_hosts = self._sessions
-        askers = questions // (of_hosts * len(_BY_NUMBER))
-        name_groups = askers // of_principals
-        may_match = np.fromiter(map(self._named.__contains__, askers.tolist()), np.bool_)
+        named_principals = questions // (of_hosts * len(_BY_NUMBER))
+        name_groups = named_principals // of_principals
+        may_match = np.fromiter(map(self._named.__contains__, named_principals.tolist()), np.bool_)
         may_match |= np.frombuffer(self._is_open, np.bool_)[name_groups]
         nobody = name_groups * (of_principals * of_hosts * len(_BY_NUMBER))
         return np.where(may_match, questions, nobody)
@@ -303,7 +304,8 @@ class _Question(NamedTuple):
 
 
 class _Coded(NamedTuple):
-    """A column of texts: the distinct ``texts``, and each row's index among them (``places``)."""
+    """A column of texts: the ``different`` texts, and each row's index among them
+    (``places``)."""
 
     different: pa.BinaryArray
     places: Numbers
@@ -380,7 +382,7 @@ def _in_bytes(numbers: Mapping[str, int]) -> dict[bytes, int]:
     return {text.encode(): number for text, number in numbers.items()}
 
 
-def _remembered(known: dict[K, int], keys: list[K], work_out: Callable[[K], int]) -> list[int]:
+def _remembered(known: dict[K, int], keys: list[K], compute: Callable[[K], int]) -> list[int]:
     """The number of each of ``keys``. Numbers that are not in ``known`` are computed and added to
     it."""
     if len(known) > REMEMBERED:
@@ -389,5 +391,5 @@ def _remembered(known: dict[K, int], keys: list[K], work_out: Callable[[K], int]
     if None in found:
         for place, number in enumerate(found):
             if number is None:
-                found[place] = known[keys[place]] = work_out(keys[place])
+                found[place] = known[keys[place]] = compute(keys[place])
     return found  # type: ignore[return-value]

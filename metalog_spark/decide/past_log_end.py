@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from metalog.text.plurals import counted
 from metalog_sources.moment import time_text
 from metalog_spark.history.archive_history import KNOWN
 from metalog_spark.store.tables import DECISIONS, HISTORY
@@ -26,12 +27,11 @@ class PastLogEnd(NamedTuple):
     known_ms: int
 
     def text(self) -> str:
-        """``2 requests came after the log's last record, of …, and are decided by its ACLs``."""
-        one = self.requests == 1
+        """``2 requests are newer than the log's last record (…)``, and what to do."""
         return (
-            f"{self.requests:,} {'request' if one else 'requests'} came after the log's last"
-            f" record, of {time_text(self.known_ms)}, and {'is' if one else 'are'} decided by the"
-            " ACLs of then; if it went on, build with a newer copy"
+            f"{counted(self.requests, 'request is', 'requests are')} newer than the log's last"
+            f" record ({time_text(self.known_ms)}) and decided by its ACLs at that time; if they"
+            " may have changed since then, build with a newer copy of the log"
         )
 
 

@@ -29,19 +29,19 @@ class NumberSlots:
     column."""
 
     def __init__(self) -> None:
-        self._asked = np.full(1 << SLOT_BITS, -1, np.int64)
+        self._keys = np.full(1 << SLOT_BITS, -1, np.int64)
         self._found = np.empty(1 << SLOT_BITS, np.int64)
 
-    def find(self, questions: Numbers, work_out: Callable[[Numbers], Numbers]) -> Numbers:
-        """The number of each of ``questions`` (none is negative); ``work_out`` computes the
+    def find(self, questions: Numbers, compute: Callable[[Numbers], Numbers]) -> Numbers:
+        """The number of each of ``questions`` (none is negative); ``compute`` computes the
         numbers of those without a slot."""
         slots = questions.view(np.uint64) * _SCATTER >> np.uint64(64 - SLOT_BITS)
         found: Numbers = self._found[slots]
-        lacking = np.flatnonzero(self._asked[slots] != questions)
+        lacking = np.flatnonzero(self._keys[slots] != questions)
         if len(lacking):
-            found[lacking] = work_out(questions[lacking])
+            found[lacking] = compute(questions[lacking])
             taken = slots[lacking]
-            self._asked[taken] = questions[lacking]
+            self._keys[taken] = questions[lacking]
             self._found[taken] = found[lacking]
         return found
 

@@ -223,8 +223,8 @@ def _proposal(
 
 
 def _row(proposal: PrincipalProposal, dangers: Mapping[Acl, Severity]) -> tuple[Any, ...]:
-    gone = [step.acl for step in proposal.plan.steps if step.change is ChangeKind.REMOVE]
-    severity = max((dangers.get(acl, Severity.INFO) for acl in gone), default=Severity.INFO)
+    removed = [step.acl for step in proposal.plan.steps if step.change is ChangeKind.REMOVE]
+    severity = max((dangers.get(acl, Severity.INFO) for acl in removed), default=Severity.INFO)
     if severity is Severity.INFO and proposal.excess:
         severity = Severity.WARNING
     return (
@@ -236,8 +236,8 @@ def _row(proposal: PrincipalProposal, dangers: Mapping[Acl, Severity]) -> tuple[
         proposal.left,
         proposal.excess,
         proposal.requests,
-        len(proposal.plan.steps) - len(gone),
-        len(gone),
+        len(proposal.plan.steps) - len(removed),
+        len(removed),
         severity.name,
         _remedy(proposal),
     )

@@ -75,11 +75,11 @@ class Archive(NamedTuple):
             for part in self.parts
         )
 
-    def who_has(self) -> Callable[[int], str]:
+    def source_at(self) -> Callable[[int], str]:
         """Returns a function from an offset to the ``source`` of the split that contains it."""
-        pieces = [part for part in self.parts if isinstance(part, LogSplit)]
-        starts = [piece.start for piece in pieces]
-        return lambda offset: pieces[bisect_right(starts, offset) - 1].source
+        splits = [part for part in self.parts if isinstance(part, LogSplit)]
+        starts = [piece.start for piece in splits]
+        return lambda offset: splits[bisect_right(starts, offset) - 1].source
 
 
 class Unproven(NamedTuple):
@@ -142,7 +142,7 @@ class Logs:
         for name in _named(self.text):
             self._sources[name] = self._looked_at(name, known.get(name))
         sources = list(self._sources.values())
-        _refuse_what_is_not_one_log(sources)
+        _check_one_log(sources)
         members = sorted(map(self._member, sources), key=lambda member: (member.start, -member.end))
         snapshots = (
             (snapshot, member) for member in members for snapshot in member.log.snapshots()
@@ -292,7 +292,7 @@ def _start_of(split: Split, otherwise: int) -> int:
     return otherwise
 
 
-def _refuse_what_is_not_one_log(sources: Sequence[Source]) -> None:
+def _check_one_log(sources: Sequence[Source]) -> None:
     first: tuple[str, Source] | None = None
     for source in sources:
         if len(sources) > 1 and isinstance(source.log, CheckpointLog):

@@ -1,8 +1,8 @@
 """The history of ACLs in an archive: known offset ranges, and the lifetimes of ACLs in them.
 
 A known range begins at the log's start or at a snapshot, and ends at a gap, at damage or at the
-log's end. An ACL that exists only before a gap ended somewhere in it. Splits are scanned on any
-worker, and combined here. This module must not know Spark.
+log's end. An ACL that exists only before a gap ended in the gap. Splits are scanned on any worker,
+and combined here. This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def history_of(
         for at, message in chain(*(each.base.foreign for each in replayed), read)
         if isinstance(message, Undecodable | FeatureLevelRecord)
     ]
-    lifetimes = list(_lifetimes(replayed, archive.who_has()))
+    lifetimes = list(_lifetimes(replayed, archive.source_at()))
     foreign = [*traces_in_records(versions).values()]
     return ArchiveHistory(_with_times(ranges), lifetimes, foreign, metadata_version_in(versions))
 
@@ -255,7 +255,7 @@ def _joined(run: _Run, result: ScannedSplit) -> _Run:
 def _with_whole_transactions(
     run: _Run, result: ScannedSplit, piece: LogSplit, text: str
 ) -> ScannedSplit:
-    """The run ``held``, cut before the first invalid transaction marker."""
+    """``result`` (the split after ``run``) up to the first invalid transaction marker."""
     is_open = _is_open(run)
     for count, (offset, _, value) in enumerate(result.found):
         message = decode_value(value)[1]
@@ -358,13 +358,13 @@ def _with_times(ranges: Sequence[KnownRange]) -> list[KnownRange]:
 
 
 def _lifetimes(
-    replayed: Sequence[_ReplayedRange], who_has: Callable[[int], str]
+    replayed: Sequence[_ReplayedRange], source_at: Callable[[int], str]
 ) -> Iterator[ChangelogRow]:
     """The ended lifetimes, in order of their ends; then the open lifetimes."""
     lasting: dict[Uuid, ChangelogRow] = {}
     before: _ReplayedRange | None = None
     for part in replayed:
-        came = None if before is None else Edge(part.base.offset, part.start_ms or 0)
+        unknown_begin = None if before is None else Edge(part.base.offset, part.start_ms or 0)
         earlier_open, lasting = lasting, {}
         for lifetime in lifetimes(part.base.acls, _acl_changes(part)):
             earlier = earlier_open.pop(lifetime.id, None) if lifetime.begin is None else None
@@ -372,10 +372,10 @@ def _lifetimes(
                 begin, begin_known, source = earlier.begin, earlier.begin_known, earlier.source
             else:
                 begin, begin_known = (
-                    lifetime.begin or came,
-                    lifetime.begin is not None or came is None,
+                    lifetime.begin or unknown_begin,
+                    lifetime.begin is not None or unknown_begin is None,
                 )
-                source = who_has(lifetime.begin.at - 1) if lifetime.begin else part.base.source
+                source = source_at(lifetime.begin.at - 1) if lifetime.begin else part.base.source
                 if earlier is not None:
                     earlier_open[lifetime.id] = earlier
             seen = ChangelogRow(
@@ -386,8 +386,8 @@ def _lifetimes(
             else:
                 yield seen
         if before is not None:
-            gone = Edge(before.end, before.end_ms)
-            yield from (each._replace(end=gone, end_known=False) for each in earlier_open.values())
+            end = Edge(before.end, before.end_ms)
+            yield from (each._replace(end=end, end_known=False) for each in earlier_open.values())
         before = part
     yield from lasting.values()
 

@@ -152,7 +152,7 @@ def _parts(text: str) -> tuple[int | None, Path]:
 
 
 def _read(path: Path, files: Files) -> tuple[AuthorizerConfig, list[str]]:
-    """The settings that decide requests in the file at ``path``, and warnings about the file."""
+    """The settings of the file at ``path`` that decide requests, and warnings about the file."""
     properties = _properties(path, files)
     try:
         config, warnings = from_properties(properties)

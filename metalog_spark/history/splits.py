@@ -80,8 +80,8 @@ class LogSplit(NamedTuple):
 
 
 class LogHole(NamedTuple):
-    """A gap: offsets from ``start`` up to ``end`` that no folder has. ``is_damage``: a folder has
-    them, but they cannot be read."""
+    """A gap: the offsets from ``start`` up to ``end`` are not read, and ``why``. ``is_damage``: a
+    folder has them, but they are unreadable."""
 
     start: int
     end: int

@@ -101,7 +101,7 @@ def _begins(file: Path) -> bytes:
 
 
 def _chunks(file: Path) -> Iterator[bytes]:
-    """The decompressed content of ``file``, up to the first damage."""
+    """The decompressed content of ``file``; in place of damage, the sign of an audit line."""
     with pa.memory_map(str(file)) if file.stat().st_size else pa.BufferReader(b"") as opened:
         try:
             for chunk in unpacked(opened.read_buffer(_LOOKED_AT)):

@@ -81,28 +81,28 @@ def contents(
     whole: str = "",
 ) -> ReportContents:
     """The page of ``team``, or of the whole cluster; ``teams`` are names and files to link to."""
-    whose, parts = _TeamFilter(team), gathered.parts
+    owned, parts = _TeamFilter(team), gathered.parts
     traffic = gathered.traffic[EVERYBODY if team is None else team.name]
-    acls, least = _in_force(parts, whose), _least(parts, whose)
+    acls, least = _in_force(parts, owned), _least(parts, owned)
     uses = None if parts.unused.refused else _uses(acls)
-    disagreeing = _of_team(parts.disagreements, whose)
+    disagreeing = _of_team(parts.disagreements, owned)
     excess = [row for row in least if row["excess"] > 0]
     return ReportContents(
         cluster=_cluster(gathered),
         team=None if team is None else team.name,
         facts=tuple(_facts(gathered)),
-        sentence=_sentence(uses, sum(map(whose.acl, gathered.acls)), traffic),
+        sentence=_sentence(uses, sum(map(owned.acl, gathered.acls)), traffic),
         caveat=" ".join(_caveats(parts.seen, parts.tolerated)),
         numbers=(
             _answers(traffic),
             Number(None if uses is None else uses.can_go, "grants that can go", "unused"),
-            _dangers(list(filter(whose.exposed, parts.exposure))),
+            _dangers(list(filter(owned.exposed, parts.exposure))),
             Number(disagreeing.requests, "answers that contradict the ACLs", "disagreements"),
         ),
-        window=_window(gathered, whose, traffic),
+        window=_window(gathered, owned, traffic),
         excess=tuple(map(_excess, excess[:TOP])),
         excess_says=_excess_says(gathered, len(excess), len(least)),
-        access=_access(gathered, whose, acls),
+        access=_access(gathered, owned, acls),
         sections=tuple(section_of(parts, section, team) for section in SECTIONS),
         teams=tuple(teams),
         made_by=made_by,
@@ -112,28 +112,28 @@ def contents(
 
 def section_of(parts: Parts, section: str, team: Team | None) -> Section:
     """One of ``SECTIONS``. It reads only the ``parts`` that the section shows."""
-    whose = _TeamFilter(team)
+    owned = _TeamFilter(team)
     end = log_end(parts.history, parts.window)
     made: dict[str, Callable[[], Section]] = {
-        "may": lambda: sections.access(list(filter(whose.pattern, parts.may)), end),
-        "unused": lambda: _unused(parts, whose, end),
-        "least": lambda: sections.least(parts.least, _least(parts, whose), end),
-        "exposure": lambda: sections.exposure(list(filter(whose.exposed, parts.exposure)), end),
-        "denied": lambda: sections.denied(_of_team(parts.denied, whose)),
-        "drift": lambda: sections.drift(list(filter(whose.row, parts.drift)), parts.since, end),
-        "disagreements": lambda: sections.disagreements(_of_team(parts.disagreements, whose)),
+        "may": lambda: sections.access(list(filter(owned.pattern, parts.may)), end),
+        "unused": lambda: _unused(parts, owned, end),
+        "least": lambda: sections.least(parts.least, _least(parts, owned), end),
+        "exposure": lambda: sections.exposure(list(filter(owned.exposed, parts.exposure)), end),
+        "denied": lambda: sections.denied(_of_team(parts.denied, owned)),
+        "drift": lambda: sections.drift(list(filter(owned.row, parts.drift)), parts.since, end),
+        "disagreements": lambda: sections.disagreements(_of_team(parts.disagreements, owned)),
         "unseen": lambda: sections.unseen(parts),
     }
     return made[section]()
 
 
-def _in_force(parts: Parts, whose: _TeamFilter) -> list[Row]:
-    return [row for row in parts.unused.rows if row["alive"] and whose.row(row)]
+def _in_force(parts: Parts, owned: _TeamFilter) -> list[Row]:
+    return [row for row in parts.unused.rows if row["alive"] and owned.row(row)]
 
 
-def _least(parts: Parts, whose: _TeamFilter) -> list[Row]:
+def _least(parts: Parts, owned: _TeamFilter) -> list[Row]:
     """The rows of least privilege, those with the most excess first."""
-    rows = [row for row in parts.least.rows if whose.principal(row["principal"])]
+    rows = [row for row in parts.least.rows if owned.principal(row["principal"])]
     return sorted(rows, key=lambda row: (-row["excess"], row["principal"]))
 
 
@@ -148,29 +148,29 @@ def _uses(acls: Sequence[Row]) -> _Uses:
     )
 
 
-def _unused(parts: Parts, whose: _TeamFilter, end: str) -> Section:
-    acls = _in_force(parts, whose)
+def _unused(parts: Parts, owned: _TeamFilter, end: str) -> Section:
+    acls = _in_force(parts, owned)
     today = [] if parts.unused.refused else parts.requests.lifetimes.at(None)
-    return sections.unused(parts.unused, acls, len(_later(acls, today, whose)), end)
+    return sections.unused(parts.unused, acls, len(_later(acls, today, owned)), end)
 
 
-def _later(judged: Sequence[Row], today: Sequence[Acl], whose: _TeamFilter) -> list[Acl]:
+def _later(judged: Sequence[Row], today: Sequence[Acl], owned: _TeamFilter) -> list[Acl]:
     """The ACLs in force at the log's end that were added after the window, so no row has them."""
     known = {acl_of(row[name] for name in ACL_COLUMNS) for row in judged}
-    return [acl for acl in today if whose.acl(acl) and acl not in known]
+    return [acl for acl in today if owned.acl(acl) and acl not in known]
 
 
-def _access(gathered: Gathered, whose: _TeamFilter, judged: Sequence[Row]) -> Access:
+def _access(gathered: Gathered, owned: _TeamFilter, judged: Sequence[Row]) -> Access:
     parts = gathered.parts
-    later = _later(judged, gathered.acls, whose)
-    own = _least(parts, whose)
+    later = _later(judged, gathered.acls, owned)
+    own = _least(parts, owned)
     order = [row["principal"] for row in (*own, *_least(parts, _TeamFilter(None)))]
     made = access([*judged, *map(_without_finding, later)], order)
     says = f"{made.says}, by the ACLs in force at {log_end(parts.history, parts.window)}."
     if any(row["excess"] > 0 for row in own):
         says += (
             " The most excess comes first."
-            if whose.team is None
+            if owned.team is None
             else " The team's own principals come first, sorted by excess."
         )
     if judged and later:
@@ -183,8 +183,8 @@ def _without_finding(acl: Acl) -> Row:
     return {**dict(zip(ACL_COLUMNS, words_of(acl), strict=True)), "state": "UNKNOWN"}
 
 
-def _of_team(rows: Rows, whose: _TeamFilter) -> Rows:
-    return rows if whose.team is None else rows.of_teams.get(whose.team.name, Rows())
+def _of_team(rows: Rows, owned: _TeamFilter) -> Rows:
+    return rows if owned.team is None else rows.of_teams.get(owned.team.name, Rows())
 
 
 def _cluster(gathered: Gathered) -> str:
@@ -267,9 +267,9 @@ def _dangers(exposed: Sequence[Row]) -> Number:
     return Number(errors + warnings, text, "exposure")
 
 
-def _window(gathered: Gathered, whose: _TeamFilter, traffic: Traffic) -> TimeBars:
+def _window(gathered: Gathered, owned: _TeamFilter, traffic: Traffic) -> TimeBars:
     bars = gathered.bars
-    changed = [bar for bar, acl in gathered.changes if whose.acl(acl_of(acl))]
+    changed = [bar for bar, acl in gathered.changes if owned.acl(acl_of(acl))]
     *brokers, log = gathered.strips
     both, denials, nothing = (sum(strip.hours[part] for strip in brokers) for part in range(3))
     hours = both + denials + nothing

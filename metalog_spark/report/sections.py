@@ -147,8 +147,8 @@ def unused(result: Rows, acls: Sequence[Row], later: int, end: str) -> Section:
 
 
 def _by_use(row: Row) -> tuple[bool, int, bool, int, str, str]:
-    """The order: ACLs that can go, the most severe first; then those with an unknown use; then by
-    last use."""
+    """The order: ACLs that can go come first; then by severity, those with an unknown use first,
+    then by last use."""
     return (
         not row["can_go"],
         SEVERITIES.index(row["severity"]),

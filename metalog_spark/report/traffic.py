@@ -85,10 +85,10 @@ def traffic(tables: Tables, bars: Bars, teams: Sequence[Team]) -> Mapping[str, T
     """The traffic by team, and of ``EVERYBODY``."""
     from pyspark.sql import functions as f
 
-    whose = f.explode(f.array_append(teams_of(teams), EVERYBODY))
+    team = f.explode(f.array_append(teams_of(teams), EVERYBODY))
     counted = (
         usage_in(tables, bars.window)
-        .select(whose.alias("team"), f.expr(bars.at("day")).alias("bar"), "result", "requests")
+        .select(team.alias("team"), f.expr(bars.at("day")).alias("bar"), "result", "requests")
         .groupBy("team", "bar", "result")
         .agg(f.sum("requests").alias("requests"))
     )
@@ -143,8 +143,7 @@ def changes(tables: Tables, bars: Bars) -> list[tuple[int, tuple[str, ...]]]:
 
 
 def strips(tables: Tables, bars: Bars) -> tuple[Strip, ...]:
-    """The coverage of each broker, the broker with the least coverage first, and of the metadata
-    log."""
+    """The coverage of each broker, in order of their names, then that of the metadata log."""
     counts = _hours_seen(tables.read(COVERAGE), bars)
     brokers = sorted({broker for broker, _ in counts}, key=_broker_order)
     broker_strips = [

@@ -17,7 +17,7 @@ LIST: Final = "changes"
 KIND: Final = "kraft-metalog pipeline"
 VERSION: Final = 6
 LINES: Final = 200
-"""A line with a whole state comes at least once in so many commits, where older lines can be
+"""At least once in this many commits, a line has the whole state, so that older lines can be
 removed."""
 _STATE: Final = "state"
 

@@ -15,12 +15,12 @@ _ACL: Final = (
     "resource_type STRING, resource_name STRING, pattern_type STRING, principal STRING,"
     " host STRING, operation STRING, permission_type STRING"
 )
-_ASKED: Final = (
+_QUESTION: Final = (
     "principal STRING, host STRING, operation STRING,"
     " resource_type STRING, resource_name STRING, pattern_type STRING"
 )
 _REQUEST: Final = (
-    f"time TIMESTAMP, broker STRING, {_ASKED},"
+    f"time TIMESTAMP, broker STRING, {_QUESTION},"
     " request_name STRING, resource_reference_count INT, result STRING, rule STRING,"
     " ambiguous BOOLEAN, file STRING, line BIGINT"
 )
@@ -76,7 +76,7 @@ request is decided as soon as it is written, so DECISIONS holds its row.
 
 POSSIBLE: Final = TableSchema(
     "possible_requests",
-    f"time TIMESTAMP, broker STRING, {_ASKED}, result STRING, file STRING, line BIGINT,"
+    f"time TIMESTAMP, broker STRING, {_QUESTION}, result STRING, file STRING, line BIGINT,"
     " zone STRING",
 )
 """Possible requests: all readings of an ambiguous line except the likeliest, which is in REQUESTS,
@@ -125,9 +125,9 @@ DECISIONS: Final = TableSchema(
 )
 """Every request, decided again as of its own time: by the ACLs and the configuration then in force.
 
-``log_offset`` is the offset of the last change before that which concerns the request: the ACLs
-that match it have been the same since then. If none matches, its name has had ACLs, or none, since
-then. Other changes do not move it, so equal requests of a day mostly have one offset.
+``log_offset`` is the offset of the last earlier change that concerns the request: the ACLs that
+match it have been the same since then. If none matches, its name has had ACLs since then, or has
+had none. Other changes do not move it, so equal requests of a day mostly have one offset.
 
 ``known`` is false in a gap and before the history begins; ``disagrees`` (our answer differs from
 the broker's) is then null. ``acl_id`` is null if no ACL decided.
@@ -135,7 +135,7 @@ the broker's) is then null. ``acl_id`` is null if no ACL decided.
 
 USAGE: Final = TableSchema(
     "usage",
-    f"{_ASKED}, result STRING, {_DECIDED}, known BOOLEAN, requests BIGINT,"
+    f"{_QUESTION}, result STRING, {_DECIDED}, known BOOLEAN, requests BIGINT,"
     " first_time TIMESTAMP, last_time TIMESTAMP, day DATE",
     ("day",),
 )

@@ -23,8 +23,9 @@ UNBOUNDED: Final = 1 << 30
 class Builtin(NamedTuple):
     """A command. ``manual`` are the lines that ``man`` adds to the summary.
 
-    ``run`` gets at least ``least`` and at most ``most`` words, as globs. ``takes`` completes them:
-    paths, or a function that returns candidates for the last of the words so far.
+    ``run`` gets at least ``least`` and at most ``most`` words, as globs. ``takes`` says what
+    completes them: paths, a command's name, nothing, or a function that returns candidates for the
+    last of the words so far.
     """
 
     name: str
@@ -35,7 +36,7 @@ class Builtin(NamedTuple):
     least: int = 0
     most: int = UNBOUNDED
     takes: (
-        Literal["paths", "a command", "nothing known"]
+        Literal["paths", "a command", "nothing"]
         | Callable[[ShellSession, Sequence[str]], Iterable[str]]
     ) = "paths"
 
@@ -109,13 +110,13 @@ class ShellSession:
         command = self.command(name)
         if command is None:
             return
-        self._look_again()
+        self._refresh_root()
         if command.least <= len(rest) <= command.most:
             command.run(self, rest)
         else:
             self.complain(f"usage: {command.synopsis}")
 
-    def _look_again(self) -> None:
+    def _refresh_root(self) -> None:
         """Update the root. If that fails, print the error and keep the old tree."""
         if self._refresh is not None:
             try:

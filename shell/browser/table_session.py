@@ -1,8 +1,7 @@
 """A session on a pipeline's tables: each line is SQL, or a verb of ``metalog pipeline``.
 
-All lines share one Spark session, so only the first line waits for its start. ``ask`` has the
-operations of Spark that the session needs. This module must not know Spark, nor what any verb
-does.
+All lines share one Spark session, so only the first line waits for its start. This module must not
+know Spark, nor what any verb does.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from shell.verb_table import Verb
 
 SQL: Final = ("select", "with", "values", "table", "show", "describe", "desc", "explain")
 """First words of an SQL query."""
-_OWN: Final = {
-    "help": "these lines",
+_COMMANDS: Final = {
+    "help": "list the commands",
     "history": "the lines typed so far",
     "exit": "leave; Ctrl-D does, too",
 }
-_LONGEST: Final = 1_000
+_MOST_ROWS: Final = 1_000
 """How many rows of a query are shown."""
 _LAST_WORD: Final = re.compile(r"[^\s,()]*$")
 
@@ -42,7 +41,7 @@ class QueryRows(NamedTuple):
     rows: Sequence[Sequence[Any]]
 
 
-class Ask(Protocol):
+class SparkQueries(Protocol):
     """The operations of Spark that a session needs."""
 
     def sql(self, query: str, most: int) -> QueryRows: ...
@@ -57,16 +56,21 @@ class Ask(Protocol):
         """The message of an error of Spark; None for any other error."""
 
 
-class TableQuestions:
+class TableSession:
     """A session on the tables in ``folder``. ``verbs`` are the verbs it offers; ``failed`` is true
     once a line has failed."""
 
     def __init__(
-        self, folder: str, verbs: Mapping[str, Verb], ask: Ask, output: Output, width: int | None
+        self,
+        folder: str,
+        verbs: Mapping[str, Verb],
+        spark: SparkQueries,
+        output: Output,
+        width: int | None,
     ) -> None:
         self._folder = folder
         self._verbs = verbs
-        self._ask = ask
+        self._spark = spark
         self.output = output
         self.width = width
         self.leaving = False
@@ -97,7 +101,7 @@ class TableQuestions:
         except OSError as error:
             self.complain(f"{error.filename or ''}: {error.strerror}".removeprefix(": "))
         except Exception as error:
-            message = self._ask.error_text(error)
+            message = self._spark.error_text(error)
             if message is None:
                 raise
             self.complain(message)
@@ -110,10 +114,10 @@ class TableQuestions:
             self._run_verb(line)
         elif first.lower() in SQL:
             self._show(line)
-        elif first in _OWN:
+        elif first in _COMMANDS:
             self._run_own(first)
         else:
-            near = nearest_name(first, [*self._verbs, *_OWN, *SQL])
+            near = nearest_name(first, [*self._verbs, *_COMMANDS, *SQL])
             hint = f"did you mean {near}?" if near else "help lists the commands"
             self.complain(f"{first}: neither a verb nor a query; {hint}")
 
@@ -125,22 +129,25 @@ class TableQuestions:
                 self.output.line(f"{number:>4}  {safe(line)}")
         else:
             rows = [(name, verb.line) for name, verb in self._verbs.items()]
-            rows += [("SELECT …", "SQL of the tables: SHOW TABLES, DESCRIBE usage"), *_OWN.items()]
+            rows += [
+                ("SELECT …", "SQL of the tables: SHOW TABLES, DESCRIBE usage"),
+                *_COMMANDS.items(),
+            ]
             self.output.aligned((Cell(name, "name"), text) for name, text in rows)
 
     def _show(self, query: str) -> None:
-        self._ask.renew()
-        with self.output.busy("asking Spark"):
-            answer = self._ask.sql(query, _LONGEST)
-        rows = answer.rows[:_LONGEST]
+        self._spark.renew()
+        with self.output.busy("running the query"):
+            answer = self._spark.sql(query, _MOST_ROWS)
+        rows = answer.rows[:_MOST_ROWS]
         if self.output.is_text:
             titles: list[Cell | str] = [Cell(shown(name), "faint") for name in answer.columns]
             cells = ([_cell(value) for value in row] for row in rows)
             self.output.aligned([titles, *cells])
         else:
             self.output.records(answer.columns, ([_plain(value) for value in row] for row in rows))
-        if len(answer.rows) > _LONGEST:
-            first = counted(_LONGEST, "row")
+        if len(answer.rows) > _MOST_ROWS:
+            first = counted(_MOST_ROWS, "row")
             self.output.note(f"only the first {first} are shown; LIMIT and ORDER BY choose others")
 
     def _run_verb(self, line: str) -> None:
@@ -160,7 +167,7 @@ class TableQuestions:
         except SystemExit:
             pass
         finally:
-            self._ask.renew()
+            self._spark.renew()
 
     def _folder_words(self, parser: ArgumentParser) -> list[str]:
         """The arguments that name the tables for a verb."""
@@ -177,13 +184,13 @@ class TableQuestions:
 
     def _candidates(self, before: Sequence[str], last: str) -> list[str]:
         if not before:
-            names = [*self._verbs, *_OWN, *(word.upper() for word in SQL)]
+            names = [*self._verbs, *_COMMANDS, *(word.upper() for word in SQL)]
         elif before[0] in self._verbs:
             verb = self._verbs[before[0]]
             parser = build_parser(f"pipeline {before[0]}", verb.line, verb.load_verb())
             names = [name for name in parser._option_string_actions if name.startswith("--")]
         else:
-            names = [*self._ask.names()] if last else []
+            names = [*self._spark.names()] if last else []
         return [name for name in names if name.lower().startswith(last.lower())]
 
 

@@ -70,17 +70,17 @@ def configure(parser: ArgumentParser) -> None:
         metavar="SHELL",
         help="bash, zsh or fish; names lists each @NAME of metalog.toml for the shell's completion",
     )
-    parser.add_argument("asked", nargs="*", help=SUPPRESS)
+    parser.add_argument("query", nargs="*", help=SUPPRESS)
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    if arguments.asked:
+    if arguments.query:
         from shell.tasks.known_names import names_in
 
         if arguments.shell != NAMES:
-            raise InvalidRequest(f"{arguments.asked[0]}: completion takes only the name of a shell")
+            raise InvalidRequest(f"{arguments.query[0]}: completion takes only the name of a shell")
 
-        source, kind, prefix = (*arguments.asked, "", "")[:3]
+        source, kind, prefix = (*arguments.query, "", "")[:3]
         for name in names_in(source, kind, prefix, os.environ):
             output.line(name)
         return 0

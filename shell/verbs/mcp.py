@@ -164,7 +164,7 @@ class Tools:
         until: str | None = None,
     ) -> ToolAnswer:
         """What changed in the log, newest first: all changes, those of a principal's ACLs, or,
-        with principal, operation and resource, each moment at which that answer turned."""
+        with principal, operation and resource, each moment at which the answer changed."""
         if operation or resource:
             words = [word for word in (principal, operation, resource) if word]
             return self._ask("history", words, (), ("from", since), ("to", until))

@@ -102,27 +102,27 @@ def _run(arguments: Namespace, output: Output, lost_lines: Callable[[], Mapping[
     from metalog_node.net.event_loop import new_event_loop
 
     if arguments.config is None:
-        config = _to_try(arguments, output)
+        config = _trial_config(arguments, output)
     else:
         if arguments.dir is not None or arguments.port is not None:
             raise InvalidRequest("--dir and --port are for a node without --config")
         config = read_config(Path(arguments.config))
     for note in config.notes:
         _log.warning("%s", note)
-    _take_all_files()
+    _raise_file_limit()
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(_serve(config, arguments.config is None, output, lost_lines))
 
 
-def _take_all_files() -> None:
+def _raise_file_limit() -> None:
     """Raise the limit of open files to its maximum, as Java does: each client needs one."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def _to_try(arguments: Namespace, output: Output) -> NodeConfig:
-    """A trial node, which only users of this machine can reach."""
+def _trial_config(arguments: Namespace, output: Output) -> NodeConfig:
+    """The configuration of a trial node, which only users of this machine can reach."""
     from metalog_node.config.dev_config import is_formatted, trial_config
 
     folder = Path(arguments.dir or _FOLDER)

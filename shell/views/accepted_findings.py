@@ -61,13 +61,13 @@ class AcceptedFindings:
         return left, accepted
 
     def match(self, entries: Iterable[Accepted]) -> None:
-        """Note ``entries`` that match findings, for ``say_idle``."""
+        """Note ``entries`` that match findings, for ``warn_of_unmatched``."""
         self._matched.update(entry.position for entry in entries)
 
     def entry(self, number: int | None) -> Accepted | None:
         return None if number is None else self.entries[number]
 
-    def say_idle(self, output: Output) -> None:
+    def warn_of_unmatched(self, output: Output) -> None:
         from metalog_spark.report.triage.accepted import idle_text
 
         for entry in self.entries:

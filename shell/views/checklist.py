@@ -6,12 +6,10 @@ This module must not know how a permission is answered.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from authorizer.analysis.remedies.remedies import Remedy
-from authorizer.permissions.table import (
-    Permission,
-)
+from authorizer.permissions.table import Permission
 from metalog.text.visible_text import shown
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import resource_kind, sentence
@@ -21,9 +19,6 @@ from shell.tasks.queries import Queries
 from shell.views.explanation import resource_text, result_cell
 from shell.views.other_kafka import say_other_answers
 from shell.views.pasted_commands import command_lines
-
-if TYPE_CHECKING:
-    from shell.tasks.queries import Queries
 
 
 def answer_checklist(
@@ -61,7 +56,9 @@ def _row(line: ChecklistLine) -> list[Cell | str]:
         why += "".join(
             f"; {_permission_text(permission)} is denied too" for permission in line.denied
         )
-        why += "".join(f"; {_permission_text(permission)} would do" for permission in line.untried)
+        why += "".join(
+            f"; {_permission_text(permission)} would be enough" for permission in line.untried
+        )
     return [
         result_cell(bool(decision.result)),
         f"{question.operation.name} on {on}",

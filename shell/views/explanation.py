@@ -95,8 +95,8 @@ def changed_since(parsed: ParsedQuestion, allowed: bool) -> str:
     return "ALLOWED then" if parsed.audit.result else "DENIED then"
 
 
-def doubted(parsed: ParsedQuestion) -> str:
-    """A cell for an audit line that a hostile name may have forged."""
+def line_remark(parsed: ParsedQuestion) -> str:
+    """A cell for an audit line that is cut off, or that a hostile name may have forged."""
     if parsed.audit is None:
         return ""
     if parsed.audit.is_cut:
@@ -153,10 +153,10 @@ def headline(question: Question, allowed: bool, output: Output) -> str:
     answer = output.paint(*result_cell(allowed))
     principal = output.paint(shown(question.principal), "strong")
     what = f"{question.operation.name} on {resource_text(question)}"
-    return f"{answer}  {principal}  {output.paint(what, 'strong')}  from {asked_from(question)}"
+    return f"{answer}  {principal}  {output.paint(what, 'strong')}  from {host_text(question)}"
 
 
-def asked_from(question: Question) -> str:
+def host_text(question: Question) -> str:
     return "a host that no ACL names" if question.host is None else shown(question.host)
 
 
@@ -188,8 +188,8 @@ def render(
     whole: bool,
     checklists: Sequence[str] = (),
 ) -> None:
-    """Print the whole explanation on ``output``, the most important part first. See
-    ``remedy_lines``."""
+    """Print the whole explanation on ``output``, the most important part first. For
+    ``checklists`` see ``remedy_lines``."""
     question, traced = explanation.question, explanation.trace
     output.prose(headline(question, traced.allowed, output))
     section("why", [because(question, traced)], output)
@@ -218,7 +218,7 @@ def _candidates(explanation: Explanation, output: Output, whole: bool) -> None:
     if not candidates:
         return
     numbered = list(enumerate(candidates, 1))
-    kept = numbered if whole else _telling(numbered)
+    kept = numbered if whole else _closest(numbered)
     order = ", in Kafka's order" if len(candidates) > 1 else ""
     resource = resource_text(explanation.question)
     section("considered", [f"the ACLs that reach {resource}{order}:"], output)
@@ -230,7 +230,7 @@ def _candidates(explanation: Explanation, output: Output, whole: bool) -> None:
         output.line(f"  … and {left_out:,} more with more differences (--all)")
 
 
-def _telling(numbered: list[tuple[int, Candidate]]) -> list[tuple[int, Candidate]]:
+def _closest(numbered: list[tuple[int, Candidate]]) -> list[tuple[int, Candidate]]:
     """The candidates with the fewest differences, in Kafka's order."""
     if len(numbered) <= _CANDIDATES_SHOWN:
         return numbered
@@ -242,15 +242,15 @@ def _candidate_cells(candidate: Candidate) -> list[Cell | str]:
     acl = candidate.acl
     return [
         permission_cell(acl.permission_type),
-        Cell(shown(acl.principal), _doubt(candidate, Attribute.PRINCIPAL)),
-        Cell(acl.operation.name, _doubt(candidate, Attribute.OPERATION)),
+        Cell(shown(acl.principal), _mismatch_style(candidate, Attribute.PRINCIPAL)),
+        Cell(acl.operation.name, _mismatch_style(candidate, Attribute.OPERATION)),
         f"{acl.pattern_type.name} {shown(acl.resource_name)}",
-        Cell(host_words(acl.host), _doubt(candidate, Attribute.HOST)),
+        Cell(host_words(acl.host), _mismatch_style(candidate, Attribute.HOST)),
         _standing(candidate),
     ]
 
 
-def _doubt(candidate: Candidate, attribute: Attribute) -> str | None:
+def _mismatch_style(candidate: Candidate, attribute: Attribute) -> str | None:
     return "warn" if attribute in candidate.mismatches else None
 
 
@@ -294,20 +294,21 @@ def _near_misses(explanation: Explanation, queries: Queries, output: Output, who
 
 
 def _nearest(explanation: Explanation) -> Sequence[NearMiss]:
-    """The candidates with the fewest differences; if no ACL decided, else the first few others."""
+    """The near misses to print: after a DENY, the ALLOWs that it overrides; otherwise the likely
+    mistakes, or without any, the first others."""
     near, decision = explanation.near_misses, explanation.trace.decision
     if decision.acl is not None and not decision.result:
         return [miss for miss in near if miss.kind is NearMissKind.DENY_OVERRIDES]
-    telling = [miss for miss in near if miss.kind.rank < NearMissKind.OPERATION_NOT_IMPLIED.rank]
-    if telling or decision.result:
-        return telling[:_NEAR_MISSES_SHOWN]
+    closest = [miss for miss in near if miss.kind.rank < NearMissKind.OPERATION_NOT_IMPLIED.rank]
+    if closest or decision.result:
+        return closest[:_NEAR_MISSES_SHOWN]
     return [miss for miss in near if miss.kind is not NearMissKind.PRINCIPAL][:_OTHERS_SHOWN]
 
 
 def near_text(miss: NearMiss, question: Question) -> str:
     """Why ``miss`` does not match, in a clause."""
     return _NEAR[miss.kind].format(
-        host=asked_from(question),
+        host=host_text(question),
         name=shown(question.resource_name),
         kind=resource_kind(question.resource_type),
         operation=question.operation.name,

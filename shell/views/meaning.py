@@ -16,7 +16,7 @@ from metalog.text.plurals import counted
 from metalog.text.visible_text import shown
 from shell.output.output import Cell, Output, in_markdown
 from shell.tasks.command_target import CommandLine
-from shell.views.explanation import asked_from, resource_text
+from shell.views.explanation import host_text, resource_text
 from shell.views.proofs import explain_command, joined, pattern_text
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def print_changes(found: Meaning, output: Output) -> None:
         output.aligned([[_SIGNS[change.change], change_text(change)]])
         question = change.witness
         what = f"{question.operation.name} {resource_text(question)}"
-        witness = f"{shown(question.principal)} {what} from {asked_from(question)}"
+        witness = f"{shown(question.principal)} {what} from {host_text(question)}"
         output.line(f"  {output.paint(f'such as {witness}', 'faint')}")
     _print_by_type(found, output)
 

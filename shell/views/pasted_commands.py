@@ -7,13 +7,9 @@ know what a command is for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from shell.output.output import Output
 from shell.tasks.command_target import CommandLine, CommandTarget
-
-if TYPE_CHECKING:
-    pass
 
 
 def command_lines(

@@ -21,7 +21,7 @@ from shell.output.output import Cell, Output
 from shell.tasks.acl_words import resource_kind, sentence
 from shell.tasks.command_target import CommandLine, target_lines
 from shell.tasks.proof.proofs import SUPER_USERS, ClaimOutcome, StatedClaim, proofs
-from shell.views.explanation import asked_from, because, resource_text
+from shell.views.explanation import because, host_text, resource_text
 from shell.views.pasted_commands import command_lines
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def witness_text(proof: ClaimOutcome) -> str:
     may = "may" if witness.is_allowed else "may not"
     return (
         f"{shown(question.principal)} {may} {question.operation.name}"
-        f" {resource_text(question)} from {asked_from(question)}"
+        f" {resource_text(question)} from {host_text(question)}"
     )
 
 
@@ -144,7 +144,7 @@ def broken_text(proof: ClaimOutcome) -> str:
 
 
 def remedy_text(proof: ClaimOutcome) -> str:
-    """The change that would fix it, in words."""
+    """The change after which the claim would hold, in words."""
     rule = None if proof.traced is None else proof.traced.decision.rule
     change = proof.remedy
     if change is None:
@@ -221,8 +221,7 @@ def proof_json(proof: ClaimOutcome, queries: Queries, arguments: Namespace) -> d
 
 
 def point_out_unknown(claims: Iterable[StatedClaim], queries: Queries, output: Output) -> None:
-    """Warn of claims about unknown principals. Such claims are trivially proven, and most often
-    misspelled."""
+    """Note the unknown principals of claims: most often a name is misspelled."""
     claim_of: dict[str, StatedClaim] = {}
     for stated in claims:
         for principal in sorted(stated.principals.names - {SUPER_USERS}):

@@ -304,11 +304,11 @@ def test_a_moment_before_a_trimmed_log_starts(refused: Refused) -> None:
 @pytest.mark.parametrize(
     ("arguments", "nearest"),
     [
-        (["can", LOG_DIR, "User:a", "raed", "topic:t"], "Read"),
-        (["can", LOG_DIR, "User:a", "read", "topc:t"], "Topic"),
-        (["acls", LOG_DIR, "--operation", "Wriet"], "Write"),
-        (["acls", LOG_DIR, "--permission", "alow"], "Allow"),
-        (["acls", LOG_DIR, "--resource-pattern-type", "prefix"], "Prefixed"),
+        (["can", LOG_DIR, "User:a", "raed", "topic:t"], "READ"),
+        (["can", LOG_DIR, "User:a", "read", "topc:t"], "TOPIC"),
+        (["acls", LOG_DIR, "--operation", "Wriet"], "WRITE"),
+        (["acls", LOG_DIR, "--permission", "alow"], "ALLOW"),
+        (["acls", LOG_DIR, "--resource-pattern-type", "prefix"], "PREFIXED"),
         (["can", LOG_DIR, "User:a", "--api", "Prodce", "--topic", "t"], "Produce"),
     ],
 )

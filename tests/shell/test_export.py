@@ -82,7 +82,7 @@ def test_odd_names_are_read_back(
     assert acls(target) == acls(source)
     assert main(["can", str(target), "User:a", "Read", "group:plain", "--super-users", ""]) == 0
     printed = capsys.readouterr().err
-    assert ("kafka-security-manager would take it for another" in printed) is (format == "csv")
+    assert ("kafka-security-manager reads another name" in printed) is (format == "csv")
     if format == "csv":
         assert "5 ACLs with a name that a spreadsheet or a terminal would act on" in printed
 

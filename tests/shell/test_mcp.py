@@ -130,7 +130,7 @@ def test_an_answer_is_bounded(monkeypatch: pytest.MonkeyPatch, run: Run) -> None
 def test_where_a_verb_gives_no_answer_a_tool_gives_none(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="there is no such file or folder"):
         tools(str(tmp_path / "missing")).access("User:a")
-    with pytest.raises(ToolError, match="did you mean Read"):
+    with pytest.raises(ToolError, match="did you mean READ"):
         tools("@demo").who_can("Reed", "topic:t")
 
 

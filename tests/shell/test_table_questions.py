@@ -14,7 +14,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 
 from metalog.errors import InvalidRequest
 from shell.browser.prompt import converse
-from shell.browser.table_session import QueryRows, TableQuestions
+from shell.browser.table_session import QueryRows, TableSession
 from shell.output.output import Output
 from shell.verbs.pipeline import VERBS
 
@@ -49,12 +49,12 @@ class NoSpark:
         return "Spark: no column nope" if isinstance(error, BrokenInSpark) else None
 
 
-Asked = tuple[TableQuestions, Callable[[], tuple[str, str]]]
+Asked = tuple[TableSession, Callable[[], tuple[str, str]]]
 
 
 def visit(format: str = "text") -> Asked:
     output = Output(io.StringIO(), io.StringIO(), format=format)
-    questions = TableQuestions("prod", VERBS, NoSpark(), output, None)
+    questions = TableSession("prod", VERBS, NoSpark(), output, None)
     return questions, lambda: (output.out.getvalue(), output.err.getvalue())
 
 
@@ -131,7 +131,7 @@ def test_tab_completes_verbs_options_and_names_of_tables() -> None:
 
 def test_at_a_prompt_lines_are_remembered_and_ctrl_c_stops_one_answer() -> None:
     questions, printed = visit()
-    questions._ask.interrupts = True
+    questions._spark.interrupts = True
     screen = io.StringIO()
     terminal = Vt100_Output(screen, lambda: Size(rows=24, columns=80), term="xterm")
     with create_pipe_input() as pipe:
@@ -145,7 +145,7 @@ def test_at_a_prompt_lines_are_remembered_and_ctrl_c_stops_one_answer() -> None:
 
 def test_what_is_not_ours_to_say_stays_an_error() -> None:
     questions, printed = visit()
-    questions._ask = SimpleNamespace(renew=lambda: _raise(InvalidRequest("prod: is gone")))
+    questions._spark = SimpleNamespace(renew=lambda: _raise(InvalidRequest("prod: is gone")))
     questions.run_line("select 1")
     assert printed()[1] == "metalog: prod: is gone\n"
 

@@ -27,7 +27,7 @@ class ObservedUse(Enum):
     USED = "USED"
     """It decided a request: an ALLOW that allowed one, or a DENY that denied one."""
     SHADOWED = "SHADOWED"
-    """It matches requests with that result, and other ACLs decided all of them."""
+    """It matches requests with the result that it gives, and other ACLs decided all of them."""
     ONLY_DENIED = "ONLY_DENIED"
     """An ALLOW that matched only requests that a DENY denied."""
     NEVER = "NEVER"

@@ -45,15 +45,15 @@ def answers_in(tables: Tables, window: Window) -> int:
     days = both.groupBy("day").agg(*sums).collect()
     for day, requests, there, lines, odd in sorted(days):
         if first <= day < last and requests != lines:
-            raise _gone(tables, USAGE.name, day, requests, lines)
+            raise _lost_files(tables, USAGE.name, day, requests, lines)
         if day in cut and there < lines:
-            raise _gone(tables, DECISIONS.name, day, there, lines)
+            raise _lost_files(tables, DECISIONS.name, day, there, lines)
         if odd:
             raise _odd(tables, day, odd)
     return sum(row["requests"] for row in days)
 
 
-def _gone(tables: Tables, name: str, day: date, requests: int, lines: int) -> InvalidSource:
+def _lost_files(tables: Tables, name: str, day: date, requests: int, lines: int) -> InvalidSource:
     return InvalidSource(
         f"{tables.path}: the table {name} has {counted(requests, 'request')} of {day}, where"
         f" coverage counted {lines:,}: files of it are gone; restore the whole folder from a"

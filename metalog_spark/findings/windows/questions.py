@@ -55,7 +55,7 @@ def questions_in(tables: Tables, window: Window, *, waiting: bool = False) -> Da
 
 
 def nearest_allowed(tables: Tables, window: Window, wanted: Collection[str]) -> set[str]:
-    """A few principals that were allowed something, and are among ``meant`` or have a similar
+    """A few principals that were allowed something, and are among ``wanted`` or have a similar
     name."""
     allowed = questions_in(tables, window, waiting=True).where("result = 'ALLOWED'")
     principals = allowed.select("principal").distinct().mapInArrow(_nearing(wanted), _PRINCIPAL)

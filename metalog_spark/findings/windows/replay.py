@@ -27,7 +27,7 @@ class Proof(NamedTuple):
 
     - ``allowed``: brokers allowed them, also those of super users.
     - ``revoked``: allowed then, and not allowed today.
-    - ``inexpressible``: the default rule allows them, on names for which no ACL alone is possible.
+    - ``inexpressible``: the default rule allows them, and no ALLOW for their name alone can exist.
     - ``lost``: the least set would deny them; ``gained``: the least set allows them and today's
       ACLs do not. Both must be zero for a least set.
     """

@@ -156,7 +156,7 @@ class WindowCoverage(NamedTuple):
         return f"{kept}; give the controllers' logs of that time, or --tolerate {share}"
 
     def ambiguous_text(self) -> str:
-        """``1 audit line can be read in several ways, and each of them may be a use``."""
+        """``1 audit line can be read in several ways, and each way may be a use``."""
         lines = counted(self.ambiguous, "audit line")
         return f"{lines} can be read in several ways, and each way may be a use"
 

@@ -18,5 +18,5 @@ EXIT = Builtin(
     manual=(),
     run=_run,
     most=0,
-    takes="nothing known",
+    takes="nothing",
 )

@@ -1,5 +1,4 @@
-"""``find``: print every path below a directory, in Kafka's order and form, one by one while it
-walks."""
+"""``find``: print every path below a directory, in Kafka's order and form."""
 
 from __future__ import annotations
 

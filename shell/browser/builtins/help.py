@@ -20,5 +20,5 @@ HELP = Builtin(
     manual=(),
     run=_run,
     most=0,
-    takes="nothing known",
+    takes="nothing",
 )

@@ -26,5 +26,5 @@ HISTORY = Builtin(
     manual=("History is kept until the shell is left, and written nowhere.",),
     run=_run,
     most=1,
-    takes="nothing known",
+    takes="nothing",
 )

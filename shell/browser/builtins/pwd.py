@@ -18,5 +18,5 @@ PWD = Builtin(
     manual=(),
     run=_run,
     most=0,
-    takes="nothing known",
+    takes="nothing",
 )

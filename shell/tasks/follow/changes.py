@@ -83,8 +83,8 @@ def follow(
 
 def _changes_since(seen: MetadataImage, image: MetadataImage) -> Iterator[Change]:
     before, after = dict(seen.acls.by_id.items()), dict(image.acls.by_id.items())
-    gone = {uuid: None for uuid in before if uuid not in after}
-    yield from _acl_changes({**gone, **after}, before, image)
+    deleted = {uuid: None for uuid in before if uuid not in after}
+    yield from _acl_changes({**deleted, **after}, before, image)
     for mechanism in ScramMechanism:
         had = _users(seen, mechanism)
         has: dict[str, ScramCredential | None] = dict.fromkeys(had)

@@ -26,11 +26,11 @@ from shell.tasks.queries import Queries
 from shell.tasks.questions import ParsedQuestion, QuestionGroup, lines_of
 from shell.views.checklist import answer_checklist
 from shell.views.explanation import (
-    asked_from,
     because,
     changed_since,
-    doubted,
     headline,
+    host_text,
+    line_remark,
     point_out,
     resource_text,
     result_cell,
@@ -143,13 +143,13 @@ def _answer_many(
 def _row(group: QuestionGroup, decision: Decision, counted: bool) -> list[Cell | str]:
     question = group.parsed.question
     allowed = bool(decision.result)
-    remarks = (changed_since(group.parsed, allowed), doubted(group.parsed))
+    remarks = (changed_since(group.parsed, allowed), line_remark(group.parsed))
     return [
         *([f"{group.times:>6,}"] if counted else ()),
         result_cell(allowed),
         shown(question.principal),
         f"{question.operation.name} on {resource_text(question)}",
-        f"from {asked_from(question)}",
+        f"from {host_text(question)}",
         *([Cell(", ".join(filter(None, remarks)), "warn")] if counted else ()),
         Cell(decision.rule if decision.acl is None else sentence(decision.acl), "faint"),
     ]

@@ -50,9 +50,9 @@ def run(arguments: Namespace, output: Output) -> int:
     acls = queries.image.acls.by_id.values()
     found = who_can(acls, queries.context.config, operation, *resource, host)
     if (other := queries.of_other_kafka) is not None:
-        there = who_can(acls, other.context.config, operation, *resource, host)
-        if there != found:
-            say_other_result(differing_acls(found, there), queries.context.config.kafka, output)
+        others = who_can(acls, other.context.config, operation, *resource, host)
+        if others != found:
+            say_other_result(differing_acls(found, others), queries.context.config.kafka, output)
     for unknown in queries.unknown(question):
         if unknown.what != "principal":
             output.note(str(unknown))

@@ -83,12 +83,12 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     _check(arguments, output)
-    with _note_for_user(arguments):
+    with _private_files(arguments):
         return _export(arguments, output)
 
 
 @contextmanager
-def _note_for_user(arguments: Namespace) -> Iterator[None]:
+def _private_files(arguments: Namespace) -> Iterator[None]:
     """A context in which new files are readable only by their owner, if they contain
     credentials."""
     if not arguments.include_credentials:
@@ -177,8 +177,8 @@ def _warn_of_escapes(document: Document, output: Output) -> None:
     if escaped := with_escapes(document):
         output.warn(
             f"{counted(len(escaped), 'ACL')} with a name that a spreadsheet or a terminal would "
-            f"act on, such as {sentence(escaped[0])}: metalog reads the escaped name back as it "
-            "was, kafka-security-manager would take it for another; give that YAML or JSON"
+            f"act on, such as {sentence(escaped[0])}: metalog reads the escaped name back as "
+            "it was, but kafka-security-manager reads another name; give it YAML or JSON"
         )
 
 
@@ -294,8 +294,7 @@ def _commands(document: Document, output: Output) -> str:
 def _write_split(
     document: Document, folder: Path, write: Callable[[Document], bytes], output: Output
 ) -> None:
-    """Write one file per principal. Name files in the folder that were not written, and keep
-    them."""
+    """Write one file per principal. Warn of other files in the folder, and keep them."""
     suffix = _SUFFIXES[output.format]
     written = set()
     for principal, part in _by_principal(document):
@@ -366,7 +365,7 @@ def _write_snapshot(exported: SourceDocument, arguments: Namespace, output: Outp
 def _quorum_records(
     exported: SourceDocument, image: MetadataImage
 ) -> Sequence[tuple[ControlMessage, int]]:
-    """The records about voters up to that offset, which an image does not contain."""
+    """The records about voters up to the image's offset, which an image does not contain."""
     from metalog.log.quorum.voters import quorum_at, quorum_records
 
     if exported.image is None:

@@ -262,7 +262,7 @@ def _remove(
     arguments: Namespace,
     output: Output,
 ) -> None:
-    """Remove the ACLs that the target has after the user confirmed."""
+    """Remove the matching ACLs, which are read after the user has confirmed."""
     if not arguments.force:
         require_terminal(output.out, "--force")
     _refuse_unseen(wanted, target)

@@ -49,7 +49,7 @@ _USER_TYPE: Final = "User:"
 def configure(parser: ArgumentParser) -> None:
     add_place(parser, USER_TARGETS, metavar="TARGET")
     parser.add_argument("user", metavar="USER", help="the user's login name")
-    parser.add_argument("given", nargs="*", default=[], help=SUPPRESS)
+    parser.add_argument("extra", nargs="*", default=[], help=SUPPRESS)
     password = parser.add_argument_group("the password")
     password.add_argument(
         "--password-file",
@@ -99,7 +99,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _check(arguments: Namespace) -> None:
-    if arguments.given or arguments.rest:
+    if arguments.extra or arguments.rest:
         raise InvalidRequest(
             "a password cannot be an argument, where others can see it; leave it out for a prompt,"
             " or give --password-file"

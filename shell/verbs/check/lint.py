@@ -86,28 +86,28 @@ def run(arguments: Namespace, output: Output) -> int:
     checks, version = _chosen(arguments), _version(arguments)
     if version is not None:
         checks = upgrade_checks(version)
-    looked = read_lint_input(arguments, output)
+    lint_input = read_lint_input(arguments, output)
     with gc_paused():
-        results = lint(looked.subject, checks)
+        results = lint(lint_input.subject, checks)
     _say_left_out(results, output)
     if output.is_text:
-        _print(results, looked, output, whole=arguments.all)
+        _print(results, lint_input, output, whole=arguments.all)
     elif output.format == "json":
         for check, finding in _each(results):
-            output.record(_as_json(check, finding, looked))
+            output.record(_as_json(check, finding, lint_input))
     elif output.format == "sarif":
         from shell.output.sarif import print_sarif
 
-        print_sarif(results, looked, output)
+        print_sarif(results, lint_input, output)
     elif output.format == "github":
-        _print_annotations(results, looked, output)
+        _print_annotations(results, lint_input, output)
     else:
         _print_junit(results, output)
     turned = 0
     if version is not None:
-        turned = _say_upgrade(looked, version, arguments, output)
-    elif looked.is_kafka_assumed:
-        _say_other(results, looked.subject, checks, output)
+        turned = _say_upgrade(lint_input, version, arguments, output)
+    elif lint_input.is_kafka_assumed:
+        _say_other(results, lint_input.subject, checks, output)
     found = worst(results)
     if turned:
         return 1
@@ -133,11 +133,13 @@ def _say_other(
         say_other_result(filter(named.__contains__, subject.acls), config.kafka, output)
 
 
-def _say_upgrade(looked: LintInput, to: KafkaVersion, arguments: Namespace, output: Output) -> int:
+def _say_upgrade(
+    lint_input: LintInput, to: KafkaVersion, arguments: Namespace, output: Output
+) -> int:
     """Print how many logged requests the version ``to`` answers differently, and return it; 0
     without a log."""
-    level = looked.metadata_version
-    if looked.subject.config.kafka is to:
+    level = lint_input.metadata_version
+    if lint_input.subject.config.kafka is to:
         output.note(f"Kafka {to.value} decides here already: no answer changes")
     if level is not None and level >= FIRST_OF_4_4:
         output.note(
@@ -147,7 +149,7 @@ def _say_upgrade(looked: LintInput, to: KafkaVersion, arguments: Namespace, outp
     if arguments.audit is None:
         return 0
     many = BatchQuestions(Namespace(audit=arguments.audit, requests=None, question=[]))
-    turned, requests = turned_requests(looked.subject, to, many.groups(output))
+    turned, requests = turned_requests(lint_input.subject, to, many.groups(output))
     text = f"{turned:,} of {counted(requests, 'logged request')} would get another answer."
     if output.is_text:
         output.line(text)
@@ -205,7 +207,7 @@ def _each(results: Iterable[CheckResult]) -> Iterator[tuple[Check, Finding]]:
 
 
 def _print(
-    results: Sequence[CheckResult], looked: LintInput, output: Output, *, whole: bool
+    results: Sequence[CheckResult], lint_input: LintInput, output: Output, *, whole: bool
 ) -> None:
     for check, found in results:
         if not found:
@@ -215,11 +217,11 @@ def _print(
         for heading, findings in groupby(kept, key=_group_key):
             _print_group(heading, output)
             for finding in findings:
-                _print_subject(finding, looked, output)
+                _print_subject(finding, lint_input, output)
         if len(kept) < len(found):
             output.line(f"    … and {len(found) - len(kept):,} more (--all)")
         output.line()
-    output.line(_summary(results, len(looked.subject.acls)))
+    output.line(_summary(results, len(lint_input.subject.acls)))
 
 
 def _group_key(finding: Finding) -> tuple[Severity, str, str]:
@@ -235,12 +237,12 @@ def _print_group(heading: tuple[Severity, str, str], output: Output) -> None:
         output.line(f"  {' ' * 9}{output.paint(safe(advice), 'faint')}")
 
 
-def _print_subject(finding: Finding, looked: LintInput, output: Output) -> None:
-    where = [output.paint(text, "faint") for text in _where(finding, looked)]
+def _print_subject(finding: Finding, lint_input: LintInput, output: Output) -> None:
+    where = [output.paint(text, "faint") for text in _where(finding, lint_input)]
     output.line("  ".join([f"    {_subject(finding)}", *where]))
     if finding.by is not None:
         output.line(f"      by {sentence(finding.by)}")
-    for command in looked.target.commands(finding.commands):
+    for command in lint_input.target.commands(finding.commands):
         output.line(f"      {output.paint(command, 'faint')}")
 
 
@@ -248,13 +250,13 @@ def _subject(finding: Finding) -> str:
     return shown(finding.name) if finding.acl is None else sentence(finding.acl)
 
 
-def _where(finding: Finding, looked: LintInput) -> list[str]:
+def _where(finding: Finding, lint_input: LintInput) -> list[str]:
     """The finding's position in a file, or its ids if there are several."""
     if finding.acl is None:
         return []
-    place, ids = looked.position_of(finding), looked.ids(finding.acl)
-    if place is not None:
-        return [safe(str(place))]
+    position, ids = lint_input.position_of(finding), lint_input.ids(finding.acl)
+    if position is not None:
+        return [safe(str(position))]
     return [f"/acl/id/{each}" for each in ids] if len(ids) > 1 else []
 
 
@@ -271,10 +273,10 @@ def _summary(results: Iterable[CheckResult], acls: int) -> str:
     return f"{', '.join(parts)} in {among}."
 
 
-def _as_json(check: Check, finding: Finding, looked: LintInput) -> dict[str, Any]:
+def _as_json(check: Check, finding: Finding, lint_input: LintInput) -> dict[str, Any]:
     acl = finding.acl
-    ids = [] if acl is None else looked.ids(acl)
-    place = looked.position_of(finding)
+    ids = [] if acl is None else lint_input.ids(acl)
+    position = lint_input.position_of(finding)
     return {
         "check": check.id,
         "severity": finding.severity.name,
@@ -285,10 +287,10 @@ def _as_json(check: Check, finding: Finding, looked: LintInput) -> dict[str, Any
         "by": None if finding.by is None else acl_fields(finding.by),
         "advice": finding.advice or None,
         "turned": [_effect_json(each) for each in finding.effects],
-        **looked.target.as_json(finding.commands),
-        "file": None if place is None else place.file,
-        "line": None if place is None else place.line or None,
-        "column": None if place is None else place.column or None,
+        **lint_input.target.as_json(finding.commands),
+        "file": None if position is None else position.file,
+        "line": None if position is None else position.line or None,
+        "column": None if position is None else position.column or None,
     }
 
 
@@ -305,12 +307,14 @@ def _effect_json(effect: UpgradeEffect) -> dict[str, Any]:
     }
 
 
-def _print_annotations(results: Sequence[CheckResult], looked: LintInput, output: Output) -> None:
+def _print_annotations(
+    results: Sequence[CheckResult], lint_input: LintInput, output: Output
+) -> None:
     from shell.output.ci_reports import annotation
 
     for check, finding in _each(results):
-        place = looked.position_of(finding)
-        at = (place.file, place.line, place.column) if place is not None else ("", 0, 0)
+        position = lint_input.position_of(finding)
+        at = (position.file, position.line, position.column) if position is not None else ("", 0, 0)
         message = f"{_subject(finding)}: {finding.message}"
         level = _GITHUB[finding.severity]
         output.line(annotation(level, f"metalog lint: {check.id}", message, *at))

@@ -90,12 +90,13 @@ def run(arguments: Namespace, output: Output) -> int:
 def _summary(found: Minimized) -> str:
     if not found.steps:
         return f"{counted(found.before, 'ACL')}, and no smaller set was found that means the same."
-    text = f"{counted(found.before, 'ACL')}, then {len(found.acls):,}, proven to mean the same"
-    text += f" ({counted(found.cells, 'cell')})."
+    after_text = f"{len(found.acls):,} after, proven to mean the same"
+    text = f"{counted(found.before, 'ACL')} before, {after_text} ({counted(found.cells, 'cell')})."
     if found.topics:
-        (before, after), (was, then) = found.matching, found.kafka_us
+        (before, after), (before_us, after_us) = found.matching, found.kafka_us
         text += (
-            f" For a Metadata request for all {counted(found.topics, 'topic')} Kafka goes through"
-            f" {counted(before, 'ACL')}, then {after:,}: about {was:,.0f} µs, then {then:,.0f}."
+            f" For a Metadata request for all {counted(found.topics, 'topic')}, Kafka checks"
+            f" {counted(before, 'ACL')} before (about {before_us:,.0f} µs), and {after:,} after"
+            f" (about {after_us:,.0f} µs)."
         )
     return text

@@ -205,7 +205,7 @@ def _as_markdown(
     if audit is not None and audit.turned:
         output.line()
         output.records(
-            ("requests", "now", "then", "principal", "asked", "host"),
+            ("requests", "now", "then", "principal", "request", "host"),
             (
                 (each.group.times, *_then(each.was), *request_words(each))
                 for each in audit.turned[:_SHOWN]

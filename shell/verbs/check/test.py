@@ -22,7 +22,7 @@ from shell.output.output import Output
 from shell.tasks.acl_words import sentence
 from shell.tasks.proof.proofs import ClaimOutcome, StatedClaim, proofs
 from shell.tasks.queries import Queries
-from shell.views.explanation import asked_from, because, resource_text
+from shell.views.explanation import because, host_text, resource_text
 from shell.views.other_kafka import say_other_answers
 from shell.views.proofs import (
     broken_text,
@@ -52,7 +52,7 @@ FILE is a YAML file, or a folder of them:
 An entry about any principal, any host or a prefix of names is proven, as by metalog prove.
 
 Exit code: 0 all expectations are met, 1 some are not, 2 no answer."""
-_ASKED_ABOUT: Final = 100
+_MOST_LOOKED_UP: Final = 100
 """How many names are compared with the known names; each costs a pass over the ACLs."""
 
 
@@ -121,7 +121,7 @@ def _point_out_unknown(
             key = question.principal, question.resource_type, question.resource_name
             first.setdefault(key, each)
     named: set[object] = set()
-    for each in islice(first.values(), _ASKED_ABOUT):
+    for each in islice(first.values(), _MOST_LOOKED_UP):
         for unknown in queries.unknown(each.question):
             if unknown not in named:
                 named.add(unknown)
@@ -152,7 +152,7 @@ def _print_summary(number: int, failed: int, output: Output) -> None:
 def _question_text(question: Question) -> str:
     return (
         f"{shown(question.principal)} {question.operation.name} on {resource_text(question)} "
-        f"from {asked_from(question)}"
+        f"from {host_text(question)}"
     )
 
 

@@ -153,14 +153,14 @@ def _state(
 def _compare_meaning(one: _State, other: _State, arguments: Namespace, output: Output) -> int:
     config, file = _config_of_both(one, other, arguments, output)
     found = meaning(one.acls, other.acls, config)
-    asked_after = Namespace(**{**vars(arguments), "source": other.source.text, "at": arguments.to})
-    asked_after.config = file
+    explaining = Namespace(**{**vars(arguments), "source": other.source.text, "at": arguments.to})
+    explaining.config = file
     if likely_kafka(other.source.store, other.image.features) != config.kafka.value:
-        asked_after.kafka = config.kafka.value
+        explaining.kafka = config.kafka.value
     if output.is_text:
-        print_meaning(found, asked_after, output)
+        print_meaning(found, explaining, output)
     elif output.format == "json":
-        for record in meaning_records(found, asked_after):
+        for record in meaning_records(found, explaining):
             output.record(record)
     elif output.format == "markdown":
         markdown_of_meaning(found, output)
@@ -229,7 +229,7 @@ def _user_text(change: UserDifference) -> str:
         return f"{text}, {change.after or change.before} iterations"
     if change.before == change.after:
         return f"{text}: another password, or salt"
-    return f"{text}: {change.before} iterations, then {change.after}"
+    return f"{text}: {change.before} iterations in A, {change.after} in B"
 
 
 def _summary(found: Difference) -> str:

@@ -149,17 +149,17 @@ def run(arguments: Namespace, output: Output) -> int:
     refuse_doubts_about(doubts, arguments, output)
     if history.start > max(first, 0):
         output.note(f"the log has no history before offset {history.start:,}")
-    of_interest = _Question(history, replayed, first, arguments.follow, arguments.salvage)
+    view = _HistoryView(history, replayed, first, arguments.follow, arguments.salvage)
     if parsed is not None and context is not None:
         if replayed.ready:
             say_other_answer(parsed.question, Queries(replayed, context, lambda: None), output)
-        _answers(parsed.question, context.config, of_interest, output)
+        _answers(parsed.question, context.config, view, output)
     elif wanted is not None:
-        _changes(wanted, of_interest, output)
+        _changes(wanted, view, output)
     return 0
 
 
-class _Question(NamedTuple):
+class _HistoryView(NamedTuple):
     """The history up to the end of the replay. Changes from offset ``first`` on are shown; with
     ``follows`` and a negative ``first``, only new ones."""
 
@@ -197,32 +197,32 @@ def _filter(arguments: Namespace) -> Filter:
     )
 
 
-def _changes(wanted: Filter, within: _Question, output: Output) -> None:
-    bound = dict(within.history.base)
-    passing = _lines(within.history.changes, bound, wanted)
-    lines = [line for line in passing if line.change.at > within.first]
-    if not within.follows:
+def _changes(wanted: Filter, view: _HistoryView, output: Output) -> None:
+    bound = dict(view.history.base)
+    passing = _lines(view.history.changes, bound, wanted)
+    lines = [line for line in passing if line.change.at > view.first]
+    if not view.follows:
         _print(reversed(lines), output)
         if not lines:
             output.note("nothing matching changed")
         return
-    if within.shows_past:
+    if view.shows_past:
         _print(lines, output)
-    for changes in _following(within, output):
+    for changes in _following(view, output):
         _print(_lines(changes, bound, wanted), output)
 
 
-def _following(within: _Question, output: Output) -> Iterator[list[Change]]:
-    """Print the changes that have arrived before waiting for more."""
+def _following(view: _HistoryView, output: Output) -> Iterator[list[Change]]:
+    """Each group of new changes. The output is flushed before the wait for the next."""
     from shell.tasks.follow.changes import follow
 
     output.note("following; Ctrl-C ends it")
     output.flush()
 
-    def tell(fault: Exception) -> None:
+    def warn(fault: Exception) -> None:
         output.warn(f"{fault}; trying again")
 
-    for group in follow(within.replayed, tell, salvage=within.salvages):
+    for group in follow(view.replayed, warn, salvage=view.salvages):
         yield group
         output.flush()
 
@@ -293,23 +293,23 @@ def _as_json(line: HistoryLine) -> dict[str, Any]:
 
 
 def _answers(
-    question: Question, config: AuthorizerConfig, within: _Question, output: Output
+    question: Question, config: AuthorizerConfig, view: _HistoryView, output: Output
 ) -> None:
-    history = within.history
+    history = view.history
     turns = DecisionChanges(history.base.items(), config, question)
     began = turns.allowed
     every = turns.following(history.of_acls)
-    found = [turn for turn in every if turn.change.at > within.first]
+    found = [turn for turn in every if turn.change.at > view.first]
     if output.is_text:
         output.line(headline(question, turns.allowed, output))
-    if not within.follows:
+    if not view.follows:
         _print_turns(reversed(found), output)
-        if history.start > within.first:
+        if history.start > view.first:
             _print_start(began, history.start, output)
         return
-    if within.shows_past:
+    if view.shows_past:
         _print_turns(found, output)
-    for changes in _following(within, output):
+    for changes in _following(view, output):
         of_acls = (each for each in changes if isinstance(each, TimelineChange))
         _print_turns(turns.following(of_acls), output)
 

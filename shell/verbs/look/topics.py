@@ -43,7 +43,7 @@ The ACLs of a topic include those on prefixes of its name and on *, in Kafka's o
 lists only topics that the caller may describe. ACLs on a missing --topic are shown, too.
 Exit code: 0, 1 if a --topic does not exist, 2 no answer."""
 
-_ASKED: Final = (Operation.READ, Operation.WRITE)
+_OPERATIONS: Final = (Operation.READ, Operation.WRITE)
 
 
 class _Topic(NamedTuple):
@@ -160,7 +160,7 @@ def _describe(topics: Sequence[_Topic], queries: Queries, output: Output) -> Non
             output.line()
         output.aligned([_row(topic)])
         output.aligned(([sentence(acl)] for acl in topic.acls), indent="  ")
-        for operation in _ASKED:
+        for operation in _OPERATIONS:
             question = _question(topic.name, operation)
             print_holders(question, _found(question, topic, queries), (), output)
     if super_users and output.is_text:
@@ -177,7 +177,7 @@ def _say_other(topics: Iterable[_Topic], queries: Queries, output: Output) -> No
     differing = [
         acl
         for topic in topics
-        for question in (_question(topic.name, operation) for operation in _ASKED)
+        for question in (_question(topic.name, operation) for operation in _OPERATIONS)
         for acl in differing_acls(_found(question, topic, queries), _found(question, topic, other))
     ]
     if differing:
@@ -187,7 +187,7 @@ def _say_other(topics: Iterable[_Topic], queries: Queries, output: Output) -> No
 def _described(topic: _Topic, queries: Queries) -> dict[str, Any]:
     super_users = sorted(queries.context.config.super_users)
     described = _fields(topic) | {"acls": [acl_json(acl, queries.id_of) for acl in topic.acls]}
-    for operation in _ASKED:
+    for operation in _OPERATIONS:
         question = _question(topic.name, operation)
         found = _found(question, topic, queries)
         records = list(holder_records(question, found, super_users, queries))

@@ -139,7 +139,7 @@ def run(arguments: Namespace, output: Output) -> int:
         raise InvalidRequest(
             "there are no requests: name audit logs by --audit, or a table by --requests"
         )
-    with _said_if_broken_off(output) as watch:
+    with _reporting_interrupt(output) as watch:
         return _built(arguments, output, watch)
 
 
@@ -195,7 +195,7 @@ def _dry_run(inputs: BuildInputs, arguments: Namespace, output: Output) -> int:
 
 
 @contextmanager
-def _said_if_broken_off(output: Output) -> Iterator[Callable[[Tables], None]]:
+def _reporting_interrupt(output: Output) -> Iterator[Callable[[Tables], None]]:
     """A block; after Ctrl-C in the block, print whether the tables have changed."""
     watched: list[tuple[Tables, Mapping[str, str]]] = []
     try:
@@ -345,7 +345,7 @@ def broker_pattern(text: str | None) -> re.Pattern[str] | None:
 def _say_left_out(files_read: FilesRead, damages: Sequence[str], output: Output) -> bool:
     """Print which input was left out; returns whether nothing was."""
     problems = [f"skipped: {damage}" for damage in damages]
-    spoke = {_log_of(each.file) for each in files_read if each.requests}
+    with_requests = {_log_of(each.file) for each in files_read if each.requests}
     for each in files_read:
         if each.longer is not None:
             problems.append(
@@ -357,7 +357,7 @@ def _say_left_out(files_read: FilesRead, damages: Sequence[str], output: Output)
         elif each.fault is not None:
             problems.append(f"{each.file}: {each.fault}")
         elif each.lines == 0:
-            if _log_of(each.file) not in spoke:
+            if _log_of(each.file) not in with_requests:
                 problems.append(f"{each.file}: empty, so it has no request of its broker")
         elif (none := each.empty_text()) is not None:
             problems.append(none)

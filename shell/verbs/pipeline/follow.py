@@ -185,7 +185,7 @@ def run(arguments: Namespace, output: Output) -> int:
         output.end_progress()
         try:
             with served(watch, tables, webhook) as figures:
-                now = _tell_until_it_ends(query, tables, unseen, (alerts, figures), output)
+                now = _print_until_end(query, tables, unseen, (alerts, figures), output)
             alerts.finish(now, _POSTED_WITHIN_S)
         except KeyboardInterrupt:
             output.note("interrupted; run it again with the same --out to continue")
@@ -302,14 +302,14 @@ class _Unseen:
             self._reported.update(new)
 
 
-def _tell_until_it_ends(
+def _print_until_end(
     query: StreamingQuery,
     tables: Tables,
     unseen: _Unseen,
     outlets: tuple[Alerts, Newest],
     output: Output,
 ) -> Tables:
-    """Print alerts until the query ends; returns the folder as it is then."""
+    """Print alerts until the query ends; returns the tables at that time."""
     from metalog_spark.interrupts import first_ctrl_c
 
     (alerts, newest), now = outlets, tables
@@ -328,7 +328,7 @@ def _tell_until_it_ends(
             if is_over or (progress is not None and progress.batchId != seen):
                 seen = None if progress is None else progress.batchId
                 unseen.say()
-                now = _opened_anew(tables)
+                now = _newest_tables(tables)
                 alerts.show_new(now)
                 newest.show(now)
             alerts.post(now)
@@ -345,7 +345,7 @@ def _stop(query: StreamingQuery, output: Output) -> None:
     _is_over(query)
 
 
-def _opened_anew(tables: Tables) -> Tables:
+def _newest_tables(tables: Tables) -> Tables:
     from metalog_spark.store.table_store import Tables
 
     return Tables.open(tables.session, tables.path)
@@ -370,7 +370,7 @@ def _complete(following: FollowJob, now: Tables, output: Output) -> None:
     from metalog_spark.follow.tables import complete
 
     history = following.log.look()
-    with output.busy("filling the tables that follow from it"):
+    with output.busy("updating the derived tables"):
         complete(now, history, following.log.text)
     if waiting := pending_in(now):
         output.note(waiting.text())

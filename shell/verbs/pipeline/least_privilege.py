@@ -31,10 +31,10 @@ from shell.views.pipeline.findings import (
     FindingOptions,
     add_tolerance,
     add_window,
+    chosen_window,
     print_basis,
     say_missing,
     share,
-    window_asked,
 )
 from shell.views.plans.plan import SIGNS, print_commands
 
@@ -97,7 +97,7 @@ def run(arguments: Namespace, output: Output) -> int:
     known = AcceptedFindings(arguments.accepted, "least")
     limits = CoverLimits(arguments.prefix_from, arguments.slack)
     with opened_folder(arguments, output) as tables:
-        window = window_asked(arguments, tables, output)
+        window = chosen_window(arguments, tables, output)
         if arguments.principal is not None:
             _check_is_known(arguments.principal, tables, window)
         with output.busy("looking for the least set"):
@@ -111,7 +111,7 @@ def run(arguments: Namespace, output: Output) -> int:
         )
     chosen = _chosen(found, arguments.principal)
     proposals, accepted = known.split(chosen, lambda each: {"principal": each.principal})
-    known.say_idle(output)
+    known.warn_of_unmatched(output)
     if output.format == "json":
         for each, entry in [*((each, None) for each in proposals), *accepted]:
             output.record(_as_json(each, options, entry))
@@ -219,11 +219,11 @@ def _proof_text(found: LeastSet) -> str:
         )
         if number
     ]
-    exceptions = f"; outside of it: {', '.join(outside)}" if outside else ""
+    others = f" Not compared: {', '.join(outside)}." if outside else ""
     return (
-        f"Replayed {counted(proof.requests, 'request')}: each of the {still_allowed:,} that"
-        f" {plural(still_allowed, 'was', 'were')} allowed and still "
-        f"are would be allowed, and none that is denied today{exceptions}."
+        f"Replayed {counted(proof.requests, 'request')}: the least set allows all"
+        f" {still_allowed:,} that were allowed and that today's ACLs allow, and none that is"
+        f" denied today.{others}"
     )
 
 

@@ -20,12 +20,12 @@ from shell.views.pipeline.findings import (
     STYLES,
     add_tolerance,
     add_window,
+    chosen_window,
     whole_command,
-    window_asked,
 )
 
 if TYPE_CHECKING:
-    from metalog_spark.report.contents import Cell as Said
+    from metalog_spark.report.contents import Cell as ReportCell
     from metalog_spark.report.contents import Section
     from metalog_spark.report.triage.accepted import Accepted
     from metalog_spark.report.triage.owners import Team
@@ -113,7 +113,7 @@ def _write(arguments: Namespace, output: Output) -> None:
 
     known = _known(arguments, findings_file(out))
     with opened_folder(arguments, output) as tables:
-        window = window_asked(arguments, tables, output)
+        window = chosen_window(arguments, tables, output)
         desired = _desired(arguments, tables)
         with output.busy("reading the tables") as busy:
             written = write_report(
@@ -151,7 +151,7 @@ def _print(arguments: Namespace, output: Output) -> None:
         check_is_section_of_findings(arguments.section)
     known = _known(arguments, None)
     with opened_folder(arguments, output) as tables:
-        window = window_asked(arguments, tables, output)
+        window = chosen_window(arguments, tables, output)
         with output.busy("reading the tables"):
             section, idle = whole_section(
                 tables,
@@ -195,7 +195,7 @@ def _key(title: str) -> str:
     return first.lower() + "".join(map(str.capitalize, others))
 
 
-def _plain(cell: Said) -> str | int | None:
+def _plain(cell: ReportCell) -> str | int | None:
     from metalog_spark.report.text.words import stamp
 
     if isinstance(cell, tuple):

@@ -15,7 +15,7 @@ from metalog.text.visible_text import shown
 from shell.arguments.pipeline import add_spark, check_installed, opened_folder
 from shell.arguments.words import parse_operation, parse_resource
 from shell.output.output import Cell, Output
-from shell.views.pipeline.findings import add_window, window_asked
+from shell.views.pipeline.findings import add_window, chosen_window
 
 USAGE: Final = "DIR [--principal P] [--operation O] [--resource TYPE:NAME] [options]"
 FORMATS: Final = ("text", "json", "csv")
@@ -89,7 +89,7 @@ def run(arguments: Namespace, output: Output) -> int:
         disagrees=arguments.disagrees,
     )
     with opened_folder(arguments, output) as tables:
-        window = window_asked(arguments, tables, output)
+        window = chosen_window(arguments, tables, output)
         with output.busy("reading requests"):
             rows = requests_in(tables, window, wanted)
             found = rows.selectExpr("unix_micros(time) AS us", "*").drop("time")

@@ -1,6 +1,6 @@
-"""``metalog pipeline shell DIR``: one Spark session for many questions, each a verb or SQL.
+"""``metalog pipeline shell DIR``: one Spark session for many lines, each a verb or SQL.
 
-This module must not know what is asked.
+This module must not know what a line means.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from shell.arguments.line_source import at_a_terminal, run_lines
 from shell.arguments.pipeline import add_folder, add_spark, check_installed, opened_folder
-from shell.browser.table_session import QueryRows, TableQuestions
+from shell.browser.table_session import QueryRows, TableSession
 from shell.output.output import Output
 
 if TYPE_CHECKING:
@@ -44,19 +44,19 @@ def run(arguments: Namespace, output: Output) -> int:
 
     output.disable_pager()
     with opened_folder(arguments, output) as tables:
-        ask = _Spark(tables)
+        spark = _Spark(tables)
         with output.busy("naming the tables"):
-            ask.renew()
+            spark.renew()
         output.end_progress()
         verbs = {name: verb for name, verb in VERBS.items() if name not in _LEFT_OUT}
-        questions = TableQuestions(arguments.folder, verbs, ask, output, output.width)
+        session = TableSession(arguments.folder, verbs, spark, output, output.width)
         if not at_a_terminal():
-            run_lines(questions, sys.stdin)
-            return 2 if questions.failed else 0
+            run_lines(session, sys.stdin)
+            return 2 if session.failed else 0
         from shell.browser.prompt import converse
 
         output.note("help lists the commands; exit or Ctrl-D leaves")
-        converse(questions, questions.complete, "")
+        converse(session, session.complete, "")
     return 0
 
 

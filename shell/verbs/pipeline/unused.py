@@ -30,13 +30,13 @@ from shell.views.pipeline.findings import (
     FindingOptions,
     add_tolerance,
     add_window,
+    chosen_window,
     day_text,
     print_basis,
     print_remedies,
     say_missing,
     severity_cell,
     time_json,
-    window_asked,
 )
 
 if TYPE_CHECKING:
@@ -92,14 +92,14 @@ def run(arguments: Namespace, output: Output) -> int:
 
     known = AcceptedFindings(arguments.accepted, "unused")
     with opened_folder(arguments, output) as tables:
-        window = window_asked(arguments, tables, output)
+        window = chosen_window(arguments, tables, output)
         with output.busy("counting uses"):
             found = classified_acls(tables, window, tolerated=arguments.tolerate)
         options = FindingOptions(tables, window, arguments.tolerate)
     say_missing(found.seen, arguments.tolerate, output)
     can_go = (verdict for verdict in found.verdicts if verdict.can_go)
     going, accepted = known.split(can_go, lambda verdict: acl_words(verdict.acl))
-    known.say_idle(output)
+    known.warn_of_unmatched(output)
     if output.format == "json":
         by_verdict = {id(verdict): entry for verdict, entry in accepted}
         for verdict in found.verdicts:

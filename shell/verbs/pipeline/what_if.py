@@ -38,9 +38,9 @@ from shell.views.pipeline.findings import (
     acl_json,
     acl_text,
     add_window,
+    chosen_window,
     print_remedies,
     time_json,
-    window_asked,
 )
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ Exit code: 0 no decision changes, 1 some change, or may change without an audit 
 2 no answer."""
 _SHOWN: Final = 20
 _NAMED: Final = 3
-_ANSWERS: Final = {"DENIED": "denied that are allowed", "ALLOWED": "allowed that are denied"}
+_ANSWERS: Final = {"DENIED": "denied instead of allowed", "ALLOWED": "allowed instead of denied"}
 _FIELDS: Final = {
     "principal": "principal",
     "operation": "operation",
@@ -111,7 +111,7 @@ def run(arguments: Namespace, output: Output) -> int:
     known = AcceptedFindings(arguments.accepted, "what-if")
     read, settings = _read(arguments, output), _settings(arguments)
     with opened_folder(arguments, output) as tables:
-        window = window_asked(arguments, tables, output)
+        window = chosen_window(arguments, tables, output)
         today, now = acls_now(tables), config_now(tables)
         config = _config(now, settings, arguments, output)
         proposed = _proposed(today, read, config, output)
@@ -129,7 +129,7 @@ def run(arguments: Namespace, output: Output) -> int:
             total = answers_in(tables, window)
             lost = losing(unseen_in(tables, window), proposed, config)
         _say_missing(seen, lost, output)
-        known.say_idle(output)
+        known.warn_of_unmatched(output)
         if output.format == "json":
             for row in _rows_of(open_rows.unionAll(accepted)):
                 command = _command(tables, window, row)
@@ -149,7 +149,7 @@ def run(arguments: Namespace, output: Output) -> int:
                 entry = known.entry(row["entry"])
                 output.line(f"{_question(row)}: {'' if entry is None else accepted_text(entry)}")
             if changed is not None:
-                _print_meant(changed, bool(changes) or of_accepted > 0, output)
+                _print_meaning(changed, bool(changes) or of_accepted > 0, output)
         found.unpersist()
     return 1 if changes or lost or not (changed is None or changed.is_none) else 0
 
@@ -270,7 +270,7 @@ def _print_changes(changes: Sequence[_Change], total: int, accepted: int, output
     turned = sum(each.requests for each in changes)
     beside = f", beside {accepted:,} that are accepted" if accepted else ""
     output.prose(
-        f"{turned:,} of {counted(total, 'request')} would get another answer{_whose(changes)}"
+        f"{turned:,} of {counted(total, 'request')} would get another answer{_by_answer(changes)}"
         f"{beside}."
     )
 
@@ -287,9 +287,9 @@ def _print_rows(
         output.line(f"… and {counted(left, 'more row')} (--all)")
 
 
-def _print_meant(changed: Meaning, has_seen: bool, output: Output) -> None:
-    """Print the whole change. A request of the window shows only one host and one name, so it
-    replaces no statement about several."""
+def _print_meaning(changed: Meaning, has_seen: bool, output: Output) -> None:
+    """Print the whole change, also the parts that requests of the window show: a request has only
+    one host and one name."""
     cells = counted(changed.cells, "cell")
     if changed.is_none:
         otherwise = "else " if has_seen else ""
@@ -304,7 +304,7 @@ def _print_meant(changed: Meaning, has_seen: bool, output: Output) -> None:
     print_changes(changed, output)
 
 
-def _whose(changes: Sequence[_Change]) -> str:
+def _by_answer(changes: Sequence[_Change]) -> str:
     parts = [
         f"{each.requests:,} {_ANSWERS[each.after]} ({_names(each.first, each.principals)})"
         for each in changes
@@ -334,9 +334,9 @@ def _cells(row: Mapping[str, Any]) -> list[Cell | str]:
 def _because(row: Mapping[str, Any]) -> Cell | str:
     if row["acl"] is None:
         return Cell(row["remedy"], "faint")
-    wide = row["acl"]["permission_type"] == PermissionType.ALLOW.name
-    gone = wide is (row["after"] == "DENIED")
-    return Cell(f"{'without' if gone else 'by'} {acl_text(row['acl'])}", "faint")
+    is_allow = row["acl"]["permission_type"] == PermissionType.ALLOW.name
+    is_missing = is_allow is (row["after"] == "DENIED")
+    return Cell(f"{'without' if is_missing else 'by'} {acl_text(row['acl'])}", "faint")
 
 
 def _question(row: Mapping[str, Any]) -> str:
@@ -385,9 +385,11 @@ def _say_missing(seen: WindowCoverage, lost: Collection[str], output: Output) ->
     if seen.ambiguous:
         output.warn(f"{seen.ambiguous_text()}: only the likeliest reading counts here")
     if seen.without_allowed:
-        output.warn(f"{seen.text()}: what it would break in those hours is unknown")
+        output.warn(f"{seen.text()}: what the proposal would break in those hours is unknown")
     if seen.without_controller:
-        output.warn(f"{seen.controllers_text()}: what it would break in those hours is unknown")
+        output.warn(
+            f"{seen.controllers_text()}: what the proposal would break in those hours is unknown"
+        )
     if lost:
         names = _names(sorted(lost)[:_NAMED], len(lost))
         output.warn(

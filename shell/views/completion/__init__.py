@@ -1,1 +1,1 @@
-"""Scripts with which a shell completes the command, a module a shell."""
+"""Scripts with which a shell completes the command, one module for each shell."""

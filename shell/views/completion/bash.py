@@ -19,14 +19,14 @@ _SCRIPT: Final = r"""_metalog_match() {
     $kept
 }
 # compgen -W would run a name such as $(…).
-_metalog_asked() {
+_metalog_known() {
     local name
     while IFS= read -r name; do [[ $name == "$current"* ]] && COMPREPLY+=("$name")
     done < <(metalog completion %names "$@" 2>/dev/null)
 }
 _metalog_names() {
     [[ ${typed[2]} != -* ]] && (( last > 2 )) &&
-        _metalog_asked "${typed[2]}" "$1" "$current"
+        _metalog_known "${typed[2]}" "$1" "$current"
 }
 _metalog_propose() {
     local words= others= kind=
@@ -43,7 +43,7 @@ _metalog_propose() {
     case "$verb" in
 %verbs
     esac
-    [[ $current == @* ]] && { _metalog_asked; return; }
+    [[ $current == @* ]] && { _metalog_known; return; }
     [[ $current == -* ]] || {
         _metalog_match "$others" "$current"
         [[ -z $kind ]] || _metalog_names "$kind"
@@ -79,14 +79,14 @@ complete -F _metalog metalog kraft-metalog"""
 
 def bash_script(command: CompletedCommand) -> list[str]:
     script = _SCRIPT
-    for place, text in {
+    for placeholder, text in {
         "%names": NAMES,
         "%first": " ".join((*command.lines, *FIRST_OPTIONS)),
         "%inner": "\n".join(_inner(command)),
         "%values": "\n".join(_values(command)),
         "%verbs": "\n".join(_verbs(command)),
     }.items():
-        script = script.replace(place, text, 1)
+        script = script.replace(placeholder, text, 1)
     return script.splitlines()
 
 

@@ -102,7 +102,7 @@ def _forms_text(found: Summary) -> Iterator[str]:
 
 
 def followed_text(before: TableTotals, now: TableTotals) -> str:
-    """One line about one run: how many of each were added."""
+    """One line about one run: how many requests, lines and alerts it added."""
     decided, _, rejected, alerts = (late - early for late, early in zip(now, before, strict=True))
     return (
         f"in this run {counted(decided, 'request')} decided, {counted(rejected, 'line')} rejected,"

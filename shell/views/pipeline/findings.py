@@ -87,7 +87,7 @@ def share(text: str) -> float:
     return fraction
 
 
-def window_asked(arguments: Namespace, tables: Tables, output: Output) -> Window:
+def chosen_window(arguments: Namespace, tables: Tables, output: Output) -> Window:
     from metalog_spark.findings.windows.pending import pending_in, uncounted_in
     from metalog_spark.findings.windows.window import window_of
 

@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING, Final
 from authorizer.analysis.remedies.commands import CommandKind, kafka_acls_commands, why_no_command
 from metalog.text.plurals import counted
 from metalog_sources.formats.nodes.rules import NOTE_KEYS
-from metalog_sources.targets.plan import (
-    ChangeKind,
-    PlanStep,
-)
+from metalog_sources.targets.plan import ChangeKind, PlanStep
 from shell.inputs.credential_migration import rows, summary_text
 from shell.output.output import Cell
 from shell.tasks.acl_words import sentence
@@ -27,8 +24,6 @@ if TYPE_CHECKING:
 from shell.tasks.plans.planned import summary
 
 SIGNS: Final = {ChangeKind.ADD: Cell("+", "good"), ChangeKind.REMOVE: Cell("-", "bad")}
-
-
 _COMMANDS: Final = {ChangeKind.ADD: CommandKind.ADD, ChangeKind.REMOVE: CommandKind.REMOVE}
 
 

@@ -180,8 +180,9 @@ def test_least_privilege_in_text(tables: Tables, capsys: Captured) -> None:
     assert done.returncode == 1
     assert done.stdout.splitlines()[:3] == [
         "1 ALLOW would be enough; today there are 2.",
-        "Replayed 1,528 requests: each of the 21 that were allowed and still are would be allowed, "
-        "and none that is denied today; outside of it: 2 of super users, who need no ACL.",
+        "Replayed 1,528 requests: the least set allows all 21 that were allowed and that today's "
+        "ACLs allow, and none that is denied today. Not compared: 2 of super users, who need no "
+        "ACL.",
         "",
     ]
     assert done.stdout.splitlines()[-3:] == [
@@ -215,8 +216,8 @@ def test_what_if_in_text(tables: Tables, tmp_path: Path, capsys: Captured) -> No
     done = run_here(capsys, *as_printed(example, {"DIR": tables.path, "acls/": tmp_path}))
     assert done.returncode == 1
     assert done.stdout.splitlines()[0] == (
-        "12 of 1,528 requests would get another answer: 8 denied that are allowed (User:bob), "
-        "4 allowed that are denied (User:dave)."
+        "12 of 1,528 requests would get another answer: 8 denied instead of allowed (User:bob), "
+        "4 allowed instead of denied (User:dave)."
     )
     assert " ".join(done.stdout.splitlines()[2].split()) == (
         "5 ALLOWED -> DENIED User:bob READ on topic shop.carts without ALLOW User:bob READ on "
@@ -254,7 +255,7 @@ def test_what_if_the_acls_were_those_of_a_log(
     done = run_here(capsys, *as_printed(example, places))
     assert done.returncode == 1
     assert done.stdout.startswith(
-        "8 of 1,528 requests would get another answer: 8 denied that are allowed (User:bob)."
+        "8 of 1,528 requests would get another answer: 8 denied instead of allowed (User:bob)."
     )
 
 

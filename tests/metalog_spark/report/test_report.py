@@ -123,9 +123,9 @@ def test_the_first_screen(whole: ReadPage) -> None:
         sentence(whole) == "2 of 3 grants were used; 1 can go without changing any of 138 answers."
     )
     assert (
-        "1,002 audit lines could not be read, and each may be a use. 1 request came after the "
-        "log's last record, of 2026-01-02T16:00:00.000Z, and is decided by the ACLs of then; if it "
-        "went on, build with a newer copy." in whole.all("p")
+        "1,002 audit lines could not be read, and each may be a use. 1 request is newer than "
+        "the log's last record (2026-01-02T16:00:00.000Z) and decided by its ACLs at that time; if "
+        "they may have changed since then, build with a newer copy of the log." in whole.all("p")
     )
     severe = [row for row in whole.table("exposure") if row["Severity"] != "Info"]
     assert whole.all("b") == [str(REQUESTS), "1", str(len(severe)), "2"]
