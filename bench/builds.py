@@ -49,9 +49,10 @@ _DRIVER = """\
 ## The driver
 
 The driver's memory in MiB: the peak of its Python, and its JVM's heap after a collection, after the
-build and after *unused* and *denied most*. Both grow with audit files, days and ACLs, but not with
-principals, names or lines. (`least-privilege` also holds the ACLs that it proposes; a
-cluster must hold these as well.)"""
+build and after *unused* and *denied most*. Both grow with days, brokers and ACLs, but not with
+audit files, principals, names or lines. While Spark lists the audit files, the heap also has
+0.8 KiB for each. (`least-privilege` also holds the ACLs that it proposes; a cluster must hold these
+as well.)"""
 _STEPS = """\
 ## Where it goes
 

@@ -10,7 +10,7 @@ anything is shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import reduce
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -29,18 +29,21 @@ from metalog_spark.ingest.audit_source import listed
 from metalog_spark.ingest.audit_tables import refuse_parquet, table_name
 from metalog_spark.ingest.file_context import broken_lines
 from metalog_spark.ingest.file_facts import (
+    FACTS,
     FileFacts,
     FilesRead,
-    any_of,
-    days_of,
+    KeptFacts,
+    days_at,
+    files_read,
+    kept_facts,
     left_out,
-    no_facts,
 )
+from metalog_spark.ingest.file_groups import FileGroups
 from metalog_spark.ingest.known_files import ClassifiedFiles, after, sorted_out, unread
 from metalog_spark.ingest.lines.line_forms import FORMS, Shown, as_read, divided, earliest, is_half
 from metalog_spark.ingest.requests import READ, possible_of, rejected_of, requests_of
 from metalog_spark.ingest.set_back import SET_BACK, joined
-from metalog_spark.staging import AuditInput, Decider, Staged, stage
+from metalog_spark.staging import AuditInput, Decider, Staged, read_tables, stage
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.refusals import check_is_built
 from metalog_spark.store.table_store import placed
@@ -106,45 +109,94 @@ def build(
         requests=list(dict.fromkeys(map(placed, given.requests))),
         tables=list(dict.fromkeys(map(table_name, given.tables))),
     )
-    at("looking for audit files")
-    known = tables.read(FILES) if tables.has(FILES) else None
-    files = unread(listed(tables.session, given.audit), known)
-    refuse_parquet(map(str, files["path"]))
     at("reading the metadata log")
     *log, level = read_changelog(
         tables.session, given.log, skip_damaged=given.skip_damaged, warn=warn
     )
     given = given._replace(configuration=given.configuration.deciding_as(version_for(level)))
+    at("looking for audit files")
+    audit = _audit_input(tables, given)
     with tables.at_once():
-        return _fill(tables, given, files, (log[0], log[1]), at)
+        return _fill(tables, given, audit, (log[0], log[1]), at)
+
+
+def _audit_input(tables: Tables, given: BuildInputs) -> AuditInput:
+    session, how = tables.session, (given.zone, given.broker_from)
+    by_table = read_tables(session, given.requests, given.tables, *how)
+    known = tables.read(FILES) if tables.has(FILES) else None
+    files = FileGroups.of(tables, unread(listed(session, given.audit), known))
+    refuse_parquet(files.listed)
+    return AuditInput(files, by_table, given.every_table, *how)
 
 
 def _fill(
     tables: Tables,
     given: BuildInputs,
-    files: pa.Table,
+    audit: AuditInput,
     log: tuple[pa.Table, pa.Table],
     at: Callable[[str], None],
 ) -> FilesRead:
     decider = Decider(packed_rows(*log), given.configuration)
-    at(f"reading {counted_words(files.num_rows, 'audit file')}, and deciding")
-    audit = AuditInput(files, given.requests, given.tables, given.zone, given.broker_from)
-    staged = stage(tables, audit, decider) if files.num_rows or given.every_table else None
+    files = audit.files.file_count
+    at(f"reading {counted_words(files, 'audit file')}, and deciding")
+    staged = stage(tables, audit, decider) if files or audit.tables else None
     is_new = not tables.has(DECISIONS)
+    new = _NewInput.of(staged, None if is_new else tables.read(FILES), given.every_table)
     if is_new and not given.requests:
-        _check_has_lines(staged, given.tables)
+        _check_has_lines(new)
     stale = None if is_new else _stale_days(tables, log, given.configuration)
     replace_changelog(tables, *log)
     tables.replace(CONFIGURATION, given.configuration.rows(tables.session))
     at("putting requests with those of other builds")
-    taken = _take(tables, given, staged, decider, stale or frozenset())
+    taken = _take(tables, given, new, decider, stale or frozenset())
     at("counting what brokers logged")
-    hours = None if staged is None else staged.hours(taken.same)
+    hours = None if staged is None else staged.hours(new.found.same)
     _cover(tables, taken.touched, taken.fresh, hours)
     at("counting uses")
     every = taken.touched | (stale or frozenset())
     _put(tables, USAGE, _usage(tables, staged, taken.fresh, every), None if is_new else every)
-    return taken.files_read
+    return new.files_read()
+
+
+class _NewInput(NamedTuple):
+    """The input of this build: ``staged`` rows, if there is any; how files were ``found``; facts
+    about the ``kept`` files; and facts about each of the ``tables`` of requests or lines."""
+
+    staged: Staged | None
+    found: ClassifiedFiles
+    kept: KeptFacts
+    tables: Mapping[str, FileFacts]
+
+    @classmethod
+    def of(cls, staged: Staged | None, known: DataFrame | None, tables: Iterable[str]) -> _NewInput:
+        if staged is None:
+            return cls(None, ClassifiedFiles({}, {}, ()), KeptFacts(), {})
+        found = sorted_out(staged.files, known)
+        kept = kept_facts(left_out(staged.files, found.same))
+        of_tables = {**dict.fromkeys(tables, FileFacts()), **staged.facts}
+        return cls(staged, found, kept, of_tables)
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether there is any request, or a broken line."""
+        return any(
+            (self.kept.lines, *(each.requests + each.broken for each in self.tables.values()))
+        )
+
+    def days(self) -> set[date]:
+        """The days with requests."""
+        return set().union(self.kept.days, *(each.days for each in self.tables.values()))
+
+    def days_of_others(self) -> set[date]:
+        """The days of files whose rows have another name or are left out."""
+        if self.staged is None:
+            return set()
+        return days_at(self.staged.files, [path for path, _ in self.found.names()])
+
+    def files_read(self) -> FilesRead:
+        if self.staged is None:
+            return FilesRead((), ())
+        return files_read(self.staged.files, self.found.same, self.tables)
 
 
 def _stale_days(
@@ -165,23 +217,19 @@ def _days_with_requests(tables: Tables) -> Days:
 def _take(
     tables: Tables,
     given: BuildInputs,
-    staged: Staged | None,
+    new: _NewInput,
     decider: Decider,
     stale: Days,
 ) -> _Taken:
     """Update DECISIONS, POSSIBLE and REJECTED: the new rows replace rows that are superseded, and
     requests of ``stale`` days are decided again."""
     session, is_new = tables.session, not tables.has(DECISIONS)
-    known, old = tables.read(FILES), tables.read(REQUESTS)
-    files, of_tables = (no_facts(), {}) if staged is None else (staged.files, staged.facts)
-    of_tables = {**dict.fromkeys(given.every_table, FileFacts()), **of_tables}
-    found = sorted_out(files, None if is_new else known)
+    staged, found, old = new.staged, new.found, tables.read(REQUESTS)
     shown_before = tables.facts.get(FORMS, {})
-    read = _Lines.of(session, staged, found, shown_before)
+    read = _Lines.of(session, new, shown_before)
     names = [each.file for each in found.gone] + given.every_table
     gone = frame_of(session, [(name,) for name in names], "file STRING")
-    touched = days_of(left_out(files, found.same))
-    touched.update(*(each.days for each in of_tables.values()), *(each.days for each in found.gone))
+    touched = new.days().union(*(each.days for each in found.gone))
     anew = read.odd_days() | stale
     if not is_new:
         if given.every_table:
@@ -189,32 +237,28 @@ def _take(
         if read.shown != shown_before:
             touched |= _days(old.where(is_half(read.shown)))
         anew |= touched & _days_with_requests(tables)
-    anew |= days_of(files, [path for path, _ in found.names()])
+    anew |= new.days_of_others()
     again = [read.resolved(_left(old.where(_is_of(anew)), gone), anew)] if anew else []
     if staged is not None or is_new:
         for table, of in (REJECTED, rejected_of), (POSSIBLE, possible_of):
             before = [] if is_new else [_left(tables.read(table), gone)]
             tables.replace(table, _all(*before, *map(of, [read.rows, *again])))
-        tables.replace(FILES, after(files, found, known))
+        files = frame_of(session, [], FACTS) if staged is None else staged.files
+        tables.replace(FILES, after(files, found, tables.read(FILES)))
         tables.state(**{FORMS: read.shown})
-    if staged is not None and (back := staged.set_back(found.same)):
-        tables.state(**{SET_BACK: joined(tables.facts.get(SET_BACK, {}), back)})
+    if new.kept.set_back:
+        tables.state(**{SET_BACK: joined(tables.facts.get(SET_BACK, {}), new.kept.set_back)})
     if staged is not None and (is_new or touched - anew):
         tables.put(DECISIONS, staged.place, touched - anew)
     if anew or not tables.has(DECISIONS):
         rows = requests_of(_all(*again) if again else frame_of(session, [], READ))
         _put(tables, DECISIONS, decider.of(rows), frozenset(anew))
-    every = FilesRead(files, of_tables, found.same)
-    return _Taken(every, found.same, frozenset(touched | anew), frozenset(touched - anew))
+    return _Taken(frozenset(touched | anew), frozenset(touched - anew))
 
 
 class _Taken(NamedTuple):
-    """The input that was taken in. ``files_read`` are facts about the files. ``same`` has the paths
-    of files that are left out. ``touched`` are the changed days; on the ``fresh`` days among them,
-    all rows are new."""
+    """``touched`` are the changed days; on the ``fresh`` days among them, all rows are new."""
 
-    files_read: FilesRead
-    same: Collection[str]
     touched: Days
     fresh: Days
 
@@ -229,20 +273,14 @@ class _Lines(NamedTuple):
     broken: DataFrame | None
 
     @classmethod
-    def of(
-        cls,
-        session: SparkSession,
-        staged: Staged | None,
-        found: ClassifiedFiles,
-        shown: Shown,
-    ) -> _Lines:
+    def of(cls, session: SparkSession, new: _NewInput, shown: Shown) -> _Lines:
+        staged, kept = new.staged, new.kept
         if staged is None:
             return cls(frame_of(session, [], READ), shown, False, None)
-        rows = _called(staged.read(), found)
-        files = left_out(staged.files, found.same)
-        lacks_rule = staged.lacks_rule or any_of(files, "lacks_rule")
-        may_be_broken = lacks_rule and any_of(files, "has_end", "is_cut")
-        shown = earliest(shown, staged.forms(found.same))
+        rows = _called(staged.read(), new.found)
+        lacks_rule = staged.lacks_rule or kept.lacks_rule
+        may_be_broken = lacks_rule and kept.may_be_broken
+        shown = earliest(shown, staged.shown, kept.shown)
         return cls(rows, shown, lacks_rule, broken_lines(rows) if may_be_broken else None)
 
     def odd_days(self) -> Days:
@@ -267,14 +305,14 @@ def _all(*rows: DataFrame) -> DataFrame:
     return reduce(lambda one, more: one.unionByName(more), rows)
 
 
-def _check_has_lines(staged: Staged | None, tables: Sequence[str]) -> None:
+def _check_has_lines(new: _NewInput) -> None:
     """Refuse input that makes a new folder without any request.
 
     Raises:
         InvalidRequest: no input has a request.
     """
-    if staged is not None and not staged.has_lines:
-        raise no_audit_line([*staged.files["path"].to_pylist(), *tables])
+    if new.staged is not None and not new.has_lines:
+        raise no_audit_line([each.file for each in new.files_read().named])
 
 
 def _left(rows: DataFrame, gone: DataFrame) -> DataFrame:

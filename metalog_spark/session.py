@@ -49,10 +49,12 @@ _ALWAYS: Final = {
     "spark.sql.files.openCostInBytes": "65536",
     "spark.sql.maxConcurrentOutputFileWriters": "8",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
+    "spark.sql.hive.filesourcePartitionFileCacheSize": "0",
 }
-"""Settings of every session. Many small files share one task, and few tasks list folders: an
-archive has hundreds of thousands of small files (docs/decisions/0066-audit-files-through-spark.md).
-A task that writes at most eight days at once does not sort its rows by day."""
+"""Settings of every session. Many small files share one task, few tasks list folders, and Spark
+does not keep what it listed: an archive has hundreds of thousands of small files
+(docs/decisions/0066-audit-files-through-spark.md). A task that writes at most eight days at once
+does not sort its rows by day."""
 _STARTED_HERE: Final = {
     "spark.ui.enabled": "false",
     "spark.python.sql.dataFrameDebugging.enabled": "false",

@@ -33,13 +33,13 @@ from metalog_spark.ingest.audit_source import SPLITS, AuditFiles
 from metalog_spark.ingest.audit_splits import file_at
 from metalog_spark.ingest.audit_tables import read_audit_table
 from metalog_spark.ingest.file_context import IS_CUT
-from metalog_spark.ingest.file_facts import FACTS, FileFacts, any_of, facts_of, left_out
-from metalog_spark.ingest.lines.line_forms import Shown, as_read, earliest, look
+from metalog_spark.ingest.file_facts import FACTS, FileFacts, facts_of
+from metalog_spark.ingest.file_groups import FileGroup, FileGroups
+from metalog_spark.ingest.lines.line_forms import Shown, as_read, look
 from metalog_spark.ingest.requests import read_table, requests_of
-from metalog_spark.ingest.set_back import SetBack
-from metalog_spark.store.arrow import Mapped, frame_of, names_in, table_of
+from metalog_spark.store.arrow import Mapped, frame_of
 from metalog_spark.store.day_files import DayFiles
-from metalog_spark.store.tables import DECISIONS, POSSIBLE, REQUESTS, USAGE
+from metalog_spark.store.tables import DECISIONS, POSSIBLE, REQUESTS, USAGE, TableSchema
 
 if TYPE_CHECKING:
     import re
@@ -63,16 +63,19 @@ _BEFORE: Final = (
 _DAYS: Final = "array_distinct(transform(hours, each -> date_from_unix_date(each[0] DIV 24)))"
 _COUNTS: Final = ("allowed", "denied", "ambiguous", "is_sure", "controller")
 _EPOCH: Final = date(1970, 1, 1)
+_FACTS: Final = TableSchema("facts", FACTS)
+Splits = Sequence[tuple[str, int, int]]
+"""Rows of ``SPLITS``."""
 Numbers = dict[tuple[str, int], int]
 """How many lines precede a split, by its file and its start."""
 
 
 class AuditInput(NamedTuple):
-    """A build's audit input: ``files`` (rows of ``LISTED``), tables of ``requests``, ``tables``
-    with lines or requests, and the options for reading lines."""
+    """A build's audit input: ``files``, the rows ``by_table`` of ``tables`` with lines or requests
+    (see ``read_tables``), and the options for reading lines."""
 
-    files: pa.Table
-    requests: Sequence[str]
+    files: FileGroups
+    by_table: DataFrame | None
     tables: Sequence[str]
     zone: Zone
     broker_from: re.Pattern[str] | None
@@ -97,7 +100,7 @@ class Staged(NamedTuple):
 
     tables: Tables
     place: str
-    files: pa.Table
+    files: DataFrame
     facts: Mapping[str, FileFacts]
     shown: Shown
     lacks_rule: bool
@@ -160,107 +163,86 @@ class Staged(NamedTuple):
         days = {_EPOCH + timedelta(row[0]) for row in rows}
         return frozenset(days.union(*(each.days for each in self.facts.values())))
 
-    def set_back(self, without: Collection[str]) -> SetBack:
-        """When clocks were set back in the files except those at ``without``."""
-        import pyarrow.compute as pc
 
-        rows = left_out(self.files, without).select(["broker", "back_us"])
-        found: dict[str, list[int]] = {}
-        for row in rows.filter(pc.is_valid(rows["back_us"])).to_pylist():
-            found.setdefault(row["broker"], []).append(row["back_us"])
-        return found
-
-    def forms(self, without: Collection[str]) -> Shown:
-        """The line forms of tables of requests and of the files, except those at ``without``."""
-        import pyarrow.compute as pc
-
-        rows = left_out(self.files, without).select(["broker", "request_us", "rule_us"])
-        rows = rows.filter(pc.not_equal(rows["request_us"], 0))
-        first = rows.group_by("broker").aggregate([("request_us", "min"), ("rule_us", "min")])
-        columns = (first[name].to_pylist() for name in ("broker", "request_us_min", "rule_us_min"))
-        shown = {broker: times for broker, *times in zip(*columns, strict=True)}
-        return earliest(shown, self.shown)
-
-    @property
-    def has_lines(self) -> bool:
-        """Whether there is any request, or a broken line."""
-        import pyarrow.compute as pc
-
-        in_files = (pc.sum(self.files[name]).as_py() for name in ("requests", "broken"))
-        return any(in_files) or any(each.requests + each.broken for each in self.facts.values())
+def read_tables(
+    session: SparkSession,
+    requests: Sequence[str],
+    tables: Sequence[str],
+    zone: Zone,
+    broker_from: re.Pattern[str] | None,
+) -> DataFrame | None:
+    """The rows of tables of ``requests``, and of ``tables`` with lines or requests, as rows of
+    ``requests.READ``; None without any table."""
+    found = [read_table(session, path) for path in requests]
+    found += [read_audit_table(session, name, zone, broker_from) for name in tables]
+    return reduce(lambda one, more: one.unionByName(more), found) if found else None
 
 
 def stage(tables: Tables, given: AuditInput, decider: Decider) -> Staged:
     """Decide and write the whole input ``given``."""
-    by_table = _read_tables(tables.session, given)
-    asks_splits = _may_be_split(given.files)
+    asked = [group for group in given.files.groups if _may_be_split(group)]
     for _ in range(_ATTEMPTS):
-        files = AuditFiles(tables.session, given.files["path"])
-        before = _lines_before(files) if asks_splits else None
-
-        place = tables.stage(
-            DECISIONS, partial(_rows, files, before, by_table, given=given, decider=decider)
-        )
+        before = _lines_before(tables.session, given.files, asked)
+        place = tables.stage(DECISIONS, partial(_rows, tables.session, before, given, decider))
         sums = _sums(tables.staged(DECISIONS, place).where("day IS NULL"))
-        found = _facts(sums, given.files)
-        is_split = before is not None or any_of(found, "is_split")
-        if not is_split or _found_before(sums) == _told_before(before):
+        files = _facts(tables, sums, given.files)
+        if not before and files.where("is_split").first() is None:
             break
-        asks_splits = True
+        if _found_before(sums) == _told_before(before):
+            break
+        asked = [*given.files.groups]
     else:
         raise InvalidRequest("the audit files changed while they were read: build again")
-    staged = Staged(tables, place, found, {}, {}, False)
-    if by_table is None:
+    staged = Staged(tables, place, files, {}, {}, False)
+    if given.by_table is None:
         return staged
-    rows = _of_files(staged.read(), [*given.requests, *given.tables])
-    return Staged(tables, place, found, facts_of(rows), *look(rows))
+    rows = _of_files(staged.read(), given.tables)
+    return Staged(tables, place, files, facts_of(rows), *look(rows))
 
 
 def _rows(
-    files: AuditFiles,
-    before: DataFrame | None,
-    by_table: DataFrame | None,
-    folder: Path | None,
-    *,
+    session: SparkSession,
+    before: Splits,
     given: AuditInput,
     decider: Decider,
-) -> DataFrame:
-    """Rows of DECISIONS and side rows, without those that workers write to ``folder``."""
-    then = _deciding(decider, folder)
-    read = files.read(given.zone, given.broker_from, then, DECISIONS.schema, before)
-    return read if by_table is None else read.unionByName(_rows_of(by_table, decider))
+    folder: Path | None,
+) -> Iterator[DataFrame]:
+    """Rows of DECISIONS and side rows of the tables, and then of each group of files, without those
+    that workers write to ``folder``. Spark lists the files of a group while it reads them."""
+    if given.by_table is not None:
+        yield _rows_of(given.by_table, decider)
+    numbers = frame_of(session, before, SPLITS) if before else None
+    for group in given.files.groups:
+        files = AuditFiles(session, given.files.paths(group))
+        then = _deciding(decider, folder, group)
+        yield files.read(given.zone, given.broker_from, then, DECISIONS.schema, numbers)
 
 
-def _deciding(decider: Decider, folder: Path | None) -> Mapped:
-    """The function that a worker applies to lines. If there is a ``folder``, the worker writes
-    all rows there itself."""
+def _deciding(decider: Decider, folder: Path | None, group: FileGroup) -> Mapped:
+    """The function that a worker applies to lines of ``group``. If there is a ``folder``, the
+    worker writes all rows there itself."""
     state, periods = decider.state, decider.configuration.periods
 
     def decide(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = decided_lines(batches, deciding(state, periods))
-        return rows if folder is None else _written(rows, folder)
+        return rows if folder is None else _written(rows, folder, group)
 
     return decide
 
 
-def _written(batches: Iterable[pa.RecordBatch], folder: Path) -> Iterator[pa.RecordBatch]:
+def _written(
+    batches: Iterable[pa.RecordBatch], folder: Path, group: FileGroup
+) -> Iterator[pa.RecordBatch]:
     """Write all rows; none is left for Spark."""
     from pyspark import TaskContext
 
     task = TaskContext.get()
-    files = DayFiles(folder, 0 if task is None else task.partitionId(), KIND)
+    number = 0 if task is None else task.partitionId()
+    files = DayFiles(folder, f"{group.number:05}-{number:05}", KIND)
     for batch in batches:
         files.add(batch)
     files.finish()
     yield from ()
-
-
-def _read_tables(session: SparkSession, given: AuditInput) -> DataFrame | None:
-    found = [read_table(session, path) for path in given.requests]
-    found += [
-        read_audit_table(session, name, given.zone, given.broker_from) for name in given.tables
-    ]
-    return reduce(lambda one, more: one.unionByName(more), found) if found else None
 
 
 def _rows_of(by_table: DataFrame, decider: Decider) -> DataFrame:
@@ -285,19 +267,21 @@ def _rows_of(by_table: DataFrame, decider: Decider) -> DataFrame:
     return decider.of(by_table.selectExpr(*columns))
 
 
-def _may_be_split(files: pa.Table) -> bool:
+def _may_be_split(group: FileGroup) -> bool:
     """Whether a file may have several splits. It depends only on the files' lengths, not on how
     many tasks Spark runs at once."""
-    import pyarrow.compute as pc
-
-    longest, total = pc.max(files["length"]).as_py() or 0, pc.sum(files["length"]).as_py() or 0
-    return longest > max(_SMALL_BYTES, total // _LARGE_PART)
+    return group.longest > max(_SMALL_BYTES, group.total // _LARGE_PART)
 
 
-def _lines_before(files: AuditFiles) -> DataFrame:
-    """For each split that does not begin its file, how many lines precede it."""
-    rows = files.splits().selectExpr("path", "start", _BEFORE.format("path")).where("start > 0")
-    return frame_of(rows.sparkSession, map(tuple, rows.collect()), SPLITS)
+def _lines_before(session: SparkSession, files: FileGroups, groups: Iterable[FileGroup]) -> Splits:
+    """For each split of files in ``groups`` that does not begin its file, how many lines precede
+    it."""
+    found = []
+    for group in groups:
+        splits = AuditFiles(session, files.paths(group)).splits()
+        rows = splits.selectExpr("path", "start", _BEFORE.format("path")).where("start > 0")
+        found += [(row["path"], row["start"], row["lines"]) for row in rows.collect()]
+    return found
 
 
 def _of_files(rows: DataFrame, files: Iterable[str]) -> DataFrame:
@@ -324,10 +308,9 @@ def _with(one: DataFrame, more: DataFrame) -> DataFrame:
     return one.unionByName(more, allowMissingColumns=True)
 
 
-def _told_before(before: DataFrame | None) -> Numbers:
+def _told_before(before: Splits) -> Numbers:
     """By the file and the split's start."""
-    rows = [] if before is None else before.collect()
-    return {(file_at(row["path"]), row["start"]): row["lines"] for row in rows}
+    return {(file_at(path), start): lines for path, start, lines in before}
 
 
 def _found_before(sums: DataFrame) -> Numbers:
@@ -335,11 +318,8 @@ def _found_before(sums: DataFrame) -> Numbers:
     return {(row["file"], row["start"]): row["lines"] for row in rows.collect()}
 
 
-def _facts(sums: DataFrame, listed: pa.Table) -> pa.Table:
-    """``FACTS`` for the files ``listed``. The facts are not sorted, since that would copy all
-    fingerprints."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+def _facts(tables: Tables, sums: DataFrame, files: FileGroups) -> DataFrame:
+    """Write ``FACTS`` for the ``files`` beside the tables."""
     from pyspark.sql import functions as f
 
     found = (
@@ -358,13 +338,7 @@ def _facts(sums: DataFrame, listed: pa.Table) -> pa.Table:
             f.bool_or(f.col("start") > 0).alias("is_split"),
         )
         .withColumn("head", f.try_element_at("heads", f.lit(-1)))
-        .toArrow()
     )
-    if not pc.all(is_listed := pc.is_in(found["file"], listed["path"])).as_py():
-        found = found.filter(is_listed)
-    facts, of = found.drop_columns("file"), listed.take(pc.index_in(found["file"], listed["path"]))
-    for name in listed.column_names:
-        facts = facts.append_column(name, of[name])
-    without_lines = listed.filter(pc.invert(pc.is_in(listed["path"], found["file"])))
-    both = pa.concat_tables([facts, without_lines], promote_options="default")
-    return both.select(names_in(FACTS)).cast(table_of([], FACTS).schema)
+    listed = files.listed.withColumnRenamed("path", "file")
+    joined = listed.join(found, "file", "left").withColumnRenamed("file", "path")
+    return tables.aside(_FACTS, joined)

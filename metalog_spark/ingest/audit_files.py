@@ -8,12 +8,10 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterable, Iterator
-from math import ceil
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from metalog.errors import InvalidRequest
 
@@ -26,11 +24,6 @@ PACKED: Final = (".gz", ".bz2", ".zst", ".zstd")
 """File name suffixes of compressed files."""
 DAMAGE: Final = (zlib.error, EOFError, OSError)
 """The exceptions of decompressing a damaged file."""
-LEAST_FILES, MOST_GROUPS = 8_192, 32
-"""Files are read in groups of at least ``LEAST_FILES``, and in at most ``MOST_GROUPS`` groups. Each
-group costs a plan and a job that lists its files."""
-_FOLDERS: Final = r"(?s)^.*/"
-_BY_NAME: Final = [("name", "ascending"), ("path", "ascending")]
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _GZIP: Final = 16 + zlib.MAX_WBITS
 _CODECS: Final = {b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -61,17 +54,6 @@ def broker_of(path: str, pattern: BrokerPattern) -> str:
     file = PurePosixPath(path)
     name = file.name.partition(".")[0]
     return file.parent.name if name == _KAFKAS_NAME else name or file.name
-
-
-def groups(paths: pa.Array | pa.ChunkedArray) -> Iterator[list[str]]:
-    """Divide ``paths`` into groups, in the order of the files' names without folders. Spark
-    combines files of one group into a task, the largest first. Kafka's names have the hour, so the
-    files of a group cover few days, and a task writes rows of few days."""
-    names = pc.replace_substring_regex(paths, _FOLDERS, "")
-    order = pc.sort_indices(pa.table({"name": names, "path": paths}), _BY_NAME)
-    size = max(LEAST_FILES, ceil(len(paths) / MOST_GROUPS))
-    for begin in range(0, len(paths), size):
-        yield paths.take(order[begin : begin + size]).to_pylist()
 
 
 def unpacked(content: pa.Buffer) -> Iterator[bytes]:

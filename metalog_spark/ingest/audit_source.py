@@ -18,7 +18,7 @@ import pyarrow as pa  # Spark reads the type hints of functions for workers
 import pyarrow.compute as pc
 
 from metalog.errors import InvalidRequest
-from metalog_spark.ingest.audit_files import PACKED, BrokerPattern, groups
+from metalog_spark.ingest.audit_files import PACKED, BrokerPattern
 from metalog_spark.ingest.requests import READ
 from metalog_spark.session import errors_of_spark, first_line
 from metalog_spark.store.arrow import Mapped, frame_of
@@ -124,8 +124,8 @@ class AuditFiles:
         suffixes = (pc.ends_with(paths, suffix) for suffix in PACKED)
         is_packed = reduce(pc.or_, suffixes)
         plain, packed = paths.filter(pc.invert(is_packed)), paths.filter(is_packed)
-        self._lines = _all(_lines_in(session, group) for group in groups(plain))
-        self._contents = _all(_contents_of(session, group) for group in groups(packed))
+        self._lines = _lines_in(session, plain.to_pylist()) if len(plain) else None
+        self._contents = _contents_of(session, packed.to_pylist()) if len(packed) else None
 
     def splits(self) -> DataFrame:
         """The number of ``lines`` in each split of plain files, as rows of ``SPLITS``, counted

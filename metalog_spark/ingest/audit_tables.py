@@ -36,17 +36,17 @@ def is_table(audit: str) -> bool:
     return audit.startswith(PREFIX) or audit.rstrip("/").endswith(_PARQUET)
 
 
-def refuse_parquet(paths: Iterable[str]) -> None:
+def refuse_parquet(listed: DataFrame) -> None:
     """Refuse Parquet files, since lines are expected.
 
     Raises:
         InvalidRequest: a pattern or a folder of an object store names Parquet.
     """
-    for path in paths:
-        if path.endswith(_PARQUET):
-            raise InvalidRequest(
-                f"{path}: Parquet; name the table alone: --audit '{PREFIX}parquet.`FOLDER`'"
-            )
+    found = listed.where(f"endswith(path, '{_PARQUET}')").selectExpr("min(path)").first()
+    if found is not None and found[0] is not None:
+        raise InvalidRequest(
+            f"{found[0]}: Parquet; name the table alone: --audit '{PREFIX}parquet.`FOLDER`'"
+        )
 
 
 def table_name(text: str) -> str:

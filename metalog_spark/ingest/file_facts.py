@@ -1,25 +1,28 @@
 """Facts about each audit file, counted from its rows.
 
-The facts about all files are one Arrow table, with a few hundred bytes for each file. A Python
-object is made only for a file that a message names. This module must not know which file is which,
-nor what is done with rows.
+The facts about files are rows on Spark's disks. Only sums over many files come to the driver, and a
+row for each file that a message names. This module must not know which file is which, nor what is
+done with rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from datetime import date
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from operator import itemgetter
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.text.plurals import counted
 from metalog_spark.ingest.audit_files import DAMAGED
 from metalog_spark.ingest.audit_source import LISTED
 from metalog_spark.ingest.lines.audit_log import OTHERS
+from metalog_spark.ingest.lines.line_forms import Shown
 from metalog_spark.ingest.requests import IS_REQUEST
-from metalog_spark.store.arrow import table_of
+from metalog_spark.ingest.set_back import SetBack
+from metalog_spark.store.arrow import frame_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
 
 FACTS: Final = (
@@ -36,6 +39,10 @@ time from which the clock was set back. ``lacks_rule``: a request lacks its rule
 line only ends a record; ``is_cut``: the file ends within a line; ``is_split``: Spark split it.
 """
 _COUNTS: Final = ("requests", "not_audit", "broken")
+_FORMS: Final = ("request_us", "rule_us")
+_LOG: Final = "regexp_extract(path, '(?s)^(.*/)?([^/.]+|[^/]*)', 0)"
+"""The common beginning of the paths of a file and its rotated predecessors: up to the first dot of
+the file's name."""
 
 
 class Same(NamedTuple):
@@ -92,77 +99,119 @@ class FileFacts(NamedTuple):
         return FileRead(file, *self[:5], other, longer)
 
 
-class FilesRead:
-    """A ``FileRead`` for each file and each table of requests, by name. Files that Spark does not
-    list because they are ``empty`` come last."""
+class LogRead(NamedTuple):
+    """Sums over the ``files`` of one log, whose paths begin with ``path``, with all their requests
+    and rejected lines; and whether any of them is not left out."""
 
-    def __init__(
-        self,
-        files: pa.Table,
-        tables: Mapping[str, FileFacts],
-        same: Mapping[str, Same],
-        empty: Sequence[str] = (),
-    ) -> None:
-        self._files, self._tables, self._same, self._empty = files, tables, same, empty
+    path: str
+    files: int
+    requests: int
+    rejected: int
+    is_kept: bool
 
-    def __len__(self) -> int:
-        return int(self._files.num_rows) + len(self._tables) + len(self._empty)
 
-    def __iter__(self) -> Iterator[FileRead]:
-        others = dict(sorted(self._tables.items()))
-        slim = self._files.select(["path", *_COUNTS, "why", "fault"]).sort_by("path")
-        for batch in slim.to_batches(max_chunksize=1024):
-            for row in batch.to_pylist():
-                path = row.pop("path")
-                for name in [each for each in others if each < path]:
-                    yield others.pop(name).file_read(name, None)
-                row.update((name, 0) for name in _COUNTS if row[name] is None)
-                yield FileFacts(**row).file_read(path, self._same.get(path))
-        for name in (*others, *self._empty):
-            yield others.get(name, FileFacts()).file_read(name, None)
+class FilesRead(NamedTuple):
+    """``named`` has what messages may name, in order: files without a request, with a fault, or
+    left out, and all tables of requests. ``logs`` has sums over all files."""
+
+    named: Sequence[FileRead]
+    logs: Sequence[LogRead]
 
     def with_empty(self, paths: Iterable[str]) -> FilesRead:
-        """These files, and those at ``paths`` that are not among them."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        given = pa.array(paths, pa.string())
-        left = given.filter(pc.invert(pc.is_in(given, self._files["path"]))).to_pylist()
-        return FilesRead(self._files, self._tables, self._same, left)
+        """These files, and the empty ones at ``paths``, which Spark does not list."""
+        known = {each.file for each in self.named}
+        empty = [path for path in paths if path not in known]
+        named = [*self.named, *(FileFacts().file_read(path, None) for path in empty)]
+        return FilesRead(named, [*self.logs, *(LogRead(path, 1, 0, 0, True) for path in empty)])
 
 
-def no_facts() -> pa.Table:
-    """``FACTS`` without rows."""
-    return table_of([], FACTS)
+def files_read(
+    files: DataFrame, same: Mapping[str, Same], tables: Mapping[str, FileFacts]
+) -> FilesRead:
+    """What was read of ``files`` (rows of ``FACTS``), of which the ``same`` are left out, and of
+    ``tables`` of requests."""
+    from pyspark.sql import functions as f
+
+    counts = (f"coalesce({name}, 0) AS {name}" for name in _COUNTS)
+    is_same = _at(files, same).withColumn("is_same", f.lit(True))
+    rows = files.selectExpr("path", *counts, "why", "fault").join(is_same, "path", "left")
+    named = rows.where("requests = 0 OR fault IS NOT NULL OR is_same").drop("is_same").collect()
+    read = [FileFacts(*row[1:]).file_read(row[0], same.get(row[0])) for row in named]
+    read += [facts.file_read(name, None) for name, facts in tables.items()]
+    logs = rows.groupBy(f.expr(_LOG)).agg(
+        f.count("*"),
+        f.sum("requests"),
+        f.sum(f.expr("not_audit + broken")),
+        f.bool_or(f.isnull("is_same")),
+    )
+    return FilesRead(
+        sorted(read, key=itemgetter(0)), sorted(LogRead(*row) for row in logs.collect())
+    )
 
 
-def left_out(files: pa.Table, paths: Collection[str]) -> pa.Table:
+class KeptFacts(NamedTuple):
+    """Facts about the files that are not left out, together: the number of ``lines`` that are
+    requests or broken, the ``days`` with requests, the forms ``shown``, and when clocks were
+    ``set_back``. A request ``lacks_rule``. A line ``may_be_broken``: a file ends within a line, or
+    a line only ends a record."""
+
+    lines: int = 0
+    days: Set[date] = frozenset()
+    shown: Shown = MappingProxyType({})
+    set_back: SetBack = MappingProxyType({})
+    lacks_rule: bool = False
+    may_be_broken: bool = False
+
+
+def kept_facts(files: DataFrame) -> KeptFacts:
+    """The facts about ``files`` (rows of ``FACTS``). The driver gets a row for each broker."""
+    import pyarrow.compute as pc
+    from pyspark.sql import functions as f
+
+    found = (
+        files.groupBy("broker")
+        .agg(
+            f.sum(f.expr("requests + broken")).alias("lines"),
+            f.bool_or("lacks_rule").alias("lacks_rule"),
+            f.bool_or(f.expr("has_end OR is_cut")).alias("may_be_broken"),
+            *(
+                f.min(f.expr(f"CASE WHEN request_us <> 0 THEN {name} END")).alias(name)
+                for name in _FORMS
+            ),
+            f.collect_set("back_us").alias("back_us"),
+            f.array_distinct(f.flatten(f.collect_list("days"))).alias("days"),
+        )
+        .toArrow()
+    )
+    days = pc.unique(pc.list_flatten(found["days"])).to_pylist()
+    rows = found.drop_columns("days").to_pylist()
+    return KeptFacts(
+        sum(row["lines"] or 0 for row in rows),
+        set(days),
+        {row["broker"]: [row[name] for name in _FORMS] for row in rows if row["request_us"]},
+        {row["broker"]: row["back_us"] for row in rows if row["back_us"]},
+        any(row["lacks_rule"] for row in rows),
+        any(row["may_be_broken"] for row in rows),
+    )
+
+
+def days_at(files: DataFrame, paths: Collection[str]) -> set[date]:
+    """The days with requests in those of ``files`` that are at ``paths``."""
+    if not paths:
+        return set()
+    days = files.join(_at(files, paths), "path", "left_semi").selectExpr("explode(days) AS day")
+    return {row["day"] for row in days.distinct().collect()}
+
+
+def left_out(files: DataFrame, paths: Collection[str]) -> DataFrame:
     """``files`` without those at ``paths``."""
-    import pyarrow.compute as pc
-
-    return files.filter(pc.invert(_is_at(files, paths))) if paths else files
+    return files.join(_at(files, paths), "path", "left_anti") if paths else files
 
 
-def days_of(files: pa.Table, paths: Collection[str] | None = None) -> set[date]:
-    """The days with requests in ``files``, or only in the files at ``paths``."""
-    import pyarrow.compute as pc
+def _at(files: DataFrame, paths: Iterable[str]) -> DataFrame:
+    from pyspark.sql import functions as f
 
-    some = files if paths is None else files.filter(_is_at(files, paths))
-    return set(pc.unique(pc.list_flatten(some["days"])).to_pylist())
-
-
-def any_of(files: pa.Table, *names: str) -> bool:
-    """Whether one of the columns ``names`` is true in any row."""
-    import pyarrow.compute as pc
-
-    return any(pc.any(files[name]).as_py() for name in names)
-
-
-def _is_at(files: pa.Table, paths: Collection[str]) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    return pc.is_in(files["path"], pa.array(paths, pa.string()))
+    return f.broadcast(frame_of(files.sparkSession, [(path,) for path in paths], "path STRING"))
 
 
 def facts_of(read: DataFrame) -> dict[str, FileFacts]:

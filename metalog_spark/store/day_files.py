@@ -26,12 +26,12 @@ WITHOUT_DAY: Final = "__HIVE_DEFAULT_PARTITION__"
 
 
 class DayFiles:
-    """The files that the task number ``task`` writes below ``folder``.
+    """The files that the task called ``task`` writes below ``folder``.
 
     Each batch of rows without a day has one value in the column ``kind``. Rows of different kinds
     go to different files, so a reader of one kind skips the files of the others."""
 
-    def __init__(self, folder: Path, task: int, kind: str) -> None:
+    def __init__(self, folder: Path, task: str, kind: str) -> None:
         self._folder, self._task, self._kind = folder, task, kind
         self._waiting: dict[tuple[str, str], list[pa.RecordBatch]] = {}
         self._sizes: dict[tuple[str, str], int] = {}
@@ -55,7 +55,7 @@ class DayFiles:
     def _write(self, key: tuple[str, str]) -> None:
         place = self._folder / f"{DAY}={key[0]}"
         place.mkdir(parents=True, exist_ok=True)
-        name = f"part-{self._task:05}-{self._written:05}.snappy.parquet"
+        name = f"part-{self._task}-{self._written:05}.snappy.parquet"
         rows = pa.Table.from_batches(self._waiting.pop(key))
         different = [field.name for field in rows.schema if field.type in _DIFFERENT]
         parquet.write_table(

@@ -41,7 +41,7 @@ from metalog_spark.store.refusals import lacks_table, no_folder, occupied
 from metalog_spark.store.tables import TableSchema
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _FORMAT: Final = "parquet"
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:/")
@@ -250,16 +250,22 @@ class Tables:
             self._write(table, rows, place)
             self.put(table, place, values)
 
-    def stage(self, table: TableSchema, make: Callable[[Path | None], DataFrame]) -> str:
-        """Write the rows that ``make`` returns to a new place, and return the place; ``put`` puts
-        the rows in force. ``make`` gets the place's folder if workers may write to it themselves
-        (``DayFiles``), or None if only Spark may."""
+    def stage(self, table: TableSchema, make: Callable[[Path | None], Iterable[DataFrame]]) -> str:
+        """Write the frames that ``make`` returns to a new place, and return the place; ``put`` puts
+        it in force. ``make`` gets its folder if workers may write there (``DayFiles``), or None."""
         self._check_is_not_added_to(table)
         is_first = table.name not in self._contents.places
         place = self._other_side(table) if is_first else f"{self._next_place(table)}{_STAGED}"
         self._begin()
-        self._write(table, make(self._folder_for_workers(place)), place)
+        for number, rows in enumerate(make(self._folder_for_workers(place))):
+            self._write(table, rows, place, adds=number > 0)
         return place
+
+    def aside(self, table: TableSchema, rows: DataFrame) -> DataFrame:
+        """Write ``rows``, never in force, and return them as they are read from there."""
+        place = place_of(table, "aside")
+        self._write(table, rows, place)
+        return self.staged(table, place)
 
     def _folder_for_workers(self, place: str) -> Path | None:
         folder = folder_here(self.session, self.path)
@@ -288,14 +294,11 @@ class Tables:
                 "build into a folder of its own"
             )
 
-    def _write(self, table: TableSchema, rows: DataFrame, place: str) -> None:
+    def _write(self, table: TableSchema, rows: DataFrame, place: str, adds: bool = False) -> None:
         self._begin()
-        self._writer(table, rows).save(self._inside(place))
-
-    def _writer(self, table: TableSchema, rows: DataFrame) -> DataFrameWriter:
-        writer = rows.select(*table.columns).write.format(_FORMAT).mode("overwrite")
-        writer = writer.option("partitionOverwriteMode", "static")
-        return writer.partitionBy(*table.partitions) if table.partitions else writer
+        writer = rows.select(*table.columns).write.option("partitionOverwriteMode", "static")
+        mode, partitions = "append" if adds else "overwrite", [*table.partitions] or None
+        writer.save(self._inside(place), _FORMAT, mode, partitions)
 
     def _inside(self, place: str) -> str:
         return f"{self.path}/{place}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,12 +14,13 @@ from pyspark.sql import SparkSession
 
 from authorizer.audit.layouts import Zone
 from metalog.errors import InvalidRequest
-from metalog_spark.ingest import audit_files
-from metalog_spark.ingest.audit_files import LEAST_FILES, MOST_GROUPS, groups
-from metalog_spark.ingest.audit_source import SPLITS, AuditFiles, listed, read_audit
+from metalog_spark.ingest import file_groups
+from metalog_spark.ingest.audit_source import LISTED, SPLITS, AuditFiles, listed, read_audit
 from metalog_spark.ingest.file_context import resolved
+from metalog_spark.ingest.file_groups import FileGroups
 from metalog_spark.ingest.requests import rejected_of, requests_of
 from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.table_store import Tables
 from tests.support.spark.followed_world import line
 
 AS_HADOOP_SETS_IT = {
@@ -58,35 +60,34 @@ def tiny_splits(spark: SparkSession) -> Iterator[SparkSession]:
         spark.conf.set(name, value)
 
 
-def test_groups_of_files_are_of_few_days() -> None:
-    """A file an hour of thirty brokers, as Kafka rolls them, for forty days."""
-    days = [f"2026-{1 + day // 28:02}-{1 + day % 28:02}" for day in range(40)]
+def test_groups_of_files_are_of_few_days(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file an hour of thirty brokers, as Kafka rolls them, for four days."""
+    monkeypatch.setattr(file_groups, "MOST_FILES", 500)
     paths = [
-        f"/logs/broker-{broker}/kafka-authorizer.log.{day}-{hour:02}"
+        f"/logs/broker-{broker}/kafka-authorizer.log.2026-01-{day:02}-{hour:02}"
         for broker in range(30)
-        for day in days
+        for day in range(1, 5)
         for hour in range(24)
     ]
-    found = [*groups(pa.array(paths))]
+    rows = [(path, number, datetime(2026, 1, 1, tzinfo=UTC)) for number, path in enumerate(paths)]
+    files = FileGroups.of(Tables.make(spark, tmp_path / "out"), frame_of(spark, rows, LISTED))
+    found = [files.paths(group).to_pylist() for group in files.groups]
     assert sorted(path for group in found for path in group) == sorted(paths)
-    assert [len(group) for group in found[:-1]] == [LEAST_FILES] * 3
-    most_days = -(-LEAST_FILES // (30 * 24)) + 1
-    for group in found:
-        assert len({path.rpartition("-")[0].rpartition(".")[2] for path in group}) <= most_days
+    assert [len(group) for group in found] == [500] * 5 + [380]
+    lengths = {path: number for number, path in enumerate(paths)}
+    for group, own in zip(files.groups, found, strict=True):
+        assert group.files == len(own)
+        assert group.longest == max(map(lengths.__getitem__, own))
+        assert group.total == sum(map(lengths.__getitem__, own))
+        assert len({path.rpartition("-")[0].rpartition(".")[2] for path in own}) <= 2
 
 
-def test_more_files_make_larger_groups_in_the_end() -> None:
-    paths = [f"/logs/{number}" for number in range(2 * MOST_GROUPS * LEAST_FILES + 1)]
-    found = [*groups(pa.array(paths))]
-    assert len(found) <= MOST_GROUPS
-    assert sum(map(len, found)) == len(paths)
-
-
-def test_lines_are_numbered_in_each_group_of_files(
-    tiny_splits: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_lines_are_numbered_in_files_with_several_splits(
+    tiny_splits: SparkSession, tmp_path: Path
 ) -> None:
-    """Two groups of plain files, whose files have several splits, and a packed file."""
-    monkeypatch.setattr(audit_files, "LEAST_FILES", 2)
+    """Also beside a packed file."""
     text = "".join(line(at, "User:app", allowed=True) for at in range(10, 40))
     for name in ("one.log", "[two].log", "three.log"):
         (tmp_path / name).write_text(text)
@@ -103,6 +104,13 @@ def test_lines_are_numbered_in_each_group_of_files(
     found = requests_of(rows).select("file", "line").collect()
     expected = [(str(path), number) for path in tmp_path.iterdir() for number in range(1, 31)]
     assert sorted(map(tuple, found)) == sorted(expected)
+
+
+def test_spark_does_not_keep_what_it_listed(spark: SparkSession) -> None:
+    """By default it keeps 250 MB of it, for the whole session."""
+    of_spark = spark.sparkContext._jvm.org.apache.spark.sql.execution.datasources  # type: ignore[union-attr]
+    kept = of_spark.FileStatusCache.getOrCreate(spark._jsparkSession)
+    assert "NoopCache" in kept.getClass().getName()
 
 
 def test_a_name_with_a_colon_is_read_on_a_disk(

@@ -18,6 +18,7 @@ from metalog_spark.ingest.audit_files import BrokerPattern
 from metalog_spark.ingest.audit_source import listed
 from metalog_spark.ingest.audit_tables import read_audit_table, refuse_parquet
 from metalog_spark.ingest.requests import rejected_of, requests_of
+from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import FILES, POSSIBLE, REJECTED, REQUESTS
 from shell.arguments.pipeline import CLUSTER_VARIABLES
@@ -116,7 +117,7 @@ def test_a_build_takes_tables_of_any_format(
     assert done.returncode == 0, done.stderr
     assert seen.read_bytes() == b"..."
     with pytest.raises(InvalidRequest, match=f"^{folder}/part-0.parquet: Parquet; name the table"):
-        refuse_parquet([f"{folder}/part-0.parquet"])
+        refuse_parquet(frame_of(spark, [(f"{folder}/part-0.parquet",)], "path STRING"))
     tables = Tables.open(spark, tmp_path / "out")
     found = tables.read(REQUESTS).select("broker", "principal").distinct().collect()
     assert sorted(map(tuple, found)) == [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from pyspark.sql.classic.dataframe import DataFrame
 
 from authorizer.audit.layouts import NOT_AUDIT
 from metalog.log.folder.layout import PARTITION_FOLDER, segment_name
 from metalog.records.batch import batch_bytes, build_batch
 from metalog.records.messages import LeaderChangeMessage
 from metalog_spark.build import _cover
+from metalog_spark.ingest import file_groups
 from metalog_spark.ingest.lines.audit_lines import EMPTY
 from metalog_spark.ingest.requests import read_table
 from metalog_spark.store.table_store import Tables
@@ -82,6 +84,11 @@ class Pipeline:
             *arguments,
         )  # fmt: skip
 
+    def build_in_one_group(self, out: str, *arguments: str | Path) -> CompletedProcess[str]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(file_groups, "MOST_FILES", 1_000)
+            return self.build(out, *arguments)
+
     def build_here(self, out: str, *arguments: str | Path) -> CompletedProcess[str]:
         """Without a setting of Spark that puts its files elsewhere."""
         with on_this_machine():
@@ -93,13 +100,19 @@ def pipeline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Pipeline:
     return Pipeline(tmp_path, capsys)
 
 
+@pytest.fixture
+def groups_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_groups, "MOST_FILES", 2)
+
+
+@pytest.mark.usefixtures("groups_of_two")
 def test_bit_by_bit_is_as_in_one_go(
     spark: SparkSession, pipeline: Pipeline, tmp_path: Path
 ) -> None:
     """Two days of four brokers: logs that grow, are rotated, packed and left out; a log that later
     shows allowed requests; a table given twice; lines of other kinds. An interrupted build leaves
     no trace, a truncated copy replaces nothing, an empty file without a rotated one is named, and
-    so are two folders whose logs look like one broker's."""
+    so are two folders whose logs look like one broker's. Groups of two files are as one group."""
     first = ace(1, "a")
     write_log(tmp_path / "log", (0, first))
     day_1, day_1_of_4 = (
@@ -148,7 +161,7 @@ def test_bit_by_bit_is_as_in_one_go(
     assert counts(tmp_path / "bits" / "current") == plain
 
     twice = ("--requests", table, "--requests", again)
-    whole = pipeline.build("whole", *twice, "--super-users", "User:root")
+    whole = pipeline.build_in_one_group("whole", *twice, "--super-users", "User:root")
     fresh = everything(spark, tmp_path / "whole")
     gone.unlink()
     uncut.unlink()
@@ -170,6 +183,37 @@ def test_bit_by_bit_is_as_in_one_go(
     check_others_count(tmp_path / "bits", fresh)
 
     check_the_whole(Tables.open(spark, tmp_path / "whole"), json.loads(whole.stdout))
+
+
+def test_the_driver_gets_no_more_rows_for_more_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once. Of files that are not left out, and whose lines are requests, it gets no rows but
+    their paths, a group after the other."""
+    monkeypatch.setattr(file_groups, "MOST_FILES", 5)
+    largest: list[int] = []
+
+    def counting(get: Callable[[DataFrame], Any]) -> Callable[[DataFrame], Any]:
+        def got(rows: DataFrame) -> Any:
+            found = get(rows)
+            largest.append(len(found))
+            return found
+
+        return got
+
+    for name in ("collect", "toArrow"):
+        monkeypatch.setattr(DataFrame, name, counting(getattr(DataFrame, name)))
+    found = {}
+    for files in (5, 25):
+        (tmp_path / str(files)).mkdir()
+        pipeline = Pipeline(tmp_path / str(files), capsys)
+        write_log(pipeline.folder / "log", (0, ace(1, "a")))
+        for number in range(files):
+            pipeline.audit(f"b1.log.{number}", line(f"1970-01-01 00:00:{number:02}", "a"))
+        largest.clear()
+        assert pipeline.build("out").returncode == 0
+        found[files] = max(largest)
+    assert found[5] == found[25]
 
 
 def check_others_count(folder: Path, rows: Counter[tuple[str, str]]) -> None:

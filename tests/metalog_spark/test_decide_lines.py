@@ -28,9 +28,10 @@ from metalog_spark.history.configuration import Configuration
 from metalog_spark.history.state import FolderState, packed_rows
 from metalog_spark.ingest.audit_source import LISTED
 from metalog_spark.ingest.audit_splits import read_splits
+from metalog_spark.ingest.file_groups import FileGroups
 from metalog_spark.staging import AuditInput, Decider, Staged, stage
 from metalog_spark.store import local_path
-from metalog_spark.store.arrow import table_of
+from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.day_files import WITHOUT_DAY, DayFiles
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import DECISIONS, REQUESTS
@@ -177,8 +178,9 @@ def test_lines_of_a_file_in_splits_are_numbered_from_its_beginning(
     )
     tables = Tables.make(spark, tmp_path / "out")
     listed = spark.read.format("binaryFile").load(str(path)).first()
-    file = table_of([(str(path), listed["length"], listed["modificationTime"])], LISTED)
-    given = AuditInput(file, [], [], Zone("UTC"), None)
+    file = (str(path), listed["length"], listed["modificationTime"])
+    files = FileGroups.of(tables, frame_of(spark, [file], LISTED))
+    given = AuditInput(files, None, [], Zone("UTC"), None)
     by = Decider(state, Configuration())
     staged = stage(tables, given, by)
     tables.put(DECISIONS, staged.place, ())
@@ -186,7 +188,7 @@ def test_lines_of_a_file_in_splits_are_numbered_from_its_beginning(
         found = tables.read(table).select("line", "time").collect()
         assert sorted(row["line"] for row in found) == [*range(1, 121)]
         assert all(row["time"].hour * 60 + row["time"].minute == row["line"] - 1 for row in found)
-    assert staged.files["lines"].to_pylist() == [120]
+    assert [row["lines"] for row in staged.files.collect()] == [120]
     check_spark_writes_the_same(tables, staged, lambda: stage(tables, given, by))
     monkeypatch.setattr("metalog_spark.staging._found_before", lambda sums: {("x", 1): 1})
     with pytest.raises(InvalidRequest, match="changed while they were read"):
@@ -203,7 +205,9 @@ def check_spark_writes_the_same(
         return Counter(map(repr, rows.collect()))
 
     def by_workers(place: str) -> list[Path]:
-        return [*Path(tables.path, place).glob("day=1970-01-01/part-?????-?????.snappy.parquet")]
+        return [
+            *Path(tables.path, place).glob("day=1970-01-01/part-?????-?????-?????.snappy.parquet")
+        ]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local_path, "has_workers_elsewhere", lambda session: True)
@@ -221,7 +225,7 @@ def test_a_worker_s_files_have_the_rows_of_their_days_and_a_task_again_the_same(
     kinds = [*"aaaabbbb", *[None] * 22]
     whole = pa.table({"n": range(30), "day": days, "kind": pa.array(kinds)})
     for _ in range(2):
-        files = DayFiles(tmp_path, 7, "kind")
+        files = DayFiles(tmp_path, "00007", "kind")
         for batch in whole.to_batches(max_chunksize=4):
             files.add(batch)
         files.finish()

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
+from random import Random
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
-import pytest
 
 from authorizer.audit.layouts import Zone
-from metalog_spark.ingest import known_files
 from metalog_spark.ingest.audit_source import LISTED
 from metalog_spark.ingest.audit_splits import read_packed
 from metalog_spark.ingest.file_facts import FACTS
 from metalog_spark.ingest.known_files import after, sorted_out, unread
-from metalog_spark.store.arrow import frame_of, names_in, table_of
+from metalog_spark.store.arrow import frame_of, names_in
 from metalog_spark.store.tables import FILES
 
 if TYPE_CHECKING:
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
 
 BANNER = "".join(f"KAFKA_SETTING_{number}=value\n" for number in range(200))
 FIRST, LONG, OTHER, THIRD = "first\n", "more\n" * 9_000, "other\n" * 9, "the third\n"
+LINES = ["one\n", "two\n"]
 DAY = date(2026, 1, 1)
 
 
@@ -56,9 +55,9 @@ class Builds:
         replaced names."""
         spark = self.known.sparkSession
         listed = [(path, len(text), changed(text)) for path, text in files.items()]
-        new = unread(frame_of(spark, listed, LISTED), self.known)
-        facts = [read(each, files[each["path"]]) for each in new.to_pylist()]
-        rows = table_of(facts, FACTS)
+        new = unread(frame_of(spark, listed, LISTED), self.known).collect()
+        facts = [read(each.asDict(), files[each["path"]]) for each in new]
+        rows = frame_of(spark, facts, FACTS)
         found = sorted_out(rows, self.known)
         self.known = frame_of(spark, after(rows, found, self.known).collect(), FILES.schema)
         same = {path: each.file for path, each in found.same.items()}
@@ -111,37 +110,31 @@ def test_rows_of_a_file_that_is_not_given_again_keep_their_name(spark: SparkSess
     assert builds.names == {"/a", "/a (2)", "/a (3)"}
 
 
-@pytest.mark.parametrize("batch_files", [1, 2, 8_192])
-def test_copies_are_recognized_in_batches_of_any_size(
-    batch_files: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(known_files, "_BATCH_FILES", batch_files)
-    texts = {"/a": FIRST, "/b": OTHER, "/c": FIRST + LONG, "/d": THIRD, "/e": OTHER}
+def test_the_longest_of_all_files_that_begin_alike_is_read(spark: SparkSession) -> None:
+    """Compared with a search through all files, which looks at whole contents."""
+    chance = Random(7)
+    texts = {
+        f"/{number}": "".join(chance.choices(LINES, k=chance.randrange(5))) for number in range(40)
+    }
     facts = [
         read({"path": path, "length": len(text), "modified": changed(text)}, text)
         for path, text in texts.items()
     ]
-    found = sorted_out(table_of(facts, FACTS), None)
-    assert {path: each.file for path, each in found.same.items()} == {"/a": "/c", "/b": "/e"}
-
-
-def test_files_are_compared_in_little_memory() -> None:
-    """The fingerprints themselves take 304 bytes for each of these files."""
-    files, lines = 65_536, 38
-    heads = np.random.default_rng(1).integers(0, 1 << 62, files * lines)
-    ends = pa.array(np.arange(0, files * lines + 1, lines), pa.int32())
-    columns = {
-        "path": pa.array(map(str, range(files))),
-        "heads": pa.ListArray.from_arrays(ends, pa.array(heads)),
-        "head": pa.array(heads[lines - 1 :: lines]),
+    found = sorted_out(frame_of(spark, facts, FACTS), None)
+    longest = {
+        path: max(
+            (other.count("\n"), name) for name, other in texts.items() if other.startswith(text)
+        )[1]
+        for path, text in texts.items()
+        if text
     }
-    schema = table_of([], FACTS).schema
-    arrays = [columns.get(each.name, pa.nulls(files, each.type)) for each in schema]
-    table = pa.table(arrays, schema)
-    before, pool = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
-    pa.set_memory_pool(pool)
-    try:
-        assert not sorted_out(table, None).same
-    finally:
-        pa.set_memory_pool(before)
-    assert pool.max_memory() < 1.5 * heads.nbytes
+    copies = {path: name for path, name in longest.items() if path != name}
+    assert copies
+    assert {path: each.file for path, each in found.same.items()} == copies
+
+
+def test_a_name_with_a_number_may_be_a_file_s_own(spark: SparkSession) -> None:
+    builds = Builds(spark)
+    assert builds.given({"/a (2)": FIRST})[0] == {"/a (2)": "/a (2)"}
+    assert builds.given({"/a (2)": OTHER})[0] == {"/a (2)": "/a (2) (2)"}
+    assert builds.given({"/a": THIRD})[0] == {"/a": "/a"}

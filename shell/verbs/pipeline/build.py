@@ -173,7 +173,7 @@ def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]
     files_read = files_read.with_empty(empty)
     is_all = _say_left_out(files_read, found.damages, output)
     if inputs.broker_from is None:
-        _say_shared(files_read, inputs.every_table, output)
+        _say_shared(files_read, output)
     show_built(found, output)
     return 0 if is_all else 1
 
@@ -345,8 +345,9 @@ def broker_pattern(text: str | None) -> re.Pattern[str] | None:
 def _say_left_out(files_read: FilesRead, damages: Sequence[str], output: Output) -> bool:
     """Print which input was left out; returns whether nothing was."""
     problems = [f"skipped: {damage}" for damage in damages]
-    with_requests = {_log_of(each.file) for each in files_read if each.requests}
-    for each in files_read:
+    with_requests = {_log_of(each.path) for each in files_read.logs if each.requests}
+    with_requests |= {_log_of(each.file) for each in files_read.named if each.requests}
+    for each in files_read.named:
         if each.longer is not None:
             problems.append(
                 f"{each.file}: left out: it has {counted(each.lines, 'line')}, but {each.same},"
@@ -374,15 +375,12 @@ def _log_of(file: str) -> tuple[Path, str]:
     return Path(file).parent, broker_of(file, None)
 
 
-def _say_shared(files_read: FilesRead, tables: Sequence[str], output: Output) -> None:
+def _say_shared(files_read: FilesRead, output: Output) -> None:
     """Warn if files of several folders count as one broker's, because of their names."""
-    from metalog_spark.store.table_store import placed
-
-    others = set(map(placed, tables))
     folders: dict[str, dict[Path, None]] = {}
-    for each in files_read:
-        if each.same is None and each.file not in others:
-            folder, broker = _log_of(each.file)
+    for each in files_read.logs:
+        if each.is_kept:
+            folder, broker = _log_of(each.path)
             folders.setdefault(broker, {})[folder] = None
     for broker, (first, *more) in folders.items():
         if more:

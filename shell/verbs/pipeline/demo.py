@@ -150,13 +150,12 @@ def _build(tables: Tables, made: Made, output: Output) -> None:
     log = Logs(str(made.log), environ=os.environ)
     inputs = BuildInputs(log, configuration, Zone("UTC"), audit=[str(made.audit)])
     with _step("building the tables", output) as (at, step):
-        files = build(tables, inputs, at=at)
-        read = sum(each.requests for each in files)
-        rejected = sum(each.not_audit + each.broken for each in files)
+        logs = build(tables, inputs, at=at).logs
+        files = sum(each.files for each in logs)
+        read = sum(each.requests for each in logs)
+        rejected = sum(each.rejected for each in logs)
         apart = f"; {counted(rejected, 'line')} rejected" if rejected else ""
-        step.done = (
-            f"read and decided {counted(read, 'answer')} of {counted(len(files), 'file')}{apart}"
-        )
+        step.done = f"read and decided {counted(read, 'answer')} of {counted(files, 'file')}{apart}"
 
 
 def _report(tables: Tables, made: Made, out: Path, output: Output) -> Path:

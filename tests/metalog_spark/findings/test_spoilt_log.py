@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
@@ -72,11 +72,13 @@ def in_tiny_splits(spark: SparkSession) -> Iterator[None]:
 
         return run
 
-    def stage(tables: Tables, table: TableSchema, make: Callable[[Path | None], DataFrame]) -> str:
-        def made(folder: Path | None) -> DataFrame:
-            rows = make(folder)
-            assert rows.rdd.getNumPartitions() > FILES
-            return rows
+    def stage(
+        tables: Tables, table: TableSchema, make: Callable[[Path | None], Iterable[DataFrame]]
+    ) -> str:
+        def made(folder: Path | None) -> Iterator[DataFrame]:
+            for rows in make(folder):
+                assert rows.rdd.getNumPartitions() > FILES
+                yield rows
 
         return staged(tables, table, made)
 

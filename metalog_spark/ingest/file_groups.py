@@ -1,0 +1,66 @@
+"""Divides audit files into groups, so that the driver has the paths of one group at a time.
+
+The files are listed once and written beside the tables, so that Spark can drop its own listing. A
+group has files whose names without folders follow each other. Kafka's names have the hour, so the
+files of a group cover few days, and a task that reads them writes rows of few days. This module
+must not know what a file says.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from metalog_spark.ingest.audit_source import LISTED
+from metalog_spark.store.tables import TableSchema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from metalog_spark.store.table_store import Tables
+
+MOST_FILES: Final = 8_192
+"""How many files a group has at most. Each group costs a plan, and jobs that list and read it."""
+_TABLE: Final = TableSchema("listing", f"{LISTED}, number INT", ("number",))
+_PLACE: Final = "row_number() OVER (ORDER BY regexp_replace(path, '(?s)^.*/', ''), path) - 1"
+
+
+class FileGroup(NamedTuple):
+    """How many ``files`` a group has, and the ``longest`` and ``total`` length in bytes."""
+
+    number: int
+    files: int
+    longest: int
+    total: int
+
+
+class FileGroups(NamedTuple):
+    """The ``listed`` files (rows of ``LISTED``, and the ``number`` of their group), and all
+    groups."""
+
+    listed: DataFrame
+    groups: Sequence[FileGroup]
+
+    @classmethod
+    def of(cls, tables: Tables, files: DataFrame) -> FileGroups:
+        """The groups of ``files`` (rows of ``LISTED``). Spark holds its own listing as long as
+        Python has frames with it; these are cycles, which only Python's collector removes."""
+        from pyspark.sql import functions as f
+
+        number = f"CAST(({_PLACE}) DIV {MOST_FILES} AS INT) AS number"
+        listed = tables.aside(_TABLE, files.selectExpr("*", number))
+        del files
+        gc.collect()
+        found = listed.groupBy("number").agg(f.count("*"), f.max("length"), f.sum("length"))
+        return cls(listed, sorted(FileGroup(*row) for row in found.collect()))
+
+    @property
+    def file_count(self) -> int:
+        """The number of files."""
+        return sum(group.files for group in self.groups)
+
+    def paths(self, group: FileGroup) -> pa.ChunkedArray:
+        """The paths of the files of ``group``."""
+        return self.listed.where(f"number = {group.number}").select("path").toArrow()["path"]
