@@ -284,8 +284,7 @@ def _in_reverse(items: list[tuple[str, Bucket]]) -> list[Bucket]:
 
 def _check_only_acl(patterns: PatternBuckets, name: str) -> None:
     prefix = patterns.longest_prefix(name)
-    only = prefix and patterns.only_acl(prefix)
-    if prefix is not None and only is not None:
+    if prefix is not None and (only := patterns.only_acl(prefix)) is not None:
         _check(prefix.shorter is None and [*patterns.buckets[prefix.name].acls()] == [only])
 
 
