@@ -115,7 +115,7 @@ def measure(traffic: str, count: str) -> None:
     from authorizer.audit.layouts import Zone
     from metalog_spark.build import BuildInputs, build
     from metalog_spark.findings.denied import denied
-    from metalog_spark.findings.unused import judged
+    from metalog_spark.findings.unused import classified_acls
     from metalog_spark.findings.windows.window import window_of
     from metalog_spark.history.archive import Logs
     from metalog_spark.history.configuration import Configuration
@@ -142,7 +142,7 @@ def measure(traffic: str, count: str) -> None:
     seconds = time.perf_counter() - clock
     sizes, load = [_sizes(session)], os.getloadavg()[1]
     window = window_of(tables)
-    judged(tables, window)
+    classified_acls(tables, window)
     denied(tables, window).collect()
     sizes.append(_sizes(session))
     figures = Measured(
