@@ -28,9 +28,9 @@ def test_an_interrupt_at_the_moment_of_change_comes_when_it_is_over(
     tables = Tables.make(spark, tmp_path)
     write = Tables._append
 
-    def interrupted(*given: Any) -> None:
+    def interrupted(*line: Any, **options: Any) -> None:
         signal.raise_signal(signal.SIGINT)
-        write(*given)
+        write(*line, **options)
 
     tables.replace(HISTORY, rows_of(spark, 1))
     monkeypatch.setattr(Tables, "_append", interrupted)

@@ -109,7 +109,7 @@ def test_a_log_without_its_meta_properties_is_not_overwritten(tmp_path: Path) ->
     formatted(tmp_path)
     WritableDirectoryLog(tmp_path).claim()
     (tmp_path / "meta.properties").unlink()
-    with pytest.raises(InvalidTarget, match="would mix two clusters"):
+    with pytest.raises(InvalidTarget, match="so that no two clusters are mixed"):
         formatted(tmp_path)
 
 

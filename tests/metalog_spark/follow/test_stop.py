@@ -34,7 +34,7 @@ def followed(query: Mock) -> str:
     """The messages until the end."""
     said = io.StringIO()
     outlets = Mock(), Mock()
-    follow._tell_until_it_ends(query, Mock(), Mock(), outlets, Output(io.StringIO(), said))
+    follow._print_until_end(query, Mock(), Mock(), outlets, Output(io.StringIO(), said))
     return said.getvalue()
 
 
@@ -58,7 +58,7 @@ def test_a_batch_that_begins_until_it_is_stopped_is_known_to_what_fills_the_tabl
         were_idle_and_stopped.append((query.status["isTriggerActive"], query.stop.called))
         return tables
 
-    monkeypatch.setattr(follow, "_opened_anew", opened_anew)
+    monkeypatch.setattr(follow, "_newest_tables", opened_anew)
     asked(query, times=1)
     assert followed(query) == "note: stopping when this batch is done; Ctrl-C again breaks off\n"
     assert were_idle_and_stopped == [(False, True)]
