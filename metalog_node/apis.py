@@ -1,8 +1,9 @@
 """The APIs of each kind of listener.
 
 Sources: the ApiVersions of Kafka 4.3.1 and 4.4.0. A listener refuses every other API before it
-reads the request. The node's handlers may run on any thread; those that a program adds run on the
-event loop. This module must not know sockets, nor what an API does.
+reads the request. Large requests of the node's own APIs are handled on a thread. Those of APIs that
+a program adds stay on the event loop, unless the program sets ``short``. This module must not know
+sockets, nor what an API does.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Parses the text around an audit line: the time of a log layout, and JSON.
 
 A line of a log file is a prefix and an audit line. log4j's PatternLayout writes the prefix; syslog
-and containers may add to it. The line may also be inside JSON, and that inside JSON again if a
-container's log driver follows the layout. The time nearest to the audit line is used, because it
+and containers may add to it. A JSON layout puts the line inside JSON, and a container's log driver
+may wrap that in JSON again. The time nearest to the audit line is used, because it
 is the broker's own. A time without a zone is in the caller's ``Zone``.
 
 This module must not know files, nor what an audit line says.
@@ -47,7 +47,7 @@ _TIME: Final = re.compile(
     r"| ?[+-]\d\d:?\d\d(?!\d)|[+-]\d\d(?![\d:]))?"
 )
 _GLUED: Final = re.compile(r".*\d(?=\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)", re.DOTALL)
-"""A line that breaks off in its time, before the next line's time."""
+"""The rest of a line that was cut inside its time, with the next line's time directly after it."""
 _EPOCH: Final = re.compile(r"\[?(\d{13}|\d{10}(?:\.\d{1,9})?)(?![\d.])")
 _COMMON: Final = re.compile(
     r"\[?([0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}):([0-5][0-9])[,.]([0-9]{3})\]? "
@@ -221,7 +221,7 @@ def texts_before_json(text: str) -> list[str]:
 def fields_around(text: str) -> Iterator[str]:
     """The other fields of the JSON object around an audit line, such as ``host.name=kafka-1``.
 
-    The log shipper wrote all of them; a client cannot influence them.
+    The broker's layout or the log shipper wrote them; a client cannot influence them.
     """
     try:
         wrapping = json.loads(text)

@@ -137,7 +137,7 @@ class _Names(dict[str, tuple[bool, ...]]):
         self.session_cache = session
         self._cached = cached
 
-    __hash__ = object.__hash__  # type: ignore[assignment]  # each session has one
+    __hash__ = object.__hash__  # type: ignore[assignment]  # one object per session
 
     def decide(self, names: Iterable[str]) -> None:
         """Add the results on ``names``, which must be new."""

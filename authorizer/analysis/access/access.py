@@ -1,8 +1,9 @@
 """Lists a principal's permissions: as patterns, and on existing names.
 
 If a DENY covers all names of a pattern, the denied operation is left out; otherwise the DENY is
-listed as an exception of the pattern. For a host in ACLs, only the patterns and names that the
-host's own ACLs affect are decided. So the work is linear in the ACLs, the names and the result.
+listed as an exception of the pattern. For a host in ACLs, only the patterns and names are decided
+that ACLs for this host, but not for every host, affect. So the work is linear in the ACLs, the
+names and the result. A region is a set of clients that match the same hosts of ACLs.
 This module must not know where names come from.
 """
 
@@ -53,7 +54,7 @@ def access(
     names: Names,
     host: str | None = None,
 ) -> list[PrincipalAccess]:
-    """A principal's permissions from ``host``.
+    """A principal's permissions from ``host``, by ACLs only: super users are not considered.
 
     Without ``host``: first the permissions from a host that no ACL names. Then, for each host in
     the ACLs, the differences from these, or from the CIDR block around it. In a difference, a
@@ -114,8 +115,8 @@ class _Names:
     def differing(self, region: HostRegion, own: Iterable[Acl]) -> Iterator[NameAccess]:
         """The names whose permissions from ``region`` differ from those of the region around it.
 
-        ``own`` are the ACLs on this region's host. Call ``on_all(None)``, and this method for the
-        region around, first.
+        ``own`` are the ACLs whose host matches the region, without those for every host. Call
+        ``on_all(None)``, and this method for the region around, first.
         """
         listed = list(own)
         around = self._operations_from[region.around]

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 
 class Kip11Adapter(Authorizer):
-    """Adapts any KIP-11 authorizer. Of KIP-504's questions, only ``authorize`` reaches it."""
+    """Adapts any KIP-11 authorizer. Of KIP-504's methods, ``configure`` and
+    ``authorize`` reach it."""
 
     def __init__(self, authorizer: Kip11Authorizer) -> None:
         self.authorizer = authorizer
@@ -67,7 +68,7 @@ class Kip11Adapter(Authorizer):
 
 
 class SimpleAclAdapter(Kip11Adapter):
-    """An adapter for SimpleAclAuthorizer, which is built on today's authorizer and a publisher."""
+    """An adapter for SimpleAclAuthorizer, which uses StandardAuthorizer and is a publisher."""
 
     def __init__(self, authorizer: SimpleAclAuthorizer) -> None:
         super().__init__(authorizer)

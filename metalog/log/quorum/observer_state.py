@@ -1,7 +1,7 @@
 """The state of a KIP-595 observer: answers in, log events and the next request out.
 
-It finds the leader by asking any controller and following redirects; after a round of all
-controllers without a leader it says to pause. It also yields records above the high-water mark,
+It finds the leader by asking any controller and following redirects; after the last controller of
+the list without a leader it says to pause. It also yields records above the high-water mark,
 which the loader holds back. If the leader's log diverges, it yields a ``Truncated`` event. Pure.
 This module must not know sockets, time, nor how requests are encoded.
 """
@@ -36,7 +36,7 @@ class FollowVerdict(Enum):
     LEADS = auto()
     ASK_ON = auto()
     PAUSE = auto()
-    """All controllers were asked, and none names a leader."""
+    """The last controller of the list was asked, and no leader is known."""
 
 
 class Follower:
@@ -75,8 +75,8 @@ class Follower:
 
     @property
     def target(self) -> Address:
-        """The address that answered as the leader; else the leader that others named; else the
-        next controller in turn."""
+        """The address that answered as the leader; else the leader that others named, unless it has
+        just failed to answer; else the next controller in turn."""
         if self._leading is not None:
             return self._leading
         endpoint = self._endpoints.get(self.leader.id)

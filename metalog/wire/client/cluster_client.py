@@ -48,7 +48,7 @@ from metalog.wire.scram_users import VERSIONS as SCRAM_VERSIONS
 from metalog.wire.versions import NoCommonVersion
 
 PATIENCE_S: Final = 10.0
-"""How long, in seconds, a cluster may be without a controller before that is an error."""
+"""How long, in seconds, a request is repeated after a retriable error."""
 
 _METADATA: Final = 3
 _METADATA_VERSIONS: Final = (4, 5, 6, 7, 12)

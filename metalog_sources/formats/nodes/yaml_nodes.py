@@ -1,5 +1,6 @@
-"""Reads YAML text into nodes from PyYAML's events, without tags, objects and implicit types.
+"""Reads YAML text into nodes from PyYAML's events.
 
+Every scalar is text, or None for a null. The only tags are ``!``, ``!!str``, and the caller's.
 This module must not know what the nodes mean.
 """
 
@@ -21,9 +22,10 @@ _PLAIN_TAGS: Final = frozenset({None, "!", "tag:yaml.org,2002:str"})
 
 
 def yaml_documents(text: str, file: str, tags: Mapping[str, str] = NO_TAGS) -> Iterator[Node]:
-    """Each document of a stream; ``InvalidRequest`` if it is not YAML.
+    """Each document of a stream; ``InvalidRequest`` if it is not YAML, or YAML that nodes cannot
+    represent.
 
-    A list with one of ``tags`` becomes a mapping from the tag's word to that list.
+    ``tags`` maps a tag to a word. A list with such a tag becomes a mapping from the word to it.
     """
     builder = _Builder(file, tags)
     try:
