@@ -90,14 +90,14 @@ class BuildInputs(NamedTuple):
         return [*self.requests, *self.tables]
 
 
-def check(given: BuildInputs) -> None:
+def check(inputs: BuildInputs) -> None:
     """Refuse input that cannot be built, with the checks that need no Spark."""
-    check_log(given.log, skip_damaged=given.skip_damaged)
+    check_log(inputs.log, skip_damaged=inputs.skip_damaged)
 
 
 def build(
     tables: Tables,
-    given: BuildInputs,
+    inputs: BuildInputs,
     *,
     at: Callable[[str], None],
     warn: Callable[[str], None] = lambda line: None,
@@ -105,50 +105,50 @@ def build(
     """Fill every table from input that passed ``check``. ``at`` is called with each step's name,
     ``warn`` with warnings about the log."""
     check_is_built(tables.path, tables.contents)
-    given = given._replace(
-        requests=list(dict.fromkeys(map(placed, given.requests))),
-        tables=list(dict.fromkeys(map(table_name, given.tables))),
+    inputs = inputs._replace(
+        requests=list(dict.fromkeys(map(placed, inputs.requests))),
+        tables=list(dict.fromkeys(map(table_name, inputs.tables))),
     )
     at("reading the metadata log")
     *log, level = read_changelog(
-        tables.session, given.log, skip_damaged=given.skip_damaged, warn=warn
+        tables.session, inputs.log, skip_damaged=inputs.skip_damaged, warn=warn
     )
-    given = given._replace(configuration=given.configuration.deciding_as(version_for(level)))
+    inputs = inputs._replace(configuration=inputs.configuration.deciding_as(version_for(level)))
     at("looking for audit files")
-    audit = _audit_input(tables, given)
+    audit = _audit_input(tables, inputs)
     with tables.at_once():
-        return _fill(tables, given, audit, (log[0], log[1]), at)
+        return _fill(tables, inputs, audit, (log[0], log[1]), at)
 
 
-def _audit_input(tables: Tables, given: BuildInputs) -> AuditInput:
-    session, how = tables.session, (given.zone, given.broker_from)
-    by_table = read_tables(session, given.requests, given.tables, *how)
+def _audit_input(tables: Tables, inputs: BuildInputs) -> AuditInput:
+    session, how = tables.session, (inputs.zone, inputs.broker_from)
+    by_table = read_tables(session, inputs.requests, inputs.tables, *how)
     known = tables.read(FILES) if tables.has(FILES) else None
-    files = FileGroups.of(tables, unread(listed(session, given.audit), known))
+    files = FileGroups.of(tables, unread(listed(session, inputs.audit), known))
     refuse_parquet(files.listed)
-    return AuditInput(files, by_table, given.every_table, *how)
+    return AuditInput(files, by_table, inputs.every_table, *how)
 
 
 def _fill(
     tables: Tables,
-    given: BuildInputs,
+    inputs: BuildInputs,
     audit: AuditInput,
     log: tuple[pa.Table, pa.Table],
     at: Callable[[str], None],
 ) -> FilesRead:
-    decider = Decider(packed_rows(*log), given.configuration)
+    decider = Decider(packed_rows(*log), inputs.configuration)
     files = audit.files.file_count
     at(f"reading {counted_words(files, 'audit file')}, and deciding")
     staged = stage(tables, audit, decider) if files or audit.tables else None
     is_new = not tables.has(DECISIONS)
-    new = _NewInput.of(staged, None if is_new else tables.read(FILES), given.every_table)
-    if is_new and not given.requests:
+    new = _NewInput.of(staged, None if is_new else tables.read(FILES), inputs.every_table)
+    if is_new and not inputs.requests:
         _check_has_lines(new)
-    stale = None if is_new else _stale_days(tables, log, given.configuration)
+    stale = None if is_new else _stale_days(tables, log, inputs.configuration)
     replace_changelog(tables, *log)
-    tables.replace(CONFIGURATION, given.configuration.rows(tables.session))
+    tables.replace(CONFIGURATION, inputs.configuration.rows(tables.session))
     at("putting requests with those of other builds")
-    taken = _take(tables, given, new, decider, stale or frozenset())
+    taken = _take(tables, inputs, new, decider, stale or frozenset())
     at("counting what brokers logged")
     hours = None if staged is None else staged.hours(new.found.same)
     _cover(tables, taken.touched, taken.fresh, hours)
@@ -216,7 +216,7 @@ def _days_with_requests(tables: Tables) -> Days:
 
 def _take(
     tables: Tables,
-    given: BuildInputs,
+    inputs: BuildInputs,
     new: _NewInput,
     decider: Decider,
     stale: Days,
@@ -227,12 +227,12 @@ def _take(
     staged, found, old = new.staged, new.found, tables.read(REQUESTS)
     shown_before = tables.facts.get(FORMS, {})
     read = _Lines.of(session, new, shown_before)
-    names = [each.file for each in found.gone] + given.every_table
+    names = [each.file for each in found.gone] + inputs.every_table
     gone = frame_of(session, [(name,) for name in names], "file STRING")
     touched = new.days().union(*(each.days for each in found.gone))
     anew = read.odd_days() | stale
     if not is_new:
-        if given.every_table:
+        if inputs.every_table:
             touched |= _days(old.join(gone, "file", "left_semi"))
         if read.shown != shown_before:
             touched |= _days(old.where(is_half(read.shown)))

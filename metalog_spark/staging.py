@@ -178,44 +178,44 @@ def read_tables(
     return reduce(lambda one, more: one.unionByName(more), found) if found else None
 
 
-def stage(tables: Tables, given: AuditInput, decider: Decider) -> Staged:
-    """Decide and write the whole input ``given``."""
-    asked = [group for group in given.files.groups if _may_be_split(group)]
+def stage(tables: Tables, audit: AuditInput, decider: Decider) -> Staged:
+    """Decide and write the whole input ``audit``."""
+    counted_groups = [group for group in audit.files.groups if _may_be_split(group)]
     for _ in range(_ATTEMPTS):
-        before = _lines_before(tables.session, given.files, asked)
-        place = tables.stage(DECISIONS, partial(_rows, tables.session, before, given, decider))
+        before = _lines_before(tables.session, audit.files, counted_groups)
+        place = tables.stage(DECISIONS, partial(_rows, tables.session, before, audit, decider))
         sums = _sums(tables.staged(DECISIONS, place).where("day IS NULL"))
-        files = _facts(tables, sums, given.files)
+        files = _facts(tables, sums, audit.files)
         if not before and files.where("is_split").first() is None:
             break
-        if _found_before(sums) == _told_before(before):
+        if _found_before(sums) == _lines_by_split(before):
             break
-        asked = [*given.files.groups]
+        counted_groups = [*audit.files.groups]
     else:
         raise InvalidRequest("the audit files changed while they were read: build again")
     staged = Staged(tables, place, files, {}, {}, False)
-    if given.by_table is None:
+    if audit.by_table is None:
         return staged
-    rows = _of_files(staged.read(), given.tables)
+    rows = _of_files(staged.read(), audit.tables)
     return Staged(tables, place, files, facts_of(rows), *look(rows))
 
 
 def _rows(
     session: SparkSession,
     before: Splits,
-    given: AuditInput,
+    audit: AuditInput,
     decider: Decider,
     folder: Path | None,
 ) -> Iterator[DataFrame]:
     """Rows of DECISIONS and side rows of the tables, and then of each group of files, without those
     that workers write to ``folder``. Spark lists the files of a group while it reads them."""
-    if given.by_table is not None:
-        yield _rows_of(given.by_table, decider)
+    if audit.by_table is not None:
+        yield _rows_of(audit.by_table, decider)
     numbers = frame_of(session, before, SPLITS) if before else None
-    for group in given.files.groups:
-        files = AuditFiles(session, given.files.paths(group))
+    for group in audit.files.groups:
+        files = AuditFiles(session, audit.files.paths(group))
         then = _deciding(decider, folder, group)
-        yield files.read(given.zone, given.broker_from, then, DECISIONS.schema, numbers)
+        yield files.read(audit.zone, audit.broker_from, then, DECISIONS.schema, numbers)
 
 
 def _deciding(decider: Decider, folder: Path | None, group: FileGroup) -> Mapped:
@@ -308,7 +308,7 @@ def _with(one: DataFrame, more: DataFrame) -> DataFrame:
     return one.unionByName(more, allowMissingColumns=True)
 
 
-def _told_before(before: Splits) -> Numbers:
+def _lines_by_split(before: Splits) -> Numbers:
     """By the file and the split's start."""
     return {(file_at(path), start): lines for path, start, lines in before}
 

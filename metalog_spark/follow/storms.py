@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _OF_WINDOW: Final = ("principal", "since")
-_ASKED: Final = ("operation", "resource_type", "resource_name")
+_QUESTION: Final = ("operation", "resource_type", "resource_name")
 _COUNTED_MS: Final = 7 * 24 * 3600 * 1000
 """Denials older than this, counted back from the newest denial, are dropped."""
 
@@ -36,9 +36,11 @@ def denials_of(answers: DataFrame) -> DataFrame:
 
     window = f.floor(f.unix_millis("time") / f.lit(WINDOW_MS)) * f.lit(WINDOW_MS)
     denied = answers.where("result = 'DENIED'").withColumn("since", f.timestamp_millis(window))
-    asked = denied.groupBy(*_OF_WINDOW, *_ASKED).agg(f.count("*").alias("denied"))
-    mostly = f.max_by(f.struct(*_ASKED), f.struct("denied", *_ASKED))
-    totals = asked.groupBy(*_OF_WINDOW).agg(f.sum("denied").alias("denied"), mostly.alias("mostly"))
+    by_question = denied.groupBy(*_OF_WINDOW, *_QUESTION).agg(f.count("*").alias("denied"))
+    mostly = f.max_by(f.struct(*_QUESTION), f.struct("denied", *_QUESTION))
+    totals = by_question.groupBy(*_OF_WINDOW).agg(
+        f.sum("denied").alias("denied"), mostly.alias("mostly")
+    )
     return totals.select(*_OF_WINDOW, "denied", "mostly.*").select(*DENIALS.columns)
 
 
@@ -48,7 +50,7 @@ def with_denials(before: DataFrame, added: DataFrame) -> DataFrame:
     from pyspark.sql import functions as f
 
     both = before.withColumn("batch", f.lit(0)).unionByName(added.withColumn("batch", f.lit(1)))
-    latest = f.max_by(f.struct(*_ASKED), "batch").alias("mostly")
+    latest = f.max_by(f.struct(*_QUESTION), "batch").alias("mostly")
     of_before = f.coalesce(f.sum(f.when(f.col("batch") == 0, f.col("denied"))), f.lit(0))
     totals = both.groupBy(*_OF_WINDOW).agg(
         f.sum("denied").alias("denied"), of_before.alias("before"), latest
@@ -61,7 +63,7 @@ def counted(whole: DataFrame, storm_from: int) -> CountedDenials:
     window that reached ``storm_from`` denials, unless the previous window was a storm, too."""
     from pyspark.sql import functions as f
 
-    storm = f.struct("since_ms", "principal", "denied", *_ASKED)
+    storm = f.struct("since_ms", "principal", "denied", *_QUESTION)
     looked = whole.select(
         "*",
         f.unix_millis("since").alias("since_ms"),

@@ -153,13 +153,13 @@ def record_readings(lines: bytes, place: int, origin: Origin, zone: Zone) -> lis
     return list(_odd_batches(_Read([], [], [(place, each) for each in found]), origin))
 
 
-def split_batch(told: Sequence[tuple[ReadSplit, str, str, int]]) -> pa.RecordBatch:
+def split_batch(rows: Sequence[tuple[ReadSplit, str, str, int]]) -> pa.RecordBatch:
     """The rows about splits, each with its file, broker and start."""
-    splits, files, brokers, starts = zip(*told, strict=True)
+    splits, files, brokers, starts = zip(*rows, strict=True)
     values = {"file": files, "broker": brokers, "start": starts}
     values |= dict(zip(ReadSplit._fields, zip(*splits, strict=True), strict=True))
     columns = {name: pa.array(each, SCHEMA.field(name).type) for name, each in values.items()}
-    return _batch(len(told), columns)
+    return _batch(len(rows), columns)
 
 
 def shown(line: bytes) -> str:
