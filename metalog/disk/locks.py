@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-_held: Final[set[tuple[int, int]]] = set()
+_locked: Final[set[tuple[int, int]]] = set()
 _changing: Final = Lock()
 
 
@@ -30,7 +30,7 @@ class LocalLock:
         """If the file was missing, ``created`` is called with its descriptor and path."""
         with _changing:
             with suppress(FileNotFoundError):
-                if _identity(path.stat()) in _held:
+                if _identity(path.stat()) in _locked:
                     raise BlockingIOError(EAGAIN, "held by this very process", str(path))
             descriptor = _opened(path, created)
             try:
@@ -42,14 +42,14 @@ class LocalLock:
                 raise
             self._descriptor: int | None = descriptor
             self._identity = _identity(os.fstat(descriptor))
-            _held.add(self._identity)
+            _locked.add(self._identity)
 
     def close(self) -> None:
         with _changing:
             if self._descriptor is not None:
                 os.close(self._descriptor)
                 self._descriptor = None
-                _held.discard(self._identity)
+                _locked.discard(self._identity)
 
 
 def _opened(path: Path, created: Callable[[int, Path], None]) -> int:

@@ -1,9 +1,10 @@
-"""A public class name means one thing in the whole project."""
+"""Names of the whole project: a public class name means one thing, and names are nouns."""
 
 from __future__ import annotations
 
 import ast
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.support.kafka.cases import REPOSITORY
@@ -14,20 +15,45 @@ NAMED_BY_KAFKA = (
     REPOSITORY / "metalog" / "records" / "messages",
 )
 """KIP-11's interface (Acl, Authorizer, Session) and Kafka's messages have Kafka's own names."""
+NOT_NOUNS = {"asked", "beforehand", "given", "held", "meant", "said", "told"}
+
+
+def modules() -> Iterator[tuple[Path, ast.Module]]:
+    for package in (*PACKAGES, "shell"):
+        for path in sorted((REPOSITORY / package).rglob("*.py")):
+            if set(NAMED_BY_KAFKA).isdisjoint(path.parents):
+                yield path.relative_to(REPOSITORY), ast.parse(path.read_text(encoding="utf-8"))
 
 
 def public_classes() -> dict[str, list[Path]]:
     found: dict[str, list[Path]] = defaultdict(list)
-    for package in (*PACKAGES, "shell"):
-        for path in sorted((REPOSITORY / package).rglob("*.py")):
-            if not set(NAMED_BY_KAFKA).isdisjoint(path.parents):
-                continue
-            for node in ast.parse(path.read_text(encoding="utf-8")).body:
-                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                    found[node.name].append(path.relative_to(REPOSITORY))
+    for path, module in modules():
+        for node in module.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found[node.name].append(path)
     return found
+
+
+def bound_name(node: ast.AST) -> str:
+    """The name that ``node`` gives to a value, a parameter, a function or a class."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+            return name
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            return name
+    return ""
 
 
 def test_a_public_class_name_means_one_thing() -> None:
     several = {name: paths for name, paths in public_classes().items() if len(paths) > 1}
     assert several == {}
+
+
+def test_a_name_is_a_noun() -> None:
+    verbs = [
+        f"{path}:{getattr(node, 'lineno', 0)}"
+        for path, module in modules()
+        for node in ast.walk(module)
+        if bound_name(node).strip("_") in NOT_NOUNS
+    ]
+    assert verbs == []
