@@ -51,9 +51,11 @@ def refuse_describe(incoming: IncomingRequest, error: ApiError) -> Body:
 
 
 def _check(components: tuple[Any, ...]) -> None:
-    """Checks the filter in Kafka's order, with Kafka's messages."""
+    """Checks the filter in the order of Kafka's ClientQuotasImage, with its messages."""
     seen: set[str] = set()
     for component in components:
+        if not component.entity_type:
+            raise InvalidRequest("Invalid empty entity type.")
         if component.entity_type in seen:
             raise InvalidRequest(
                 f"Entity type {component.entity_type} cannot appear more than once in the filter."

@@ -278,6 +278,8 @@ def descriptions() -> Iterator[Body]:
         (("user", 0, None),),
         (("user", 2, "u1"),),
         (("nonsense", 0, "u1"),),
+        (("", 0, "u1"),),
+        (("user", 2, None), ("", 9, None)),
         (("user", 9, None),),
         (("user", 2, None), ("user", 2, None)),
         (("user", 2, None), ("ip", 2, None)),
