@@ -45,7 +45,7 @@ from metalog_sources.formats.nodes.yaml_text import scalar
 T = TypeVar("T")
 
 KIND: Final = "KafkaUser"
-_LISTS: Final = ("List", "KafkaUserList")
+LISTS: Final = ("List", "KafkaUserList")
 _GROUP: Final = "kafka.strimzi.io/"
 VERSIONS: Final = ("v1", "v1beta2")
 """The versions of Strimzi's API; the first one is the default for writing."""
@@ -82,7 +82,7 @@ def read_kafka_user(node: Node, size: int) -> Document:
     """Read a KafkaUser or a list of them; ``size`` is the size of the whole file in bytes."""
     fields = fields_of(node, "the resource", None)
     kind = text_of(fields["kind"], "kind")
-    if kind in _LISTS:
+    if kind in LISTS:
         items = items_of(fields.get("items", node), "items")
         listed = (entry for item in items for entry in read_kafka_user(item, size).entries)
         return Document(tuple(bounded(listed, size)))

@@ -16,6 +16,7 @@ from jsonschema import Draft7Validator
 
 from metalog.disk.files import LOCAL_FILES
 from metalog.errors import InvalidRequest, InvalidSource
+from metalog_sources.formats.strimzi import LISTS
 from metalog_sources.formats.yaml import read_yaml
 from metalog_sources.names import look_up
 from metalog_spark.report.triage.accepted import read_accepted
@@ -73,6 +74,7 @@ def of_pages(language: str, *pages: str) -> list[str]:
 
 RIGHT = [
     *(("acls", path.read_text("utf-8")) for path in sorted((DOCS / "guide/acls").glob("*.yaml"))),
+    *(("acls", f"{{apiVersion: v1, kind: {kind}, items: []}}") for kind in LISTS),
     *(("acls", text) for text in of_pages("yaml", "formats/acl-files.md")),
     ("acls", f"- {ACL}"),
     ("acls", "acls:"),

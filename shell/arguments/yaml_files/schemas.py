@@ -24,6 +24,7 @@ from metalog.acl import (
 from metalog.scram import ScramMechanism
 from metalog_sources.formats.nodes.rules import DOCUMENT_KEYS, NOTE_KEYS, OWN_KEYS, USER_KEYS
 from metalog_sources.formats.nodes.words import words_for
+from metalog_sources.formats.strimzi import KIND, LISTS
 from metalog_sources.names import KEYS as SOURCE_KEYS
 from metalog_spark.report.triage.identity import FIELDS
 from shell.arguments.yaml_files.claims import claim_keys
@@ -139,7 +140,7 @@ def _acl_file() -> Schema:
         "then": {"items": _acl()},
         "else": {
             "if": {"type": "object", "required": ["kind"]},
-            "then": {"properties": {"kind": {"enum": ["KafkaUser", "List"]}}},
+            "then": {"properties": {"kind": {"enum": [KIND, *LISTS]}}},
             "else": _mapping(DOCUMENT_KEYS, parts),
         },
     }
