@@ -230,15 +230,17 @@ def _take(
     names = [each.file for each in found.gone] + inputs.every_table
     gone = frame_of(session, [(name,) for name in names], "file STRING")
     touched = new.days().union(*(each.days for each in found.gone))
-    anew = read.odd_days() | stale
+    redecided = read.odd_days() | stale
     if not is_new:
         if inputs.every_table:
             touched |= _days(old.join(gone, "file", "left_semi"))
         if read.shown != shown_before:
             touched |= _days(old.where(is_half(read.shown)))
-        anew |= touched & _days_with_requests(tables)
-    anew |= new.days_of_others()
-    again = [read.resolved(_left(old.where(_is_of(anew)), gone), anew)] if anew else []
+        redecided |= touched & _days_with_requests(tables)
+    redecided |= new.days_of_others()
+    again = (
+        [read.resolved(_left(old.where(_is_of(redecided)), gone), redecided)] if redecided else []
+    )
     if staged is not None or is_new:
         for table, of in (REJECTED, rejected_of), (POSSIBLE, possible_of):
             before = [] if is_new else [_left(tables.read(table), gone)]
@@ -248,12 +250,12 @@ def _take(
         tables.state(**{FORMS: read.shown})
     if new.kept.set_back:
         tables.state(**{SET_BACK: joined(tables.facts.get(SET_BACK, {}), new.kept.set_back)})
-    if staged is not None and (is_new or touched - anew):
-        tables.put(DECISIONS, staged.place, touched - anew)
-    if anew or not tables.has(DECISIONS):
+    if staged is not None and (is_new or touched - redecided):
+        tables.put(DECISIONS, staged.place, touched - redecided)
+    if redecided or not tables.has(DECISIONS):
         rows = requests_of(_all(*again) if again else frame_of(session, [], READ))
-        _put(tables, DECISIONS, decider.of(rows), frozenset(anew))
-    return _Taken(frozenset(touched | anew), frozenset(touched - anew))
+        _put(tables, DECISIONS, decider.of(rows), frozenset(redecided))
+    return _Taken(frozenset(touched | redecided), frozenset(touched - redecided))
 
 
 class _Taken(NamedTuple):

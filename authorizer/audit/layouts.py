@@ -2,8 +2,8 @@
 
 A line of a log file is a prefix and an audit line. log4j's PatternLayout writes the prefix; syslog
 and containers may add to it. A JSON layout puts the line inside JSON, and a container's log driver
-may wrap that in JSON again. The time nearest to the audit line is used, because it
-is the broker's own. A time without a zone is in the caller's ``Zone``.
+may wrap that in JSON again. The time nearest to the audit line is used, because it is the broker's
+own. A time without a zone is in the caller's ``Zone``.
 
 This module must not know files, nor what an audit line says.
 """

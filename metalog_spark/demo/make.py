@@ -72,10 +72,10 @@ def make(
     changes = write_log(log, random, events, _topics(moved), _users(services))
     properties = _properties()
     configurations = [(begin, from_properties(keys)[0]) for begin, keys in properties.items()]
-    services_activities = activities(random, services, moved)
-    decider = BrokerDecider(changes, configurations, services_activities)
-    year = hours(random, services_activities, events, requests, days)
-    tally = write_audit(audit, decider, services_activities, _with_progress(year, requests, report))
+    activities_of_year = activities(random, services, moved)
+    decider = BrokerDecider(changes, configurations, activities_of_year)
+    year = hours(random, activities_of_year, events, requests, days)
+    tally = write_audit(audit, decider, activities_of_year, _with_progress(year, requests, report))
     owners = out / "owners.yaml"
     owners.write_text("".join(_owners(services)), encoding="utf-8")
     made = Made(log, audit, dict(_write_configs(out / "config", properties)), owners, tally)

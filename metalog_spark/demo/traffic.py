@@ -236,7 +236,7 @@ def hours(
     """For each hour of ``days``: its start, and its requests in order of time; ``requests`` in
     total.
 
-    ``activities`` are the ``activities``.
+    ``activities`` is the result of the function of that name.
 
     Raises:
         ValueError: ``requests`` is too small.

@@ -114,16 +114,16 @@ class Tables:
         self._held = []
         try:
             yield
-            locked = self._held
+            changes = self._held
         except BaseException:
             self._contents = self._written
             raise
         finally:
             self._held = None
-        if locked:
+        if changes:
             self._contents = self._written
             with uninterrupted():
-                self._note({"all": locked})
+                self._note({"all": changes})
 
     def mark(self, name: str, number: int) -> None:
         """Store ``number`` beside the commit log, for a caller that must not write the commit log:

@@ -82,7 +82,7 @@ def test_each_row_is_answered_as_the_spec_says(
     bulk = BulkDecider(AclIndex.of(granted), config)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(bulk_module, "ROWS", rows_in_a_part)
-        for _ in ("anew", "remembered"):
+        for _ in ("first", "cached"):
             assert bulk.allowed(_columns(asked)) == [each.result is ALLOWED for each in expected]
             assert bulk.decisions(_columns(asked)) == expected
 

@@ -23,7 +23,7 @@ from tests.support.disk.written_log import batches_in
 from tests.support.kafka.tools import KafkaTools, RealKafka, free_ports
 from tests.support.node.running import running_in
 from tests.support.suite.waiting import eventually
-from tests.support.wire.admin_requests import RequestOrigin, create, creation
+from tests.support.wire.admin_requests import NodeClient, create, creation
 
 pytestmark = pytest.mark.xdist_group("kafka-quorum")
 
@@ -98,7 +98,7 @@ def test_it_follows_publishes_and_cannot_register(either_kafka: KafkaTools, tmp_
         "metadata.max.idle.interval.ms": "500",
     }
     with running_in(folder, listeners=listeners, **often) as node:
-        asker = RequestOrigin(node.addresses["PLAINTEXT"])
+        asker = NodeClient(node.addresses["PLAINTEXT"])
         before = [creation(resource_name=f"before-{each}") for each in range(30)]
         for each in before:
             asker.ask(create(each))

@@ -363,7 +363,7 @@ def test_requests_to_a_controller(
 @pytest.mark.parametrize("listener", ["broker", "controller"])
 def test_what_is_offered_is_offered_by_kafka(clusters: TwoClusters, listener: str) -> None:
     theirs, ours = (
-        wire.RequestOrigin(getattr(cluster, listener)).offers()
+        wire.NodeClient(getattr(cluster, listener)).offers()
         for cluster in (clusters.theirs, clusters.ours)
     )
     differing = {key: offered for key, offered in ours.items() if theirs.get(key) != offered}

@@ -32,7 +32,7 @@ from tests.support.node.running import BOTH_ROLES, running, running_in, starting
 from tests.support.node.served import killed_at_the_end
 from tests.support.suite.waiting import eventually
 from tests.support.wire.admin_requests import (
-    RequestOrigin,
+    NodeClient,
     acl_filter,
     create,
     creation,
@@ -249,7 +249,7 @@ def broker_of(address: str) -> dict[str, str]:
 
 def test_a_broker_forwards_and_answers_from_what_it_follows(controller: Node) -> None:
     with running(broker_of(str(controller.addresses["CONTROLLER"]))) as broker:
-        asker = RequestOrigin(broker.addresses["PLAINTEXT"])
+        asker = NodeClient(broker.addresses["PLAINTEXT"])
         assert "none: 0" in repr(asker.ask(create(creation())))
         assert eventually(lambda: "beside" in repr(asker.ask(describe())))
         assert "beside" in repr(asker.ask(delete(acl_filter())))
@@ -294,7 +294,7 @@ def test_a_broker_outlives_its_controller(folder: Path, tmp_path: Path) -> None:
             patient = {"request.timeout.ms": str(LONGEST_START_S * 1000)}
             config_of_broker = broker_of(f"127.0.0.1:{ports[1]}") | patient
             broker = stack.enter_context(running(config_of_broker))
-            asker = RequestOrigin(broker.addresses["PLAINTEXT"], client_settings(patient))
+            asker = NodeClient(broker.addresses["PLAINTEXT"], client_settings(patient))
             assert "none: 0" in repr(asker.ask(create(creation(resource_name="before"))))
         with ThreadPoolExecutor(1) as other:
             waiting = other.submit(asker.ask, create(creation(resource_name="meanwhile")))

@@ -30,7 +30,7 @@ from tests.support.node.scraping import got, scraped
 from tests.support.suite.waiting import eventually
 from tests.support.wire import every_request
 from tests.support.wire.admin_requests import (
-    RequestOrigin,
+    NodeClient,
     acl_filter,
     create,
     creation,
@@ -62,7 +62,7 @@ ALICE = salted_upsertion("alice", ScramMechanism.SCRAM_SHA_512, PASSWORD, b"salt
 def log_of_many_segments(folder: Path) -> list[Path]:
     formatted(folder, dynamic=False)
     with running_in(folder, **{"metadata.log.segment.ms": "1"}) as node:
-        asker = RequestOrigin(node.addresses["PLAINTEXT"])
+        asker = NodeClient(node.addresses["PLAINTEXT"])
         changed = AlterScramRequest(upsertions=[ALICE])
         assert not node.replica.alter_scram(changed).result(60)["alice"]
         for each in range(5):
@@ -122,7 +122,7 @@ def test_it_stays_shut_says_why_and_opens_once_it_can(
         assert re.search(rf"{damaged.segment}, offset \d+, byte \d+: the checksum", caplog.text)
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(node.addresses["PLAINTEXT"])
-        early = RequestOrigin(node.addresses["CONTROLLER"])
+        early = NodeClient(node.addresses["CONTROLLER"])
         assert error_in(early.ask(describe())) == 0
         now = scraped(node.watch_address)
         assert now["metalog_stale_seconds", ""] > now["metalog_ready", ""] == 0
@@ -135,7 +135,7 @@ def test_it_stays_shut_says_why_and_opens_once_it_can(
         assert eventually(lambda: can_connect(node))
         assert eventually(lambda: got(node.watch_address, "/readyz")[0] == 200)
         assert eventually(lambda: scraped(node.watch_address)["metalog_stale_seconds", ""] == 0)
-        late = RequestOrigin(node.addresses["PLAINTEXT"])
+        late = NodeClient(node.addresses["PLAINTEXT"])
         assert all(f"kept-{each}" in repr(late.ask(describe())) for each in range(5))
         early.close()
         late.close()
@@ -237,7 +237,7 @@ def test_a_right_password_is_not_called_wrong_before_the_load(
 
 
 def error_in(answer: object) -> int:
-    """The first error in the results of an ``RequestOrigin``."""
+    """The first error in the results of a ``NodeClient``."""
     found = re.search(r"<ErrorCode\.\w+: (-?[1-9]\d*)>", repr(answer))
     return int(found[1]) if found else 0
 
@@ -250,17 +250,17 @@ def test_without_its_authorizer_and_with_it_again_a_node_decides_the_same(tmp_pa
         resource_type=4, resource_name="kafka-cluster", operation=8, principal="User:ANONYMOUS"
     )
     with running_in(tmp_path, **nobody) as node:
-        asker = RequestOrigin(node.addresses["PLAINTEXT"])
+        asker = NodeClient(node.addresses["PLAINTEXT"])
         assert error_in(asker.ask(create(granted))) == 0
         before = asker.ask(describe()), asker.ask(create(creation()))
         asker.close()
     with running_in(tmp_path, **{"authorizer.class.name": ""}) as node:
-        asker = RequestOrigin(node.addresses["PLAINTEXT"])
+        asker = NodeClient(node.addresses["PLAINTEXT"])
         disabled = [describe(), create(creation()), delete(acl_filter())]
         assert [error_in(asker.ask(each)) for each in disabled] == [SECURITY_DISABLED] * 3
         asker.close()
     with running_in(tmp_path, **nobody) as node:
-        asker = RequestOrigin(node.addresses["PLAINTEXT"])
+        asker = NodeClient(node.addresses["PLAINTEXT"])
         assert (asker.ask(describe()), asker.ask(create(creation()))) == before
         asker.close()
     assert [error_in(each) for each in before] == [0, 31]

@@ -13,7 +13,7 @@ from authorizer import Action, AuthorizationResult, Authorizer, Operation, Reque
 from authorizer.interface import AuthorizationResults
 from tests.support.disk.written_log import formatted
 from tests.support.node.running import running_in
-from tests.support.wire.admin_requests import RequestOrigin, create, creation
+from tests.support.wire.admin_requests import NodeClient, create, creation
 
 
 class ReadOnly(Authorizer):
@@ -50,7 +50,7 @@ def test_it_is_asked_and_no_fault_is_logged(
         running_in(tmp_path, **{"authorizer.class.name": name}) as node,
     ):
         assert isinstance(node.authorizer, ReadOnly)
-        asker = RequestOrigin(node.addresses["PLAINTEXT"])
+        asker = NodeClient(node.addresses["PLAINTEXT"])
         before = node.replica.image.provenance.offset
         for number in range(3):
             asker.ask(create(creation(resource_name=str(number))))

@@ -58,7 +58,7 @@ their own share the entry of the prefix."""
 Inherited = tuple[int, RememberedSessions[SessionAnswers], list[AclsByName]]
 """The next context's number, and the part of the cache that it keeps."""
 ANY: Final = ResourceType.ANY
-NONE_ALLOWED: Final = verdicts_of(0)
+_NONE_ALLOWED: Final = verdicts_of(0)
 _ONE_PRINCIPAL: Final = 2
 """The length of an identity without additional principals."""
 _RESOURCE_TYPES: Final = len(ResourceType)
@@ -291,7 +291,7 @@ def _verdicts_by(acl: Acl, identity: Identity) -> Verdicts:
     ):
         allowed = ALLOWS[acl.operation]
         return VERDICTS.get(allowed) or verdicts_of(allowed)
-    return NONE_ALLOWED
+    return _NONE_ALLOWED
 
 
 def _names_everybody(acls: FewAcls) -> bool:

@@ -93,7 +93,7 @@ def describe_users(*names: str) -> Body:
     )
 
 
-class RequestOrigin:
+class NodeClient:
     """A client of one node; it reconnects after the node closed the connection."""
 
     def __init__(self, address: Address, settings: ClientSettings = PLAINTEXT) -> None:

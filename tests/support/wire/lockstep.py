@@ -14,7 +14,7 @@ from confluent_kafka import KafkaException
 
 from metalog.hosts.host_port import Address
 from metalog.wire.schema import Body
-from tests.support.wire.admin_requests import DESCRIBE_ACLS, DESCRIBE_SCRAM, RequestOrigin
+from tests.support.wire.admin_requests import DESCRIBE_ACLS, DESCRIBE_SCRAM, NodeClient
 
 LONGEST_DELAY_S = 60.0
 
@@ -45,7 +45,7 @@ def outcome(step: Step) -> str:
 
 
 def asking(address: Address, requests: Iterator[Body]) -> Iterator[Step]:
-    asker = RequestOrigin(address)
+    asker = NodeClient(address)
     for request in requests:
         is_description = request.__api_key__ in (DESCRIBE_ACLS, DESCRIBE_SCRAM)
         yield Step(partial(asker.ask, request), is_description)
