@@ -33,6 +33,21 @@ FEW: Final = 32
 """The most ACLs in a dict by principal: a change copies it, and a session may match all."""
 
 
+def masks_of(acls: Iterable[Acl], who: SubjectParts) -> Masks:
+    """The operations, as bits, that ``acls`` allow ``who``, and those that they deny."""
+    principals, hosts, address = who
+    allowed = denied = 0
+    for acl in acls:
+        if acl.principal in principals and (
+            acl.host in hosts or (address is not None and is_block_with(acl.host, address))
+        ):
+            if acl.permission_type is ALLOW:
+                allowed |= ALLOWS[acl.operation]
+            else:
+                denied |= DENIES[acl.operation]
+    return allowed, denied
+
+
 class FewAcls(tuple[Acl, ...]):
     """A bucket with at most ``SCANNED`` ACLs."""
 
@@ -52,9 +67,7 @@ class FewAcls(tuple[Acl, ...]):
         """The ACLs that match ``who``, and possibly others."""
         return self
 
-    def masks(self, who: SubjectParts) -> Masks:
-        """The operations, as bits, that the ACLs allow ``who``, and those that they deny."""
-        return masks_of(self, who)
+    masks = masks_of
 
     def in_order(self) -> tuple[Acl, ...]:
         return self if len(self) == 1 else sorted_in_pattern(self)
@@ -261,18 +274,3 @@ def _by_principal(acls: Iterable[Acl]) -> dict[str, Acl | tuple[Acl, ...]]:
         before = found.get(acl.principal)
         found[acl.principal] = acl if before is None else (*_one_or_more(before), acl)
     return found
-
-
-def masks_of(acls: Iterable[Acl], who: SubjectParts) -> Masks:
-    """The operations, as bits, that ``acls`` allow ``who``, and those that they deny."""
-    principals, hosts, address = who
-    allowed = denied = 0
-    for acl in acls:
-        if acl.principal in principals and (
-            acl.host in hosts or (address is not None and is_block_with(acl.host, address))
-        ):
-            if acl.permission_type is ALLOW:
-                allowed |= ALLOWS[acl.operation]
-            else:
-                denied |= DENIES[acl.operation]
-    return allowed, denied

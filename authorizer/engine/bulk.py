@@ -142,8 +142,7 @@ class _Names(dict[str, tuple[bool, ...]]):
     def decide(self, names: Iterable[str]) -> None:
         """Add the results on ``names``, which must be new."""
         listed = list(map(_text, names))
-        size = ENTRY_BYTES * len(listed) + sum(map(getsizeof, listed))
-        self._cached.count(len(listed), size)
+        self._cached.count(len(listed), ENTRY_BYTES * len(listed) + getsizeof("".join(listed)))
         allowed = self.session_cache.allowed_on_all(listed)
         self.update(zip(listed, map(_results_of, allowed), strict=True))
 

@@ -212,6 +212,11 @@ class SortedNames:
             self._hits += 1
         return prefix
 
+    @property
+    def finder(self) -> Callable[[str], Prefix | None]:
+        """A function like ``longest_prefix`` that may be faster, for many look-ups."""
+        return self._searched if self._by_beginning is None else self.longest_prefix
+
     def _cache(
         self, known: dict[str, Prefix | None], beginning: str, prefix: Prefix | None
     ) -> None:

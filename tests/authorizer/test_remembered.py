@@ -28,13 +28,29 @@ def test_a_session_is_admitted_after_its_own_first_requests() -> None:
     assert cache.is_frequent(("10.0.0.1", "User:0"))
 
 
+@pytest.mark.parametrize("most", [1, 4])
 def test_counts_are_halved_after_as_many_requests_as_there_are_counters(
-    monkeypatch: pytest.MonkeyPatch,
+    most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remembered, "_COUNTERS", 1)
+    """A table that grows keeps the count of each session."""
+    monkeypatch.setattr(remembered, "FEWEST_COUNTERS", 1)
+    monkeypatch.setattr(remembered, "MOST_COUNTERS", most)
     monkeypatch.setattr(remembered, "ADMISSION_THRESHOLD", 2)
     cache = RememberedSessions[object]()
     assert [cache.is_frequent(APP) for _ in range(5)] == [False, False, False, True, True]
+
+
+def test_the_counters_of_any_number_of_sessions_have_a_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(remembered, "FEWEST_COUNTERS", 4)
+    monkeypatch.setattr(remembered, "MOST_COUNTERS", 64)
+    cache = RememberedSessions[object]()
+    sizes = set()
+    for user in range(1_000):
+        cache.is_frequent(("10.0.0.1", f"User:{user}"))
+        sizes.add(len(cache._counters or b""))
+    assert sizes == {4, 16, 64}
 
 
 @pytest.mark.parametrize(("answers", "size"), [(1, 0), (0, 1)])

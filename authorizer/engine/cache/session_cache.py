@@ -14,8 +14,14 @@ from sys import getsizeof
 from typing import Final, NamedTuple
 
 from authorizer.engine.buckets import Bucket, masks_of
+from authorizer.engine.by_resource_type import is_allowed_on_some
 from authorizer.engine.cache.invalidation import without_matched
-from authorizer.engine.cache.remembered import ENTRY_BYTES, Identity, RememberedSessions
+from authorizer.engine.cache.remembered import (
+    CHARACTER_BYTES,
+    ENTRY_BYTES,
+    Identity,
+    RememberedSessions,
+)
 from authorizer.engine.decide import (
     ALL_OPERATIONS,
     ALLOWED_TO_SUPER_USER,
@@ -24,14 +30,13 @@ from authorizer.engine.decide import (
     Masks,
     Subject,
     Verdicts,
-    concerns,
     subject,
     verdicts_of,
 )
-from authorizer.engine.index import PATTERN_TYPES, AclIndex
-from authorizer.engine.prefixes import Prefix, combined
+from authorizer.engine.index import AclIndex
+from authorizer.engine.prefixes import Prefix
 from authorizer.kafka_version import KafkaVersion
-from metalog.acl import WILDCARD, Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import WILDCARD, Acl, Operation, ResourceType
 from metalog.errors import InvalidRequest
 
 SESSION_BYTES: Final = 750
@@ -61,6 +66,7 @@ class SessionCache:
     __slots__ = (
         "_allow_everyone",
         "_by_type",
+        "_counted_prefixes",
         "_find",
         "_find_prefix",
         "_index",
@@ -98,10 +104,11 @@ class SessionCache:
         self._find = self._literals.find
         self._prefixed = self._index.prefixed[resource_type]
         self._find_prefix = self._prefixed.find
-        self._longest_prefix = self._prefixed.names.longest_prefix
+        self._longest_prefix = self._prefixed.names.finder
         wildcard = self._literals.wildcard
         self._wildcard_masks = None if wildcard is None else wildcard.masks(who)
         self._prefix_masks: dict[Prefix | None, Masks] = {None: (0, 0)}
+        self._counted_prefixes = 1
         self._by_type: dict[Operation, bool] = {}
         self._negative_prefixes: dict[str, Verdicts] = {}
         self.beginnings: list[slice] = []
@@ -126,7 +133,7 @@ class SessionCache:
                 if negative is not None:
                     return self._cache_prefix(negative, verdicts)
         if len(name) <= LONGEST_CACHED:
-            self._remembered.count(1, ENTRY_BYTES + getsizeof(name))
+            self._count(1, len(name))
             self.verdicts[name] = verdicts
         return verdicts
 
@@ -139,7 +146,7 @@ class SessionCache:
         if self._is_super_user:
             return
         find, longest_prefix, masks_on = self._find, self._longest_prefix, self._masks_on
-        verdicts, size, before = self.verdicts, 0, len(self.verdicts)
+        verdicts, characters, before = self.verdicts, 0, len(self.verdicts)
         for name in names:
             if name in verdicts or len(name) > LONGEST_CACHED:
                 continue
@@ -151,12 +158,19 @@ class SessionCache:
             allowed, denied = masks_on(name, literal, prefix)
             allowed &= ~denied
             verdicts[name] = VERDICTS.get(allowed) or verdicts_of(allowed)
-            size += getsizeof(name)
+            characters += len(name)
         cached = len(verdicts) - before
-        self._remembered.count(cached, size + cached * ENTRY_BYTES)
+        self._count(cached, characters)
+
+    def _count(self, names: int, characters: int) -> None:
+        """Count new entries: of ``names`` with so many ``characters``, and those of prefixes."""
+        prefixes = len(self._prefix_masks) - self._counted_prefixes
+        self._counted_prefixes += prefixes
+        entries = names + prefixes
+        self._remembered.count(entries, ENTRY_BYTES * entries + CHARACTER_BYTES * characters)
 
     def _cache_prefix(self, prefix: str, verdicts: Verdicts) -> Verdicts:
-        self._remembered.count(1, ENTRY_BYTES + getsizeof(prefix))
+        self._count(1, len(prefix))
         self._negative_prefixes[prefix] = verdicts
         beginning = slice(len(prefix))
         if beginning not in self.beginnings:
@@ -190,13 +204,17 @@ class SessionCache:
         literals = list(map(self._find, names))
         prefixes = list(map(self._longest_prefix, names))
         masks = map(self._masks_on, names, literals, prefixes)
-        return [allowed & ~denied for allowed, denied in masks]
+        allowed_operations = [allowed & ~denied for allowed, denied in masks]
+        self._count(0, 0)
+        return allowed_operations
 
     def masks_on(self, name: str) -> Masks:
         """The operations that the ACLs and the default rule allow and deny on ``name``, as bits.
 
-        Super users are not considered. Nothing is cached."""
-        return self._masks_on(name, self._find(name), self._longest_prefix(name))
+        Super users are not considered. Only the results of prefixes are cached."""
+        masks = self._masks_on(name, self._find(name), self._longest_prefix(name))
+        self._count(0, 0)
+        return masks
 
     def decide(self, operation: Operation, name: str) -> Decision:
         """The result with its rule."""
@@ -211,7 +229,9 @@ class SessionCache:
         session: the writer keeps its grants up to date."""
         known = self._by_type.get(operation)
         if known is None:
-            known = self._by_type[operation] = self._may_on_some(operation, index or self._index)
+            known = self._by_type[operation] = is_allowed_on_some(
+                index or self._index, self._who, operation, self._resource_type
+            )
         return known
 
     def _masks_on(self, name: str, literal: Bucket | None, prefix: Prefix | None) -> Masks:
@@ -232,17 +252,16 @@ class SessionCache:
         """The operations that ``prefix`` and all shorter ones allow and deny the session, as
         bits."""
         known, find = self._prefix_masks, self._find_prefix
-        only = None if prefix is None else self._prefixed.only_acl(prefix)
-        if only is not None:
-            masks = known[prefix] = masks_of((only,), self._who)
-            self._remembered.count(1, ENTRY_BYTES)
-            return masks
+        if prefix is not None and prefix.value is not None:
+            only = self._prefixed.only_acl(prefix)
+            if only is not None:
+                known[prefix] = masks = masks_of((only,), self._who)
+                return masks
         unknown: list[Prefix] = []
         while prefix is not None and prefix not in known:
             unknown.append(prefix)
             prefix = prefix.shorter
-        masks, count = known[prefix], len(unknown)
-        self._remembered.count(count, count * ENTRY_BYTES)
+        masks = known[prefix]
         while unknown:
             prefix = unknown.pop()
             bucket = find(prefix.name)
@@ -251,45 +270,6 @@ class SessionCache:
                 masks = masks[0] | allowed, masks[1] | denied
             known[prefix] = masks
         return masks
-
-    def _may_on_some(self, operation: Operation, index: AclIndex) -> bool:
-        wildcard = self._literals.wildcard
-        if wildcard is not None and self._denies_by_type(wildcard, operation):
-            return False
-        prefix_denies: dict[Prefix | None, bool] = {None: False}
-        allowing = index.allowing(self._who, operation, self._resource_type)
-        for pattern_type, name in allowing:
-            is_literal = pattern_type is PatternType.LITERAL
-            if is_literal and name == WILDCARD:
-                return True
-            if is_literal and self._denies_by_type(self._literals.buckets[name], operation):
-                continue
-            longest = self._longest_prefix(name)
-            if not self._prefixes_deny(longest, operation, prefix_denies):
-                return True
-        return False
-
-    def _prefixes_deny(
-        self, longest: Prefix | None, operation: Operation, known: dict[Prefix | None, bool]
-    ) -> bool:
-        """Whether ``longest`` or a shorter prefix denies; ``known`` caches the results."""
-        buckets = self._prefixed.buckets
-        return combined(
-            longest,
-            known,
-            lambda denied, prefix: denied or self._denies_by_type(buckets[prefix.name], operation),
-        )
-
-    def _denies_by_type(self, bucket: Bucket, operation: Operation) -> bool:
-        """Whether a DENY matches; unlike for one name, Kafka ignores unknown permissions and
-        pattern types."""
-        return any(
-            acl.permission_type is PermissionType.DENY
-            and acl.pattern_type in PATTERN_TYPES
-            and concerns(acl, operation)
-            and self._who.matches(acl)
-            for acl in bucket.of(self._who)
-        )
 
 
 class SessionBasis(NamedTuple):
@@ -345,7 +325,7 @@ class SessionAnswers:
         """Cache ``verdicts``; the caller may have decided them from a newer index, if that makes
         no difference to the session."""
         if len(name) <= LONGEST_CACHED:
-            self._basis.remembered.count(1, ENTRY_BYTES + getsizeof(name))
+            self._basis.remembered.count(1, ENTRY_BYTES + CHARACTER_BYTES * len(name))
             self._names_of(resource_type)[name] = verdicts
 
     def is_allowed_on_some(self, operation: Operation, resource_type: ResourceType) -> bool:
