@@ -21,6 +21,13 @@ def _requests_until_often(cache: RememberedSessions[object], identity: tuple[str
     return next(number for number in range(1_000) if cache.is_frequent(identity))
 
 
+@pytest.fixture
+def _counters_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many counters that few sessions hardly ever share one."""
+    monkeypatch.setattr(remembered, "FEWEST_COUNTERS", 1 << 24)
+
+
+@pytest.mark.usefixtures("_counters_of_their_own")
 def test_a_session_is_admitted_after_its_own_first_requests() -> None:
     cache = RememberedSessions[object]()
     for user in range(20):
@@ -53,6 +60,7 @@ def test_the_counters_of_any_number_of_sessions_have_a_bound(
     assert sizes == {4, 16, 64}
 
 
+@pytest.mark.usefixtures("_counters_of_their_own")
 @pytest.mark.parametrize(("answers", "size"), [(1, 0), (0, 1)])
 def test_what_exceeds_a_limit_empties_the_cache_and_admits_fewer_sessions(
     answers: int, size: int, monkeypatch: pytest.MonkeyPatch
