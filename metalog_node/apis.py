@@ -2,7 +2,8 @@
 
 Sources: the ApiVersions of Kafka 4.3.1 and 4.4.0. A listener refuses every other API before it
 reads the request. Large requests of the node's own APIs are handled on a thread. Those of APIs that
-a program adds stay on the event loop, unless the program sets ``short``. This module must not know
+a program adds stay on the event loop, unless the program sets
+``most_bytes_on_loop``. This module must not know
 sockets, nor what an API does.
 """
 
@@ -23,7 +24,7 @@ from metalog_node.handlers import (
     quotas,
     scram,
 )
-from metalog_node.handlers.request import SHORT, HandledApi
+from metalog_node.handlers.request import MOST_BYTES_ON_LOOP, HandledApi
 
 _ADMIN: Final[Mapping[int, HandledApi]] = {
     **acls.APIS,
@@ -63,12 +64,14 @@ def apis_of(
         apis |= cluster.BROKER_APIS
     if not has_quorum:
         apis = {key: api for key, api in apis.items() if key not in _QUORUM_APIS}
-    apis = {key: _on_any_thread(api) for key, api in apis.items()}
+    apis = {key: _with_bound_on_loop(api) for key, api in apis.items()}
     return apis if is_controllers else {**apis, **(added or {})}
 
 
-def _on_any_thread(api: HandledApi) -> HandledApi:
-    return api if api.short is not None else api._replace(short=SHORT)
+def _with_bound_on_loop(api: HandledApi) -> HandledApi:
+    if api.most_bytes_on_loop is not None:
+        return api
+    return api._replace(most_bytes_on_loop=MOST_BYTES_ON_LOOP)
 
 
 _LOGIN_APIS_OF_4_3: Final = {**_LOGIN_APIS, API_VERSIONS: VersionRange(0, 4)}

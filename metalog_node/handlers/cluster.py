@@ -195,6 +195,6 @@ BROKER_APIS: Final = {
         metadata,
         refuse_metadata,
         ErrorCode.LEADER_NOT_AVAILABLE,
-        short=0,
+        most_bytes_on_loop=0,
     ),
 }

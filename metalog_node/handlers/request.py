@@ -167,7 +167,7 @@ MOST_ELEMENTS: Final = 25_000
 """More than twice as many as Kafka's controller accepts in one change."""
 MOST_BYTES: Final = 16 << 20
 """Twice the largest batch of records that a change may become."""
-SHORT: Final = 128
+MOST_BYTES_ON_LOOP: Final = 128
 """A request of at most this many bytes takes at most a few milliseconds, whatever it contains."""
 
 
@@ -180,7 +180,7 @@ class HandledApi(NamedTuple):
       is the nearest error after which clients of the API try again.
     - ``most_bytes``, ``most_elements`` (items of arrays, tagged fields): a larger request closes
       the connection.
-    - ``short``: a request of more bytes is handled on a thread; with None, no request is.
+    - ``most_bytes_on_loop``: a larger request is handled on a thread; with None, none is.
     - ``since``: the first supported Kafka version that has the API.
     """
 
@@ -191,7 +191,7 @@ class HandledApi(NamedTuple):
     not_ready: ErrorCode = ErrorCode.REQUEST_TIMED_OUT
     most_elements: int = MOST_ELEMENTS
     most_bytes: int = MOST_BYTES
-    short: int | None = None
+    most_bytes_on_loop: int | None = None
     since: str = "4.3"
 
 

@@ -166,7 +166,11 @@ def _description(parts: Any, user: str, description: ScramDescription) -> Any:
 
 APIS: Final = {
     DESCRIBE_SCRAM: HandledApi(
-        "DescribeUserScramCredentials", VersionRange(0, 0), describe, refuse_describe, short=0
+        "DescribeUserScramCredentials",
+        VersionRange(0, 0),
+        describe,
+        refuse_describe,
+        most_bytes_on_loop=0,
     ),
     ALTER_SCRAM: HandledApi("AlterUserScramCredentials", VersionRange(0, 0), alter, refuse_alter),
 }

@@ -28,7 +28,7 @@ from metalog_node.auth.principals import MappingRule, principal_of
 from metalog_node.config.listeners import Listener
 from metalog_node.features import features_of
 from metalog_node.handlers.request import (
-    SHORT,
+    MOST_BYTES_ON_LOOP,
     Answer,
     DeferredResponse,
     EncodedResponse,
@@ -223,11 +223,11 @@ class Client:
         )
         handle = partial(answer, api, self._services, incoming)
         finish = partial(self._finished, api, queued.head.correlation_id)
-        if api.short is None:
-            if len(payload) > SHORT:
+        if api.most_bytes_on_loop is None:
+            if len(payload) > MOST_BYTES_ON_LOOP:
                 await self._on_thread(request.read)
             answered = await self._on_loop(handle)
-        elif len(payload) > api.short:
+        elif len(payload) > api.most_bytes_on_loop:
             answered = await self._on_thread(handle)
         else:
             answered = await self._on_loop(handle)

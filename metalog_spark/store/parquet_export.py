@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from metalog_spark.store.preflight import check_is_new, check_is_outside
-from metalog_spark.store.table_store import literal
+from metalog_spark.store.table_store import checked_folder
 from metalog_spark.store.tables import TABLES, TableSchema
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def check_target(folder: str, out: str, *, is_here: bool) -> None:
         InvalidTarget: it lies in the folder of the tables, or is on this machine's disk and has
             files.
     """
-    check_is_outside(literal(out), "the tables' folder", folder)
+    check_is_outside(checked_folder(out), "the tables' folder", folder)
     if is_here:
         check_is_new(out)
 
@@ -46,7 +46,7 @@ def export(
 ) -> list[Exported]:
     """Write all tables into ``out``, which passed ``check_target``. ``doing`` is called with each
     step's name."""
-    place = literal(out)
+    place = checked_folder(out)
     if not is_here:
         return _written(tables, place, doing)
     whole = Path(place)

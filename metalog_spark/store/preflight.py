@@ -19,7 +19,7 @@ from metalog.records.primitives.text import has_lone_surrogate
 from metalog_spark.store.commit_log import LIST, CommittedState, replayed
 from metalog_spark.store.plain_view import lines_of
 from metalog_spark.store.refusals import lacks_table, no_folder, occupied
-from metalog_spark.store.table_store import is_pattern, literal, placed
+from metalog_spark.store.table_store import checked_folder, is_pattern, placed
 
 _IN_A_DEMO: Final = "tables"
 """The name of the pipeline's folder inside the folder of metalog pipeline demo."""
@@ -35,7 +35,7 @@ _PASSED_OVER: Final = ("_", ".")
 
 def check_can_be_read(path: str) -> None:
     """Raise ``InvalidSource`` if ``path`` is not a whole folder of the pipeline."""
-    if _contents(Path(literal(path)), path) is not None:
+    if _contents(Path(checked_folder(path)), path) is not None:
         return
     refused, inside = no_folder(path), Path(path, _IN_A_DEMO)
     if (inside / LIST).is_dir():
@@ -46,7 +46,7 @@ def check_can_be_read(path: str) -> None:
 def check_can_be_filled(path: str) -> CommittedState | None:
     """The pipeline's folder at ``path``, None if it is new; ``InvalidTarget`` if other files are
     there."""
-    place = Path(literal(path))
+    place = Path(checked_folder(path))
     contents = _contents(place, path)
     if contents is None and (found := next(files_below(place), None)) is not None:
         raise occupied(path, is_file=str(found) == placed(path))
@@ -68,7 +68,7 @@ def files_named(audit: str) -> list[Path]:
 
 def check_is_new(path: str) -> None:
     """Raise ``InvalidTarget`` if ``path`` is a file or has files."""
-    if next(files_below(Path(literal(path))), None) is not None:
+    if next(files_below(Path(checked_folder(path))), None) is not None:
         raise InvalidTarget(f"{path}: not empty; name a new or empty folder")
 
 
@@ -80,7 +80,7 @@ def taken(path: str) -> Iterator[None]:
     Creates the folder if needed, and removes it again if nothing was written. ``InvalidTarget`` if
     another process holds the lock.
     """
-    place = Path(literal(path))
+    place = Path(checked_folder(path))
     made = [each for each in (place / _LOCK, place) if not each.exists()]
     place.mkdir(parents=True, exist_ok=True)
     with closing(_locked(place / _LOCK, made)):
@@ -124,7 +124,7 @@ def check_can_be_followed(audit: str) -> None:
     may name folders that are created later."""
     place = Path(audit)
     if place.exists():
-        literal(audit)
+        checked_folder(audit)
     elif is_pattern(audit):
         return
     if not place.is_dir():

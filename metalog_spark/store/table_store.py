@@ -73,7 +73,7 @@ class Tables:
     def open(cls, session: SparkSession, path: str | Path) -> Tables:
         """The tables in ``path``; ``InvalidSource`` if it does not exist or is not a pipeline's
         folder."""
-        contents = _read_list(session, literal(path))
+        contents = _read_list(session, checked_folder(path))
         if contents is None:
             raise no_folder(path)
         return cls(session, path, contents)
@@ -82,7 +82,7 @@ class Tables:
     def make(cls, session: SparkSession, path: str | Path) -> Tables:
         """The tables in ``path``, which may not exist yet: the first write creates it.
         ``InvalidTarget`` if it has other files."""
-        place = literal(path)
+        place = checked_folder(path)
         contents = _read_list(session, place)
         if contents is None:
             _check_is_empty(session, path)
@@ -381,7 +381,7 @@ def is_pattern(path: str | Path) -> bool:
     return _PATTERN.search(str(path)) is not None
 
 
-def literal(path: str | Path) -> str:
+def checked_folder(path: str | Path) -> str:
     """The path as ``placed`` returns it; ``InvalidRequest`` if Spark would read it as a pattern."""
     if not str(path):
         raise InvalidRequest("the name of a folder is empty: is a variable of the shell unset?")

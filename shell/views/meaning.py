@@ -35,12 +35,12 @@ _SIGNS: Final = {
 _MOST_LISTED: Final = 4
 _EXCEPTED: Final = {
     (False, False): "but not {}",
-    (True, False): "but not {}, which it could before",
-    (True, True): "beside {}, which it could before",
+    (True, False): "but no longer {}",
+    (True, True): "and as before {}",
     (False, True): "but now {}",
 }
 _STILL: Final = {
-    (False, False): "beside {}, which it could not before",
+    (False, False): "and as before not {}",
     (True, True): "but still {}",
 }
 

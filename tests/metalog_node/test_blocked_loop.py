@@ -23,7 +23,13 @@ from metalog.wire.frames import framed
 from metalog.wire.schema import request_type
 from metalog_node.apis import apis_of
 from metalog_node.handlers import quotas
-from metalog_node.handlers.request import SHORT, Answer, HandledApi, IncomingRequest, Services
+from metalog_node.handlers.request import (
+    MOST_BYTES_ON_LOOP,
+    Answer,
+    HandledApi,
+    IncomingRequest,
+    Services,
+)
 from metalog_node.net.connection import BEFORE_LOGIN_BYTES
 from metalog_node.net.loop_budget import MOST_UNITS
 from metalog_node.node import Node
@@ -149,7 +155,7 @@ def test_nothing_before_a_login_holds_the_loop(tmp_path: Path) -> None:
 def test_what_the_loop_answers_itself_is_about_few_things(key: int) -> None:
     """All clients may each ask that much in one round."""
     api = {**BROKERS, **CONTROLLERS}[key]
-    short = SHORT if api.short is None else api.short
+    short = MOST_BYTES_ON_LOOP if api.most_bytes_on_loop is None else api.most_bytes_on_loop
     for version in range(api.versions.least, api.versions.most + 1):
         declared = request_type(key, version)
         for many in (
@@ -162,7 +168,7 @@ def test_what_the_loop_answers_itself_is_about_few_things(key: int) -> None:
 
 def test_what_is_authorized_item_by_item_is_never_the_loops_own_work() -> None:
     """For a client without rights: 300 such requests of 118 bytes took more than a second."""
-    assert [api.name for api in BROKERS.values() if api.short == 0] == [
+    assert [api.name for api in BROKERS.values() if api.most_bytes_on_loop == 0] == [
         "DescribeUserScramCredentials", "Metadata",
     ]  # fmt: skip
 
@@ -184,7 +190,7 @@ def test_clients_that_are_ready_at_once_are_served_in_several_rounds(tmp_path: P
 
     formatted(tmp_path)
     properties = {**BOTH_ROLES, "metadata.log.dir": str(tmp_path)}
-    apis = {QUOTAS: api._replace(handle=noting, short=SHORT)}
+    apis = {QUOTAS: api._replace(handle=noting, most_bytes_on_loop=MOST_BYTES_ON_LOOP)}
     with ExitStack() as stack:
         node, _ = stack.enter_context(ticking(properties, apis))
         clients = [stack.enter_context(connected_to(node)) for _ in range(MANY)]

@@ -49,7 +49,7 @@ def test_many_long_requests_of_one_client_delay_no_other(tmp_path: Path) -> None
 
     formatted(tmp_path)
     properties = {**BOTH_ROLES, "metadata.log.dir": str(tmp_path)}
-    apis: dict[int, HandledApi] = {KEY: api._replace(handle=slow, short=0)}
+    apis: dict[int, HandledApi] = {KEY: api._replace(handle=slow, most_bytes_on_loop=0)}
     with ExitStack() as stack:
         node, _ = stack.enter_context(ticking(properties, apis))
         stack.callback(go_on.set)

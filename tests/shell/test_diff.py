@@ -149,8 +149,8 @@ def test_a_difference_in_meaning_is_said_in_patterns(
     assert [line for line in lines if not line.startswith("  metalog")] == [
         "+  everybody may READ, CREATE, DELETE, ALTER, DESCRIBE_CONFIGS and ALTER_CONFIGS topic log"
         " from 10.0.0.1",
-        "+  User:b may READ and DESCRIBE topics that begin with pay-, but not topic pay-eu, which"
-        " it could before, beside topic pay-us, which it could before",
+        "+  User:b may READ and DESCRIBE topics that begin with pay-, but no longer topic"
+        " pay-eu, and as before topic pay-us",
         "-  User:b may no longer READ and DESCRIBE topic pay-eu",
         "=  User:c still may not ALTER topic log from 10.0.0.1",
         "2 gains and 1 loss (48 cells).",

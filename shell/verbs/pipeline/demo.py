@@ -81,9 +81,9 @@ def run(arguments: Namespace, output: Output) -> int:
     check_requests(arguments.requests)
     days = _days(arguments.days)
     with spark_session(arguments, output) as session:
-        from metalog_spark.store.table_store import Tables, literal
+        from metalog_spark.store.table_store import Tables, checked_folder
 
-        literal(out)
+        checked_folder(out)
         out.mkdir(parents=True, exist_ok=True)
         made = _made(out, arguments, days, output)
         tables = Tables.make(session, out / "tables")
@@ -155,7 +155,7 @@ def _build(tables: Tables, made: Made, output: Output) -> None:
         read = sum(each.requests for each in logs)
         rejected = sum(each.rejected for each in logs)
         apart = f"; {counted(rejected, 'line')} rejected" if rejected else ""
-        step.done = f"read and decided {counted(read, 'answer')} of {counted(files, 'file')}{apart}"
+        step.done = f"decided {counted(read, 'request')} from {counted(files, 'file')}{apart}"
 
 
 def _report(tables: Tables, made: Made, out: Path, output: Output) -> Path:
