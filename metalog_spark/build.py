@@ -142,8 +142,8 @@ def _fill(
     staged = stage(tables, audit, decider) if files or audit.tables else None
     is_new = not tables.has(DECISIONS)
     new = _NewInput.of(staged, None if is_new else tables.read(FILES), inputs.every_table)
-    if is_new and not inputs.requests:
-        _check_has_lines(new)
+    if is_new and staged is not None and not inputs.requests and not new.has_lines:
+        raise no_audit_line([each.file for each in new.files_read().named])
     stale = None if is_new else _stale_days(tables, log, inputs.configuration)
     replace_changelog(tables, *log)
     tables.replace(CONFIGURATION, inputs.configuration.rows(tables.session))
@@ -159,8 +159,8 @@ def _fill(
 
 
 class _NewInput(NamedTuple):
-    """The input of this build: ``staged`` rows, if there is any; how files were ``found``; facts
-    about the ``kept`` files; and facts about each of the ``tables`` of requests or lines."""
+    """``kept`` are facts about the files that are not left out, ``tables`` about each table of
+    requests or lines."""
 
     staged: Staged | None
     found: ClassifiedFiles
@@ -178,7 +178,6 @@ class _NewInput(NamedTuple):
 
     @property
     def has_lines(self) -> bool:
-        """Whether there is any request, or a broken line."""
         return any(
             (self.kept.lines, *(each.requests + each.broken for each in self.tables.values()))
         )
@@ -221,7 +220,7 @@ def _take(
     decider: Decider,
     stale: Days,
 ) -> _Taken:
-    """Update DECISIONS, POSSIBLE and REJECTED: the new rows replace rows that are superseded, and
+    """Update DECISIONS, POSSIBLE, REJECTED and FILES: the new rows replace superseded rows, and
     requests of ``stale`` days are decided again."""
     session, is_new = tables.session, not tables.has(DECISIONS)
     staged, found, old = new.staged, new.found, tables.read(REQUESTS)
@@ -266,8 +265,8 @@ class _Taken(NamedTuple):
 
 
 class _Lines(NamedTuple):
-    """The staged lines: ``rows`` of ``requests.READ`` under their files' names in the tables, the
-    line forms ``shown`` so far, whether a request ``lacks_rule``, and the ``broken`` lines."""
+    """The staged lines: ``rows`` of ``requests.READ``, by the names of their files in the tables.
+    ``shown`` has the line forms of earlier builds, too."""
 
     rows: DataFrame
     shown: Shown
@@ -307,16 +306,6 @@ def _all(*rows: DataFrame) -> DataFrame:
     return reduce(lambda one, more: one.unionByName(more), rows)
 
 
-def _check_has_lines(new: _NewInput) -> None:
-    """Refuse input that makes a new folder without any request.
-
-    Raises:
-        InvalidRequest: no input has a request.
-    """
-    if new.staged is not None and not new.has_lines:
-        raise no_audit_line([each.file for each in new.files_read().named])
-
-
 def _left(rows: DataFrame, gone: DataFrame) -> DataFrame:
     return rows.join(gone, "file", "left_anti")
 
@@ -338,11 +327,8 @@ def _called(read: DataFrame, found: ClassifiedFiles) -> DataFrame:
 def _cover(
     tables: Tables, touched: Days, fresh: Days = frozenset(), hours: DataFrame | None = None
 ) -> None:
-    """Fill COVERAGE for the days ``touched``.
-
-    ``hours`` are counts for the ``fresh`` days; other days are counted again. Days of an older
-    version, which did not look for controllers, are also counted again.
-    """
+    """Fill COVERAGE for the days ``touched``. ``hours`` are counts for the ``fresh`` days; other
+    days are counted again, also those of an older version, which did not look for controllers."""
     before = tables.read(COVERAGE)
     touched |= _days(before.where("controller IS NULL"))
     kept = counted_before(before.where(~_is_of(touched)))
@@ -355,8 +341,7 @@ def _cover(
 
 
 def _usage(tables: Tables, staged: Staged | None, fresh: Days, days: Days) -> DataFrame:
-    """The rows of USAGE for ``days``. Most of the ``fresh`` days were counted while they were
-    read."""
+    """Most of the ``fresh`` days were counted while they were read."""
     done = frozenset() if staged is None else fresh - staged.uncounted()
     rows = []
     if (others := days - done) or not done:
@@ -367,7 +352,6 @@ def _usage(tables: Tables, staged: Staged | None, fresh: Days, days: Days) -> Da
 
 
 def _put(tables: Tables, table: TableSchema, rows: DataFrame, days: Days | None) -> None:
-    """Replace the table, or ``days`` of it, by ``rows``."""
     if days is None:
         tables.replace(table, rows)
     else:

@@ -100,7 +100,6 @@ def dry_run(
 
 
 def _known_files(out: Path) -> Set[_Stamp]:
-    """The files that earlier builds have read."""
     from pyarrow import parquet
 
     stamps = set()

@@ -314,7 +314,6 @@ def names_in_utf8() -> Iterator[None]:
 
 @contextmanager
 def _environment(name: str, value: str) -> Iterator[None]:
-    """A block in which started processes get the environment variable ``name``."""
     before = os.environ.get(name)
     os.environ[name] = value
     try:
@@ -327,7 +326,6 @@ def _environment(name: str, value: str) -> Iterator[None]:
 
 
 def _own_folder() -> Path:
-    """A folder that only this user can read, until this process ends."""
     folder = Path(tempfile.mkdtemp(prefix="metalog-spark-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

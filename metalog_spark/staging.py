@@ -309,7 +309,6 @@ def _with(one: DataFrame, more: DataFrame) -> DataFrame:
 
 
 def _lines_by_split(before: Splits) -> Numbers:
-    """By the file and the split's start."""
     return {(file_at(path), start): lines for path, start, lines in before}
 
 

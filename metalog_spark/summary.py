@@ -185,7 +185,6 @@ def _seen(values: dict[str, Any]) -> WindowCoverage:
 
 
 def _values(*one_row: DataFrame) -> dict[str, Any]:
-    """The values of several one-row tables, collected by one query."""
     rows = reduce(lambda one, more: one.unionAll(more), one_row).collect()
     return {name: value for row in rows for name, value in json.loads(row[0]).items()}
 

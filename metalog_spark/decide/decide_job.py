@@ -78,7 +78,6 @@ def answered(requests: DataFrame, decide: Callable[..., pa.Array]) -> DataFrame:
 
 
 def _word(index: str, words: Iterable[str]) -> Column:
-    """The word with an index; null if there is none."""
     from pyspark.sql.functions import expr
 
     cases = (f"WHEN {number} THEN '{word}'" for number, word in enumerate(words))

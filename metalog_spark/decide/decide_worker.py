@@ -195,7 +195,6 @@ class DecideWorker:
         return hosts.numbers(self._numbers_of(hosts, kafka), 0)
 
     def _numbers_of(self, hosts: _Coded, kafka: KafkaVersion) -> Mapping[bytes, int]:
-        """The number of each of ``hosts`` for the version ``kafka``."""
         known, timelines = self._of_host[kafka], self._timelines
         texts: list[bytes] = hosts.different.to_pylist()
 
@@ -212,11 +211,10 @@ class DecideWorker:
         name_groups = self._name_groups(texts, types, question.names)
         sessions = (name_groups * of_principals + question.principals) * of_hosts + question.hosts
         questions = sessions * len(_BY_NUMBER) + operations
-        timelines = self._recent_questions.find(questions, self._of_all)
+        timelines = self._recent_questions.find(questions, self._timelines_of)
         return self._turns.at(timelines, question.versions)
 
-    def _of_all(self, questions: Numbers) -> Numbers:
-        """The number of each question's decision timeline."""
+    def _timelines_of(self, questions: Numbers) -> Numbers:
         distinct = pa.array(questions).dictionary_encode()
         alike = pa.array(self._alike(distinct.dictionary.to_numpy())).dictionary_encode()
         different = alike.dictionary.to_pylist()
@@ -273,7 +271,6 @@ class DecideWorker:
         return name_group
 
     def _check_has_numbers(self, name_group: int) -> None:
-        """Raise an error if there are too many questions to number each differently."""
         of_principals, of_hosts = self._sessions
         if (name_group + 1) * of_principals * of_hosts * len(_BY_NUMBER) > MOST_QUESTIONS:
             raise InvalidRequest(
@@ -284,7 +281,7 @@ class DecideWorker:
             )
 
     def _are_super_users(self, principals: _Coded) -> Truths:
-        """By configuration period and index of a principal: whether it is a super user."""
+        """By configuration period, then by index of the principal."""
         texts = principals.different.to_pylist()
         found = [[text in users for text in texts] for users in self._super_users]
         return np.array(found, np.bool_)
@@ -304,8 +301,7 @@ class _Question(NamedTuple):
 
 
 class _Coded(NamedTuple):
-    """A column of texts: the ``different`` texts, and each row's index among them
-    (``places``)."""
+    """A column of texts, encoded as a dictionary."""
 
     different: pa.BinaryArray
     places: Numbers
@@ -383,8 +379,6 @@ def _in_bytes(numbers: Mapping[str, int]) -> dict[bytes, int]:
 
 
 def _remembered(known: dict[K, int], keys: list[K], compute: Callable[[K], int]) -> list[int]:
-    """The number of each of ``keys``. Numbers that are not in ``known`` are computed and added to
-    it."""
     if len(known) > REMEMBERED:
         known.clear()
     found = list(map(known.get, keys))

@@ -57,7 +57,7 @@ def deciding_by(changelog: pa.Table, history: pa.Table, configuration: pa.Table)
 
 
 def _rows(table: pa.Table, names: Iterable[str]) -> Iterator[Row]:
-    """Some columns, with times in microseconds since 1970."""
+    """Times are in microseconds since 1970."""
     columns = (table[name] for name in names)
     return zip(
         *(
@@ -78,10 +78,9 @@ def differ_from(one: DecidingRows, other: DecidingRows) -> int | None:
     for lifetime, end in one.lifetimes.items():
         other_end = other.lifetimes.get(lifetime, end)
         if other_end != end:
-            moments.append(min(_time(end), _time(other_end)))
+            moments.append(min(_end_us(end), _end_us(other_end)))
     return min((moment or ALWAYS for moment in moments), default=None)
 
 
-def _time(end: Row) -> float:
-    """The end of a lifetime; a time after all others if it has not ended."""
+def _end_us(end: Row) -> float:
     return float("inf") if end[-1] is None else end[-1]

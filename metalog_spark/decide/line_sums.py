@@ -99,8 +99,8 @@ class SplitSums:
 
 
 class _Run(NamedTuple):
-    """The sums of a run: its ``allowed``, ``denied`` and ``ambiguous`` requests, its allowed and
-    sure requests, and a controller's among the latter. The other fields are as in ``SUMS``."""
+    """``sure`` requests are allowed and not ambiguous, and ``controller`` counts those of a
+    controller. The last three fields are as in ``SUMS``."""
 
     allowed: int
     denied: int

@@ -79,7 +79,6 @@ class UsageSums:
 
 
 def _summed(rows: pa.RecordBatch) -> pa.Table:
-    """A row for each set of equal ``rows``."""
     keys = {name: _key(rows[name]) for name in ALIKE}
     places = pa.array(np.arange(len(rows)))
     table = pa.table({**keys, "place": places, "time": rows["time"]})

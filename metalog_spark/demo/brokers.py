@@ -87,24 +87,17 @@ class LineTally:
         self.disagreements: list[Disagreement] = []
 
 
-class _File:
-    """One broker's log, with one compressed file per month."""
-
+class _BrokerLog:
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True)
         self._folder = folder
         self._month = ""
         self._raw: BinaryIO | None = None
         self._file: gzip.GzipFile | None = None
-        self._lines: list[str] = []
-
-    @property
-    def lines(self) -> list[str]:
-        """The current file's lines, to append to."""
-        return self._lines
+        self.lines: list[str] = []
 
     def hour_is_over(self, begin: int) -> None:
-        if not self._lines:
+        if not self.lines:
             return
         month = stamp(begin)[:7]
         if self._file is None or month != self._month:
@@ -112,8 +105,8 @@ class _File:
             self._month = month
             self._raw = (self._folder / f"kafka-authorizer.log.{month}.gz").open("wb")
             self._file = gzip.GzipFile("", "wb", _COMPRESSION, self._raw, mtime=0)
-        self._file.write("".join(self._lines).encode())
-        self._lines.clear()
+        self._file.write("".join(self.lines).encode())
+        self.lines.clear()
 
     def close(self) -> None:
         for each in (self._file, self._raw):
@@ -130,17 +123,17 @@ def write_audit(
     """Write the audit logs to ``folder``. ``hours`` has the start of each hour, in order, with its
     requests."""
     tally = LineTally()
-    files = [_File(folder / broker_name(number)) for number in range(BROKER_COUNT)]
+    logs = [_BrokerLog(folder / broker_name(number)) for number in range(BROKER_COUNT)]
     for begin, requests in hours:
         for broker, hour, text in BROKEN_LINES:
             if hour == begin:
-                files[broker].lines.append(text)
+                logs[broker].lines.append(text)
                 tally.rejected += text.count("\n")
-        _write_hour(begin, requests, decider, activities, [file.lines for file in files], tally)
-        for file in files:
-            file.hour_is_over(begin)
-    for file in files:
-        file.close()
+        _write_hour(begin, requests, decider, activities, [log.lines for log in logs], tally)
+        for log in logs:
+            log.hour_is_over(begin)
+    for log in logs:
+        log.close()
     return tally
 
 
@@ -194,8 +187,8 @@ def _write_hour(
 
 
 def _count_probe(tally: LineTally, broker: int, activity: Activity) -> None:
-    """Count a probe's audit line, which has two readings. If the name has a line feed, it is read
-    as two lines, and the second is forged."""
+    """The line has two readings. If the name has a line feed, it is read as two lines, and the
+    second is forged."""
     tally.ambiguous += 1
     if "\n" in activity.name:
         tally.allowed += 1

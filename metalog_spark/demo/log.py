@@ -47,9 +47,7 @@ _ITERATIONS: Final = 8192
 Records = list[tuple[Message, int]]
 
 
-class _Node:
-    """The controller, and the time on its clock."""
-
+class _ControllerLog:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._now_ms = START
@@ -88,11 +86,11 @@ def write_log(
     """Write the log; returns the changes of ACLs in it. ``topics`` and ``users`` have their
     creation times."""
     _format(folder, random)
-    node = _Node(folder)
+    log = _ControllerLog(folder)
     try:
-        node.activate()
+        log.activate()
         directories = [random_uuid(random.randbytes) for _ in _BROKERS]
-        node.append(START + MINUTE, list(_brokers(random, directories)))
+        log.append(START + MINUTE, list(_brokers(random, directories)))
         made = [(time_ms, _topic(random, name, directories)) for name, time_ms in topics.items()]
         made += [(time_ms, [_user(random, name)]) for name, time_ms in users.items()]
         steps: list[tuple[int, Event | Records]] = [*made, *((e.time_ms, e) for e in events)]
@@ -100,12 +98,12 @@ def write_log(
         bound: dict[Acl, Uuid] = {}
         for time_ms, step in sorted(steps, key=lambda pair: pair[0]):
             if isinstance(step, Event):
-                changes += _carried_out(node, random, step, bound)
+                changes += _carried_out(log, random, step, bound)
             else:
-                node.append(time_ms, step)
+                log.append(time_ms, step)
         return changes
     finally:
-        node.close()
+        log.close()
 
 
 def _format(folder: Path, random: Random) -> None:
@@ -125,14 +123,14 @@ def _format(folder: Path, random: Random) -> None:
 
 
 def _carried_out(
-    node: _Node, random: Random, event: Event, bound: dict[Acl, Uuid]
+    log: _ControllerLog, random: Random, event: Event, bound: dict[Acl, Uuid]
 ) -> Iterator[TimelineChange]:
     gone = [(bound.pop(acl), None) for acl in event.removed]
     new = [(random_uuid(random.randbytes), acl) for acl in event.added]
     bound.update((acl, uuid) for uuid, acl in new)
     records: Records = [(RemoveAccessControlEntryRecord(uuid), 0) for uuid, _ in gone]
     records += [(record_of(uuid, acl), 0) for uuid, acl in new]
-    base = node.append(event.time_ms, records)
+    base = log.append(event.time_ms, records)
     for offset, (uuid, acl) in enumerate([*gone, *new], base):
         yield TimelineChange(offset, uuid, acl, event.time_ms)
 

@@ -69,7 +69,7 @@ def make(
     events = story(random, services, moved, CHANGES)
     report("writing the metadata log", 0, len(events))
     log, audit = out / "log", out / "audit"
-    changes = write_log(log, random, events, _topics(moved), _users(services))
+    changes = write_log(log, random, events, _creation_times(moved), _users(services))
     properties = _properties()
     configurations = [(begin, from_properties(keys)[0]) for begin, keys in properties.items()]
     activities_of_year = activities(random, services, moved)
@@ -93,13 +93,11 @@ def check_requests(number: int) -> None:
         raise InvalidRequest(f"--requests {number}: a year has at least {LEAST_REQUESTS:,} of them")
 
 
-def _topics(moved: Iterable[TopicMigration]) -> dict[str, int]:
-    """Each topic's creation time: first versions at the start, second versions shortly before
-    their first use."""
-    first = dict.fromkeys(topics(), START + HOUR)
+def _creation_times(moved: Iterable[TopicMigration]) -> dict[str, int]:
+    created = dict.fromkeys(topics(), START + HOUR)
     for move in sorted(moved, reverse=True, key=lambda migration: migration.time_ms):
-        first[move.second] = move.time_ms - HOUR
-    return first
+        created[move.second] = move.time_ms - HOUR
+    return created
 
 
 def _users(services: Iterable[Service]) -> dict[str, int]:
@@ -138,7 +136,6 @@ def _write_configs(
 
 
 def _owners(services: Iterable[Service]) -> Iterator[str]:
-    """Each team owns its services, and the topics with its name."""
     for team in TEAMS:
         principals = [service.principal for service in services if service.team == team]
         yield f"{team}:\n"

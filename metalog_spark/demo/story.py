@@ -118,7 +118,6 @@ def _changes_in(events: Iterable[Event]) -> int:
 
 
 def _first_day() -> Iterator[Event]:
-    """The grants of the platform team, and the defaults for everybody."""
     yield _added(
         START + 2 * HOUR,
         acl(DEPLOYER, Op.ALTER, _CLUSTER, CLUSTER_NAME),
@@ -261,7 +260,6 @@ def _in_a_hurry() -> Iterator[Event]:
 
 
 def _broken_and_mended() -> Iterator[Event]:
-    """Two grants in use, each of which is removed and added again."""
     for service, name, broken, mended in (
         (TRACKER, TRACKER.reads[0], TRACKER_BROKEN, TRACKER_MENDED),
         (LOADER, LOADER.reads[0], LOADER_BROKEN, LOADER_MENDED),
@@ -284,8 +282,7 @@ def _cleaned_up(random: Random, services: Sequence[Service]) -> Iterator[Event]:
 
 
 def _on_call(random: Random, changes: int) -> Iterator[Event]:
-    """Grants for the person on call: to read a topic from one host for a day. The last person keeps
-    the grant."""
+    """Grants to read a topic from one host for a day. The last person keeps the grant."""
     lendable = [name for name in topics() if name not in (*UNPROTECTED, *TRACKER.reads)]
     for number in count():
         if 2 * number >= changes:

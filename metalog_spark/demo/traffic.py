@@ -256,7 +256,7 @@ def hours(
     edges = {edge for activity in activities for edge in (activity.begins, activity.ends)}
     active: list[int] = []
     cumulated: list[float] = []
-    for number, count in enumerate(_counts(random, left, days)):
+    for number, count in enumerate(_hourly_counts(random, left, days)):
         begin = START + number * HOUR
         if begin in edges:
             active = [
@@ -308,9 +308,7 @@ def _plan(by_hour: defaultdict[int, list[Request]], request: Request) -> None:
     by_hour[(request[0] - START) // HOUR].append(request)
 
 
-def _counts(random: Random, requests: int, days: Container[int]) -> Iterator[int]:
-    """How many requests each hour of the year has: ``requests`` in total, and none outside of
-    ``days``."""
+def _hourly_counts(random: Random, requests: int, days: Container[int]) -> Iterator[int]:
     weights = [
         _weight(random, day, hour) if day in days else 0.0
         for day in range(DAYS)

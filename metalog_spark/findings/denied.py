@@ -147,7 +147,6 @@ def _denies(now: AclIndex, config: AuthorizerConfig, question: Question) -> bool
 
 
 def _severity(explained: Explanation, still: bool, is_storm: bool) -> Severity:
-    """WARNING for a mistake in an ACL or a storm; INFO for a client that only tries."""
     if not still:
         return Severity.INFO
     slips = NearMissKind.OPERATION_NOT_IMPLIED.rank

@@ -223,7 +223,7 @@ def access(tables: Tables, window: Window, *, requests: Counted | None = None) -
 def _used(
     tables: Tables, window: Window, requests: Counted | None
 ) -> tuple[list[Acl], dict[Acl, Use]]:
-    """Today's ACLs, and the number of requests that each decided in the window."""
+    """Today's ACLs, and the use of each ACL in the window."""
     known = counted(tables, window) if requests is None else requests
     uses = {acl: Use(count.requests, count.last_us) for acl, count in known.uses.items()}
     return known.lifetimes.at(None), uses

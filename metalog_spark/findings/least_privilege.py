@@ -142,7 +142,7 @@ def least_set(
 
 
 def _unknown(used: ClassifiedAcls) -> list[Acl]:
-    """The ALLOWs in force whose use is unknown, without ALLOWs that were added after the window."""
+    """The ALLOWs in force whose use is unknown, also those that were added after the window."""
     stay = [verdict.acl for verdict in used.verdicts if _stays(verdict)]
     looked_at = {verdict.acl for verdict in used.verdicts if verdict.is_alive}
     return stay + [acl for acl in used.today if is_allow(acl) and acl not in looked_at]

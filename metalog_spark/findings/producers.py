@@ -193,7 +193,8 @@ def _origins(tables: Tables, window: Window, today: Starts) -> Iterator[RequestO
 def _merging(
     principals: frozenset[str], regions: Sequence[HostRegion], super_users: frozenset[str]
 ) -> Mapped:
-    """Replace each host by a client of its region, or by the wildcard."""
+    """Replace each principal without ACLs by User:*, and each host by a client of its region, or by
+    the wildcard."""
     clients = {region.host: region.client for region in regions}
     blocks = HostBlocks.of(clients)
     by_block = {block: host for host in clients if (block := host_block(host)) is not None}

@@ -177,7 +177,6 @@ def _keeping_producers(
     unseen: Iterable[RequestOrigin],
     kafka: KafkaVersion,
 ) -> Iterator[Verdict]:
-    """The verdicts, with UNLOGGED for each ACL that a client may need to start a producer."""
     going = {verdict.acl: verdict.matched for verdict in all_verdicts if verdict.can_go}
     kept = kept_for_producers(unseen, today, going, kafka)
     for each in all_verdicts:

@@ -95,14 +95,13 @@ def of_grants(lifetimes: Iterable[AclLifetime], after: int, config_at: ConfigAt)
 def _in_force(
     came: Iterable[tuple[Edge, Acl]], lifetimes: Iterable[AclLifetime]
 ) -> set[tuple[Edge, Acl]]:
-    """Each ACL that is still in force, with its latest lifetime."""
+    """The ACLs that are still in force, each with its latest begin."""
     last = {acl: begin for begin, acl in sorted(came)}
     lasting = {lifetime.acl for lifetime in lifetimes if lifetime.end is None}
     return {(begin, acl) for acl, begin in last.items() if acl in lasting}
 
 
 def _was_there(begin: Edge, lifetimes: Iterable[AclLifetime]) -> bool:
-    """Whether one of ``lifetimes`` began before ``begin`` and had not ended by then."""
     return any(
         (lifetime.begin is None or lifetime.begin.at < begin.at)
         and (lifetime.end is None or lifetime.end.at > begin.at)

@@ -235,7 +235,7 @@ class _Batch:
         requests = requests_of(read)
         is_known = f.unix_millis("time") <= f.lit(horizon_ms)
         try:
-            counts = self._look(read, is_known)
+            counts = self._counts(read, is_known)
             self._progress = self._progress.counting(counts)
             if new:
                 self._alert_about_lost_lines(read, counts, new.at_ms)
@@ -294,8 +294,7 @@ class _Batch:
             read = read.unionByName(rows, allowMissingColumns=True)
         return read
 
-    def _look(self, read: DataFrame, is_known: Column) -> Row:
-        """All counts of the lines, in one pass over them."""
+    def _counts(self, read: DataFrame, is_known: Column) -> Row:
         from pyspark.sql import functions as f
 
         topic = self._following.topic

@@ -105,7 +105,7 @@ def _files(
     files = session.readStream.format("binaryFile").schema(_FILES)
     files = files.option("recursiveFileLookup", "true").option("maxFileAge", _FOR_GOOD)
     files = files.option("maxFilesPerTrigger", str(at_once or FILES_AT_ONCE))
-    return _as_came(files.load(audit).select("path"))
+    return _as_new_input(files.load(audit).select("path"))
 
 
 def _offsets(
@@ -114,14 +114,14 @@ def _offsets(
     session.dataSource.register(AuditTopicSource)
     topic = _by_config(session.readStream.format(TOPIC), following.topic_config)
     topic = topic.option("maxOffsetsPerTrigger", str(at_once or OFFSETS_AT_ONCE))
-    return _as_came(topic.load(audit))
+    return _as_new_input(topic.load(audit))
 
 
 def _news(following: FollowJob, session: SparkSession) -> DataFrame:
     followed = following.log
     log = session.readStream.format(NAME).option("startingOffset", "latest")
     log = _by_config(log, followed.command_config)
-    return _as_came(log.option("committed", followed.committed).load(followed.text))
+    return _as_new_input(log.option("committed", followed.committed).load(followed.text))
 
 
 def _by_config(reader: DataStreamReader, command_config: Path | None) -> DataStreamReader:
@@ -130,8 +130,7 @@ def _by_config(reader: DataStreamReader, command_config: Path | None) -> DataStr
     return reader.option("commandConfig", str(command_config))
 
 
-def _as_came(rows: DataFrame) -> DataFrame:
-    """The rows with all columns of ``NEW_INPUT``."""
+def _as_new_input(rows: DataFrame) -> DataFrame:
     from pyspark.sql import functions as f
 
     named = (column.split() for column in NEW_INPUT.split(", "))

@@ -55,7 +55,7 @@ def keep(tables: Tables, configuration: Configuration) -> None:
         stored = Configuration.of(tables.read(CONFIGURATION))
         if (kafka := stored.periods[-1].config.kafka_version) is not None:
             configuration = configuration.deciding_as(kafka)
-        from_us = _differ_from(stored, configuration)
+        from_us = _first_difference_us(stored, configuration)
         if from_us is None:
             return
         [last] = tables.read(DECISIONS).agg(f.unix_micros(f.max("time"))).collect()
@@ -68,8 +68,7 @@ def keep(tables: Tables, configuration: Configuration) -> None:
     tables.replace(CONFIGURATION, configuration.rows(tables.session))
 
 
-def _differ_from(one: Configuration, other: Configuration) -> int | None:
-    """The first time at which the two differ; None if they are equal at all times."""
+def _first_difference_us(one: Configuration, other: Configuration) -> int | None:
     edges = sorted({_ALWAYS_US, *one.starts, *other.starts})
     return next((edge for edge in edges if one.at(edge) != other.at(edge)), None)
 

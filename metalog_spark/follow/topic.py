@@ -203,7 +203,8 @@ class AuditTopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _shared(spans: Collection[Span], limit: ReadLimit) -> Iterator[Span]:
-    """The ``spans`` without offsets that do not exist, each limited to its share of ``limit``."""
+    """The ``spans``, each limited to its share of ``limit``. Longer spans share the rest that
+    shorter spans leave."""
     if not isinstance(limit, ReadMaxRows):
         yield from spans
         return

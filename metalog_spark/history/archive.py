@@ -321,8 +321,7 @@ def cluster_of(source: Source) -> str | None:
 
 
 def _check_same_log(earlier: Member, later: Member, offset: int) -> None:
-    """Check that two logs are the same: logs with the same epoch at an offset have equal records
-    below it (KIP-595)."""
+    """Logs with the same epoch at an offset have equal records below it (KIP-595)."""
     both = f"{earlier.source.text} and {later.source.text} are not of one log"
     epochs = [_epoch_before(offset, member.log) for member in (earlier, later)]
     if None not in epochs and epochs[0] != epochs[1]:

@@ -135,7 +135,7 @@ def read_configuration(
 
 
 def _parts(text: str) -> tuple[int | None, Path]:
-    """The start and the file of an argument; a file's name may contain ``=``."""
+    """The start in microseconds since 1970, and the file, whose name may contain ``=``."""
     moment, equals, file = text.partition("=")
     if not equals or Path(text).exists():
         return None, Path(text)
@@ -152,7 +152,6 @@ def _parts(text: str) -> tuple[int | None, Path]:
 
 
 def _read(path: Path, files: Files) -> tuple[AuthorizerConfig, list[str]]:
-    """The settings of the file at ``path`` that decide requests, and warnings about the file."""
     properties = _properties(path, files)
     try:
         config, warnings = from_properties(properties)

@@ -138,7 +138,6 @@ def read_options(texts: Mapping[str, str]) -> Options:
 
 
 def _types(names: str | None) -> frozenset[str] | None:
-    """The record types in a list with commas; None if no list was given."""
     if names is None:
         return None
     types = frozenset(name.strip().upper() for name in names.split(","))

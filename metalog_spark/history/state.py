@@ -78,7 +78,6 @@ def _table(changelog: pa.Table) -> pa.Table:
 
 
 def _in_ms(table: pa.Table, names: Iterable[str]) -> pa.Table:
-    """The columns ``names``, with times in milliseconds since 1970."""
     columns = {}
     for name in names:
         column = table[name]
@@ -114,7 +113,7 @@ def _edge(offset: int | None, ms: int | None) -> Edge | None:
 
 
 def _values(table: pa.Table, name: str) -> Iterable[Any]:
-    """A column as Python values; equal words share one object."""
+    """Equal words share one object."""
     column = table[name]
     if not pa.types.is_dictionary(column.type):
         values: list[Any] = column.to_pylist()

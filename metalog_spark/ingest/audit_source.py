@@ -159,7 +159,6 @@ class AuditFiles:
 
 
 def _all(frames: Iterable[DataFrame]) -> DataFrame | None:
-    """The rows of all ``frames``; None if there is no frame."""
     found = [*frames]
     return reduce(lambda one, more: one.unionAll(more), found) if found else None
 

@@ -163,7 +163,7 @@ def read_splits(
 
 
 def _too_long(lines: pa.BinaryArray) -> tuple[dict[int, str], NDArray[np.int64]]:
-    """Which lines are too long, and the length of each."""
+    """The faults of the lines that are too long, and the length of every line."""
     offsets = np.frombuffer(lines.buffers()[1], np.int32)[lines.offset :][: len(lines) + 1]
     lengths = np.diff(offsets).astype(np.int64)
     data = np.frombuffer(lines.buffers()[2] or b"", np.uint8)

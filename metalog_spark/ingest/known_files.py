@@ -53,8 +53,7 @@ class ClassifiedFiles(NamedTuple):
 
 
 class _Grown(NamedTuple):
-    """A file with ``lines`` that begins with the whole content of the known file ``file``, which
-    had ``known_lines``."""
+    """A file that begins with the whole content of the known file ``file``."""
 
     path: str
     lines: int
@@ -148,6 +147,5 @@ def _of_the_same_path(taken: DataFrame, known: DataFrame) -> Iterable[tuple[str,
 
 
 def _unused(path: str, used: Collection[str]) -> str:
-    """``path`` with a number that is not ``used`` yet."""
     numbered = (f"{path} ({number})" for number in count(2))
     return next(name for name in numbered if name not in used)

@@ -100,7 +100,7 @@ def requests_in(table: DataFrame, path: str, broker: str) -> DataFrame:
         for field in frame_of(session, [], REQUESTS.schema).schema
     }
     columns |= {name: f.coalesce(columns[name], f.lit(value)) for name, value in assumed.items()}
-    columns["host"] = _java_text(columns["host"])
+    columns["host"] = _client_hosts(columns["host"])
     columns |= {"file": f.lit(path), "day": f.to_date(columns["time"])}
     is_lacking = f.greatest(*(_is_lacking(columns[name]) for name in NEEDED))
     reason = f.when(is_lacking, _LACKING).when(_is_out_of_time(columns["time"]), _OUT_OF_TIME)
@@ -138,7 +138,6 @@ def _is_out_of_time(time: Column) -> Column:
 
 
 def _word(column: Column, known: Mapping[str, Enum]) -> Column:
-    """The value of a word; null if it is not ``known``."""
     from pyspark.sql import functions as f
 
     plain = f.upper(f.replace(f.trim(column), f.lit("_"), f.lit("")))
@@ -146,8 +145,7 @@ def _word(column: Column, known: Mapping[str, Enum]) -> Column:
     return f.try_element_at(f.create_map(*pairs), plain)
 
 
-def _java_text(hosts: Column) -> Column:
-    """The hosts as brokers write them; each distinct host is converted once per batch."""
+def _client_hosts(hosts: Column) -> Column:
     from pyspark.sql.pandas.functions import arrow_udf
 
     def spell(column: pa.Array) -> pa.Array:

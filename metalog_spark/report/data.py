@@ -63,8 +63,7 @@ class _TeamFilter(NamedTuple):
 
 
 class _Uses(NamedTuple):
-    """Counts of grants: ``grants`` are ALLOWs in force. The use of ``unknown`` of them is not
-    known."""
+    """Numbers of ALLOWs in force: of all ``grants``, and by their use."""
 
     grants: int
     used: int
@@ -88,7 +87,7 @@ def contents(
     disagreeing = _of_team(parts.disagreements, owned)
     excess = [row for row in least if row["excess"] > 0]
     return ReportContents(
-        cluster=_cluster(gathered),
+        cluster=_cluster_name(gathered),
         team=None if team is None else team.name,
         facts=tuple(_facts(gathered)),
         sentence=_sentence(uses, sum(map(owned.acl, gathered.acls)), traffic),
@@ -132,7 +131,6 @@ def _in_force(parts: Parts, owned: _TeamFilter) -> list[Row]:
 
 
 def _least(parts: Parts, owned: _TeamFilter) -> list[Row]:
-    """The rows of least privilege, those with the most excess first."""
     rows = [row for row in parts.least.rows if owned.principal(row["principal"])]
     return sorted(rows, key=lambda row: (-row["excess"], row["principal"]))
 
@@ -179,7 +177,6 @@ def _access(gathered: Gathered, owned: _TeamFilter, judged: Sequence[Row]) -> Ac
 
 
 def _without_finding(acl: Acl) -> Row:
-    """A row for an ACL without a finding."""
     return {**dict(zip(ACL_COLUMNS, words_of(acl), strict=True)), "state": "UNKNOWN"}
 
 
@@ -187,8 +184,7 @@ def _of_team(rows: Rows, owned: _TeamFilter) -> Rows:
     return rows if owned.team is None else rows.of_teams.get(owned.team.name, Rows())
 
 
-def _cluster(gathered: Gathered) -> str:
-    """The name of the cluster, or the last distinctive word of the log's path."""
+def _cluster_name(gathered: Gathered) -> str:
     if gathered.name is not None:
         return gathered.name
     place = next((str(row["source"]) for row in gathered.parts.history), gathered.path)

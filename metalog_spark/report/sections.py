@@ -40,8 +40,6 @@ _AMBIGUOUS: Final = "a name in it may imitate the rest of the line"
 
 
 class _Field(NamedTuple):
-    """A column, and the function that makes its cell from a row."""
-
     column: Column
     cell: Callable[[Row], Cell]
 
@@ -49,12 +47,10 @@ class _Field(NamedTuple):
 def _field(
     title: str, cell: str | Callable[[Row], Cell], kind: ColumnKind = ColumnKind.WORD
 ) -> _Field:
-    """``cell`` is the name of a row's value, or makes the cell."""
     return _Field(Column(title, kind), itemgetter(cell) if isinstance(cell, str) else cell)
 
 
 def _time(title: str, name: str) -> _Field:
-    """``name`` is that of a moment in microseconds, which may be None."""
     return _field(
         title, lambda row: None if row[name] is None else moment(row[name]), ColumnKind.MOMENT
     )
@@ -75,7 +71,6 @@ def _section(
 
 
 def _acls(*rows: Row | None) -> str | None:
-    """Each ACL once; None without any."""
     texts = (
         f"{row['principal']}: {grant(row)} on {resource(row)} {row['resource_name']}"
         for row in rows
@@ -147,8 +142,6 @@ def unused(result: Rows, acls: Sequence[Row], later: int, end: str) -> Section:
 
 
 def _by_use(row: Row) -> tuple[bool, int, bool, int, str, str]:
-    """The order: ACLs that can go come first; then by severity, those with an unknown use first,
-    then by last use."""
     return (
         not row["can_go"],
         SEVERITIES.index(row["severity"]),

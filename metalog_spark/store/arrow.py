@@ -59,7 +59,6 @@ def names_in(schema: str) -> list[str]:
 
 
 def _columns(schema: str) -> Iterator[tuple[str, str]]:
-    """The name of each column, and its type."""
     for part in _BETWEEN.split(schema):
         if found := _FIELD.fullmatch(part):
             yield found[1], found[2]

@@ -314,7 +314,7 @@ class Tables:
             self._publish()
 
     def _publish(self) -> None:
-        """Update the plain view to the files in force, also if a killed process did not."""
+        """Publishes all files in force, since a killed process may have left an old plain view."""
         publish(Path(local_path(self.path)), self._written)
 
     def _begin(self) -> None:
@@ -343,7 +343,6 @@ class Tables:
 
 
 def _read_list(session: SparkSession, path: str) -> CommittedState | None:
-    """The replayed commit log; None if there is none."""
     return replayed(lambda: _rows(session, f"{path}/{LIST}"), path)
 
 
@@ -362,7 +361,6 @@ def _rows(session: SparkSession, path: str) -> list[str] | None:
 
 
 def _check_is_empty(session: SparkSession, path: str | Path) -> None:
-    """Raise ``InvalidTarget`` if ``path`` has any file."""
     from pyspark.errors import AnalysisException
 
     read = session.read.format("binaryFile").option("recursiveFileLookup", "true")

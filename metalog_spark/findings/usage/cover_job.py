@@ -145,8 +145,7 @@ def _levels(now: Rules, limits: CoverLimits) -> list[Collection[Operation]]:
 
 
 def _inexpressible(done: DataFrame, now: Rules) -> set[frozenset[Acl]]:
-    """For each request that no literal can express: the ALLOWs that allow it. Their number is
-    bounded by today's ALLOWs."""
+    """The sets of ALLOWs that allow requests which no literal can express."""
     rows = done.where("by IS NOT NULL").select("by").distinct().collect()
     acls = now.opened.acls
     return {frozenset(acls[int(number)] for number in row.by.split()) for row in rows}
@@ -282,7 +281,6 @@ def _operations(done: int) -> frozenset[Operation]:
 
 
 def _words(acl: Acl) -> tuple[str, ...]:
-    """The columns ``_OF``, and the name or prefix."""
     kind, operation = acl.resource_type.name, acl.operation.name
     return acl.principal, acl.host, kind, operation, acl.resource_name
 

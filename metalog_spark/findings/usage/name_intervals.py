@@ -58,12 +58,11 @@ def intervals(acl: Acl) -> list[NameInterval]:
     if acl.pattern_type is not PatternType.LITERAL:
         return [(name, _after_all(name))]
     if name == WILDCARD:
-        return [("", _after(name)), (_after_all(name) or "", None)]
-    return [(name, _after(name))]
+        return [("", _next_text(name)), (_after_all(name) or "", None)]
+    return [(name, _next_text(name))]
 
 
-def _after(text: str) -> str:
-    """The text that follows in order."""
+def _next_text(text: str) -> str:
     return text + "\0"
 
 
@@ -98,7 +97,7 @@ def ranked(edges: Sequence[str], counts: Mapping[int, int]) -> Ranks:
 
 
 def _length(intervals: Iterable[NameInterval], ranks: Ranks) -> int:
-    """How many names are in all of the intervals, each counted once."""
+    """How many names are in at least one of the intervals."""
     total = reached = 0
     for start, end in sorted((ranks[start], ranks[end]) for start, end in intervals):
         total += max(0, end - max(start, reached))

@@ -38,7 +38,8 @@ class RepeatedHours(NamedTuple):
 
     def text(self) -> str:
         """``2026-10-25 02:00 to 03:00 came twice in Europe/Berlin (--zone): 4 lines of …``."""
-        first, last = (Zone(self.zone).clock(edge) for edge in self._edges())
+        zone = Zone(self.zone)
+        first, last = zone.clock(self.span.begin_us), zone.clock(self.span.end_us)
         lines = sum(number for _, number in self.lines)
         brokers = ", ".join(broker for broker, _ in self.lines)
         day = first.partition(" ")[0]
@@ -48,10 +49,6 @@ class RepeatedHours(NamedTuple):
             f" {plural(lines, 'has', 'have')} one of two times, so these hours do not count in the"
             " coverage"
         )
-
-    def _edges(self) -> tuple[int, int]:
-        """The span's start and end on the clocks, in microseconds."""
-        return self.span.begin_us, self.span.end_us
 
     def is_in(self, start_us: int, end_us: int) -> bool:
         return self.span.begin_us < end_us and self.span.end_us > start_us

@@ -86,7 +86,6 @@ def _replaying(now: Rules, then: Rules) -> Mapped:
 
 
 def _is_expressible(request: RequestKey) -> bool:
-    """Whether an ALLOW for only this question can exist."""
     principal, _, operation, kind, name = request
     return is_expressible(
         Acl(

@@ -98,11 +98,6 @@ def requests_in(tables: Tables, window: Window, wanted: RequestFilter) -> DataFr
 
 
 def _is_matched(tables: Tables, acl_id: str) -> Column:
-    """A column: whether the ACL with the id matches the request.
-
-    Raises:
-        InvalidRequest: no ACL has the id.
-    """
     from pyspark.sql.pandas.functions import arrow_udf
 
     lifetimes, uuid = lifetimes_in(tables), parse_uuid(acl_id)

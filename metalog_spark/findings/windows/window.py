@@ -297,7 +297,7 @@ def touched_by(window: Window) -> Column:
 
 
 def _broken(tables: Tables) -> int:
-    """The number of unreadable audit lines; a topic's deleted records all count."""
+    """The number of unreadable audit lines. Each deleted record of a topic counts as one."""
     from pyspark.sql import functions as f
 
     reason = f.col("reason")

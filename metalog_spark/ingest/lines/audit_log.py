@@ -167,7 +167,6 @@ def shown(line: bytes) -> str:
 
 
 def _without(common: Common, faults: Mapping[int, str]) -> Common:
-    """``common`` without the lines that have ``faults``."""
     if not faults:
         return common
     is_good = ~np.isin(common.places, list(faults))
@@ -247,8 +246,7 @@ def _batch(size: int, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
 
 
 def _column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """``values`` as an Arrow column. Half of a surrogate pair, which JSON can contain and UTF-8
-    cannot, becomes an escape."""
+    """Half of a surrogate pair, which JSON can contain and UTF-8 cannot, becomes an escape."""
     try:
         return pa.array(values, kind)
     except UnicodeEncodeError:

@@ -53,7 +53,6 @@ def _touched(periods: Sequence[ConfigPeriod], window: Window) -> Iterator[Config
 
 
 def _different(periods: Iterator[ConfigPeriod] | Sequence[ConfigPeriod]) -> Iterator[ConfigPeriod]:
-    """The configuration periods, without those equal to the one before."""
     listed = list(periods)
     yield from listed[:1]
     yield from (period for before, period in pairwise(listed) if period.config != before.config)

@@ -145,15 +145,14 @@ def with_accepted(
     """The page with accepted findings marked, and not counted in its headline numbers; and the
     entries that match no row."""
     marked_sections = {section.id: marked(section, entries, today) for section in contents.sections}
-    one, *others = (_without(number, marked_sections) for number in contents.numbers)
+    one, *others = (_without_accepted(number, marked_sections) for number in contents.numbers)
     second, third, fourth = others
     sections = tuple(each.section for each in marked_sections.values())
     idle = [entry for each in marked_sections.values() for entry in each.idle]
     return contents._replace(sections=sections, numbers=(one, second, third, fourth)), idle
 
 
-def _without(number: Number, marked_sections: dict[str, Marked]) -> Number:
-    """A headline number without the accepted findings of its section."""
+def _without_accepted(number: Number, marked_sections: dict[str, Marked]) -> Number:
     accepted = marked_sections[number.link].accepted if number.link in ("unused", "exposure") else 0
     if number.value is None or not accepted:
         return number
