@@ -250,13 +250,12 @@ def refuse_doubts_about(doubts: Sequence[LoadDoubt], arguments: Namespace, outpu
 
 
 def _say_unread_users(doubts: Sequence[LoadDoubt], output: Output) -> None:
-    """Print which SCRAM users could not be read; the answer does not depend on them."""
+    """The answer does not depend on the users."""
     for doubt in doubts:
         output.warn(f"{doubt.reason}; its SCRAM users were left out")
 
 
 def _say_unproven(replayed: Replayed, output: Output) -> None:
-    """Note that the end of a log is not proven to be committed."""
     from metalog_sources.replay import UNPROVEN
 
     proven = replayed.proven.offset

@@ -210,7 +210,7 @@ def _run(arguments: list[str], table: VerbTable = TABLE) -> int:
 
 
 def _split_at_verb(arguments: list[str]) -> tuple[list[str], str | None, list[str]]:
-    """Move common options from before the verb to after it, as in ``git --no-pager log``."""
+    """For ``git --no-pager log``: the options before the verb, the verb, and the words after it."""
     position = 0
     while position < len(arguments) and arguments[position].startswith("-"):
         position += 2 if arguments[position] in ("--color", "-o", "--output") else 1

@@ -148,11 +148,8 @@ def parse(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
 
 def _refuse_lone_surrogates(parser: ArgumentParser, parsed: Namespace) -> None:
     """Refuse words that are not Unicode, except paths. No broker has such a name, so an answer
-    about the name would be false. The message does not repeat an argument, which may be a password.
-
-    Raises:
-        InvalidRequest: a word has a lone surrogate.
-    """
+    about the name would be false. The message does not repeat an argument, which may be a
+    password."""
     if _has_lone_surrogate(parsed.rest):
         raise InvalidRequest(f"a word after --{_NOT_UNICODE}")
     for action in parser._actions:
@@ -193,7 +190,7 @@ def invocation(action: Action) -> str:
 
 
 class _Formatter(HelpFormatter):
-    """Formats help; the lines of an epilog are not changed."""
+    """Help whose epilog keeps its line breaks."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=30, width=96)

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from enum import Enum, IntEnum
+from enum import Enum
 from itertools import islice
 from typing import Final, NamedTuple, TypeVar
 
 from authorizer.api import Action, RequestContext
 from authorizer.engine.decide import ALLOWED, DENIED, MATCHING_ACL, AuthorizationResult, Decision
-from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType, camel
 from metalog.errors import InvalidRequest
 
 LOGGER: Final = "kafka.authorizer.logger"
@@ -50,7 +50,7 @@ def format_line(context: RequestContext, action: Action, decision: Decision) -> 
         f"Principal = {context.principal}"
         f" is {'Allowed' if decision.result is ALLOWED else 'Denied'}"
         f" operation = {action.operation.name} from host = {context.host}"
-        f" on resource = {_pascal(resource.resource_type)}"
+        f" on resource = {camel(resource.resource_type)}"
         f":{resource.pattern_type.name}:{resource.name}"
         f" for request = {context.request_name}"
         f" with resourceRefCount = {action.resource_reference_count}"
@@ -385,9 +385,5 @@ def _member(known: Mapping[str, E], name: str) -> E | None:
     return known.get(name.replace("_", "").upper())
 
 
-def _pascal(member: IntEnum) -> str:
-    return "".join(word.capitalize() for word in member.name.split("_"))
-
-
-OPERATIONS: Final = {name: each.name for each in Operation for name in (each.name, _pascal(each))}
-TYPES: Final = {_pascal(each): each.name for each in ResourceType}
+OPERATIONS: Final = {name: each.name for each in Operation for name in (each.name, camel(each))}
+TYPES: Final = {camel(each): each.name for each in ResourceType}

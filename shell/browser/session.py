@@ -117,7 +117,6 @@ class ShellSession:
             self.complain(f"usage: {command.synopsis}")
 
     def _refresh_root(self) -> None:
-        """Update the root. If that fails, print the error and keep the old tree."""
         if self._refresh is not None:
             try:
                 self.root = self._refresh()

@@ -170,7 +170,6 @@ class TableSession:
             self._spark.renew()
 
     def _folder_words(self, parser: ArgumentParser) -> list[str]:
-        """The arguments that name the tables for a verb."""
         is_positional = any(action.dest == "folder" for action in parser._actions)
         return [self._folder] if is_positional else ["--out", self._folder]
 
@@ -199,7 +198,6 @@ def _cell(value: object) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """The value as JSON writes it."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

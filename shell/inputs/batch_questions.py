@@ -110,8 +110,7 @@ def read_json_line(text: str) -> ParsedQuestion:
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object without repeated keys: two hosts would be two questions, perhaps with different
-    answers."""
+    """Refuse a repeated key: two hosts would be two questions, perhaps with different answers."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise InvalidRequest("a key is repeated")

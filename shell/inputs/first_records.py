@@ -70,7 +70,6 @@ def _features(features: dict[str, int]) -> tuple[Records, MetadataImage]:
 
 
 def _with_credentials(users: Iterable[ScramUser], output: Output) -> Iterator[ScramUser]:
-    """The users with a credential; most files name users without one."""
     left_out = 0
     for user in users:
         if not user.credential.salt:
@@ -90,7 +89,7 @@ def _with_credentials(users: Iterable[ScramUser], output: Output) -> Iterator[Sc
 
 
 def _credential_lines(arguments: Namespace, output: Output) -> list[tuple[str, str]]:
-    """Each line with its position: an option, or a file and line number."""
+    """Each line with its origin: an option, or a file and a line number."""
     lines = [(line, "--add-scram") for line in arguments.add_scram]
     if any("password=" in line for line, _ in lines):
         output.note(
@@ -121,8 +120,7 @@ def _credential(line: str, place: str) -> ScramUser:
 
 
 def _lines_of(name: str) -> list[tuple[str, str]]:
-    """The lines of a file. Only LF ends a line: any other line separator may be part of a
-    password."""
+    """Only LF ends a line: any other line separator may be part of a password."""
     data = sys.stdin.buffer.read() if name == "-" else read_whole(LOCAL_FILES, Path(name))
     lines = [
         (line.removesuffix(b"\r"), f"{name}, line {number}")

@@ -155,7 +155,6 @@ def gains_of_saved(plan: SavedPlan, file: str, limits: PlanLimits) -> PlanLimits
 
 
 def _limit_of_texts(texts: Sequence[tuple[str, str]]) -> GainLimit:
-    """The gain limit in YAML ``texts``, each with its name for errors."""
     claims = [claim for text, file in texts for claim in claims_of(text, file)]
     return gain_limit(claims, [text for text, _ in texts])
 

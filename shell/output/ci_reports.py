@@ -76,8 +76,7 @@ def _case_lines(suite: str, case: Case) -> Iterable[str]:
 
 
 def _xml(text: str) -> str:
-    """``text`` with only the characters that XML 1.0 allows; ``safe`` escapes control
-    characters."""
+    """XML 1.0 allows neither control characters, which ``safe`` escapes, nor ``_NOT_XML``."""
     return _NOT_XML.sub(lambda match: f"\\u{ord(match.group()):04x}", safe(text))
 
 

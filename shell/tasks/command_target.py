@@ -84,8 +84,8 @@ def target_lines(target: CommandTarget) -> Iterator[str]:
 
 
 def _settings(source: Source) -> str:
-    """The option for the client's settings. A variable stands for a file that a shell made for one
-    command (``<(…)``), because that file does not exist any more."""
+    """A variable stands for a file that a shell made for one command (``<(…)``), because that file
+    does not exist any more."""
     config = source.command_config
     if config is None:
         return ""

@@ -180,7 +180,6 @@ class Queries:
 
     @cached_property
     def _unnamed_host(self) -> str:
-        """A host that no ACL names."""
         named = {acl.host for acl in self.acls}
         host = ""
         while host in named:

@@ -97,7 +97,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _options_by_verb() -> dict[str, CompletedVerb]:
-    """The options of each verb, by all words of the verb: ``acls``, ``pipeline build``."""
+    """By all words of a verb: ``acls``, ``pipeline build``."""
     from shell.main import TABLE
 
     return {
@@ -132,7 +132,7 @@ def _values(action: Action) -> tuple[str, ...]:
 
 @cache
 def _known_words() -> dict[str, tuple[str, ...]]:
-    """Known words, by the name of the argument in every verb that has it."""
+    """By the name of the argument in every verb that has it."""
     from authorizer.analysis.lint.checks import CHECKS
 
     operations = tuple(map(camel, _creatable(Operation)))
@@ -160,7 +160,6 @@ def _verb_lines() -> dict[str, str]:
 
 
 def _inner_lines() -> dict[str, dict[str, str]]:
-    """The ``_verb_lines`` of each verb that has inner verbs."""
     from shell.main import VERBS
 
     loaded = {name: verb.load() for name, verb in VERBS.items()}

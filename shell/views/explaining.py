@@ -145,18 +145,16 @@ def _explain_many(
 def _print(
     explanation: Explanation, queries: Queries, arguments: Namespace, output: Output
 ) -> None:
-    """Print the explanation as text. In Markdown it is a code block, so that columns stay aligned
-    in a ticket."""
+    """In Markdown it is a code block, so that columns stay aligned in a ticket."""
     if output.format == "markdown":
         output.line(_FENCE)
-    checklists = _checklists(explanation.question, queries, arguments)
+    checklists = _checklist_commands(explanation.question, queries, arguments)
     render(explanation, queries, output, whole=arguments.all, checklists=checklists)
     if output.format == "markdown":
         output.line(_FENCE)
 
 
-def _checklists(question: Question, queries: Queries, arguments: Namespace) -> list[str]:
-    """Commands that explain all permissions that a client of the question's topic needs."""
+def _checklist_commands(question: Question, queries: Queries, arguments: Namespace) -> list[str]:
     if question.resource_type is not ResourceType.TOPIC:
         return []
     options = {

@@ -267,7 +267,6 @@ def _standing(candidate: Candidate) -> Cell:
 
 
 def _hosts(explanation: Explanation, output: Output) -> None:
-    """The answer for each host that ACLs name, for a question without a host."""
     if not explanation.hosts:
         return
     lines = [

@@ -51,7 +51,6 @@ def print_holders(
 
 
 def _rows(holder: Holder, question: Question) -> Iterator[list[Cell | str]]:
-    """Rows of a principal, the hosts from which it may do the operation, and the deciding ACLs."""
     principal = Cell(_who(holder), "strong")
     if holder.allowed:
         denied = _hosts(holder.hosts)

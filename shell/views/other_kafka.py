@@ -68,7 +68,6 @@ def say_other_plan(made: Planned, groups: Iterable[QuestionGroup], output: Outpu
 
 
 def _because(kafka: KafkaVersion, *acls: Acl | None) -> str:
-    """The reason for the different answer: the ACL that the two Kafka versions read differently."""
     acl = _with_block(*acls)
     if acl is None:
         return ""

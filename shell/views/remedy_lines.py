@@ -98,7 +98,6 @@ def _several(acls: Sequence[Acl]) -> str:
 
 
 def _caution(remedy: Remedy, question: Question) -> str:
-    """The other effects of the change, or an empty text."""
     more = [_beyond(attribute, remedy, question) for attribute in remedy.widens]
     if remedy.ends_default:
         where = "here" if all(map(_is_exact, remedy.add)) else "on all names there without an ACL"

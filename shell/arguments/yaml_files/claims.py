@@ -275,7 +275,7 @@ def claim_texts(words: Sequence[str], what: str) -> list[tuple[str, str]]:
 
 
 def _exists(path: Path) -> bool:
-    """Whether the file exists. A claim may be too long for a file's name, or contain NUL."""
+    """A claim may be too long for a file's name, or contain NUL."""
     try:
         return path.exists()
     except (OSError, ValueError):

@@ -68,8 +68,7 @@ def _word(kind: type[IntEnum], *more: str) -> Schema:
     return {"type": "string", "pattern": f"^({pattern})$", "examples": offered, _MESSAGE: message}
 
 
-def _some(item: Schema) -> Schema:
-    """One ``item`` or a list of items."""
+def _one_or_more(item: Schema) -> Schema:
     own = item["type"]
     types = [own] if isinstance(own, str) else own
     return item | {"type": [*types, "array"], "items": item, "minItems": 1}
@@ -78,8 +77,7 @@ def _some(item: Schema) -> Schema:
 def _mapping(
     keys: Collection[str], values: Mapping[str, Schema], required: Collection[str] = ()
 ) -> Schema:
-    """A mapping with the keys ``keys``. A key that is not in ``values`` has a text as its
-    value."""
+    """A key that is not in ``values`` has a text as its value."""
     return {
         "type": "object",
         "properties": {key: values.get(key, _TEXT) for key in keys},
@@ -99,16 +97,16 @@ def _entries(item: Schema) -> Schema:
 
 
 _RULE_VALUES: Final = {
-    "resourceType": _some(_word(ResourceType)),
-    "resourceName": _some(_TEXT),
-    "patternType": _some(_word(PatternType)),
-    "principal": _some(_PRINCIPAL),
-    "host": _some(_TEXT),
-    "operation": _some(_word(Operation)),
-    "permissionType": _some(_word(PermissionType)),
+    "resourceType": _one_or_more(_word(ResourceType)),
+    "resourceName": _one_or_more(_TEXT),
+    "patternType": _one_or_more(_word(PatternType)),
+    "principal": _one_or_more(_PRINCIPAL),
+    "host": _one_or_more(_TEXT),
+    "operation": _one_or_more(_word(Operation)),
+    "permissionType": _one_or_more(_word(PermissionType)),
     "expires": _DAY,
 }
-_OWN_VALUES: Final = _RULE_VALUES | {"resourceType": _some(_word(ResourceType, "ANY"))}
+_OWN_VALUES: Final = _RULE_VALUES | {"resourceType": _one_or_more(_word(ResourceType, "ANY"))}
 _CLUSTER: Final = {
     "properties": {"resourceType": {"type": "string", "pattern": f"^{_any_case('cluster')}$"}}
 }
@@ -154,13 +152,13 @@ def _expectations() -> Schema:
         "pattern": f"^(({types}):|{_any_case('cluster')}$|any)",
         _MESSAGE: "A resource has a type and a name, such as topic:orders.",
     }
-    principals = _some(_PRINCIPAL | {"pattern": "^([^:]+:|any|super[.]users$)"})
+    principals = _one_or_more(_PRINCIPAL | {"pattern": "^([^:]+:|any|super[.]users$)"})
     values = {
         "principal": principals,
         "principals": principals,
-        "operation": _some(_word(Operation)),
-        "resource": _some(resource),
-        "host": _some(_TEXT),
+        "operation": _one_or_more(_word(Operation)),
+        "resource": _one_or_more(resource),
+        "host": _one_or_more(_TEXT),
     }
     sections = {}
     for word in CLAIM_WORDS:
@@ -177,7 +175,7 @@ def _owners() -> Schema:
 
 
 def _accepted() -> Schema:
-    """An accepted finding: its section decides which other keys it may have."""
+    """The section decides which other keys the finding may have."""
     common_keys = ("section", "reason", "until")
     sections = []
     for section, fields in FIELDS.items():

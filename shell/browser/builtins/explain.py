@@ -79,13 +79,12 @@ def explain_command(
         ),
         run=run,
         least=1,
-        takes=_words,
+        takes=_candidates,
     )
 
 
 @cache
 def _parser() -> ArgumentParser:
-    """The parser of questions, built only when ``explain`` is used."""
     from shell.views.explaining import add_explaining
 
     parser = plain_parser("explain", "man explain shows the form of a question")
@@ -93,8 +92,7 @@ def _parser() -> ArgumentParser:
     return parser
 
 
-def _words(session: ShellSession, typed: Sequence[str]) -> list[str]:
-    """Candidates for the last word of ``typed``."""
+def _candidates(session: ShellSession, typed: Sequence[str]) -> list[str]:
     asking = (_principals, _operations, _resources)
     if len(typed) > len(asking) or any(word.startswith("-") for word in typed):
         return [name for action in _parser()._actions for name in action.option_strings]
@@ -114,8 +112,7 @@ def _operations(session: ShellSession) -> list[str]:
 
 
 def _resources(session: ShellSession) -> list[str]:
-    """The resources that ACLs name, and all topics. A type alone (``topic:``) lets the user type
-    any name."""
+    """A type alone, such as ``topic:``, lets the user type any name after it."""
     resources: dict[str, None] = {}
     for type_name in _names(session, "/acl/byResource"):
         kind = type_name.lower().replace("_", "-")
@@ -134,5 +131,4 @@ def _names(session: ShellSession, glob: str) -> Iterator[str]:
 
 
 def _printable(words: Iterable[str]) -> list[str]:
-    """The words that are shown exactly as they are typed."""
     return [word for word in words if safe(word) == word]

@@ -50,8 +50,6 @@ def kafka_leaf(uuid: Uuid, acl: Acl) -> Leaf:
 
 
 def _by_id(image: AclsImage, ids: Iterable[Uuid], leaf: AclLeaf) -> Directory:
-    """A directory of the ACLs of ``image`` with an id in ``ids``."""
-
     def child(name: str) -> Node | None:
         try:
             uuid = parse_uuid(name)

@@ -90,7 +90,6 @@ class Alerts:
             self._report(f"{left} and later ones are not posted; the next run posts them")
 
     def _warn(self, trouble: str | None) -> None:
-        """Report each fault once, until it is over."""
         if trouble is not None and trouble != self._reported:
             self._report(f"{trouble}; the alert is posted again until it is accepted")
         self._reported = trouble

@@ -116,11 +116,6 @@ def _refuse_changed(
     output: Output,
     advice: str = "make a new one with metalog plan",
 ) -> None:
-    """Check that nothing has changed that ``plan`` depends on.
-
-    Raises:
-        InvalidRequest: names each change.
-    """
     found = list(changed_since(plan, current, config))
     for each in found[1:_MOST_NAMED]:
         output.warn(f"since this plan was made, {each}")
@@ -160,7 +155,6 @@ def _refuse(refusal: Refusal | None) -> None:
 
 
 def _saved_plan(arguments: Namespace) -> SavedPlan | None:
-    """The saved plan in WANTED, if WANTED is one file with a plan."""
     name = arguments.wanted[0]
     plan = saved_plan(name)
     if plan is not None and len(arguments.wanted) > 1:

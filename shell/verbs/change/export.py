@@ -89,8 +89,6 @@ def run(arguments: Namespace, output: Output) -> int:
 
 @contextmanager
 def _private_files(arguments: Namespace) -> Iterator[None]:
-    """A context in which new files are readable only by their owner, if they contain
-    credentials."""
     if not arguments.include_credentials:
         yield
         return
@@ -126,7 +124,7 @@ def _export(arguments: Namespace, output: Output) -> int:
     write_whole = _writer(arguments, output, left_out)
 
     def write(part: Document) -> bytes:
-        return _missing(output) + write_whole(part)
+        return _missing_comment(output) + write_whole(part)
 
     if output.format == "csv":
         _warn_of_escapes(document, output)
@@ -142,14 +140,12 @@ def _export(arguments: Namespace, output: Output) -> int:
 
 
 def _writes_users(arguments: Namespace, output: Output) -> bool:
-    """Whether the export contains SCRAM users."""
     if output.format in _SNAPSHOTS:
         return bool(arguments.include_credentials)
     return output.format not in _ACLS_ALONE
 
 
 def _refuse_nothing(document: Document, output: Output) -> None:
-    """Refuse to write an empty file if the source has content that the format cannot hold."""
     acls = document.acls
     if not acls and document.users and output.format in _ACLS_ALONE:
         raise InvalidRequest(f"-o {output.format} holds ACLs only, and there are only users")
@@ -182,8 +178,7 @@ def _warn_of_escapes(document: Document, output: Output) -> None:
         )
 
 
-def _missing(output: Output) -> bytes:
-    """The comment before the ACLs if some of the source's are missing."""
+def _missing_comment(output: Output) -> bytes:
     if not output.missing:
         return b""
     if output.format == "json":
@@ -233,7 +228,6 @@ def _writer(
 
 
 def _text_writer(format: str) -> Callable[[Document], str]:
-    """The function that writes ``format``. It imports no other format."""
     if format == "csv":
         from metalog_sources.formats.csv import write_csv
 
@@ -294,7 +288,6 @@ def _commands(document: Document, output: Output) -> str:
 def _write_split(
     document: Document, folder: Path, write: Callable[[Document], bytes], output: Output
 ) -> None:
-    """Write one file per principal. Warn of other files in the folder, and keep them."""
     suffix = _SUFFIXES[output.format]
     written = set()
     for principal, part in _by_principal(document):
@@ -310,8 +303,7 @@ def _write_split(
 
 
 def _by_principal(document: Document) -> Iterator[tuple[str, Document]]:
-    """ACLs and SCRAM users by principal; a user ``NAME`` belongs to ``User:NAME``. ``owns`` belong
-    to nobody."""
+    """A SCRAM user ``NAME`` belongs to ``User:NAME``. ``owns`` belong to nobody."""
     users = {f"User:{user.user}": None for user in document.users}
     parts = {
         principal: tuple(entries)

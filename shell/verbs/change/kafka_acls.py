@@ -156,7 +156,6 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _check_target(arguments: Namespace) -> None:
-    """Refuse kafka-acls' options for the connection, and name the TARGET to use in their place."""
     for option in _ELSEWHERE:
         for value in _value(arguments, option):
             raise InvalidRequest(f"{option} is not supported; {_instead(option, value)}")
@@ -292,11 +291,6 @@ def _refuse_lockout(
     arguments: Namespace,
     output: Output,
 ) -> None:
-    """Refuse ``steps`` that lock somebody out.
-
-    Raises:
-        InvalidRequest: after them the caller, or everyone, could not alter ACLs.
-    """
     from shell.tasks.plans.lockout import lockout_text
 
     if arguments.allow_lockout or not any(
@@ -318,7 +312,7 @@ def _warn_of_default(
     arguments: Namespace,
     output: Output,
 ) -> None:
-    """Warn as plan and apply do, before the user is asked and before any change."""
+    """Warns before the user is asked and before any change, as plan and apply do."""
     if config.allow_everyone:
         existing = _acls_on([ResourcePatternFilter()], target, arguments, output)
         for finding in default_findings(steps, existing, config):
@@ -348,7 +342,7 @@ def _print_question(
 
 
 def _print_entries(entries: Sequence[AccessControlEntryFilter], output: Output) -> None:
-    """Print the entries; as in kafka-acls, the first is indented by one more blank."""
+    """As in kafka-acls, the first entry is indented by one more blank."""
     for number, entry in enumerate(entries):
         output.line(f"{'' if number else ' '}\t{_entry(entry)}")
 

@@ -123,7 +123,6 @@ def _check(arguments: Namespace) -> None:
 
 
 def _check_name(user: str, users: Iterable[str]) -> None:
-    """Refuse a principal (``User:alice``) in place of the user's name."""
     if user.startswith(_USER_TYPE) and user not in users:
         raise InvalidRequest(
             f"{user} is a principal; name its SCRAM user, {user.removeprefix(_USER_TYPE)}"
@@ -163,7 +162,7 @@ def _send(
     password: str,
     output: Output,
 ) -> None:
-    """Send the password; then ask the node for the iterations that it chose."""
+    """The node chooses the iterations."""
     for mechanism in mechanisms:
         target.send_password(user, mechanism, password)
         iterations = target.scram_users()[user][mechanism]

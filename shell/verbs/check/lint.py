@@ -107,7 +107,7 @@ def run(arguments: Namespace, output: Output) -> int:
     if version is not None:
         turned = _say_upgrade(lint_input, version, arguments, output)
     elif lint_input.is_kafka_assumed:
-        _say_other(results, lint_input.subject, checks, output)
+        _say_if_other_kafka_differs(results, lint_input.subject, checks, output)
     found = worst(results)
     if turned:
         return 1
@@ -115,10 +115,9 @@ def run(arguments: Namespace, output: Output) -> int:
     return 1 if found is not None and found >= _SEVERITIES[fails_on] else 0
 
 
-def _say_other(
+def _say_if_other_kafka_differs(
     results: Sequence[CheckResult], subject: LintSubject, checks: Sequence[Check], output: Output
 ) -> None:
-    """Print one line if the findings would differ under the other Kafka version."""
     if not any(host_block(acl.host) is not None for acl in subject.acls):
         return
     config = subject.config
@@ -172,11 +171,6 @@ def _chosen(arguments: Namespace) -> list[Check]:
 
 
 def _version(arguments: Namespace) -> KafkaVersion | None:
-    """The version of ``--for``.
-
-    Raises:
-        InvalidRequest: the options exclude each other.
-    """
     named = getattr(arguments, "for")
     if named is None:
         if arguments.audit is not None:
@@ -225,7 +219,6 @@ def _print(
 
 
 def _group_key(finding: Finding) -> tuple[Severity, str, str]:
-    """The parts that findings of one group have in common."""
     return finding.severity, finding.message, finding.advice
 
 
@@ -251,7 +244,6 @@ def _subject(finding: Finding) -> str:
 
 
 def _where(finding: Finding, lint_input: LintInput) -> list[str]:
-    """The finding's position in a file, or its ids if there are several."""
     if finding.acl is None:
         return []
     position, ids = lint_input.position_of(finding), lint_input.ids(finding.acl)

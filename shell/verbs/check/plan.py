@@ -220,7 +220,6 @@ def _then(was: bool) -> tuple[str, str]:
 def _as_commands(
     made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output
 ) -> None:
-    """Print the commands in the plan's order."""
     print_commands(made.plan.steps, CommandTarget.of(made.source), output)
     if audit is not None:
         output.note(audit.text())

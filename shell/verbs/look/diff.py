@@ -133,8 +133,7 @@ def _state(
     *,
     begins: bool = False,
 ) -> _State:
-    """The state at ``moment``. With ``begins``, the state at the log's start if the log begins
-    later."""
+    """With ``begins``, the state at the log's start if the log begins after ``moment``."""
     source = opened_text(text, arguments, output)
     at = begin_moment(moment, source.log) if begins and moment is not None else moment
     options = Namespace(**{**vars(arguments), "source": text, "at": at})

@@ -339,7 +339,6 @@ def _turn_json(turn: DecisionChange) -> dict[str, Any]:
 
 
 def _print_start(allowed: bool, start: int, output: Output) -> None:
-    """Print the answer at the start of the history."""
     if output.is_text:
         word = output.paint(*result_cell(allowed))
         output.line(f"  {word} as far back as the log goes, offset {start:,}")

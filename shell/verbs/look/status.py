@@ -91,7 +91,7 @@ def _print(
 
 
 def _log_text(replayed: Replayed) -> str:
-    bounds, encoding = replayed.bounds, _encoding(replayed.source)
+    bounds, encoding = replayed.bounds, _topic_encoding(replayed.source)
     values = "" if encoding is None else f", values in {encoding}"
     return f"start offset {bounds.start:,}, end offset {bounds.end:,}, epoch {bounds.epoch}{values}"
 
@@ -123,8 +123,8 @@ def _as_json(replayed: Replayed, records: Mapping[str, int], problems: list[str]
         "nodeId": None if meta is None else meta.node_id,
         "metadataVersion": image.features.metadata_version_name,
         "leaderEpoch": bounds.epoch,
-        "leaderId": _leader_id(replayed.source),
-        "encoding": _encoding(replayed.source),
+        "leaderId": _quorum_leader_id(replayed.source),
+        "encoding": _topic_encoding(replayed.source),
         "startOffset": bounds.start,
         "endOffset": bounds.end,
         "highWatermark": bounds.high_watermark,
@@ -159,9 +159,7 @@ def _meta_properties(source: Source) -> MetaProperties | None:
     return source.log.meta_properties if isinstance(source.log, DirectoryLog) else None
 
 
-def _encoding(source: Source) -> str | None:
-    """The encoding of a topic's values; None for any other log, whose records have Kafka's
-    encoding."""
+def _topic_encoding(source: Source) -> str | None:
     if source.kind != "topic":
         return None
     from metalog.log.topic.reader import TopicLog
@@ -169,8 +167,7 @@ def _encoding(source: Source) -> str | None:
     return source.log.encoding if isinstance(source.log, TopicLog) else None
 
 
-def _leader_id(source: Source) -> int | None:
-    """The leader's id of a live quorum; None for any other log."""
+def _quorum_leader_id(source: Source) -> int | None:
     if source.kind != "quorum":
         return None
     from metalog.log.quorum.observer import QuorumLog

@@ -166,12 +166,10 @@ def _describe(topics: Sequence[_Topic], queries: Queries, output: Output) -> Non
     if super_users and output.is_text:
         output.line()
         output.line(f"super users may do everything: {', '.join(map(shown, super_users))}")
-    _say_other(topics, queries, output)
+    _say_if_other_kafka_differs(topics, queries, output)
 
 
-def _say_other(topics: Iterable[_Topic], queries: Queries, output: Output) -> None:
-    """Print one line if the other Kafka version would let other principals read or write a
-    topic."""
+def _say_if_other_kafka_differs(topics: Iterable[_Topic], queries: Queries, output: Output) -> None:
     if (other := queries.of_other_kafka) is None:
         return
     differing = [

@@ -196,7 +196,6 @@ def _dry_run(inputs: BuildInputs, arguments: Namespace, output: Output) -> int:
 
 @contextmanager
 def _reporting_interrupt(output: Output) -> Iterator[Callable[[Tables], None]]:
-    """A block; after Ctrl-C in the block, print whether the tables have changed."""
     watched: list[tuple[Tables, Mapping[str, str]]] = []
     try:
         yield lambda tables: watched.append((tables, tables.contents.places))
@@ -376,7 +375,6 @@ def _log_of(file: str) -> tuple[Path, str]:
 
 
 def _say_shared(files_read: FilesRead, output: Output) -> None:
-    """Warn if files of several folders count as one broker's, because of their names."""
     folders: dict[str, dict[Path, None]] = {}
     for each in files_read.logs:
         if each.is_kept:

@@ -100,16 +100,14 @@ def _days(count: int | None) -> range:
 
 
 class _Step:
-    """A step that prints one line when it is done."""
-
     def __init__(self, done: str) -> None:
         self.done = done
 
 
 @contextmanager
 def _step(doing: str, output: Output) -> Iterator[tuple[Callable[[str], None], _Step]]:
-    """A step: yields a function that sets the words on a terminal. At its end it prints a line with
-    the elapsed time."""
+    """Yields a function that sets the words on a terminal, and the step. At its end, the step
+    prints one line with the elapsed time."""
     step, since = _Step(doing), monotonic()
     with output.busy(doing) as progress:
 

@@ -131,8 +131,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _chosen(found: LeastSet, principal: str | None) -> Sequence[PrincipalProposal]:
-    """The proposals of all principals, or of one. A principal that neither has nor needs an ACL
-    has no proposal."""
+    """A principal that neither has nor needs an ACL has no proposal."""
     return [each for each in found.proposals if principal in (None, each.principal)]
 
 
@@ -228,7 +227,6 @@ def _proof_text(found: LeastSet) -> str:
 
 
 def _command(each: PrincipalProposal, options: FindingOptions) -> str:
-    """The command that prints the allowed requests from which the least set was made."""
     from metalog_spark.findings.windows.request_rows import RequestFilter, command_for
 
     wanted = RequestFilter(principal=each.principal, result="ALLOWED")

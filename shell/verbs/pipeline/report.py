@@ -210,7 +210,7 @@ def _desired(arguments: Namespace, tables: Tables) -> Tables | None:
 
 
 def _known(arguments: Namespace, beside: Path | None) -> KnownFindings:
-    """The accepted findings, and those of the last report, which are ``beside`` the page."""
+    """The findings of the last report are ``beside`` the page, unless --since names a file."""
     from metalog_spark.report.triage.accepted import read_accepted
     from metalog_spark.report.triage.changes import read_findings
     from metalog_spark.report.write import KnownFindings

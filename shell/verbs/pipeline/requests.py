@@ -109,7 +109,7 @@ def _print(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], output: Out
     if output.is_text:
         output.aligned(_cells(row) for row in rows)
         return
-    keys = [_key(name) for name in columns]
+    keys = [_json_name(name) for name in columns]
     output.records(keys, ([row[name] for name in columns] for row in rows))
 
 
@@ -129,7 +129,6 @@ def _cells(row: Mapping[str, Any]) -> list[Cell | str]:
     ]
 
 
-def _key(name: str) -> str:
-    """Kafka's way of writing keys."""
+def _json_name(name: str) -> str:
     first, *others = name.split("_")
     return first + "".join(map(str.capitalize, others))

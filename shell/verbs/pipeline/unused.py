@@ -204,8 +204,6 @@ def _leading(verdicts: Iterable[Verdict], options: FindingOptions) -> Iterator[t
 
 
 def _command(verdict: Verdict, options: FindingOptions) -> str | None:
-    """The command that prints the requests that the ACL decided or matches; None without such
-    requests."""
     from metalog_spark.findings.windows.request_rows import command_for, of_acl
 
     decided = 0 if verdict.uses is None else verdict.uses.requests

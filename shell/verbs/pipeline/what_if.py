@@ -155,8 +155,8 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 class _Change(NamedTuple):
-    """The sums of the rows that change to the answer ``after``: the number of ``rows``, of
-    ``requests`` and of ``principals``, and the ``first`` principals."""
+    """The rows that change to the answer ``after``: sums, and the names of the ``first``
+    principals."""
 
     after: str
     rows: int
@@ -166,7 +166,7 @@ class _Change(NamedTuple):
 
 
 def _changes(found: DataFrame) -> list[_Change]:
-    """The sums of the rows by their new answer, new denials first."""
+    """New denials come first."""
     from pyspark.sql import functions as f
 
     by_answer = found.groupBy("after").agg(
@@ -197,7 +197,6 @@ def _rows_of(found: DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _read(arguments: Namespace, output: Output) -> SavedPlan | Document:
-    """The proposed ACLs."""
     from metalog_spark.history.archive import is_pattern
 
     for text in arguments.proposed:
@@ -235,7 +234,6 @@ def _proposed(
 
 
 def _settings(arguments: Namespace) -> Mapping[str, str]:
-    """The settings given by options."""
     from authorizer.config import from_properties
 
     properties = {} if arguments.config is None else read_properties(Path(arguments.config))
@@ -313,7 +311,6 @@ def _by_answer(changes: Sequence[_Change]) -> str:
 
 
 def _names(principals: Iterable[str], count: int) -> str:
-    """A few of ``count`` principals."""
     more = f" and {count - _NAMED:,} more" if count > _NAMED else ""
     return f"{', '.join(sorted(map(shown, principals)))}{more}"
 
@@ -345,7 +342,6 @@ def _question(row: Mapping[str, Any]) -> str:
 
 
 def _command(tables: Tables, window: Window, row: Mapping[str, Any]) -> str:
-    """The command that prints the requests of a row."""
     from metalog_spark.findings.windows.request_rows import RequestFilter, command_for
 
     wanted = RequestFilter(
