@@ -1,4 +1,4 @@
-"""Keeps a written log small: writes a snapshot when due, then deletes the files that it replaces.
+"""Keeps a written log small: writes snapshots, and deletes replaced files beyond the retention.
 
 It is a publisher on the thread of the replica that writes the log, so changes wait while it writes
 a snapshot. This module must not know how a snapshot is laid out.
@@ -26,7 +26,8 @@ _log = logging.getLogger(__name__)
 
 
 class Upkeep:
-    """A publisher that writes snapshots of a log and deletes the segments that they replace.
+    """A publisher that writes a snapshot of a log when one is due. Then it deletes older snapshots,
+    and the segments before them, beyond ``metadata.max.retention.bytes`` and ``.ms``.
 
     ``config`` is the result of ``metalog.log_config``. ``now_ms`` is the wall clock for the
     timestamps of snapshots. Another clock decides when they are due.
@@ -51,11 +52,11 @@ class Upkeep:
         )
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        """Write a snapshot if one is due, and delete the files that it replaces."""
+        """Write a snapshot if one is due, and delete replaced files beyond the retention."""
         self._generator.publish(delta, image, manifest)
 
     def _write(self, image: MetadataImage) -> Path:
-        """Write and sync the snapshot, and only then delete the files that it replaces."""
+        """Write and sync the snapshot, and only then delete replaced files."""
         folder = self._target.folder
         wanted = SnapshotId(image.provenance.offset, image.provenance.epoch)
         if wanted in folder.snapshots:

@@ -33,7 +33,7 @@ def _client_host(host: str) -> str:
 
 def java_text(host: str) -> str | None:
     """``host``, which may stand in brackets, as Java writes it; None if it is not an address."""
-    from ipaddress import IPv4Address, ip_address  # loaded only if a host is an IPv6 address
+    from ipaddress import IPv4Address, ip_address  # most decisions do not need it
 
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]

@@ -58,7 +58,7 @@ def read_client_first(message: str) -> ClientFirst:
     """Parse client-first-message.
 
     Raises:
-        ValueError: the message is malformed; the text repeats nothing of it.
+        ValueError: the message is malformed; the error quotes nothing of it.
     """
     match = _CLIENT_FIRST.fullmatch(message)
     if match is None:
@@ -78,7 +78,7 @@ def read_client_final(message: str) -> ClientFinal:
     """Parse client-final-message.
 
     Raises:
-        ValueError: the message is malformed; the text repeats nothing of it.
+        ValueError: the message is malformed; the error quotes nothing of it.
     """
     match = _CLIENT_FINAL.fullmatch(message)
     if match is None:

@@ -80,7 +80,8 @@ def _rule(rule: RegroupedRule) -> Iterator[tuple[str, str | Sequence[str]]]:
 
 
 def _mapping(pairs: Iterable[tuple[str, str | int | Sequence[str]]]) -> Iterator[str]:
-    """The lines of one item of a list; a list of several values has a line for each."""
+    """The lines of one item of a list; a list that is long or has quoted values has a line for
+    each value."""
     for number, (key, value) in enumerate(pairs):
         lead = "    " if number else "  - "
         if isinstance(value, str | int):

@@ -2,8 +2,8 @@
 into tasks.
 
 Spark finds the files wherever it can read: on a disk, in an object store, by a pattern. It splits
-large plain files, combines small files, and passes compressed files whole. Only each file's path,
-length and modification time come to the driver. This module must not know what a line says.
+large plain files, combines small files, and passes compressed files whole. No line of them comes to
+the driver. This module must not know what a line says.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ _AS_ON_THE_DISK: Final = {
     "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "fs.file.impl.disable.cache": "true",
 }
-"""Options of a reader, so that they also apply on Connect. Hadoop's default file system for a disk
-looks for a checksum file beside each file. It fails if the file's name has a colon."""
+"""Options of a reader, not of the session, so that they also apply with Spark Connect. Hadoop's
+default file system for a disk looks for a checksum file beside each file. It fails if the file's
+name has a colon."""
 _PATTERN: Final = re.compile(r"([*?\[\]{}\\])")
 _AT_ANY_DEPTH: Final = "/**/"
 _LOCAL: Final = "regexp_replace(path, '^file:/+', '/') AS path"

@@ -41,7 +41,7 @@ def add_question(parser: ArgumentParser) -> None:
         help="PRINCIPAL OPERATION TYPE:NAME, an audit line in quotes, or - to read it from stdin",
     )
     group.add_argument("--principal", "--allow-principal", metavar="TYPE:NAME")
-    group.add_argument("--operation", metavar="NAME", help="in any case")
+    group.add_argument("--operation", metavar="NAME", help="in upper or lower case")
     add_resources(group)
     group.add_argument(
         "--host",

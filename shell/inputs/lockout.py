@@ -107,7 +107,7 @@ def add_lockout(parser: ArgumentParser) -> None:
     group.add_argument(
         "--allow-lockout",
         action="store_true",
-        help="allow a change after which the caller, or nobody, can alter ACLs",
+        help="allow a change that takes the right to alter ACLs from the caller, or from everybody",
     )
     group.add_argument(
         "--caller",

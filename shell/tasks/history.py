@@ -1,4 +1,4 @@
-"""The history in a log of ACLs, of users, and of one answer.
+"""Reads from a log the history of ACLs, of users, or of one answer.
 
 A replay that begins at a snapshot also notes the records after the snapshot (``change_notes``). So
 the log is read again only for an earlier history, and only up to the snapshot. This module must not
@@ -77,8 +77,9 @@ def history_of(replayed: Replayed, first: int | None = None) -> ChangeHistory | 
 
 
 def answer_since(replayed: Replayed, config: AuthorizerConfig, question: Question) -> Since | None:
-    """The start of the present answer, or of the part of the log without doubts. None if the source
-    is not a log, or is too damaged."""
+    """When the present answer began, or the part of the log that was read without doubts.
+
+    None if the source is not a log, or is too damaged."""
 
     def read(start: int, base: SnapshotId | None) -> Since:
         acls = dict(_snapshot_acls(replayed, base))

@@ -1,4 +1,4 @@
-"""States in patterns which principals gain or lose which operations between two sets of ACLs.
+"""Describes, by patterns, the operations that principals gain or lose between two sets of ACLs.
 
 A statement joins cells: its prefix stands for all names that begin with it, except those listed as
 exceptions. A principal or host that no ACL names stands for all such. A named one has its own
@@ -67,8 +67,9 @@ def access_changes(compared: SetComparison) -> list[AccessChange]:
 
 
 class _OperationChange(NamedTuple):
-    """A cell's change of one operation. If ``is_own``, it needs its own statement: it changes
-    differently from a session around it, or changes and has no session around it."""
+    """A cell's change of one operation. If ``is_own``, it needs its own statement: it differs
+    from the change of a broader session (everybody, or a larger class of clients), or there is
+    none."""
 
     change: AccessChangeKind
     is_own: bool
@@ -101,8 +102,8 @@ def _operation_changes(
     changes: Mapping[NameClass, _OperationChange],
     parents: Mapping[NameClass, NameClass | None],
 ) -> Iterator[AccessChange]:
-    """The statements about one operation; each name is under the shortest prefix with the same
-    change."""
+    """The statements about one operation. A name is part of its parent's statement if their changes
+    are equal, or else an exception to it."""
     under: dict[NameClass, NameClass] = {}
     exceptions: dict[NameClass, list[NameException]] = {}
     for names, parent in parents.items():
@@ -163,7 +164,8 @@ def _change(before: bool, after: bool) -> AccessChangeKind:
 
 def _parents(classes: Iterable[NameClass]) -> dict[NameClass, NameClass | None]:
     """The parent of each class: the class of the longest prefix of all its names. Parents come
-    first. Names that begin with * are not below the empty prefix, as no wildcard matches them."""
+    first. Names that begin with * are not below the empty prefix, because LITERAL * does not
+    match them."""
     parents: dict[NameClass, NameClass | None] = {}
     open_prefixes: list[NameClass] = []
     for names in sorted(classes):

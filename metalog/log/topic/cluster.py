@@ -121,9 +121,8 @@ class TopicCluster:
         return found
 
     def messages(self, start: int, *, live: bool = False) -> CommittedMessages:
-        """The messages from offset ``start`` on. With ``live`` the cluster answers only when a
-        message comes. Otherwise it reports the end at once, so a reader gets past offsets at the
-        end that have no message."""
+        """The messages from offset ``start`` on. With ``live``, for a reader that follows the
+        log, the cluster waits longer for a message before it answers without one."""
         consumer = self._consumer(_LIVE_WAIT_MS if live else _WAIT_MS)
         return CommittedMessages(self, *consumer, start)
 
@@ -338,7 +337,8 @@ class Transactions:
         if failures or len(offsets) < len(messages):
             raise KafkaException(*failures[:1])
         if offsets != list(range(offsets[0], offsets[0] + len(offsets))):
-            raise LogFenced(f"{self._address}: another program writes to it at offset {offsets[0]}")
+            after = f"after offset {offsets[0]}"
+            raise LogFenced(f"{self._address}: another program wrote between our messages, {after}")
         return offsets[0]
 
     def _commit(self) -> None:

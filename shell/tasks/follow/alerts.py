@@ -29,8 +29,8 @@ _ORDER: Final = ("batch", "time", "kind", "principal")
 class Alerts:
     """Delivers alerts. ``tables`` are the tables at the start.
 
-    The webhook, if any, gets newer alerts and those that an earlier run could not post. ``show``
-    takes rows of ALERTS; ``warn`` takes the webhook's faults.
+    The webhook, if any, gets newer alerts, and those that earlier runs with a webhook could not
+    post. ``show`` takes rows of ALERTS; ``warn`` takes the webhook's faults.
     """
 
     def __init__(
@@ -46,6 +46,8 @@ class Alerts:
         self._shown = _batch_of(tables.marked(SHOWN))
         self._reported: str | None = None
         self._posted = -1 if webhook is None else webhook.delivered
+        if webhook is not None:
+            tables.mark(_POSTED, self._posted)
 
     def show_new(self, now: Tables) -> None:
         """Show the alerts that were not written to stdout yet."""
@@ -96,8 +98,7 @@ class Alerts:
 
 
 def posted_to(tables: Tables) -> int:
-    """The last batch that an earlier run posted; if that run had no webhook, the last batch that it
-    showed."""
+    """The last batch whose alerts were posted; if no run had a webhook, the last one shown."""
     posted = tables.marked(_POSTED)
     return _batch_of(tables.marked(SHOWN) if posted is None else posted)
 

@@ -51,7 +51,9 @@ def configure(parser: ArgumentParser) -> None:
         "--resource-pattern-type", metavar="TYPE", help="any, match, literal or prefixed"
     )
     wanted.add_argument("--principal", action="append", metavar="TYPE:NAME")
-    wanted.add_argument("--operation", action="append", metavar="NAME", help="in any case")
+    wanted.add_argument(
+        "--operation", action="append", metavar="NAME", help="in upper or lower case"
+    )
     wanted.add_argument("--host", action="append", metavar="HOST")
     wanted.add_argument("--permission", action="append", metavar="TYPE", help="allow or deny")
 

@@ -105,7 +105,7 @@ def configure(parser: ArgumentParser) -> None:
         help="PRINCIPAL OPERATION TYPE:NAME, or an audit line in quotes",
     )
     question.add_argument("--principal", metavar="TYPE:NAME")
-    question.add_argument("--operation", metavar="NAME", help="in any case")
+    question.add_argument("--operation", metavar="NAME", help="in upper or lower case")
     add_resources(question)
     question.add_argument("--host", metavar="ADDRESS")
     when = parser.add_argument_group("when")
