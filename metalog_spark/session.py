@@ -20,7 +20,6 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
@@ -207,14 +206,9 @@ def _started(master: str, settings: Mapping[str, str], log: Path | None) -> Spar
         builder = builder.config(key, value)
     with first_ctrl_c() as interrupted, _errors_into(log), names_in_utf8(), _by_this_python(master):
         session = builder.getOrCreate()
-    _heed(interrupted)
-    return session
-
-
-def _heed(interrupted: Event) -> None:
-    """Raise a delayed Ctrl-C, now that the JVM is up and will end with this process."""
-    if interrupted.is_set():
+    if interrupted.is_set():  # delayed until the JVM is up, which now ends with this process
         raise KeyboardInterrupt
+    return session
 
 
 def _connected(remote: str, settings: Mapping[str, str], log: Path | None) -> SparkSession:

@@ -69,16 +69,16 @@ def answered(requests: DataFrame, decide: Callable[..., pa.Array]) -> DataFrame:
     results, rules = zip(*ANSWERS, strict=True)
     worded = found.withColumns(
         {
-            "decided": _word("shiftright(answer, 1)", results),
-            "decided_rule": _word("shiftright(answer, 1)", rules),
+            "decided": _word(results),
+            "decided_rule": _word(rules),
             "known": expr("answer & 1 = 1"),
         }
     ).withColumn("disagrees", expr("CASE WHEN known THEN decided <> result END"))
     return worded.select(*DECISIONS.columns)
 
 
-def _word(index: str, words: Iterable[str]) -> Column:
+def _word(words: Iterable[str]) -> Column:
     from pyspark.sql.functions import expr
 
     cases = (f"WHEN {number} THEN '{word}'" for number, word in enumerate(words))
-    return expr(f"CASE {index} {' '.join(cases)} END")
+    return expr(f"CASE shiftright(answer, 1) {' '.join(cases)} END")

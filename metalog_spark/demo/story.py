@@ -92,7 +92,7 @@ def story(
         *_broken_and_mended(),
         *_cleaned_up(random, services),
     ]
-    missing = changes - _changes_in(_possible(wanted))
+    missing = changes - sum(len(each.removed) + len(each.added) for each in _possible(wanted))
     if missing < 0:
         raise ValueError(f"{changes} changes of ACLs are too few: use at least {changes - missing}")
     return _possible([*wanted, *_on_call(random, missing)])
@@ -111,10 +111,6 @@ def _possible(wanted: Iterable[Event]) -> list[Event]:
         if gone or new:
             done.append(Event(time_ms, gone, new))
     return done
-
-
-def _changes_in(events: Iterable[Event]) -> int:
-    return sum(len(event.removed) + len(event.added) for event in events)
 
 
 def _first_day() -> Iterator[Event]:

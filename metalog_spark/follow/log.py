@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 from metalog_sources.source_kinds import FOLLOWED
 from metalog_spark.history.archive import Logs, Unproven
@@ -21,7 +21,7 @@ from metalog_spark.history.archive_history import (
     history_of,
     scan,
 )
-from metalog_spark.history.splits import LogHole, LogSplit
+from metalog_spark.history.splits import LogSplit
 
 
 class FollowedLog:
@@ -51,7 +51,9 @@ class FollowedLog:
             CorruptLog: the log is damaged; no decision is based on a part of a log.
         """
         archive = self._opened().look()
-        splits = {number: part for number, part in enumerate(archive.parts) if _is_split(part)}
+        splits = {
+            number: part for number, part in enumerate(archive.parts) if isinstance(part, LogSplit)
+        }
         scanned = {number: self._scan(split) for number, split in splits.items()}
         growing = max(splits, default=None)
         self._closed = {
@@ -92,7 +94,3 @@ def known_until_ms(history: ArchiveHistory) -> int | None:
     agree."""
     ends = (each.end_ms or 0 for each in history.ranges if each.kind == KNOWN)
     return max(ends, default=0) or None
-
-
-def _is_split(part: LogSplit | LogHole) -> TypeGuard[LogSplit]:
-    return isinstance(part, LogSplit)

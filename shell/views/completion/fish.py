@@ -5,7 +5,7 @@ This module must not know any verb.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from shell.views.completion.completed import (
     FIRST_OPTIONS,
@@ -32,10 +32,10 @@ def fish_script(command: CompletedCommand) -> list[str]:
         "    set -l word (string replace -r '^--[^=]*=' '' -- (commandline -ct))",
         f"    metalog completion {NAMES} $typed[3] $argv[1] $word 2>/dev/null",
         "end",
-        *_fish_verbs("", command.lines, FIRST_OPTIONS),
+        *_fish_verbs("", command.lines),
     ]
     for name, inner in command.inner_lines.items():
-        lines += _fish_verbs(name, inner, FIRST_OPTIONS)
+        lines += _fish_verbs(name, inner)
     for name, completed in command.verbs.items():
         seen = f"-n '__metalog_verb {name}'"
         others = " ".join(completed.words)
@@ -58,10 +58,10 @@ def fish_script(command: CompletedCommand) -> list[str]:
     return [*lines, "complete -c kraft-metalog -w metalog"]
 
 
-def _fish_verbs(before: str, lines: Mapping[str, str], options: Sequence[str]) -> list[str]:
+def _fish_verbs(before: str, lines: Mapping[str, str]) -> list[str]:
     """The verbs that may follow exactly the words ``before``."""
     place = f"complete -c metalog -n '__metalog_words {before}'"
     return [
         *(f"{place} -f -a {name} -d {quoted(line)}" for name, line in lines.items()),
-        *(f"{place} -f -a {option}" for option in options),
+        *(f"{place} -f -a {option}" for option in FIRST_OPTIONS),
     ]

@@ -5,7 +5,7 @@ This module must not know any verb.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from shell.views.completion.completed import (
     FIRST_OPTIONS,
@@ -33,7 +33,7 @@ def zsh_script(command: CompletedCommand) -> list[str]:
         "    local -a verbs",
     ]
     lines += [
-        *_zsh_verb(command.lines, FIRST_OPTIONS),
+        *_zsh_verb(command.lines),
         "    local verb=$words[2]",
         "    shift words",
         "    (( CURRENT-- ))",
@@ -41,7 +41,7 @@ def zsh_script(command: CompletedCommand) -> list[str]:
     for name, inner in command.inner_lines.items():
         lines += [
             f"    if [[ $verb == {name} ]]; then",
-            *_zsh_verb(inner, FIRST_OPTIONS),
+            *_zsh_verb(inner),
             '    verb+=" $words[2]"',
             "    shift words",
             "    (( CURRENT-- ))",
@@ -61,14 +61,14 @@ def zsh_script(command: CompletedCommand) -> list[str]:
     return [*lines, "    esac", "}", "compdef _metalog metalog kraft-metalog"]
 
 
-def _zsh_verb(lines: Mapping[str, str], options: Sequence[str]) -> list[str]:
+def _zsh_verb(lines: Mapping[str, str]) -> list[str]:
     return [
         "    verbs=(",
         *(f"        {quoted(f'{name}:{line}')}" for name, line in lines.items()),
         "    )",
         "    if (( CURRENT == 2 )); then",
         "        _describe verb verbs",
-        f"        compadd -- {' '.join(options)}",
+        f"        compadd -- {' '.join(FIRST_OPTIONS)}",
         "        return",
         "    fi",
     ]
