@@ -159,8 +159,8 @@ def _fill(
 
 
 class _NewInput(NamedTuple):
-    """``kept`` are facts about the files that are not left out, ``tables`` about each table of
-    requests or lines."""
+    """``kept`` are facts about the files that are not left out; ``tables`` has facts about each
+    table of requests or lines."""
 
     staged: Staged | None
     found: ClassifiedFiles

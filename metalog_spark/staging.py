@@ -207,8 +207,9 @@ def _rows(
     decider: Decider,
     folder: Path | None,
 ) -> Iterator[DataFrame]:
-    """Rows of DECISIONS and side rows of the tables, and then of each group of files, without those
-    that workers write to ``folder``. Spark lists the files of a group while it reads them."""
+    """Rows of DECISIONS and side rows: of the tables, then of each group of files. Rows that
+    workers write to ``folder`` are not among them. Spark lists the files of a group while it reads
+    them."""
     if audit.by_table is not None:
         yield _rows_of(audit.by_table, decider)
     numbers = frame_of(session, before, SPLITS) if before else None

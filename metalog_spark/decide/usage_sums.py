@@ -27,7 +27,8 @@ _MOST: Final = 1 << 18
 
 
 class UsageSums:
-    """The sums of a task. ``uncounted`` are the days since 1970 with requests that are in none."""
+    """The sums of a task. ``uncounted`` are days, numbered from 1970, whose requests no sum
+    counts."""
 
     def __init__(self) -> None:
         self.uncounted: set[int] = set()

@@ -123,7 +123,7 @@ class Starts:
         return {acl.host for acl in self}
 
     def _answers(self, client: RequestOrigin) -> SessionAnswers:
-        """The decisions for the principal, cached for one question only."""
+        """The cache serves one question only, since the ACLs change afterwards."""
         context = DecisionContext(self._writer.index, self._config, shut_by="")
         return context.session((client.host, client.principal))
 

@@ -127,8 +127,8 @@ def of_storm(storm: Storm) -> Alert:
 
 
 def of_lost_lines(time_ms: int, first: Sequence[str], lost: int, *, topic: bool) -> Alert:
-    """An alert about ``lost`` lines: a topic deleted them unread, or they could not be read in
-    files. ``first`` describes the first ``NAMED``."""
+    """An alert about ``lost`` lines: Kafka deleted them from a topic before they were read, or they
+    could not be read in files. ``first`` describes the first ``NAMED``."""
     advice = (
         "read the topic sooner, or have it keep records longer"
         if topic

@@ -74,7 +74,7 @@ def _first_difference_us(one: Configuration, other: Configuration) -> int | None
 
 
 def _lost(tables: Tables) -> list[Lost]:
-    """The time ranges in which an audit topic deleted lines unread.
+    """The time ranges whose lines Kafka deleted from an audit topic before they were read.
 
     In a partition, the lines of one broker are in order, but not those of several brokers. So a
     broker's lost lines lie between its last line before the loss and its first line after the loss.

@@ -23,7 +23,7 @@ from authorizer.config import (
 from authorizer.kafka_version import KafkaVersion
 from authorizer.loading import has_no_authorizer, why_decisions_differ
 from metalog.config.properties import parse_properties, properties_mapping
-from metalog.disk.files import LOCAL_FILES, Files, read_whole
+from metalog.disk.files import LOCAL_FILES, read_whole
 from metalog.errors import InvalidMoment, InvalidRequest
 from metalog_sources.moment import AtTime, parse_moment, time_text
 from metalog_spark.store.arrow import in_spark, table_of
@@ -106,15 +106,13 @@ class Configuration:
         return Configuration(sorted(periods, key=_begin)) if periods else Configuration()
 
 
-def read_configuration(
-    texts: Sequence[str], *, files: Files = LOCAL_FILES
-) -> tuple[Configuration, list[str]]:
+def read_configuration(texts: Sequence[str]) -> tuple[Configuration, list[str]]:
     """The configuration of the arguments of ``--config``, and warnings about it."""
     periods: dict[int | None, ConfigPeriod] = {}
     warnings: list[str] = []
     for text in texts:
         from_us, path = _parts(text)
-        config, notes = _read(path, files)
+        config, notes = _read(path)
         warnings += notes
         if from_us in periods:
             since = "the beginning" if from_us is None else time_text(from_us // 1000)
@@ -151,8 +149,8 @@ def _parts(text: str) -> tuple[int | None, Path]:
     return parsed.epoch_ms * 1000, Path(file)
 
 
-def _read(path: Path, files: Files) -> tuple[AuthorizerConfig, list[str]]:
-    properties = _properties(path, files)
+def _read(path: Path) -> tuple[AuthorizerConfig, list[str]]:
+    properties = _properties(path)
     try:
         config, warnings = from_properties(properties)
     except InvalidRequest as error:
@@ -172,9 +170,9 @@ def _read(path: Path, files: Files) -> tuple[AuthorizerConfig, list[str]]:
     return deciding, notes
 
 
-def _properties(path: Path, files: Files) -> Mapping[str, str]:
+def _properties(path: Path) -> Mapping[str, str]:
     try:
-        return properties_mapping(parse_properties(read_whole(files, path)))
+        return properties_mapping(parse_properties(read_whole(LOCAL_FILES, path)))
     except OSError as error:
         raise InvalidRequest(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError as error:

@@ -163,7 +163,8 @@ def read_splits(
 
 
 def _too_long(lines: pa.BinaryArray) -> tuple[dict[int, str], NDArray[np.int64]]:
-    """The faults of the lines that are too long, and the length of every line."""
+    """The faults of the lines that were cut because they are too long, and the length of every
+    line. A cut line has its whole length after a line feed."""
     offsets = np.frombuffer(lines.buffers()[1], np.int32)[lines.offset :][: len(lines) + 1]
     lengths = np.diff(offsets).astype(np.int64)
     data = np.frombuffer(lines.buffers()[2] or b"", np.uint8)
@@ -176,7 +177,7 @@ def _too_long(lines: pa.BinaryArray) -> tuple[dict[int, str], NDArray[np.int64]]
 
 
 def _shortened(lines: pa.BinaryArray, faults: dict[int, str]) -> pa.BinaryArray:
-    """The lines without the lengths of those that are too long."""
+    """The lines without the whole length at the end of each cut line."""
     if TOO_LONG not in faults.values():
         return lines
     texts = lines.to_pylist()

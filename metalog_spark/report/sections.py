@@ -110,7 +110,8 @@ _OWN_REQUESTS: Final = _Field(REQUESTS_COLUMN, row_requests)
 
 
 def unused(result: Rows, acls: Sequence[Row], later: int, end: str) -> Section:
-    """Of ``acls``, in force in the window and at the log's ``end``; ``later`` came between."""
+    """The use of ``acls``, which are in force in the window and at the log's ``end``. ``later``
+    counts the ACLs that were added after the window."""
     title = "Grants and their use"
     if result.refused:
         return Section("unused", title, f"Nothing is called unused: {result.refused}.", ())

@@ -53,7 +53,6 @@ class ShellSession:
         root: Directory,
         commands: Mapping[str, Builtin],
         output: Output,
-        width: int | None = None,
         *,
         refresh: Callable[[], Directory] | None = None,
     ) -> None:
@@ -61,7 +60,7 @@ class ShellSession:
         self.root = root
         self.commands = commands
         self.output = output
-        self.width = width
+        self.width: int | None = None
         self.working: Path = ()
         self.typed: list[str] = []
         self.failed = False

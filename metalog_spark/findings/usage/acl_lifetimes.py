@@ -107,8 +107,8 @@ class AclLifetimes:
         return matching(self._index, question, self._kafka)
 
     def _begun(self, question: RequestKey) -> Iterator[str]:
-        """A few names that stand for all names of ``could_match`` with ``begins``: an ACL that
-        matches any of all those names matches one of these."""
+        """A few of the names that may be meant: an ACL that matches any name that may be meant
+        matches one of these."""
         *_, kind, begin = question
         yield begin
         for name in self._names[ResourceType[kind]]:

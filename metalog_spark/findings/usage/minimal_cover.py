@@ -83,11 +83,11 @@ class Needs(NamedTuple):
 
 class Cover:
     """Decides which prefixes may be proposed, and which operations need an ALLOW. ``today`` are all
-    ALLOWs of today. ``given`` are the ALLOWs that stay and the prefixes that are already chosen."""
+    ALLOWs of today. ``kept`` are the ALLOWs that stay and the prefixes that are already chosen."""
 
     def __init__(self, today: Iterable[Acl], kept: Iterable[Acl], kafka: KafkaVersion) -> None:
         self._today = today
-        self._given = AclIndex.of(kept)
+        self._kept = AclIndex.of(kept)
         self._kafka = kafka
 
     @cached_property
@@ -102,12 +102,12 @@ class Cover:
         )
 
     def needed(self, needs: Needs) -> Iterator[Operation]:
-        """The operations that need an ALLOW: no other operation implies them, and no ``given``
+        """The operations that need an ALLOW: no other operation implies them, and no ``kept``
         ALLOW allows them."""
         who = subject(needs.host, needs.principal, kafka=self._kafka)
         for operation in needs.operations:
             implying = IMPLIED_BY.get(operation, frozenset())
-            if needs.operations.isdisjoint(implying) and not self._given.matching(
+            if needs.operations.isdisjoint(implying) and not self._kept.matching(
                 who, operation, needs.resource_type, needs.name
             ):
                 yield operation

@@ -65,7 +65,7 @@ def gains_refused(proof: GainProof, limit: GainLimit) -> str | None:
 
 
 def saved_proof(limit: GainLimit, proof: GainProof) -> PlanProof:
-    """The part of a ``proof`` without witnesses that a saved plan stores."""
+    """The part of ``proof`` that a saved plan stores: it has no witnesses."""
     return PlanProof(limit.texts, proof.cells)
 
 

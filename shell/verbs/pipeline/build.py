@@ -294,7 +294,6 @@ def _unproven_text(each: Unproven) -> str:
 
 
 def _configuration(arguments: Namespace, output: Output) -> Configuration:
-    """The configuration of the files, with the options that override it."""
     from authorizer.config import from_properties, read_kafka_version
     from metalog_spark.history.configuration import Configuration, read_configuration
 

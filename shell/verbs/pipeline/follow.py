@@ -154,7 +154,7 @@ def run(arguments: Namespace, output: Output) -> int:
     zone, broker = Zone(arguments.zone), broker_pattern(arguments.broker_from)
     _check(arguments)
     with output.busy("looking at the input"):
-        following = _following(arguments, configuration, zone, broker)
+        following = _follow_job(arguments, configuration, zone, broker)
         unproven = following.log.unproven()
         foreign = following.log.look().foreign
     for each in unproven:
@@ -241,10 +241,9 @@ def _endpoint(arguments: Namespace) -> WebhookEndpoint | None:
     return endpoint(arguments.webhook, headers)
 
 
-def _following(
+def _follow_job(
     arguments: Namespace, configuration: Configuration, zone: Zone, broker: re.Pattern[str] | None
 ) -> FollowJob:
-    """The log and the audit source, both checked to exist."""
     from metalog.log.topic.address import is_topic
     from metalog_spark.follow.batch import FollowJob
     from metalog_spark.follow.log import FollowedLog

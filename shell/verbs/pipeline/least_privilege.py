@@ -255,8 +255,8 @@ def _as_json(
 
 
 def _yaml(found: LeastSet, principal: str | None, accepted: Sequence[PrincipalProposal]) -> str:
-    """The proposal without the ``accepted`` principals. It has ``owns``, so that ``metalog plan
-    --prune`` removes the other ACLs."""
+    """The proposal, in which the principals of ``accepted`` keep today's ACLs. It has ``owns``, so
+    that ``metalog plan --prune`` removes the other ACLs."""
     from metalog_sources.formats.yaml import write_yaml
 
     proposed = {acl for each in accepted for acl in each.least}

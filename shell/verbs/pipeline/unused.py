@@ -177,7 +177,6 @@ def _sections(
 
 
 def _unknown(found: ClassifiedAcls) -> Iterable[tuple[Verdict, str]]:
-    """The ACLs in force whose use is unknown, and why."""
     for why_name, why in _WHY.items():
         for each in found.verdicts:
             if each.is_alive and each.reason is not None and each.reason.value == why_name:
@@ -197,7 +196,6 @@ def _cells(verdict: Verdict, found: ClassifiedAcls) -> list[Cell | str]:
 
 
 def _leading(verdicts: Iterable[Verdict], options: FindingOptions) -> Iterator[tuple[Verdict, str]]:
-    """The verdicts that have requests, each with the command that prints the requests."""
     for each in verdicts:
         if command := _command(each, options):
             yield each, command
