@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 from authorizer.audit.layouts import Zone, read_entry
 from authorizer.audit.line import read_row
 from metalog.errors import InvalidRequest
-from metalog_spark.ingest.audit_files import broker_of
+from metalog_spark.ingest.audit_files import GZIP_MAGIC, broker_of
 from metalog_spark.store.plain_view import CURRENT, days_of
 from metalog_spark.store.preflight import files_named
 from metalog_spark.store.tables import FILES, REQUESTS
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from metalog_spark.history.archive import Archive
 
 _SAMPLE: Final = 128 << 10
-_GZIP: Final = b"\x1f\x8b"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _Stamp = tuple[str, int, int]
 """Path, length and modification time in milliseconds, by which a build recognizes a file."""
@@ -116,7 +115,7 @@ def _look(path: Path, zone: Zone, broker: str, known: Set[_Stamp]) -> FileLook:
     size = status.st_size
     stamp = str(path.absolute()), size, status.st_mtime_ns // 1_000_000
     with path.open("rb") as file:
-        is_packed = file.read(len(_GZIP)) == _GZIP
+        is_packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
         file.seek(0)
         begins, read = _unpacked(file) if is_packed else _beginning(file)
         ends = b"" if is_packed or size <= _SAMPLE else _end(file, size)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.errors import InvalidRequest
-from metalog_spark.coverage.coverage import counted
+from metalog_spark.coverage.coverage import COUNTS, counted
 from metalog_spark.decide.decide_job import decided
 from metalog_spark.decide.decide_lines import (
     COUNT,
@@ -61,7 +61,6 @@ _BEFORE: Final = (
     " PRECEDING) AS lines"
 )
 _DAYS: Final = "array_distinct(transform(hours, each -> date_from_unix_date(each[0] DIV 24)))"
-_COUNTS: Final = ("allowed", "denied", "ambiguous", "is_sure", "controller")
 _EPOCH: Final = date(1970, 1, 1)
 _FACTS: Final = TableSchema("facts", FACTS)
 Splits = Sequence[tuple[str, int, int]]
@@ -132,17 +131,17 @@ class Staged(NamedTuple):
             same = frame_of(session, [(path,) for path in without], "file STRING")
             sums = sums.join(f.broadcast(same), "file", "left_anti")
         hours = sums.selectExpr("broker", "explode(hours) AS each")
-        counts = (f"each[{at}] AS {name}" for at, name in enumerate(_COUNTS, 1))
+        counts = (f"each[{at}] AS {name}" for at, name in enumerate(COUNTS, 1))
         found = hours.selectExpr(
             "broker", f"timestamp_micros(each[0] * {HOUR_US}) AS hour", *counts
         )
         if self.facts:
-            flags = (f"CAST({name} AS BIGINT) AS {name}" for name in _COUNTS)
+            flags = (f"CAST({name} AS BIGINT) AS {name}" for name in COUNTS)
             by_table = requests_of(_of_files(self.read(), self.facts))
             more = counted(by_table).selectExpr("broker", "hour", *flags)
             found = found.unionByName(more)
-        sums = found.groupBy("broker", "hour").agg(*(f.sum(name).alias(name) for name in _COUNTS))
-        return sums.withColumns({name: f.col(name) > 0 for name in _COUNTS[3:]})
+        sums = found.groupBy("broker", "hour").agg(*(f.sum(name).alias(name) for name in COUNTS))
+        return sums.withColumns({name: f.col(name) > 0 for name in COUNTS[3:]})
 
     def usage(self) -> DataFrame:
         """Partial rows of USAGE for all requests except those of ``uncounted`` days."""

@@ -37,7 +37,7 @@ _UNTIL_NEXT: Final = (
     f"explode(sequence(hour, CASE WHEN next <= hour + {_LONGEST_SILENCE}"
     " THEN next - INTERVAL 1 HOUR ELSE hour END, INTERVAL 1 HOUR)) AS each"
 )
-_COUNTS: Final = ("allowed", "denied", "ambiguous", "is_sure", "controller")
+COUNTS: Final = ("allowed", "denied", "ambiguous", "is_sure", "controller")
 
 
 def counted(requests: DataFrame) -> DataFrame:
@@ -73,7 +73,7 @@ def covered(counts: DataFrame, lost: Iterable[Lost] = ()) -> DataFrame:
     from pyspark.sql import functions as f
 
     until_next = counts.selectExpr("*", _NEXT).selectExpr("*", _UNTIL_NEXT)
-    own = (f.when(f.col("each") == f.col("hour"), f.col(name)).alias(name) for name in _COUNTS)
+    own = (f.when(f.col("each") == f.col("hour"), f.col(name)).alias(name) for name in COUNTS)
     hours = until_next.select("broker", f.col("each").alias("hour"), *own)
     begin_us, of = f.unix_micros("hour"), f.col("of")
     is_of = (of.isNull() | (of == f.col("broker"))) & (begin_us <= f.col("to_us"))

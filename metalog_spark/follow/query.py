@@ -17,7 +17,7 @@ from metalog_spark.follow.topic import AuditTopicSource
 from metalog_spark.history.datasource import NAME, register
 from metalog_spark.store.preflight import check_is_outside
 from metalog_spark.store.refusals import FOLLOWED
-from metalog_spark.store.table_store import Tables, placed
+from metalog_spark.store.table_store import NOT_THERE, Tables, placed
 from metalog_spark.store.tables import REQUESTS
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ _FOR_GOOD: Final = "36500d"
 FILES_AT_ONCE: Final = 1_000
 OFFSETS_AT_ONCE: Final = 500_000
 """The default of how many of a topic's records one batch reads at most."""
-_NOT_THERE: Final = "PATH_NOT_FOUND"
 
 
 def follow_tables(session: SparkSession, out: str, source: str, audit: str) -> Tables:
@@ -148,6 +147,6 @@ def _has_checkpoint(session: SparkSession, path: str) -> bool:
     try:
         return not session.read.text(f"{path}/{_CHECKPOINT}/metadata").isEmpty()
     except AnalysisException as error:
-        if error.getCondition() == _NOT_THERE:
+        if error.getCondition() == NOT_THERE:
             return False
         raise

@@ -24,7 +24,7 @@ PACKED: Final = (".gz", ".bz2", ".zst", ".zstd")
 """File name suffixes of compressed files."""
 DAMAGE: Final = (zlib.error, EOFError, OSError)
 """The exceptions of decompressing a damaged file."""
-_GZIP_MAGIC: Final = b"\x1f\x8b"
+GZIP_MAGIC: Final = b"\x1f\x8b"
 _GZIP: Final = 16 + zlib.MAX_WBITS
 _CODECS: Final = {b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 _KAFKAS_NAME: Final = "kafka-authorizer"
@@ -61,7 +61,7 @@ def unpacked(content: pa.Buffer) -> Iterator[bytes]:
     Uncompressed content is returned unchanged."""
     magic = content[:4].to_pybytes()
     file = pa.BufferReader(content)
-    if magic.startswith(_GZIP_MAGIC):
+    if magic.startswith(GZIP_MAGIC):
         yield from _gunzipped(file)
         return
     codec = next((name for start, name in _CODECS.items() if magic.startswith(start)), None)

@@ -22,7 +22,7 @@ from metalog_spark.ingest.audit_files import PACKED, BrokerPattern
 from metalog_spark.ingest.requests import READ
 from metalog_spark.session import errors_of_spark, first_line
 from metalog_spark.store.arrow import Mapped, frame_of
-from metalog_spark.store.table_store import placed
+from metalog_spark.store.table_store import NOT_THERE, placed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,7 +33,6 @@ LISTED: Final = "path STRING, length BIGINT, modified TIMESTAMP"
 SPLITS: Final = "path STRING, start BIGINT, lines BIGINT"
 """A split of a file: the file's path as a URI, the split's start, and a number of lines."""
 _OF_SPLIT: Final = ("_metadata.file_path AS path", "_metadata.file_block_start AS start")
-_NOT_THERE: Final = "PATH_NOT_FOUND"
 _NO_JAR: Final = re.compile(r"\bNo FileSystem for scheme|\bClassNotFoundException: Class \S+ not")
 _JARS: Final = {
     "s3a": "org.apache.hadoop:hadoop-aws",
@@ -84,7 +83,7 @@ def _listed(session: SparkSession, pattern: str) -> DataFrame:
                 f"{pattern}: Hadoop cannot match a pattern beside {name!r}, a name with a colon:"
                 f" name the folder, or the files one by one, or FOLDER{_AT_ANY_DEPTH}PATTERN"
             ) from None
-        if getattr(error, "getCondition", str)() == _NOT_THERE:
+        if getattr(error, "getCondition", str)() == NOT_THERE:
             raise InvalidRequest(
                 f"{pattern}: no file has this name or matches this pattern"
             ) from None

@@ -21,6 +21,7 @@ from authorizer.audit.layouts import Zone
 from metalog_spark.ingest.audit_files import (
     BLOCK_BYTES,
     DAMAGED,
+    GZIP_MAGIC,
     LONGEST_LINE,
     SHOWN_BYTES,
     TOO_LONG,
@@ -46,7 +47,6 @@ LINES: Final = (
 )
 """A line. For a line that is too long: its beginning, LF, and its length in bytes."""
 _MISNAMED: Final = "packed by gzip, and its name does not end in .gz: rename the file"
-_GZIP: Final = b"\x1f\x8b"
 _HEAD_BYTES: Final = 16 << 10
 """How many bytes are fingerprinted. The output of a container's start scripts, which is the same in
 each file, is shorter."""
@@ -145,7 +145,7 @@ def read_splits(
                 if running is not None:
                     ended.append(running.row())
                 running = _Running(path, start, batch.column(3)[int(begin)].as_py(), pattern)
-                if start == 0 and lines[int(begin)].as_buffer()[:2].to_pybytes() == _GZIP:
+                if start == 0 and lines[int(begin)].as_buffer()[:2].to_pybytes() == GZIP_MAGIC:
                     faults[int(begin)] = _MISNAMED
             first = running.lines + batch.column(4)[int(begin)].as_py() + 1
             numbers[begin:end] = np.arange(first, first + end - begin)

@@ -15,14 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
+from metalog_spark.store.places import WITHOUT_DAY
+
 MOST_WAITING: Final = 1 << 17
 """At most this many rows wait for more rows of their days. Waiting makes files larger; a small file
 costs as much as a large one."""
 _DIFFERENT: Final = (pa.timestamp("us", "UTC"), pa.int64())
 """The types of columns with different values in most rows: a dictionary does not pay for them."""
 DAY: Final = "day"
-WITHOUT_DAY: Final = "__HIVE_DEFAULT_PARTITION__"
-"""Spark's name for the folder of the rows without a day."""
 
 
 class DayFiles:

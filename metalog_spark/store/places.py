@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _PLACE: Final = "place="
 _MERGED: Final = re.compile(r"joined(\d*)-")
 _WHOLE: Final = "whole-"
+WITHOUT_DAY: Final = "__HIVE_DEFAULT_PARTITION__"
+"""Spark's name for the directory of the rows without a day."""
 MANY_ROWS: Final = 1_000_000
 """A place with so many rows is not merged again."""
 

@@ -21,20 +21,21 @@ from uuid import uuid4
 from metalog.disk.files import LOCAL_FILES, replace_whole
 from metalog_spark.store.arrow import table_of
 from metalog_spark.store.commit_log import LIST, CommittedState, replayed
+from metalog_spark.store.places import WITHOUT_DAY
 from metalog_spark.store.tables import TABLES, TableSchema
 
 CURRENT: Final = "current"
 VERSIONS: Final = "versions"
 _KEPT: Final = 3
 """How many versions are kept, including the newest, for readers that have already started."""
-_PASSED_OVER: Final = ("_", ".")
-"""First characters of file names that are not part of a table."""
+PASSED_OVER: Final = ("_", ".")
+"""First characters of names that Spark ignores."""
 _PARQUET: Final = ".parquet"
 _NO_DAY: Final = "1970-01-01"
 _EMPTY: Final = f"no-rows{_PARQUET}"
 _DAY: Final = "day="
-_NOWHERE: Final = f"{_DAY}__HIVE_DEFAULT_PARTITION__"
-"""Spark's name for the directory of rows without a day, which are never in force."""
+_NOWHERE: Final = f"{_DAY}{WITHOUT_DAY}"
+"""The directory of rows that are never in force."""
 
 
 def publish(folder: Path, contents: CommittedState) -> None:
@@ -88,7 +89,7 @@ def lines_of(commit_log: Path) -> Sequence[str]:
 
 def _lines_in(commit_log: Path) -> Iterator[str]:
     for file in commit_log.iterdir():
-        if not (file.is_dir() or file.name.startswith(_PASSED_OVER)):
+        if not (file.is_dir() or file.name.startswith(PASSED_OVER)):
             lines = file.read_text(encoding="utf-8", errors="replace").split("\n")
             yield from filter(None, lines)
 
@@ -118,10 +119,10 @@ def _paths(version: Path) -> Iterator[Path]:
 def _files(place: Path) -> Iterator[Path]:
     for above, folders, names in os.walk(place):
         folders[:] = [
-            name for name in folders if not name.startswith(_PASSED_OVER) and name != _NOWHERE
+            name for name in folders if not name.startswith(PASSED_OVER) and name != _NOWHERE
         ]
         for name in names:
-            if name.endswith(_PARQUET) and not name.startswith(_PASSED_OVER):
+            if name.endswith(_PARQUET) and not name.startswith(PASSED_OVER):
                 yield Path(above, name)
 
 

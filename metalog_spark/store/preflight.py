@@ -17,7 +17,7 @@ from metalog.disk.files import LOCAL_FILES, FileLock
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
 from metalog.records.primitives.text import has_lone_surrogate
 from metalog_spark.store.commit_log import LIST, CommittedState, replayed
-from metalog_spark.store.plain_view import lines_of
+from metalog_spark.store.plain_view import PASSED_OVER, lines_of
 from metalog_spark.store.refusals import lacks_table, no_folder, occupied
 from metalog_spark.store.table_store import checked_folder, is_pattern, placed
 
@@ -29,8 +29,6 @@ _WITHOUT_LOCKS: Final = frozenset({ENOLCK, ENOSYS, EOPNOTSUPP})
 _PARQUET: Final = b"PAR1"
 _ENCRYPTED: Final = b"PARE"
 """The first bytes of Parquet, without and with an encrypted footer."""
-_PASSED_OVER: Final = ("_", ".")
-"""First characters of names that Spark ignores."""
 
 
 def check_can_be_read(path: str) -> None:
@@ -198,5 +196,5 @@ def files_below(place: Path) -> Iterator[Path]:
     if place.is_file():
         yield place
     for folder, folders, names in os.walk(place):
-        folders[:] = (name for name in folders if not name.startswith(_PASSED_OVER))
-        yield from (Path(folder, name) for name in names if not name.startswith(_PASSED_OVER))
+        folders[:] = (name for name in folders if not name.startswith(PASSED_OVER))
+        yield from (Path(folder, name) for name in names if not name.startswith(PASSED_OVER))

@@ -50,7 +50,7 @@ _SIDES: Final = ("a", "b")
 _MOST_DAYS: Final = 8
 """How many directories may replace days of a table before the whole table is rewritten."""
 _STAGED: Final = "-read"
-_NOT_THERE: Final = "PATH_NOT_FOUND"
+NOT_THERE: Final = "PATH_NOT_FOUND"
 _OF_ROWS: Final = frozenset({"all", "places", "parts", "joined", "days"})
 """The keys of commits that change which files are in force."""
 _FIRST: Final = {"kind": KIND, "version": VERSION, "format": _FORMAT}
@@ -178,7 +178,7 @@ class Tables:
             rows = read.load([self._inside(place) for place in places])
             return rows.select("*") if rows.columns else rows
         except AnalysisException as error:
-            if error.getCondition() == _NOT_THERE:
+            if error.getCondition() == NOT_THERE:
                 raise lacks_table(self.path, table.name) from None
             raise
 
@@ -355,7 +355,7 @@ def _rows(session: SparkSession, path: str) -> list[str] | None:
     try:
         return [row.value for row in session.read.text(path).collect()]
     except AnalysisException as error:
-        if error.getCondition() == _NOT_THERE:
+        if error.getCondition() == NOT_THERE:
             return None
         raise
 
@@ -367,7 +367,7 @@ def _check_is_empty(session: SparkSession, path: str | Path) -> None:
     try:
         first = read.load(placed(path)).select("path").first()
     except AnalysisException as error:
-        if error.getCondition() == _NOT_THERE:
+        if error.getCondition() == NOT_THERE:
             return
         raise
     if first is not None:

@@ -14,7 +14,7 @@ from metalog.errors import InvalidRequest
 from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS, ScramMechanism
 from metalog.text.whole_numbers import whole_number
 
-_MECHANISMS = {mechanism.mechanism_name: mechanism for mechanism in ScramMechanism}
+MECHANISMS = {mechanism.mechanism_name: mechanism for mechanism in ScramMechanism}
 _KEYS = ("name", "password", "salt", "saltedpassword", "iterations")
 
 
@@ -39,11 +39,11 @@ def parse_scram_line(text: str) -> ScramLine:
     except UnicodeEncodeError:
         raise InvalidRequest("a SCRAM credential that is not UTF-8") from None
     name, equals, components = text.strip().partition("=")
-    mechanism = _MECHANISMS.get(name)
+    mechanism = MECHANISMS.get(name)
     if not equals or mechanism is None:
         raise InvalidRequest(
             "a SCRAM credential begins with one of "
-            + ", ".join(f"{mechanism_name}=[" for mechanism_name in _MECHANISMS)
+            + ", ".join(f"{mechanism_name}=[" for mechanism_name in MECHANISMS)
         )
     if not (components.startswith("[") and components.endswith("]")):
         raise InvalidRequest(f"after {name}= write [name=…,password=…]")

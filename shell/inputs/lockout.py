@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from shell.output.output import Output
 
 
-_CLUSTER = ResourcePatternFilter(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.MATCH)
+CLUSTER_ACLS = ResourcePatternFilter(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.MATCH)
 _ANYWAY = "--allow-lockout does it anyway"
 
 
@@ -96,7 +96,7 @@ def _cluster_acls(
     target: CredentialTarget, arguments: Namespace, output: Output
 ) -> tuple[Acl, ...]:
     if isinstance(target, NarrowStore):
-        return state_document(target.state_about([_CLUSTER]), arguments, output).acls
+        return state_document(target.state_about([CLUSTER_ACLS]), arguments, output).acls
     assert isinstance(target, Store)
     return state_document(target.state(), arguments, output).acls
 

@@ -32,7 +32,8 @@ from metalog_spark.ingest.file_groups import FileGroups
 from metalog_spark.staging import AuditInput, Decider, Staged, stage
 from metalog_spark.store import local_path
 from metalog_spark.store.arrow import frame_of
-from metalog_spark.store.day_files import WITHOUT_DAY, DayFiles
+from metalog_spark.store.day_files import DayFiles
+from metalog_spark.store.places import WITHOUT_DAY
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import DECISIONS, REQUESTS
 from tests.support.disk.tiny_log import ace, uuid

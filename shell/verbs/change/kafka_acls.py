@@ -12,11 +12,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from metalog.acl import (
-    CLUSTER_NAME,
     AccessControlEntryFilter,
     Acl,
     Operation,
-    PatternType,
     PermissionType,
     ResourcePatternFilter,
     ResourceType,
@@ -49,7 +47,7 @@ from shell.context import (
     read_config,
     state_document,
 )
-from shell.inputs.lockout import add_lockout, caller_of
+from shell.inputs.lockout import CLUSTER_ACLS, add_lockout, caller_of
 from shell.inputs.planning import current_acls
 from shell.output.output import Output
 from shell.tasks.narrow_source import for_listing
@@ -111,7 +109,6 @@ _FLAGS: Final = {
     "on what": (("--cluster", "the cluster itself"),),
     "and": (("--force", "do not ask"),),
 }
-_CLUSTER: Final = ResourcePatternFilter(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.MATCH)
 _ELSEWHERE: Final = ("--bootstrap-server", "--bootstrap-controller", "--authorizer-properties")
 
 
@@ -298,7 +295,7 @@ def _refuse_lockout(
     ):
         return
     source = opened_source(arguments, output)
-    before = _acls_on([_CLUSTER], target, arguments, output)
+    before = _acls_on([CLUSTER_ACLS], target, arguments, output)
     config = read_config(arguments, source, output).over(likely_kafka(target), ()).config
     warning = lockout_text(before, after(before, steps), config, caller_of(source, arguments))
     if warning is not None:

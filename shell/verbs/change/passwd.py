@@ -23,6 +23,7 @@ from metalog_sources.source_kinds import USER_TARGETS
 from metalog_sources.targets.credentials import TakesPasswords, credential_target_of
 from metalog_sources.targets.password_offer import PasswordOffer
 from shell.arguments.confirm import confirms, require_terminal
+from shell.arguments.scram_line import MECHANISMS
 from shell.context import add_command_config, add_config, add_place, opened_source
 from shell.inputs.lockout import Deletion, add_lockout, refuse_lost_login
 from shell.output.output import Output
@@ -42,7 +43,6 @@ metalog passwd DIR alice --delete
 Without --mechanism every mechanism of the user is changed, so that no old password stays valid;
 a new user gets SCRAM-SHA-256 and SCRAM-SHA-512. Only a metalog node applies a password policy
 (KIP-506), over TLS and without --iterations. Exit code: 0 done, 2 not done."""
-_MECHANISMS: Final = {mechanism.mechanism_name: mechanism for mechanism in ScramMechanism}
 _USER_TYPE: Final = "User:"
 
 
@@ -59,7 +59,7 @@ def configure(parser: ArgumentParser) -> None:
     password.add_argument(
         "--mechanism",
         action="append",
-        choices=tuple(_MECHANISMS),
+        choices=tuple(MECHANISMS),
         metavar="MECHANISM",
         help="SCRAM-SHA-256 or SCRAM-SHA-512, repeatable (default: the user's;"
         " both for a new user)",
@@ -208,7 +208,7 @@ def _ask_to_delete(user: str, mechanisms: Sequence[ScramMechanism], output: Outp
 
 
 def _chosen(arguments: Namespace) -> Sequence[ScramMechanism]:
-    return [_MECHANISMS[name] for name in dict.fromkeys(arguments.mechanism or ())]
+    return [MECHANISMS[name] for name in dict.fromkeys(arguments.mechanism or ())]
 
 
 def _say(

@@ -62,7 +62,6 @@ replayed: every request that was allowed, and still is today, must be allowed by
 
 Exit code: 0 nothing to change, 1 changes, 2 no answer."""
 _SHOWN: Final = 20
-_HARDCODE: Final = "hardcode"
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -258,6 +257,7 @@ def _yaml(found: LeastSet, principal: str | None, accepted: Sequence[PrincipalPr
     """The proposal, in which the principals of ``accepted`` keep today's ACLs. It has ``owns``, so
     that ``metalog plan --prune`` removes the other ACLs."""
     from metalog_sources.formats.yaml import write_yaml
+    from metalog_spark.findings.producers import HARDCODE
 
     proposed = {acl for each in accepted for acl in each.least}
     today = {acl for each in accepted for acl in each.today}
@@ -265,7 +265,7 @@ def _yaml(found: LeastSet, principal: str | None, accepted: Sequence[PrincipalPr
     acls += [acl for each in accepted for acl in each.today if acl not in acls]
     acls = [acl for acl in acls if principal in (None, acl.principal)]
     entries = (
-        AclEntry(acl, _NOTED if acl.resource_name == _HARDCODE else AclNotes()) for acl in acls
+        AclEntry(acl, _NOTED if acl.resource_name == HARDCODE else AclNotes()) for acl in acls
     )
     return write_yaml(Document(tuple(entries), (Own(principal=principal),)))
 
