@@ -265,11 +265,7 @@ def sockets(folder: Path) -> dict[str, str]:
 
 
 def check_java(environ: Mapping[str, str]) -> None:
-    """Check, as Spark does by ``environ``, that Java can be started.
-
-    Raises:
-        InvalidRequest: Spark would find no Java.
-    """
+    """Raise ``InvalidRequest`` if Spark, by ``environ``, would find no Java."""
     home = environ.get("JAVA_HOME")
     java = Path(home, "bin", "java") if home else None
     has_java = shutil.which("java", path=environ.get("PATH")) if java is None else java.is_file()

@@ -84,11 +84,7 @@ def make(
 
 
 def check_requests(number: int) -> None:
-    """Refuse a number of requests that is too small for a year.
-
-    Raises:
-        InvalidRequest: it is too small.
-    """
+    """Raise ``InvalidRequest`` if ``number`` is too small for a year."""
     if number < LEAST_REQUESTS:
         raise InvalidRequest(f"--requests {number}: a year has at least {LEAST_REQUESTS:,} of them")
 

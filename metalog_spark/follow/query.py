@@ -55,11 +55,8 @@ def follow_tables(session: SparkSession, out: str, source: str, audit: str) -> T
 
 
 def check_it_follows(out: str, contents: CommittedState, source: str, audit: str) -> None:
-    """Check the folder ``out``.
-
-    Raises:
-        InvalidTarget: it was filled from other input, or ``audit`` would read it.
-    """
+    """Raise ``InvalidTarget`` if other input filled the folder ``out``, or if ``source`` or
+    ``audit`` would read it."""
     check_is_outside(out, "--audit", audit)
     check_is_outside(out, "--log", source)
     known = contents.facts.get(FOLLOWED)

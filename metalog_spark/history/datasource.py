@@ -196,7 +196,8 @@ class LogPartition(InputPartition):
 
 
 class _RowReader:
-    """Reads the rows of a partition: the common part of both readers."""
+    """Reads the rows of a partition, in a batch or in a stream. Already the driver, which makes the
+    reader, refuses an unknown column."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         self.options = options

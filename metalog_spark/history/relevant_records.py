@@ -60,11 +60,7 @@ def relevant(batch: Batch) -> Iterator[tuple[int, bytes]]:
 
 
 def check_relevant(value: bytes, batch: Batch, offset: int) -> None:
-    """Check one record.
-
-    Raises:
-        UnreadableRecord: a strict loader would stop at it because of ACLs.
-    """
+    """Raise ``UnreadableRecord`` if a strict loader would stop at the record because of ACLs."""
     message = decode_value(value)[1]
     if isinstance(message, Undecodable):
         if message.api_key is None or message.api_key in _RELEVANT:

@@ -37,11 +37,7 @@ def lacks_table(path: str | Path, name: str) -> InvalidSource:
 
 
 def check_is_built(path: str | Path, contents: CommittedState) -> None:
-    """Check that ``metalog pipeline build`` may fill the folder.
-
-    Raises:
-        InvalidTarget: ``metalog pipeline follow`` fills it.
-    """
+    """Raise ``InvalidTarget`` if ``metalog pipeline follow`` fills the folder."""
     if FOLLOWED in contents.facts:
         raise InvalidTarget(
             f"{path}: metalog pipeline follow fills it; build into a folder of its own"

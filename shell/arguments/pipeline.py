@@ -143,11 +143,8 @@ def writing_to(arguments: Namespace, out: str) -> Iterator[None]:
 
 
 def check_folder(arguments: Namespace, folder: str) -> None:
-    """Check ``folder``, if it is on this machine.
-
-    Raises:
-        InvalidSource: it is not a pipeline's folder, or is incomplete.
-    """
+    """Raise ``InvalidSource`` if ``folder`` is on this machine, and is incomplete or not a
+    pipeline's folder."""
     from metalog_spark.store.preflight import check_can_be_read
 
     if is_here(arguments, folder):

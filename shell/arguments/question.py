@@ -123,12 +123,8 @@ def parsed_question(
 
 
 def refuse_lone_surrogates(text: str) -> None:
-    """Refuse text that is not Unicode. No broker has such a name, so an answer about the name would
-    be false. Bytes from a terminal that are not UTF-8 arrive as such text.
-
-    Raises:
-        InvalidRequest: the text has a lone surrogate.
-    """
+    """Raise ``InvalidRequest`` if the text has a lone surrogate, as bytes from a terminal have that
+    are not UTF-8. No broker has such a name, so an answer about the name would be false."""
     if has_lone_surrogate(text):
         raise InvalidRequest(f"{text!r} is not Unicode; is the terminal's encoding not UTF-8?")
 

@@ -167,11 +167,7 @@ def idle_text(entry: Accepted) -> str:
 
 
 def check_is_section_of_findings(section: str) -> None:
-    """Check that a section has findings to accept.
-
-    Raises:
-        InvalidRequest: it has none.
-    """
+    """Raise ``InvalidRequest`` if a section has no findings to accept."""
     if section not in FIELDS:
         known = ", ".join(FIELDS)
         raise InvalidRequest(f"--accepted: {section} has no findings to accept; {known} have")

@@ -89,11 +89,8 @@ def made_with(plan: SavedPlan) -> AuthorizerConfig:
 def refuse_other_config(
     plan: SavedPlan, config: AuthorizerConfig, current: Collection[Acl]
 ) -> None:
-    """Check that ``config`` decides as the configuration with which ``plan`` was made.
-
-    Raises:
-        InvalidRequest: it differs.
-    """
+    """Raise ``InvalidRequest`` if ``config`` may decide differently than the configuration with
+    which ``plan`` was made."""
     before = made_with(plan)
     if before[:2] != config[:2]:
         raise InvalidRequest(
