@@ -113,16 +113,12 @@ def _note_unremoved(plan: Plan, wanted: Document, arguments: Namespace, output: 
         output.note("nothing is removed: no file has owns")
     if plan.unpruned:
         output.note(
-            f"{_counted(plan.unpruned)} of the target that the files own and do not list;"
-            " --prune removes them"
+            f"{counted(len(plan.unpruned), 'ACL')} of the target that the files own and do not"
+            " list; --prune removes them"
         )
     if plan.unowned:
         stay = plural(len(plan.unowned), "stays", "stay")
-        output.note(f"{_counted(plan.unowned)} of the target that no file owns {stay}")
-
-
-def _counted(acls: Sequence[Acl]) -> str:
-    return counted(len(acls), "ACL")
+        output.note(f"{counted(len(plan.unowned), 'ACL')} of the target that no file owns {stay}")
 
 
 def limits_of(source: Source, arguments: Namespace) -> PlanLimits:

@@ -1,4 +1,4 @@
-"""Writes an ACL as a sentence on one line.
+"""Writes ACLs and results in words.
 
 This module must not know where ACLs come from or what they decide.
 """
@@ -21,6 +21,10 @@ def sentence(acl: Acl) -> str:
 def resource_kind(resource_type: ResourceType) -> str:
     """``transactional id``: the resource type as a word in a sentence."""
     return resource_type.name.lower().replace("_", " ")
+
+
+def result_word(allowed: bool) -> str:
+    return "ALLOWED" if allowed else "DENIED"
 
 
 def host_words(host: str) -> str:

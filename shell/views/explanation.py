@@ -19,7 +19,7 @@ from authorizer.trace import Attribute, Candidate, Question, Standing
 from metalog.text.plurals import counted, plural
 from metalog.text.visible_text import shown
 from shell.output.output import Cell, Output
-from shell.tasks.acl_words import host_words, resource_kind, sentence
+from shell.tasks.acl_words import host_words, resource_kind, result_word, sentence
 from shell.tasks.command_target import CommandLine
 from shell.tasks.questions import ParsedQuestion
 from shell.views.acls import permission_cell
@@ -270,7 +270,7 @@ def _hosts(explanation: Explanation, output: Output) -> None:
     if not explanation.hosts:
         return
     lines = [
-        f"{shown(answer.host)}: {'ALLOWED' if answer.allowed else 'DENIED'}, {sentence(answer.acl)}"
+        f"{shown(answer.host)}: {result_word(answer.allowed)}, {sentence(answer.acl)}"
         for answer in explanation.hosts
     ]
     section("but from", lines, output)

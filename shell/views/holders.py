@@ -14,7 +14,7 @@ from authorizer.analysis.explain.json import acl_json
 from metalog.acl import WILDCARD_PRINCIPAL, Acl
 from metalog.text.visible_text import shown
 from shell.output.output import Cell, Output
-from shell.tasks.acl_words import sentence
+from shell.tasks.acl_words import result_word, sentence
 from shell.views.explanation import resource_text
 
 if TYPE_CHECKING:
@@ -127,13 +127,13 @@ def holder_records(
         yield {
             "principal": holder.principal or WILDCARD_PRINCIPAL,
             **fields,
-            "result": _result(holder.allowed),
+            "result": result_word(holder.allowed),
             "rule": "DefaultDeny" if holder.acl is None and not found.by_default else rule,
             "acl": None if holder.acl is None else acl_json(holder.acl, queries.id_of),
             "hosts": [
                 {
                     "host": answer.host,
-                    "result": _result(answer.allowed),
+                    "result": result_word(answer.allowed),
                     "acl": acl_json(answer.acl, queries.id_of),
                 }
                 for answer in holder.hosts
@@ -141,7 +141,3 @@ def holder_records(
             "kafkaVersion": queries.context.config.kafka.value,
             "assumed": list(queries.context.assumed),
         }
-
-
-def _result(allowed: bool) -> str:
-    return "ALLOWED" if allowed else "DENIED"

@@ -15,6 +15,7 @@ from metalog.acl import WILDCARD, PatternType
 from metalog.text.plurals import counted
 from metalog.text.visible_text import shown
 from shell.output.output import Cell, Output, in_markdown
+from shell.tasks.acl_words import result_word
 from shell.tasks.command_target import CommandLine
 from shell.views.explanation import host_text, resource_text
 from shell.views.proofs import explain_command, joined, pattern_text
@@ -157,8 +158,8 @@ def meaning_records(found: Meaning, arguments: Namespace | None) -> Iterable[dic
             "resourceType": change.kind.name,
             **_pattern_fields(change.pattern),
             "exceptions": _exception_fields(change.exceptions),
-            "before": _result(change.before),
-            "after": _result(change.after),
+            "before": result_word(change.before),
+            "after": result_word(change.after),
             "message": change_text(change),
             "witness": {
                 "principal": question.principal,
@@ -179,8 +180,8 @@ def meaning_records(found: Meaning, arguments: Namespace | None) -> Iterable[dic
             "resourceType": kind.name,
             "resourceName": None,
             "patternType": None,
-            "before": _result(not each.allowed),
-            "after": _result(each.allowed),
+            "before": result_word(not each.allowed),
+            "after": result_word(each.allowed),
             "message": _type_change_text(each),
         }
 
@@ -192,10 +193,6 @@ def _pattern_fields(pattern: NamePattern) -> dict[str, str]:
 
 def _exception_fields(exceptions: Sequence[NameException]) -> list[dict[str, str]]:
     return [
-        {**_pattern_fields(pattern), "before": _result(before), "after": _result(after)}
+        {**_pattern_fields(pattern), "before": result_word(before), "after": result_word(after)}
         for pattern, before, after in exceptions
     ]
-
-
-def _result(allowed: bool) -> str:
-    return "ALLOWED" if allowed else "DENIED"

@@ -21,7 +21,7 @@ from shell.inputs.batch_questions import BatchQuestions, asks_many
 from shell.inputs.checklist import asks_checklist, read_checklist
 from shell.inputs.queries import queries_of
 from shell.output.output import Cell, Output
-from shell.tasks.acl_words import sentence
+from shell.tasks.acl_words import result_word, sentence
 from shell.tasks.queries import Queries
 from shell.tasks.questions import ParsedQuestion, QuestionGroup, lines_of
 from shell.views.checklist import answer_checklist
@@ -87,13 +87,12 @@ def _answer(parsed: ParsedQuestion, queries: Queries, output: Output) -> int:
         output.prose(headline(question, traced.allowed, output))
         output.prose(because(question, traced))
         for answer in hosts:
-            result = "ALLOWED" if answer.allowed else "DENIED"
+            result = result_word(answer.allowed)
             output.prose(f"From {shown(answer.host)} it is {result}: {sentence(answer.acl)}.")
     else:
         record = queries.answer_json(question, traced.decision)
         record["hosts"] = [
-            {"host": answer.host, "result": "ALLOWED" if answer.allowed else "DENIED"}
-            for answer in hosts
+            {"host": answer.host, "result": result_word(answer.allowed)} for answer in hosts
         ]
         record["unknown"] = [each.as_json() for each in unknown]
         output.record(record)

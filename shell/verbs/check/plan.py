@@ -18,6 +18,7 @@ from metalog_sources.targets.plan import step_fields, write_saved
 from shell.inputs.batch_questions import BatchQuestions
 from shell.inputs.planning import add_planning, limits_of, planned
 from shell.output.output import Cell, Output, in_markdown
+from shell.tasks.acl_words import result_word
 from shell.tasks.command_target import CommandTarget
 from shell.tasks.plans.audit import Audit, audited, request_words
 from shell.tasks.plans.checks import PlanLimits, Refusal, checked
@@ -177,8 +178,8 @@ def _as_json(made: Planned, audit: Audit | None, refusal: Refusal | None, output
                 "operation": question.operation.name,
                 "resourceType": question.resource_type.name,
                 "resourceName": question.resource_name,
-                "before": "ALLOWED" if was else "DENIED",
-                "after": "DENIED" if was else "ALLOWED",
+                "before": result_word(was),
+                "after": result_word(not was),
                 "count": group.times,
             }
         )
@@ -207,14 +208,15 @@ def _as_markdown(
         output.records(
             ("requests", "now", "then", "principal", "request", "host"),
             (
-                (each.group.times, *_then(each.was), *request_words(each))
+                (
+                    each.group.times,
+                    result_word(each.was),
+                    result_word(not each.was),
+                    *request_words(each),
+                )
                 for each in audit.turned[:_SHOWN]
             ),
         )
-
-
-def _then(was: bool) -> tuple[str, str]:
-    return ("ALLOWED", "DENIED") if was else ("DENIED", "ALLOWED")
 
 
 def _as_commands(

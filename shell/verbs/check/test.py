@@ -19,7 +19,7 @@ from shell.arguments.yaml_files.expectations import Expected, read_expectations
 from shell.context import add_config, add_source
 from shell.inputs.queries import queries_of
 from shell.output.output import Output
-from shell.tasks.acl_words import sentence
+from shell.tasks.acl_words import result_word, sentence
 from shell.tasks.proof.proofs import ClaimOutcome, StatedClaim, proofs
 from shell.tasks.queries import Queries
 from shell.views.explanation import because, host_text, resource_text
@@ -158,7 +158,7 @@ def _question_text(question: Question) -> str:
 
 def _expected_text(each: ExpectationResult) -> str:
     expectation, decision = each.outcome
-    wanted = "ALLOWED" if expectation.allowed else "DENIED"
+    wanted = result_word(expectation.allowed)
     if bool(decision.result) is expectation.allowed:
         return f"is {wanted} as expected, but by {decision.rule}, not {expectation.rule}"
     return f"expected {wanted}, is {decision.result.value}"
@@ -167,7 +167,7 @@ def _expected_text(each: ExpectationResult) -> str:
 def _as_json(each: ExpectationResult, queries: Queries) -> dict[str, Any]:
     expectation, decision = each.outcome
     return queries.answer_json(each.question, decision) | {
-        "expected": "ALLOWED" if expectation.allowed else "DENIED",
+        "expected": result_word(expectation.allowed),
         "expectedRule": expectation.rule,
         "met": each.outcome.is_met,
         "file": each.expected.position.file,

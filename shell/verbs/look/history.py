@@ -36,7 +36,7 @@ from shell.context import (
     replayed_source,
 )
 from shell.output.output import Cell, Output
-from shell.tasks.acl_words import sentence
+from shell.tasks.acl_words import result_word, sentence
 from shell.tasks.history import ChangeHistory, change_notes, history_of
 from shell.tasks.queries import Queries
 from shell.tasks.questions import ParsedQuestion
@@ -335,7 +335,7 @@ def _turn_row(turn: DecisionChange) -> list[Cell | str]:
 
 def _turn_json(turn: DecisionChange) -> dict[str, Any]:
     line = HistoryLine(turn.change, turn.acl)
-    return _as_json(line) | {"result": "ALLOWED" if turn.allowed else "DENIED"}
+    return _as_json(line) | {"result": result_word(turn.allowed)}
 
 
 def _print_start(allowed: bool, start: int, output: Output) -> None:
@@ -343,6 +343,6 @@ def _print_start(allowed: bool, start: int, output: Output) -> None:
         word = output.paint(*result_cell(allowed))
         output.line(f"  {word} as far back as the log goes, offset {start:,}")
     else:
-        result = "ALLOWED" if allowed else "DENIED"
+        result = result_word(allowed)
         nothing: dict[str, Any] = {"timestamp": None, "offset": None, "change": None}
         output.record({"at": start} | nothing | {"result": result})
