@@ -116,7 +116,7 @@ class Staged(NamedTuple):
         parts = [
             possible.selectExpr(*POSSIBLE.columns, "true AS possible"),
             rejected,
-            _sums(side).select("file", "start", "lines", "bytes", "size"),
+            _split_sums(side).select("file", "start", "lines", "bytes", "size"),
         ]
         return reduce(_with, parts, as_read(requests))
 
@@ -126,7 +126,7 @@ class Staged(NamedTuple):
         from pyspark.sql import functions as f
 
         session = self.tables.session
-        sums = _sums(self.tables.staged(DECISIONS, self.place).where("day IS NULL"))
+        sums = _split_sums(self.tables.staged(DECISIONS, self.place).where("day IS NULL"))
         if without:
             same = frame_of(session, [(path,) for path in without], "file STRING")
             sums = sums.join(f.broadcast(same), "file", "left_anti")
@@ -183,7 +183,7 @@ def stage(tables: Tables, audit: AuditInput, decider: Decider) -> Staged:
     for _ in range(_ATTEMPTS):
         before = _lines_before(tables.session, audit.files, counted_groups)
         place = tables.stage(DECISIONS, partial(_rows, tables.session, before, audit, decider))
-        sums = _sums(tables.staged(DECISIONS, place).where("day IS NULL"))
+        sums = _split_sums(tables.staged(DECISIONS, place).where("day IS NULL"))
         files = _facts(tables, sums, audit.files)
         if not before and files.where("is_split").first() is None:
             break
@@ -294,8 +294,7 @@ def _of_kind(side: DataFrame, kind: SideKind) -> DataFrame:
     return side.where(f"{KIND} = '{kind}'")
 
 
-def _sums(side: DataFrame) -> DataFrame:
-    """A row for each split that was read."""
+def _split_sums(side: DataFrame) -> DataFrame:
     sums = f"from_json({TEXT}, '{SUMS}') AS sums"
     return (
         _of_kind(side, SideKind.SPLIT)
@@ -318,7 +317,6 @@ def _found_before(sums: DataFrame) -> Numbers:
 
 
 def _facts(tables: Tables, sums: DataFrame, files: FileGroups) -> DataFrame:
-    """Write ``FACTS`` for the ``files`` beside the tables."""
     from pyspark.sql import functions as f
 
     found = (

@@ -277,7 +277,7 @@ def hours(
 def _planned(
     random: Random, activities: Sequence[Activity], events: Iterable[Event], requests: int
 ) -> defaultdict[int, list[Request]]:
-    """By hour of the year, the requests that are not random."""
+    """By hour of the year: the requests that change ACLs, the probes, and the storms."""
     by_hour: defaultdict[int, list[Request]] = defaultdict(list)
     creates, deletes = map(activities.index, _CHANGES_OF_ACLS)
     for event in events:

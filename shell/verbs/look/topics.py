@@ -87,9 +87,9 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _topics(source: Source, image: MetadataImage, wanted: Sequence[str] | None) -> list[_Topic]:
-    known = _known(source, image)
+    known = _ids_and_partitions(source, image)
     names = sorted(known, key=java_order) if wanted is None else list(dict.fromkeys(wanted))
-    by_name = _ByName(set(image.acls.by_id.values()))
+    by_name = _TopicAcls(set(image.acls.by_id.values()))
     found = []
     for name in names:
         uuid, partitions = known.get(name, (None, None))
@@ -97,8 +97,7 @@ def _topics(source: Source, image: MetadataImage, wanted: Sequence[str] | None) 
     return found
 
 
-def _known(source: Source, image: MetadataImage) -> dict[str, tuple[Uuid | None, int]]:
-    """Each topic's id and number of partitions, by name."""
+def _ids_and_partitions(source: Source, image: MetadataImage) -> dict[str, tuple[Uuid | None, int]]:
     from metalog_sources.store import TopicStore
 
     if source.store is None:
@@ -110,8 +109,8 @@ def _known(source: Source, image: MetadataImage) -> dict[str, tuple[Uuid | None,
     return {each.name: (each.id, each.partitions) for each in source.store.topics()}
 
 
-class _ByName:
-    """ACLs on topics by resource name, so that only a few ACLs are compared with each topic."""
+class _TopicAcls:
+    """By resource name, so that only a few ACLs are compared with each topic."""
 
     def __init__(self, acls: Iterable[Acl]) -> None:
         self._acls: dict[str, list[Acl]] = {}

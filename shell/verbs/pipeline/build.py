@@ -239,8 +239,7 @@ def _is_table(audit: str, arguments: Namespace) -> bool:
 
 
 def _check(inputs: BuildInputs, arguments: Namespace) -> list[str]:
-    """Refuse input that cannot be built, as far as possible before Spark starts. Returns the empty
-    audit files."""
+    """The checks that need no Spark. Returns the empty audit files."""
     from metalog.log.topic.address import is_topic
     from metalog_spark.build import check
     from metalog_spark.ingest.audit_preflight import check_audit, check_has_line

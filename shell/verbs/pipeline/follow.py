@@ -209,7 +209,7 @@ def _configuration(arguments: Namespace, output: Output) -> Configuration:
 
 
 def _check(arguments: Namespace) -> None:
-    """Refuse input that cannot be followed before Spark starts, as far as possible."""
+    """The checks that need no Spark."""
     from metalog.log.topic.address import is_topic
     from metalog_spark.follow.query import check_it_follows
     from metalog_spark.store.commit_log import NOTHING
