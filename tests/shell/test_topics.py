@@ -9,7 +9,7 @@ import pytest
 
 from metalog.acl import ResourceType
 from shell.arguments.acl_line import parse_acl_line
-from shell.verbs.look.topics import _ByName
+from shell.verbs.look.topics import _TopicAcls
 from tests.support.command.runs import Run
 from tests.support.kafka.cases import DEMO
 
@@ -69,5 +69,5 @@ def test_a_file_of_acls_knows_no_topics(run: Run, tmp_path: Path) -> None:
 )
 def test_what_reaches_a_topic(acl: str, reached: bool) -> None:
     [found] = parse_acl_line(acl)
-    assert bool(_ByName([found]).reaching("pay-1")) is reached
+    assert bool(_TopicAcls([found]).reaching("pay-1")) is reached
     assert found.resource_type in (ResourceType.TOPIC, ResourceType.GROUP)
