@@ -196,8 +196,8 @@ class LogPartition(InputPartition):
 
 
 class _RowReader:
-    """Reads the rows of a partition, in a batch or in a stream. Already the driver, which makes the
-    reader, refuses an unknown column."""
+    """Reads the rows of a partition, in a batch or in a stream. An unknown column is refused when
+    the reader is made, before any task runs."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         self.options = options
