@@ -4,7 +4,7 @@ It reads them as Kafka does, with three exceptions that follow the RFC:
 
 - a name may contain any Unicode character;
 - ``y`` (channel binding) is accepted as ``n`` is;
-- a message with a mandatory extension (``m=``) is refused.
+- a mandatory extension (``m=``) before the name is refused.
 
 Reading takes time linear in the message's length, and raises only ``ValueError``. This module must
 not know who may log in.
