@@ -143,7 +143,8 @@ def _fill(
     is_new = not tables.has(DECISIONS)
     new = _NewInput.of(staged, None if is_new else tables.read(FILES), inputs.every_table)
     if is_new and staged is not None and not inputs.requests and not new.has_lines:
-        raise no_audit_line([each.file for each in new.files_read().named])
+        named = new.files_read().named
+        raise no_audit_line(named[0].file, len(named))
     stale = None if is_new else _stale_days(tables, log, inputs.configuration)
     replace_changelog(tables, *log)
     tables.replace(CONFIGURATION, inputs.configuration.rows(tables.session))

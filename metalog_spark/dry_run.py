@@ -86,7 +86,7 @@ def dry_run(
     """The effect that a build of the audit files ``audit`` and of the log would have on ``out``."""
     from metalog_spark.history.splits import LogHole
 
-    paths = dict.fromkeys(path for pattern in audit for path in files_named(pattern))
+    paths = dict.fromkeys(path for pattern in audit for path in sorted(files_named(pattern)))
     known = _known_files(out)
     files = [_look(path, zone, broker_of(str(path), broker_from), known) for path in paths]
     days = sorted({day for file in files if not file.is_known for day in file.days})

@@ -5,7 +5,6 @@ This module must not know Spark, nor what a line says.
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -15,7 +14,7 @@ import pyarrow as pa
 from metalog.errors import InvalidRequest
 from metalog.text.plurals import counted
 from metalog_spark.ingest.audit_files import BLOCK_BYTES, DAMAGE, BrokerPattern, broker_of, unpacked
-from metalog_spark.store.preflight import files_below
+from metalog_spark.store.preflight import files_below, files_named
 
 _PARQUET: Final = (b"PAR1", b"PARE")
 _IN_EACH_LINE: Final = b"Principal "
@@ -30,7 +29,7 @@ def check_audit(patterns: Sequence[str], out: str, pattern: BrokerPattern) -> li
     own, empty = Path(out).resolve(), dict[str, None]()
     for audit in patterns:
         is_any = False
-        for file in _files_of(audit):
+        for file in files_named(audit):
             is_any = True
             broker_of(str(file.absolute()), pattern)
             if file.resolve().is_relative_to(own):
@@ -58,23 +57,23 @@ def holds_parquet(audit: str) -> bool:
 
 def check_has_line(patterns: Sequence[str]) -> None:
     """Raise ``InvalidRequest`` if no file has an audit line near its beginning."""
-    left = _LOOKED_AT
-    for file in (file for audit in patterns for file in _files_of(audit)):
+    left, first, count = _LOOKED_AT, "", 0
+    for file in (file for audit in patterns for file in files_named(audit)):
         for chunk in _chunks(file):
             left -= len(chunk)
             if left < 0 or _IN_EACH_LINE in chunk:
                 return
-    files = [str(file.absolute()) for audit in patterns for file in _files_of(audit)]
-    if files:
-        raise no_audit_line(files)
+        path, count = str(file.absolute()), count + 1
+        first = min(first or path, path)
+    if count:
+        raise no_audit_line(first, count)
 
 
-def no_audit_line(paths: Sequence[str]) -> InvalidRequest:
-    """The error if no file at ``paths`` has an audit line."""
-    first, *more = sorted(paths)
-    rest = f" and {counted(len(more), 'more file')}" if more else ""
+def no_audit_line(first: str, count: int) -> InvalidRequest:
+    """The error if none of ``count`` files, of which ``first`` is one, has an audit line."""
+    rest = f" and {counted(count - 1, 'more file')}" if count > 1 else ""
     return InvalidRequest(
-        f"--audit {first}{rest}: no audit line in {'them' if more else 'it'}; name the brokers'"
+        f"--audit {first}{rest}: no audit line in {'them' if rest else 'it'}; name the brokers'"
         " kafka-authorizer.log"
     )
 
@@ -87,12 +86,6 @@ def _why_nothing(audit: str) -> str:
     if Path(audit).exists():
         return "not a regular file; several tasks read it at once, so write it to a file first"
     return "no file has this name or matches this pattern"
-
-
-def _files_of(audit: str) -> Iterator[Path]:
-    found = [audit] if Path(audit).exists() else glob.glob(audit)  # noqa: PTH207 - may be absolute
-    for place in sorted(filter(None, found)):
-        yield from (file for file in files_below(Path(place)) if file.is_file())
 
 
 def _begins(file: Path) -> bytes:

@@ -51,17 +51,17 @@ def check_can_be_filled(path: str) -> CommittedState | None:
     return contents
 
 
-def files_named(audit: str) -> list[Path]:
-    """The local files that ``audit`` names: a file, the files below a folder, or those of a
-    pattern.
+def files_named(audit: str) -> Iterator[Path]:
+    """The local files that ``audit`` names, one after the other: a file, the files below a folder,
+    or those of a pattern, also ``FOLDER/**/NAME``. A file comes twice if a pattern matches it and
+    its folder."""
+    places = iter([Path(audit)]) if audit and Path(audit).exists() else _matches(audit)
+    return (file for place in places for file in files_below(place) if file.is_file())
 
-    ``InvalidRequest`` if there are none.
-    """
-    found = [audit] if Path(audit).exists() else glob.glob(audit, recursive=True)  # noqa: PTH207 - may be absolute
-    files = sorted({file for each in found for file in files_below(Path(each))})
-    if not files:
-        raise InvalidRequest(f"--audit {audit}: no file has this name or matches this pattern")
-    return files
+
+def _matches(pattern: str) -> Iterator[Path]:
+    """One after the other. Python holds the names in one folder at a time."""
+    return map(Path, glob.iglob(pattern, recursive=True))  # noqa: PTH207 - may be absolute
 
 
 def check_is_new(path: str) -> None:
@@ -143,12 +143,13 @@ def check_is_outside(out: str, option: str, source: str) -> None:
             raise InvalidTarget(f"{out}: lies in {option} {folder}; name another folder")
 
 
-def _named(source: str) -> list[Path]:
+def _named(source: str) -> Iterator[Path]:
     """The files and folders of a pattern, or of folders joined by ``+``, existing or not."""
-    if not source or Path(source).exists():
-        return [Path(source)] if source else []
-    parts = (glob.glob(part) or [part] for part in source.split("+"))  # noqa: PTH207 - may be absolute
-    return [Path(each) for found in parts for each in found]
+    is_one = Path(source).exists()
+    for part in filter(None, [source] if is_one else source.split("+")):
+        found = iter(()) if is_one else _matches(part)
+        yield next(found, Path(part))
+        yield from found
 
 
 def passed_over(audit: str) -> list[Path]:

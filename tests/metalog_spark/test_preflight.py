@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tracemalloc
 from collections.abc import Iterable, Mapping
 from errno import ENOLCK
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
+from metalog_spark.ingest.audit_preflight import check_audit
 from metalog_spark.store.commit_log import VERSION
 from metalog_spark.store.preflight import (
     check_can_be_filled,
@@ -129,6 +131,35 @@ def test_names_that_spark_does_not_see(tmp_path: Path) -> None:
         Path(os.fsdecode(bytes(tmp_path) + b"/" + name)).touch()
     for audit in tmp_path, tmp_path.parent / f"{tmp_path.name}*":
         assert [os.fsencode(each.name) for each in passed_over(str(audit))] == [b"b\xf6se.log"]
+
+
+@pytest.mark.parametrize("pattern", [".", "*", "*/*.log", "**/*.log"])
+def test_the_checks_of_audit_files_take_the_memory_of_one_folder(
+    tmp_path: Path, pattern: str
+) -> None:
+    def peak(folders: int) -> int:
+        files = [f"b{folder:02}/{hour:02}.log" for folder in range(folders) for hour in range(50)]
+        for path in (tmp_path / str(folders) / file for file in files):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("a line\n")
+        patterns, out = [str(tmp_path / str(folders) / pattern)], str(tmp_path / "out")
+        tracemalloc.start()
+        check_audit(patterns, out, None)
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    peak(2)
+    assert peak(30) < 1.5 * peak(3)
+
+
+@pytest.mark.parametrize("pattern", ["**/*.gz", "**/b1.*", "a/**/*.gz", "a/*/c/b1.gz"])
+def test_a_pattern_finds_files_at_any_depth(tmp_path: Path, pattern: str) -> None:
+    """As Spark does, in any local check that looks for files."""
+    deep = tmp_path / "a" / "b" / "c" / "b1.gz"
+    deep.parent.mkdir(parents=True)
+    deep.touch()
+    assert check_audit([str(tmp_path / pattern)], str(tmp_path / "out"), None) == [str(deep)]
 
 
 @pytest.fixture
