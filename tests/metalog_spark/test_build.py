@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,6 +33,7 @@ from tests.support.command.runs import interrupted_at, run_here
 from tests.support.disk.archive_folders import ArchiveFolder
 from tests.support.disk.tiny_log import ace
 from tests.support.spark.built_tables import everything
+from tests.support.spark.killed_pipeline import run_killed
 from tests.support.spark.plain_parquet import counts
 
 if TYPE_CHECKING:
@@ -75,14 +77,15 @@ class Pipeline:
         path.write_bytes(gzip.compress(data) if packed else data)
         return path
 
-    def build(self, out: str, *arguments: str | Path) -> CompletedProcess[str]:
-        return run_here(
-            self._capsys,
-            "pipeline", "build", "--json", "--log", self.folder / "log",
+    def words(self, out: str) -> tuple[str | Path, ...]:
+        return (
+            "build", "--json", "--log", self.folder / "log",
             "--config", self.folder / "server.properties",
             "--audit", self.folder / "logs", "--out", self.folder / out,
-            *arguments,
         )  # fmt: skip
+
+    def build(self, out: str, *arguments: str | Path) -> CompletedProcess[str]:
+        return run_here(self._capsys, "pipeline", *self.words(out), *arguments)
 
     def build_in_one_group(self, out: str, *arguments: str | Path) -> CompletedProcess[str]:
         with pytest.MonkeyPatch.context() as patch:
@@ -183,6 +186,42 @@ def test_bit_by_bit_is_as_in_one_go(
     check_others_count(tmp_path / "bits", fresh)
 
     check_the_whole(Tables.open(spark, tmp_path / "whole"), json.loads(whole.stdout))
+
+
+@pytest.mark.usefixtures("groups_of_two")
+def test_a_build_after_kills_in_the_middle_is_as_an_undisturbed_one(
+    spark: SparkSession, pipeline: Pipeline, tmp_path: Path
+) -> None:
+    """The first build and a later one, each by ``kill -9`` between groups, with a file that a
+    worker had not finished. The next build has fewer files, so it does not write the same groups
+    again."""
+    write_log(tmp_path / "log", (0, ace(1, "a")))
+    for day in (1, 2):
+        logs = {
+            pipeline.audit(f"b{broker}.log.{day}", text): text
+            for broker in range(5)
+            for text in [line(f"1970-01-{day:02} 00:00:0{broker}", "a")]
+        }
+        before = everything(spark, tmp_path / "killed") if day > 1 else Counter()
+        with on_this_machine():
+            run_killed(spark, "before", 2, *pipeline.words("killed"))
+        assert everything(spark, tmp_path / "killed") == before
+        cut_newest(tmp_path / "killed" / DECISIONS.name)
+        grown, *gone = logs
+        pipeline.audit(grown.name, logs[grown], line(f"1970-01-{day:02} 01:00:00", "a"))
+        for path in gone:
+            path.unlink()
+        done = pipeline.build_here("killed")
+        assert (done.returncode, done.stderr) == (0, "")
+    whole = pipeline.build_here("whole")
+    assert (done.stdout, json.loads(done.stdout)["allowed"]) == (whole.stdout, 4)
+    assert everything(spark, tmp_path / "killed") == everything(spark, tmp_path / "whole")
+
+
+def cut_newest(folder: Path) -> None:
+    """The newest file of rows, as a worker leaves it that is killed while it writes."""
+    newest = max(folder.rglob("*.parquet"), key=lambda path: path.stat().st_mtime_ns)
+    os.truncate(newest, newest.stat().st_size // 2)
 
 
 def test_the_driver_gets_no_more_rows_for_more_files(

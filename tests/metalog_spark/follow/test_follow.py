@@ -6,9 +6,7 @@ import gzip
 import json
 import os
 import re
-import signal
 import subprocess
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from contextlib import closing
@@ -51,16 +49,14 @@ from metalog_spark.store.tables import (
 from shell.arguments.pipeline import CLUSTER_VARIABLES
 from tests.support.command.help_examples import as_printed
 from tests.support.command.runs import run_here
-from tests.support.kafka.cases import REPOSITORY
 from tests.support.kafka.followed_topic import AuditTopic
 from tests.support.kafka.tools import RealKafka
 from tests.support.node.received_posts import Received
 from tests.support.spark.followed_world import READ_T, WrittenLog, appears, line, time_ms
+from tests.support.spark.killed_pipeline import run_killed
 from tests.support.spark.plain_parquet import rows_in
-from tests.support.spark.session import shared
 from tests.support.suite.waiting import eventually
 
-KILLED = REPOSITORY / "tests" / "support" / "spark" / "killed_follow.py"
 STORM = 20
 ADMIN = READ_T._replace(
     resource_type=ResourceType.CLUSTER,
@@ -206,12 +202,7 @@ def test_killed_at_a_commit_no_line_is_lost_and_each_is_decided_as_of_its_time(
 ) -> None:
     """On this machine's disk, as at the end, lines that Spark does not see are reported."""
     for moment, committed in (("before", -1), ("after", 0)):
-        with shared(spark) as environment:
-            words = [sys.executable, KILLED, moment, "0", *followed.words]
-            killed = subprocess.run(
-                words, capture_output=True, text=True, check=False, cwd=REPOSITORY, env=environment
-            )
-        assert killed.returncode == -signal.SIGKILL, killed.stderr
+        run_killed(spark, moment, 0, "follow", *followed.words)
         assert eventually(lambda: not spark.streams.active)
         assert progress_of(Tables.open(spark, followed.out)).batch == committed
 
