@@ -49,7 +49,8 @@ class StoreState(NamedTuple):
 
     @property
     def doubts(self) -> tuple[LoadDoubt, ...]:
-        """The reasons why answers about these ACLs are not certain, those in files included.
+        """The reasons why answers about these ACLs are not certain: ``unread``, and what a file
+        says is missing.
 
         Answers about SCRAM users depend on ``unread_users`` too.
         """
@@ -72,7 +73,8 @@ class NarrowStore(Store, Protocol):
         self, patterns: Sequence[ResourcePatternFilter], principals: Sequence[str] = ()
     ) -> StoreState:
         """The ACLs on resources that one of ``patterns`` matches; for ``principals`` also all
-        their other ACLs and their credentials. Each pattern and principal costs one request."""
+        their other ACLs and their credentials. Each pattern and principal costs one request, and
+        all credentials together another."""
         ...
 
 

@@ -125,7 +125,7 @@ def _audit_input(tables: Tables, inputs: BuildInputs) -> AuditInput:
     by_table = read_tables(session, inputs.requests, inputs.tables, *how)
     known = tables.read(FILES) if tables.has(FILES) else None
     files = FileGroups.of(tables, unread(listed(session, inputs.audit), known))
-    refuse_parquet(files.listed)
+    refuse_parquet(files)
     return AuditInput(files, by_table, inputs.every_table, *how)
 
 

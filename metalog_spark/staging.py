@@ -19,6 +19,7 @@ from metalog_spark.coverage.coverage import COUNTS, counted
 from metalog_spark.decide.decide_job import decided
 from metalog_spark.decide.decide_lines import (
     COUNT,
+    DAY,
     KIND,
     LAST_US,
     REASON,
@@ -158,7 +159,7 @@ class Staged(NamedTuple):
     def uncounted(self) -> frozenset[date]:
         """The days with requests that are not in ``usage``."""
         side = self.tables.staged(DECISIONS, self.place).where("day IS NULL")
-        rows = _of_kind(side, SideKind.UNCOUNTED).select(COUNT).distinct().collect()
+        rows = _of_kind(side, SideKind.UNCOUNTED).select(DAY).distinct().collect()
         days = {_EPOCH + timedelta(row[0]) for row in rows}
         return frozenset(days.union(*(each.days for each in self.facts.values())))
 

@@ -319,6 +319,20 @@ def _say_moment(moment: ResolvedMoment, output: Output) -> None:
         output.warn(warning)
 
 
+def broker_properties(file: Path | None, arguments: Namespace) -> dict[str, str]:
+    """The keys of ``file``, and those of the options, which override them."""
+    from metalog import read_properties
+
+    properties = {} if file is None else read_properties(file)
+    if arguments.super_users is not None:
+        properties[SUPER_USERS_KEY] = arguments.super_users
+    if arguments.allow_everyone is not None:
+        properties[ALLOW_EVERYONE_KEY] = str(arguments.allow_everyone).lower()
+    if arguments.kafka is not None:
+        properties[KAFKA_VERSION_KEY] = arguments.kafka
+    return properties
+
+
 def read_config(
     arguments: Namespace, source: Source, output: Output, *, decides: bool = False
 ) -> Context:
@@ -329,14 +343,9 @@ def read_config(
     from authorizer.config import from_properties
 
     file = source.config if arguments.config is None else Path(arguments.config)
-    properties = {} if file is None else read_properties(file)
-    if arguments.super_users is not None:
-        properties[SUPER_USERS_KEY] = arguments.super_users
-    if arguments.allow_everyone is not None:
-        properties[ALLOW_EVERYONE_KEY] = str(arguments.allow_everyone).lower()
-    kafka = arguments.kafka or source.kafka_version
-    if kafka is not None and (arguments.kafka or KAFKA_VERSION_KEY not in properties):
-        properties[KAFKA_VERSION_KEY] = kafka
+    properties = broker_properties(file, arguments)
+    if source.kafka_version is not None:
+        properties.setdefault(KAFKA_VERSION_KEY, source.kafka_version)
     place = "" if file is None or arguments.super_users is not None else f"{file}: "
     try:
         config, warnings = from_properties(properties)
@@ -384,16 +393,3 @@ def _warn_of_other_decision(
 def _assumed(properties: Mapping[str, str]) -> list[str]:
     defaults = {SUPER_USERS_KEY: "", ALLOW_EVERYONE_KEY: "false"}
     return [f"{key}={value}" for key, value in defaults.items() if key not in properties]
-
-
-def read_properties(file: Path) -> dict[str, str]:
-    """A .properties file as keys and values; ``InvalidRequest`` if it cannot be read."""
-    from metalog.config.properties import parse_properties, properties_mapping
-    from metalog.disk.files import LOCAL_FILES, read_whole
-
-    try:
-        return properties_mapping(parse_properties(read_whole(LOCAL_FILES, file)))
-    except ValueError as error:
-        raise InvalidRequest(f"{file}: {error}") from None
-    except IsADirectoryError:
-        raise InvalidRequest(f"{file}: a folder, not a .properties file") from None

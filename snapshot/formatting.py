@@ -1,9 +1,10 @@
 """Formats folders for a node's log, as kafka-storage does.
 
-A folder gets the first records, the control records that name the voters of a dynamic quorum, and
-last ``meta.properties``, which marks it as formatted. Up to metadata.version 4.3-IV0 the first
-records are in ``bootstrap.checkpoint``, where Kafka 4.3 looks for them; above, all records are in
-one snapshot of offset 0, as Kafka 4.4 writes it. Everything is checked before anything is written.
+Each folder gets ``meta.properties`` last, which marks it as formatted. Up to metadata.version
+4.3-IV0, each folder also gets the first records, in ``bootstrap.checkpoint``, and the log's folder
+a snapshot that names the voters of a dynamic quorum. Above, as by Kafka 4.4, only the log's folder
+of a controller gets records: all in one snapshot of offset 0. Everything is checked before anything
+is written.
 This module must not know how options are written.
 """
 

@@ -28,6 +28,8 @@ def read_properties(path: str | Path, *, files: Files = LOCAL_FILES) -> dict[str
     """
     try:
         return properties_mapping(parse_properties(read_whole(files, Path(path))))
+    except IsADirectoryError:
+        raise InvalidSource(f"{path}: a folder, not a .properties file") from None
     except OSError as error:
         raise unreadable(Path(path), error) from None
     except ValueError as error:

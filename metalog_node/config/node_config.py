@@ -57,7 +57,7 @@ from metalog_node.config.topic_keys import (
     CLIENT_KEYS,
     LOG_DIR,
     TopicLocation,
-    check_reachable,
+    check_advertised,
     topic_location,
 )
 
@@ -167,7 +167,7 @@ class _Reading:
         controllers = self._controllers(settings, roles, is_on_topic=topic is not None)
         self._check_roles(roles, listeners, settings, is_on_topic=topic is not None)
         if topic is not None and "controller" in roles:
-            located.read(ADVERTISED, check_reachable, listeners, advertised)
+            located.read(ADVERTISED, check_advertised, listeners, advertised)
         follows = topic is not None or "controller" not in roles
         return NodeConfig(
             roles=roles,

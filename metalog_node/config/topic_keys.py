@@ -65,12 +65,8 @@ def _client_settings(properties: Mapping[str, str]) -> Mapping[str, str]:
     return settings
 
 
-def check_reachable(listeners: Sequence[Listener], advertised: Mapping[str, Address]) -> None:
-    """Check that the other nodes can connect to this node.
-
-    Raises:
-        ConfigException: they cannot.
-    """
+def check_advertised(listeners: Sequence[Listener], advertised: Mapping[str, Address]) -> None:
+    """Raise ``ConfigException`` if a controller listener has no address for the other nodes."""
     controllers = [listener.name for listener in listeners if listener.is_controllers]
     if not controllers:
         raise ConfigException(

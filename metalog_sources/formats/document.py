@@ -91,7 +91,7 @@ class Own(NamedTuple):
         return self.name.startswith(other.name) or other.name.startswith(self.name)
 
 
-class Claim(NamedTuple):
+class OwnsEntry(NamedTuple):
     """One entry of a file's ``owns``, with its position."""
 
     own: Own
@@ -113,7 +113,7 @@ class ScramUser(NamedTuple):
 class Document(NamedTuple):
     """The contents of a file of ACLs, in its order; an ACL may appear twice.
 
-    ``missing`` has the file's own lines about records that a salvage lost. ``claims`` are ``owns``
+    ``missing`` has the file's own lines about records that a salvage lost. ``owned`` are ``owns``
     with their positions, if they come from a file.
     """
 
@@ -121,7 +121,7 @@ class Document(NamedTuple):
     owns: tuple[Own, ...] = ()
     users: tuple[ScramUser, ...] = ()
     missing: tuple[str, ...] = ()
-    claims: tuple[Claim, ...] = ()
+    owned: tuple[OwnsEntry, ...] = ()
 
     @property
     def acls(self) -> tuple[Acl, ...]:
@@ -163,7 +163,7 @@ def joined(documents: Iterable[Document]) -> Document:
         tuple(dict.fromkeys(own for part in parts for own in part.owns)),
         tuple(dict.fromkeys(user for part in parts for user in part.users)),
         tuple(dict.fromkeys(line for part in parts for line in part.missing)),
-        tuple(dict.fromkeys(claim for part in parts for claim in part.claims)),
+        tuple(dict.fromkeys(entry for part in parts for entry in part.owned)),
     )
 
 

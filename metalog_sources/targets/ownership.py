@@ -10,53 +10,56 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from metalog.acl import PatternType
-from metalog_sources.formats.document import AclEntry, Claim, Document, Own, is_owned
+from metalog_sources.formats.document import AclEntry, Document, Own, OwnsEntry, is_owned
 
 
 class Outside(NamedTuple):
-    """An ACL in a file that does not own it; ``owner`` is another file's claim that covers it."""
+    """An ACL in a file that does not own it; ``owner`` is the entry of another file's
+    ``owns`` that covers it."""
 
     entry: AclEntry
-    owner: Claim | None
+    owner: OwnsEntry | None
 
 
 class Overlap(NamedTuple):
     """ACLs that two files own: ``--prune`` with one file alone removes those of the other."""
 
-    first: Claim
-    second: Claim
+    first: OwnsEntry
+    second: OwnsEntry
 
 
 def added_outside(document: Document) -> list[Outside]:
     """The entries that are not covered by ``owns`` in the same file, in order."""
-    owns = _by_file(document.claims)
+    owns = _by_file(document.owned)
     outside = []
     for entry in document.entries:
         mine = owns.get(entry.position.file) if entry.position is not None else None
-        if mine is None or is_owned(entry.acl, [claim.own for claim in mine]):
+        if mine is None or is_owned(entry.acl, [each.own for each in mine]):
             continue
-        owner = next((claim for claim in document.claims if claim.own.covers(entry.acl)), None)
+        owner = next((each for each in document.owned if each.own.covers(entry.acl)), None)
         outside.append(Outside(entry, owner))
     return outside
 
 
 def owned_twice(document: Document) -> list[Overlap]:
-    """Each claim with the first claim of another file that can cover the same ACL.
+    """Each entry of ``owns`` that overlaps an earlier entry of another file, with the first such
+    entry.
 
-    It compares two claims only if the name of one begins with the name of the other.
+    An entry without a name is compared with all others; two names are compared only if they are
+    equal, or if one is a prefix (PREFIXED) of the other.
     """
-    position = {claim: number for number, claim in enumerate(document.claims)}
-    first: dict[Claim, Claim] = {}
-    for claim, other in _candidates(document.claims):
-        early, late = sorted((claim, other), key=position.__getitem__)
-        if claim.position.file != other.position.file and claim.own.overlaps(other.own):
+    position = {entry: number for number, entry in enumerate(document.owned)}
+    first: dict[OwnsEntry, OwnsEntry] = {}
+    for entry, other in _candidates(document.owned):
+        early, late = sorted((entry, other), key=position.__getitem__)
+        if entry.position.file != other.position.file and entry.own.overlaps(other.own):
             first[late] = min(first.get(late, early), early, key=position.__getitem__)
-    return [Overlap(first[claim], claim) for claim in document.claims if claim in first]
+    return [Overlap(first[entry], entry) for entry in document.owned if entry in first]
 
 
-def _candidates(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim]]:
-    nameless = [claim for claim in claims if claim.own.name is None]
-    named = [(claim.own.name, claim) for claim in claims if claim.own.name is not None]
+def _candidates(owned: Sequence[OwnsEntry]) -> Iterator[tuple[OwnsEntry, OwnsEntry]]:
+    nameless = [entry for entry in owned if entry.own.name is None]
+    named = [(entry.own.name, entry) for entry in owned if entry.own.name is not None]
     named.sort(key=itemgetter(0))
     for number, one in enumerate(nameless):
         yield from ((one, other) for other in nameless[number + 1 :])
@@ -70,7 +73,7 @@ def _candidates(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim]]:
             yield one, other
 
 
-def outside_text(owner: Claim | None) -> str:
+def outside_text(owner: OwnsEntry | None) -> str:
     """The reason for an ``Outside``, as a clause about its ACL."""
     if owner is None:
         return "no entry of owns in its file covers it"
@@ -78,7 +81,7 @@ def outside_text(owner: Claim | None) -> str:
 
 
 def overlap_text(overlap: Overlap) -> str:
-    """The reason for an ``Overlap``, as a clause about the second file's claim."""
+    """The reason for an ``Overlap``, as a clause about the second file's entry."""
     return (
         f"{own_text(overlap.first.own)} are owned by {overlap.first.position} too: --prune with "
         "only one of the files removes the ACLs of the other"
@@ -94,8 +97,8 @@ def own_text(own: Own) -> str:
     return text if own.principal is None else f"{text} of {own.principal}"
 
 
-def _by_file(claims: Collection[Claim]) -> dict[str, list[Claim]]:
-    owns_of_file: dict[str, list[Claim]] = {}
-    for claim in claims:
-        owns_of_file.setdefault(claim.position.file, []).append(claim)
+def _by_file(owned: Collection[OwnsEntry]) -> dict[str, list[OwnsEntry]]:
+    owns_of_file: dict[str, list[OwnsEntry]] = {}
+    for entry in owned:
+        owns_of_file.setdefault(entry.position.file, []).append(entry)
     return owns_of_file

@@ -2,8 +2,7 @@
 
 A line goes to Python once, as text, and comes back as a row of DECISIONS. One write stores all
 results: decisions as rows of DECISIONS, and every other result as a side row, which has no day, and
-its kind as ``request_name``. A split has one side row with its sums, and a task one for each set of
-equal requests. This module must not know how a line is read, nor Spark.
+its kind as ``request_name``. This module must not know how a line is read, nor Spark.
 """
 
 from __future__ import annotations
@@ -44,13 +43,17 @@ ZONE: Final = "rule"
 """The column of a possible request's zone."""
 COUNT, LAST_US = "line", "rule"
 """The columns of a row that stands for several requests: their number, and the last one's time."""
+DAY: Final = "line"
+"""The column of an uncounted day, in days from 1970 on."""
 _RESULTS, _RULES = (pa.array([*words, None]) for words in zip(*ANSWERS, strict=True))
 _NAMES: Final = ("principal", "host", "resource_name")
 _WORDS: Final = ("operation", "resource_type", "pattern_type")
 
 
 class SideKind(StrEnum):
-    """The kind of a side row."""
+    """The kind of a side row: a rejected line, another reading of an ambiguous line, the sums of a
+    split, the sum of equal requests, or a day without such sums, since few of its requests are
+    equal."""
 
     REJECTED = "rejected"
     POSSIBLE = "possible"
@@ -84,7 +87,7 @@ def decided_lines(
             yield rows
             yield from _usage_rows(usage.add(rows))
     yield from _usage_rows(usage.finish())
-    days = {COUNT: pa.array(sorted(usage.uncounted), pa.int64())}
+    days = {DAY: pa.array(sorted(usage.uncounted), pa.int64())}
     yield _side_rows(len(usage.uncounted), SideKind.UNCOUNTED, days)
 
 

@@ -23,15 +23,20 @@ from authorizer.analysis.remedies.powers import danger
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import Question
 from metalog.acl import WILDCARD, Acl, PatternType, PermissionType
+from metalog.text.plurals import counted
 
 _OPENING: Final = (everyone.CHECK, super_user_like.CHECK, all_topics.CHECK)
 
 
 def commands(changes: Iterable[tuple[CommandKind, Acl]]) -> str:
-    """The commands for ``changes``, in order; then a comment for each change without a command,
-    with the reason."""
+    """The commands for ``changes``, in order; then comments about those without a command, and
+    about commands that must not be run without them."""
     script = kafka_acls_commands(changes)
-    return "\n".join([*script.lines, *(_comment(*change) for change in script.inexpressible)])
+    comments = [_comment(*change) for change in script.inexpressible]
+    if script.held_back:
+        left_out = counted(script.held_back, "command")
+        comments.append(f"# left out: {left_out}, unsafe without these; metalog apply can do all")
+    return "\n".join([*script.lines, *comments])
 
 
 def _comment(change: CommandKind, acl: Acl) -> str:

@@ -36,8 +36,8 @@ ConfigAt = Callable[[int], AuthorizerConfig]
 
 class Alert(NamedTuple):
     """``kind`` is the lint check, or a kind of this module. ``principal`` and ``subject`` (an ACL)
-    are None if the alert concerns none. ``log_offset`` is the first offset (exclusive) at which
-    the grant exists."""
+    are None if the alert concerns none. ``log_offset`` is the offset after the record that puts
+    the grant in force."""
 
     time_ms: int
     kind: str
@@ -62,7 +62,7 @@ class Storm(NamedTuple):
 
 
 def of_grants(lifetimes: Iterable[AclLifetime], after: int, config_at: ConfigAt) -> Iterator[Alert]:
-    """Alerts about the ACLs added after offset ``after`` (exclusive), in order.
+    """Alerts about the ACLs added at offset ``after`` or later, in order.
 
     An ACL that existed under another id is not new. After ``NOTHING`` the whole log is new; then
     only ACLs that are still in force count.

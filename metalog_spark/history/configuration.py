@@ -22,9 +22,8 @@ from authorizer.config import (
 )
 from authorizer.kafka_version import KafkaVersion
 from authorizer.loading import has_no_authorizer, why_decisions_differ
-from metalog.config.properties import parse_properties, properties_mapping
-from metalog.disk.files import LOCAL_FILES, read_whole
 from metalog.errors import InvalidMoment, InvalidRequest
+from metalog.log.properties_file import read_properties
 from metalog_sources.moment import AtTime, parse_moment, time_text
 from metalog_spark.store.arrow import in_spark, table_of
 from metalog_spark.store.tables import CONFIGURATION
@@ -150,7 +149,7 @@ def _parts(text: str) -> tuple[int | None, Path]:
 
 
 def _read(path: Path) -> tuple[AuthorizerConfig, list[str]]:
-    properties = _properties(path)
+    properties = read_properties(path)
     try:
         config, warnings = from_properties(properties)
     except InvalidRequest as error:
@@ -168,15 +167,6 @@ def _read(path: Path) -> tuple[AuthorizerConfig, list[str]]:
             f"{path} sets neither {SUPER_USERS} nor {ALLOW_EVERYONE}: is it a server.properties?"
         )
     return deciding, notes
-
-
-def _properties(path: Path) -> Mapping[str, str]:
-    try:
-        return properties_mapping(parse_properties(read_whole(LOCAL_FILES, path)))
-    except OSError as error:
-        raise InvalidRequest(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise InvalidRequest(f"{path}: {error}") from None
 
 
 def deciding_config(row: Mapping[str, Any] | Row) -> AuthorizerConfig:

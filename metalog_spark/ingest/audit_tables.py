@@ -17,6 +17,7 @@ import pyarrow as pa  # Spark reads the type hints of functions for workers
 from authorizer.audit.layouts import Zone, fields_around
 from metalog.errors import InvalidRequest
 from metalog_spark.ingest.audit_files import BrokerPattern
+from metalog_spark.ingest.file_groups import PARQUET, FileGroups
 from metalog_spark.ingest.requests import NEEDED, READ, requests_in
 from metalog_spark.session import errors_of_spark, first_line
 from metalog_spark.store.table_store import placed
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 PREFIX: Final = "table:"
-_PARQUET: Final = ".parquet"
 _VALUE: Final = "value"
 _BROKER: Final = "broker"
 _TEXTS: Final = ("string", "binary")
@@ -33,24 +33,24 @@ _TEXTS: Final = ("string", "binary")
 
 def is_table(audit: str) -> bool:
     """Whether the argument of ``--audit`` names a table."""
-    return audit.startswith(PREFIX) or audit.rstrip("/").endswith(_PARQUET)
+    return audit.startswith(PREFIX) or audit.rstrip("/").endswith(PARQUET)
 
 
-def refuse_parquet(listed: DataFrame) -> None:
+def refuse_parquet(files: FileGroups) -> None:
     """Refuse Parquet files, since lines are expected.
 
     Raises:
         InvalidRequest: a pattern or a folder of an object store names Parquet.
     """
-    found = listed.where(f"endswith(path, '{_PARQUET}')").selectExpr("min(path)").first()
-    if found is not None and found[0] is not None:
+    if files.parquet is not None:
         raise InvalidRequest(
-            f"{found[0]}: Parquet; name the table alone: --audit '{PREFIX}parquet.`FOLDER`'"
+            f"{files.parquet}: Parquet among files of lines; give it an --audit of its own:"
+            f" '{PREFIX}parquet.`FOLDER`'"
         )
 
 
 def table_name(text: str) -> str:
-    """The file name of the table's rows: an absolute path, or the name of Spark's table."""
+    """The column ``file`` of the table's rows: an absolute path, or the argument itself."""
     return text if text.startswith(PREFIX) else placed(text)
 
 

@@ -23,17 +23,20 @@ if TYPE_CHECKING:
 
 MOST_FILES: Final = 8_192
 """How many files a group has at most. Each group costs a plan, and jobs that list and read it."""
+PARQUET: Final = ".parquet"
 _TABLE: Final = TableSchema("listing", f"{LISTED}, number INT", ("number",))
 _PLACE: Final = "row_number() OVER (ORDER BY regexp_replace(path, '(?s)^.*/', ''), path) - 1"
 
 
 class FileGroup(NamedTuple):
-    """How many ``files`` a group has, and the ``longest`` and ``total`` length in bytes."""
+    """How many ``files`` a group has, the ``longest`` and ``total`` length in bytes, and the path
+    of a Parquet file, if there is one."""
 
     number: int
     files: int
     longest: int
     total: int
+    parquet: str | None
 
 
 class FileGroups(NamedTuple):
@@ -53,8 +56,16 @@ class FileGroups(NamedTuple):
         listed = tables.aside(_TABLE, files.selectExpr("*", number))
         del files
         gc.collect()
-        found = listed.groupBy("number").agg(f.count("*"), f.max("length"), f.sum("length"))
+        parquet = f.expr(f"CASE WHEN endswith(path, '{PARQUET}') THEN path END")
+        found = listed.groupBy("number").agg(
+            f.count("*"), f.max("length"), f.sum("length"), f.min(parquet)
+        )
         return cls(listed, sorted(FileGroup(*row) for row in found.collect()))
+
+    @property
+    def parquet(self) -> str | None:
+        """The path of a Parquet file."""
+        return min((group.parquet for group in self.groups if group.parquet), default=None)
 
     @property
     def file_count(self) -> int:

@@ -27,8 +27,6 @@ _LISTED: Final = ["path", "length", "modified"]
 _NUMBER: Final = r"' \\([0-9]+\\)$'"
 """The number after the path, in the name of rows whose file has different content by now."""
 _NAMES: Final = f"array_distinct(array(file, regexp_replace(file, {_NUMBER}, '')))"
-_HEADS_WITHIN: Final = "array_except(heads, array(head))"
-"""The fingerprints at the ends of lines before a file's end."""
 
 
 class KnownFile(NamedTuple):
@@ -114,15 +112,13 @@ def after(read: DataFrame, found: ClassifiedFiles, known: DataFrame) -> DataFram
 
 def _copies(read: DataFrame) -> Iterable[tuple[str, str]]:
     """Each file whose whole content is the beginning of other files, and the longest of these."""
-    from pyspark.sql import functions as f
-
-    whole = read.where("head IS NOT NULL").select("path", "lines", "head")
-    within = read.selectExpr("path", "lines", f"explode({_HEADS_WITHIN}) AS head")
-    longer = within.join(whole.select("head"), "head", "left_semi").select(whole.columns)
-    longest = (
-        whole.unionAll(longer).groupBy("head").agg(f.max(f.struct("lines", "path")).alias("of"))
+    beginnings = read.selectExpr("path", "lines", "head AS whole", "explode(heads) AS head")
+    longest = beginnings.selectExpr(
+        "path",
+        "whole = head AS is_whole",
+        "max(struct(lines, path)) OVER (PARTITION BY head) AS of",
     )
-    copies = whole.join(longest, "head").where("path <> of.path").select("path", "of.path")
+    copies = longest.where("is_whole AND path <> of.path").select("path", "of.path")
     return map(tuple, copies.collect())
 
 

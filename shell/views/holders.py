@@ -27,7 +27,8 @@ _HOSTS_SHOWN: Final = 3
 def print_holders(
     question: Question, answer: WhoCan, super_users: Sequence[str], output: Output
 ) -> None:
-    """Print one line for each principal in ``answer``, and the super users."""
+    """Print the principals that may do it, with hosts and ACLs; those whose ALLOW a DENY overrides;
+    and the super users."""
     *named, everyone = answer.holders
     may = [holder for holder in named if holder.may and holder._replace(principal=None) != everyone]
     may += [everyone] if everyone.may else []

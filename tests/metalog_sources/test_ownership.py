@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
-from metalog_sources.formats.document import Claim, Document, FilePosition, Own, joined
+from metalog_sources.formats.document import Document, FilePosition, Own, OwnsEntry, joined
 from metalog_sources.formats.yaml import read_yaml
 from metalog_sources.targets.ownership import added_outside, owned_twice
 
@@ -86,10 +86,12 @@ def test_what_two_files_own(one: str, other: str, overlaps: int) -> None:
 def test_the_claims_of_two_files_as_if_all_were_compared_with_all(
     claimed: list[tuple[Own, str]],
 ) -> None:
-    claims = tuple(Claim(own, FilePosition(file, 1 + n)) for n, (own, file) in enumerate(claimed))
-    expected: dict[Claim, Claim] = {}
-    for one, other in combinations(claims, 2):
+    owned = tuple(
+        OwnsEntry(own, FilePosition(file, 1 + n)) for n, (own, file) in enumerate(claimed)
+    )
+    expected: dict[OwnsEntry, OwnsEntry] = {}
+    for one, other in combinations(owned, 2):
         if one.position.file != other.position.file and one.own.overlaps(other.own):
             expected.setdefault(other, one)
-    found = owned_twice(Document(claims=claims))
+    found = owned_twice(Document(owned=owned))
     assert {each.second: each.first for each in found} == expected

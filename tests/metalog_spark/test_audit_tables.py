@@ -16,9 +16,8 @@ from authorizer.audit.layouts import Zone
 from metalog.errors import InvalidRequest
 from metalog_spark.ingest.audit_files import BrokerPattern
 from metalog_spark.ingest.audit_source import listed
-from metalog_spark.ingest.audit_tables import read_audit_table, refuse_parquet
+from metalog_spark.ingest.audit_tables import read_audit_table
 from metalog_spark.ingest.requests import rejected_of, requests_of
-from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import FILES, POSSIBLE, REJECTED, REQUESTS
 from shell.arguments.pipeline import CLUSTER_VARIABLES
@@ -116,8 +115,8 @@ def test_a_build_takes_tables_of_any_format(
     done = run_here(capsys, *words, *audit)
     assert done.returncode == 0, done.stderr
     assert seen.read_bytes() == b"..."
-    with pytest.raises(InvalidRequest, match=f"^{folder}/part-0.parquet: Parquet; name the table"):
-        refuse_parquet(frame_of(spark, [(f"{folder}/part-0.parquet",)], "path STRING"))
+    refused = run_here(capsys, *words, f"file://{folder}/part-*")
+    assert f"{folder}/part-0.parquet: Parquet among files of lines" in refused.stderr
     tables = Tables.open(spark, tmp_path / "out")
     found = tables.read(REQUESTS).select("broker", "principal").distinct().collect()
     assert sorted(map(tuple, found)) == [

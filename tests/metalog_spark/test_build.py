@@ -385,7 +385,7 @@ def fault(pipeline: Pipeline, *arguments: str | Path) -> str:
     [
         (["--zone", "Mars"], "'Mars' is not a time zone; write one as in Europe/Berlin, UTC"),
         (["--broker-from", "b("], "--broker-from b(: not a regular expression: missing )"),
-        (["--config", "/nowhere"], "/nowhere: cannot be read: No such file or directory"),
+        (["--config", "/nowhere"], "/nowhere: cannot be read (No such file or directory)"),
         (["--super-users", "root"], "super.users"),
         (["--audit"], "expected at least one argument"),
     ],

@@ -82,9 +82,9 @@ def test_what_no_file_says_is_assumed_and_said(files: Path) -> None:
 @pytest.mark.parametrize(
     ("texts", "problem"),
     [
-        (["gone.properties"], "gone.properties: cannot be read: No such file or directory"),
-        (["@1=gone.properties"], "gone.properties: cannot be read: No such file or directory"),
-        (["."], ".: cannot be read: Is a directory"),
+        (["gone.properties"], "gone.properties: cannot be read (No such file or directory)"),
+        (["@1=gone.properties"], "gone.properties: cannot be read (No such file or directory)"),
+        (["."], ".: a folder, not a .properties file"),
         (
             ["soon=old.properties"],
             "--config soon=old.properties: 'soon' is not a moment; give an off",

@@ -34,10 +34,10 @@ from metalog_sources.formats.document import (
     MAX_ACLS_OF_A_RULE,
     AclEntry,
     AclNotes,
-    Claim,
     Document,
     FilePosition,
     Own,
+    OwnsEntry,
     ScramUser,
     bounded,
     most_entries,
@@ -76,22 +76,22 @@ def read_document(node: Node, size: int) -> Document:
     fields = fields_of(node, "the file", DOCUMENT_KEYS)
     owns = items_of(fields["owns"], "owns") if "owns" in fields else ()
     users = items_of(fields["users"], "users") if "users" in fields else ()
-    claims = _claims(owns, size)
+    owned = _owned(owns, size)
     return Document(
         tuple(bounded(_entries(fields["acls"]), size)) if "acls" in fields else (),
-        tuple(claim.own for claim in claims),
+        tuple(entry.own for entry in owned),
         tuple(map(read_user, users)),
-        claims=claims,
+        owned=owned,
     )
 
 
-def _claims(nodes: Sequence[Node], size: int) -> tuple[Claim, ...]:
-    claims: list[Claim] = []
+def _owned(nodes: Sequence[Node], size: int) -> tuple[OwnsEntry, ...]:
+    owned: list[OwnsEntry] = []
     for node in nodes:
-        claims += (Claim(own, node.position) for own in read_own(node))
-        if len(claims) > most_entries(size):
+        owned += (OwnsEntry(own, node.position) for own in read_own(node))
+        if len(owned) > most_entries(size):
             raise fault(node.position, f"the file owns more than {most_entries(size):,} patterns")
-    return tuple(claims)
+    return tuple(owned)
 
 
 def _entries(node: Node) -> Iterator[AclEntry]:

@@ -184,7 +184,7 @@ def _say(formatted: Sequence[Formatted], version: str, output: Output) -> None:
 def _config(arguments: Namespace) -> NodeFolders | None:
     if arguments.config is None:
         return None
-    from shell.context import read_properties
+    from metalog import read_properties
     from shell.tasks.broker.node_config import node_config
 
     return node_config(read_properties(Path(arguments.config)), arguments.config)

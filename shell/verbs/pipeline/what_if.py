@@ -19,7 +19,7 @@ from metalog.text.visible_text import shown
 from metalog_sources.formats.document import Document, joined
 from metalog_sources.targets.plan import SavedPlan, after, make_plan
 from shell.arguments.pipeline import add_spark, check_installed, opened_folder
-from shell.context import add_command_config, add_config, read_properties
+from shell.context import add_command_config, add_config, broker_properties
 from shell.inputs.acl_files import read_document
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import resource_kind
@@ -236,13 +236,8 @@ def _proposed(
 def _settings(arguments: Namespace) -> Mapping[str, str]:
     from authorizer.config import from_properties
 
-    properties = {} if arguments.config is None else read_properties(Path(arguments.config))
-    if arguments.super_users is not None:
-        properties[SUPER_USERS_KEY] = arguments.super_users
-    if arguments.allow_everyone is not None:
-        properties[ALLOW_EVERYONE_KEY] = str(arguments.allow_everyone).lower()
-    if arguments.kafka is not None:
-        properties[KAFKA_VERSION_KEY] = arguments.kafka
+    file = None if arguments.config is None else Path(arguments.config)
+    properties = broker_properties(file, arguments)
     from_properties(properties)
     return properties
 
