@@ -70,7 +70,12 @@ _SOCKET_NAME: Final = len("/.12345678-1234-1234-1234-123456789012.sock")
 _LONGEST_SOCKET: Final = 103
 """The longest path of a socket on macOS, in bytes; Linux allows a few more."""
 _DEFAULT_OPTIONS: Final = "spark.driver.defaultJavaOptions"
-_COLLECTOR: Final = {_DEFAULT_OPTIONS: "-XX:+UseParallelGC"}
+_JAVA_OPTIONS: Final = (
+    "-XX:+UseParallelGC -XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000"
+    " -XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
+)
+"""A collector that is not concurrent takes a tenth to a fifth less CPU. An optimizing compiler (C2)
+that waits for ten times as many calls takes a fifth to a quarter less."""
 _OWN_OPTIONS: Final = re.compile(rf"-XX:\+Use\w+GC\b|{re.escape(_DEFAULT_OPTIONS)}")
 _WITH_OPTIONS: Final = (
     "PYSPARK_SUBMIT_ARGS",
@@ -200,7 +205,7 @@ def _started(master: str, settings: Mapping[str, str], log: Path | None) -> Spar
     check_java(os.environ)
     options = {**_ALWAYS, **_STARTED_HERE}
     if master.startswith(_HERE):
-        options |= _ON_THIS_MACHINE | collector(settings, os.environ) | sockets(_own_folder())
+        options |= _ON_THIS_MACHINE | java_options(settings, os.environ) | sockets(_own_folder())
     builder = SparkSession.builder.master(master).appName(APPLICATION)
     for key, value in {**options, **settings}.items():
         builder = builder.config(key, value)
@@ -242,17 +247,16 @@ def _by_this_python(place: str) -> Iterator[None]:
         yield
 
 
-def collector(settings: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
-    """The setting for a parallel garbage collector instead of a concurrent one, which saves a tenth
-    to a fifth of the CPU. Empty if a collector is configured, since a JVM does not start with
-    two."""
+def java_options(settings: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
+    """The setting with our options for Spark's JVM. Empty if a garbage collector is configured,
+    since a JVM does not start with two."""
     folder = environ.get("SPARK_CONF_DIR") or Path(environ.get(_HOME, ""), "conf")
     defaults = Path(folder, "spark-defaults.conf")
     settings_text = [word for setting in settings.items() for word in setting]
     settings_text += [environ.get(name, "") for name in _WITH_OPTIONS]
     if defaults.is_file():
         settings_text.append(defaults.read_text(errors="replace"))
-    return {} if any(map(_OWN_OPTIONS.search, settings_text)) else _COLLECTOR
+    return {} if any(map(_OWN_OPTIONS.search, settings_text)) else {_DEFAULT_OPTIONS: _JAVA_OPTIONS}
 
 
 def sockets(folder: Path) -> dict[str, str]:
