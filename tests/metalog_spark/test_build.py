@@ -380,6 +380,18 @@ def fault(pipeline: Pipeline, *arguments: str | Path) -> str:
     return said
 
 
+def test_files_without_an_audit_line_are_refused_also_if_only_spark_sees_it(
+    spark: SparkSession, pipeline: Pipeline
+) -> None:
+    """The check before Spark starts looks for a word, not for a whole line."""
+    write_log(pipeline.folder / "log", (0, ace(1, "a")))
+    first = pipeline.audit("a.log", "Principal of the loan\n")
+    pipeline.audit("b.log", "Principal Engineer\n")
+    assert fault(pipeline).startswith(
+        f"metalog: --audit {first} and 1 more file: no audit line in them; name the brokers'"
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
