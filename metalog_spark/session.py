@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import locale
+import logging
 import os
 import re
 import shutil
@@ -137,8 +138,17 @@ def open_session(
         raise InvalidRequest(
             f"{place}: Spark is not available: {first_line(error)}{_see(log)}"
         ) from None
+    _leave_errors_to_callers()
     ship(session)
     return session
+
+
+def _leave_errors_to_callers() -> None:
+    """Stop the loggers that print each error of a query, as a page of JSON, before it is raised."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def errors_of_spark() -> tuple[type[Exception], ...]:

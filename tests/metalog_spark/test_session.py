@@ -59,7 +59,7 @@ def test_java_sees_all_names_where_the_locale_is_for_ascii(locale: str) -> None:
     assert done.stdout == f"{locale}\n"
 
 
-def test_a_jvm_is_told_of_one_java_options(tmp_path: Path) -> None:
+def test_a_jvm_is_told_of_one_collector(tmp_path: Path) -> None:
     """With two it ends with "Conflicting collector combinations in option list"."""
     ours = java_options({}, {})
     assert [*ours] == ["spark.driver.defaultJavaOptions"]
@@ -86,6 +86,14 @@ def test_sockets_are_where_their_paths_are_short_enough() -> None:
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(str(longest / f".{uuid4()}.sock"))
         assert not sockets(longest.with_name(longest.name + "f"))
+
+
+def test_an_error_of_a_query_is_raised_and_not_printed_as_well(
+    spark: SparkSession, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(PySparkException, match="nothing"):
+        spark.sql("SELECT nothing FROM range(1)")
+    assert capfd.readouterr().err == ""
 
 
 def test_workers_of_this_machine_are_talked_to_through_a_folder(spark: SparkSession) -> None:
