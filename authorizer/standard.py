@@ -21,14 +21,7 @@ from authorizer.engine.cache.decision_cache import DecisionContext
 from authorizer.engine.decide import ALLOWED, DENIED, AuthorizationResult, Decision
 from authorizer.engine.index import AclIndex, IndexWriter
 from authorizer.interface import AuthorizationResults, Authorizer
-from metalog.acl import (
-    ANY_ACL,
-    Acl,
-    AclFilter,
-    Operation,
-    PatternType,
-    ResourceType,
-)
+from metalog.acl import ANY_ACL, Acl, AclFilter, Operation, PatternType, ResourceType
 from metalog.errors import AuthorizerNotReady, InvalidRequest, NotController
 from metalog.futures import InitialLoad, done_future
 from metalog.ids import Uuid, uuid_text

@@ -132,10 +132,7 @@ def _change(topic_ids: list[Uuid], partitions: int, random: SplitMix64) -> Parti
     first = random.below(_BROKERS)
     isr = tuple((first + step) % _BROKERS for step in range(2 + random.below(2)))
     return PartitionChangeRecord(
-        partition_id=partition,
-        topic_id=topic_id,
-        isr=isr,
-        leader=first if random.below(2) else -2,
+        partition_id=partition, topic_id=topic_id, isr=isr, leader=first if random.below(2) else -2
     )
 
 

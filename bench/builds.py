@@ -146,11 +146,7 @@ def measure(traffic: str, count: str) -> None:
     denied(tables, window).collect()
     sizes.append(_sizes(session))
     figures = Measured(
-        steps,
-        seconds,
-        tables.read(DECISIONS).count(),
-        *map(list, zip(*sizes, strict=True)),
-        load,
+        steps, seconds, tables.read(DECISIONS).count(), *map(list, zip(*sizes, strict=True)), load
     )
     session.stop()
     rmtree(out)

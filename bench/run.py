@@ -213,10 +213,7 @@ def measure(effort: Effort) -> Results:
 
 def heap(effort: Effort) -> Sides:
     log = workloads.shorter_log(START_RECORDS)
-    return Sides(
-        run(kafka_command(effort, "heap", "load")),
-        run(our_command(effort, "heap", log)),
-    )
+    return Sides(run(kafka_command(effort, "heap", "load")), run(our_command(effort, "heap", log)))
 
 
 def main() -> None:

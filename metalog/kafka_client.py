@@ -108,6 +108,5 @@ def one_line(text: str) -> str:
 
 
 def _cause(error: BaseException) -> Any:
-    """The library's KafkaError inside its exception; None for any other exception."""
     cause = error.args[0] if error.args else None
     return cause if hasattr(cause, "code") and hasattr(cause, "name") else None

@@ -215,11 +215,7 @@ def _days_with_requests(tables: Tables) -> Days:
 
 
 def _take(
-    tables: Tables,
-    inputs: BuildInputs,
-    new: _NewInput,
-    decider: Decider,
-    stale: Days,
+    tables: Tables, inputs: BuildInputs, new: _NewInput, decider: Decider, stale: Days
 ) -> _Taken:
     """Update DECISIONS, POSSIBLE, REJECTED and FILES: the new rows replace superseded rows, and
     requests of ``stale`` days are decided again."""

@@ -201,11 +201,7 @@ def stage(tables: Tables, audit: AuditInput, decider: Decider) -> Staged:
 
 
 def _rows(
-    session: SparkSession,
-    before: Splits,
-    audit: AuditInput,
-    decider: Decider,
-    folder: Path | None,
+    session: SparkSession, before: Splits, audit: AuditInput, decider: Decider, folder: Path | None
 ) -> Iterator[DataFrame]:
     """Rows of DECISIONS and side rows: of the tables, then of each group of files. Rows that
     workers write to ``folder`` are not among them. Spark lists the files of a group while it reads

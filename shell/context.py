@@ -123,10 +123,7 @@ def opened_text(
 
     file = arguments.command_config
     source = open_source(
-        text,
-        environ=os.environ,
-        command_config=None if file is None else Path(file),
-        kinds=kinds,
+        text, environ=os.environ, command_config=None if file is None else Path(file), kinds=kinds
     )
     for note in source.notes:
         output.note(note)

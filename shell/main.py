@@ -38,9 +38,7 @@ VERBS: Final = {
         "Ask", "Who may do this to that resource, and by which ACL", "shell.verbs.ask.who_can"
     ),
     "access": Verb(
-        "Ask",
-        "What a principal may do, as patterns and topic names",
-        "shell.verbs.ask.access",
+        "Ask", "What a principal may do, as patterns and topic names", "shell.verbs.ask.access"
     ),
     "status": Verb(
         "Look",
@@ -62,9 +60,7 @@ VERBS: Final = {
     ),
     "dump": Verb("Look", "Every record of the log, as it was written", "shell.verbs.look.dump"),
     "shell": Verb(
-        "Look",
-        "Browse the log as a tree (SOURCE [-- COMMAND …])",
-        "shell.verbs.look.shell",
+        "Look", "Browse the log as a tree (SOURCE [-- COMMAND …])", "shell.verbs.look.shell"
     ),
     "lint": Verb(
         "Check", "What is wrong, useless or dangerous in the ACLs", "shell.verbs.check.lint"

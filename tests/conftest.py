@@ -83,10 +83,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test that takes ``kafka_case`` or ``damaged_case`` runs for each; most are read
     ``once``."""
     cases: tuple[KafkaCase | DamagedCase, ...]
-    for argument, cases in (
-        ("kafka_case", kafka_cases()),
-        ("damaged_case", damaged_cases()),
-    ):
+    for argument, cases in (("kafka_case", kafka_cases()), ("damaged_case", damaged_cases())):
         if argument in metafunc.fixturenames:
             metafunc.parametrize(argument, [_parameter(case) for case in cases])
 

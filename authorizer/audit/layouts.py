@@ -366,7 +366,6 @@ def _fixed(offset: re.Match[str]) -> timezone:
 
 
 def _micros(time: datetime) -> int:
-    """Microseconds since 1970; ``OverflowError`` outside the years 1970 to 9999 in UTC."""
     micros = (time - _EPOCH_START) // _MICROSECOND
     if not 0 <= micros < TIMES_END_US:
         raise OverflowError

@@ -81,7 +81,6 @@ class FewAcls(tuple[Acl, ...]):
         return FewAcls(rest) if rest else None
 
     def _check(self) -> None:
-        """Walks the invariants; for tests."""
         if not 1 <= len(set(self)) == len(self) <= SCANNED:
             raise AssertionError("an invariant of a small bucket is broken")
 
@@ -161,7 +160,6 @@ class SomeAcls(dict[str, Acl | tuple[Acl, ...]]):
         return () if found is None else _one_or_more(found)
 
     def _check(self) -> None:
-        """Walks the invariants; for tests."""
         acls = list(chain.from_iterable(map(_one_or_more, self.values())))
         well_formed = SCANNED < len(set(acls)) == len(acls) == self.size <= FEW
         for principal, found in self.items():
@@ -235,7 +233,6 @@ class ManyAcls:
         return ManyAcls(by_who) if len(by_who) else None
 
     def _check(self) -> None:
-        """Walks the invariants; for tests."""
         for (principal, host), acls in self._by_who.items():
             is_consistent = all((acl.principal, acl.host) == (principal, host) for acl in acls)
             if not (acls and is_consistent and len(set(acls)) == len(acls)):

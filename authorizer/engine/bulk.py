@@ -84,7 +84,6 @@ class BulkDecider:
         return map(getitem, results, map(_OPERATIONS.__getitem__, columns.operations))
 
     def _names(self, columns: RequestColumns) -> Iterator[_Names]:
-        """The cached decisions of each row's session."""
         if len(set(map(len, columns))) > 1:
             raise ValueError
         known = self._sessions.cached
@@ -95,7 +94,6 @@ class BulkDecider:
 
 
 def _parts(columns: RequestColumns) -> Iterator[RequestColumns]:
-    """``columns`` in parts of at most ``ROWS`` rows."""
     for start in range(0, max(map(len, columns)), ROWS):
         yield RequestColumns(*(column[start : start + ROWS] for column in columns))
 
@@ -177,15 +175,11 @@ def _text(value: str) -> str:
 
 
 def _refuse_invalid_row(columns: RequestColumns) -> None:
-    """Raise ``InvalidRequest`` for the first row that is not a valid request."""
     by_name: dict[str, Sequence[object]] = columns._asdict()
     if len(set(map(len, columns))) > 1:
         listed = ", ".join(f"{name} has {len(column)}" for name, column in by_name.items())
         raise InvalidRequest(f"the columns differ in length: {listed}") from None
-    known: dict[str, Iterable[str]] = {
-        "operations": _OPERATIONS,
-        "resource_types": _RESOURCE_TYPES,
-    }
+    known: dict[str, Iterable[str]] = {"operations": _OPERATIONS, "resource_types": _RESOURCE_TYPES}
     for number in range(len(columns.principals)):
         for name, column in by_name.items():
             value = column[number]

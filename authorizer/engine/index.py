@@ -218,7 +218,6 @@ class AclIndex:
         return self._grants
 
     def _check(self) -> None:
-        """Walks the invariants; for tests."""
         for kinds in (self.literals, self.prefixed):
             for resource_type, patterns in zip(ResourceType, kinds, strict=True):
                 patterns.names._check()

@@ -262,7 +262,6 @@ class SortedNames:
         return at + 1 < len(self._chunks) and self._chunks[at + 1][0].startswith(start)
 
     def _check(self) -> None:
-        """Walks the invariants; for tests."""
         firsts, chunks = self._firsts, self._chunks
         names = list(self)
         well_formed = (

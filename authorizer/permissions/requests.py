@@ -89,7 +89,6 @@ def each_allowed(
 
 
 def _kinds(needs: Collection[PermissionNeed]) -> set[ResourceType]:
-    """The resource types in ``needs`` that have names."""
     kinds = {each.resource_type for need in needs for each in need.one_of}
     return kinds - {ResourceType.CLUSTER}
 

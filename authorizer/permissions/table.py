@@ -314,9 +314,7 @@ TRANSACTIONAL_PRODUCER: Final = _steps(
 )
 
 ASSIGNED_CONSUMER: Final = _steps(
-    ("Metadata", _DESCRIBE_TOPIC),
-    ("ListOffsets", _DESCRIBE_TOPIC),
-    ("Fetch", _READ_TOPIC),
+    ("Metadata", _DESCRIBE_TOPIC), ("ListOffsets", _DESCRIBE_TOPIC), ("Fetch", _READ_TOPIC)
 )
 """A consumer without a group, which assigns partitions to itself."""
 
@@ -337,10 +335,7 @@ CONSUMER: Final = _steps(
 
 KIP_11: Final[tuple[tuple[Permission, tuple[str, ...]], ...]] = (
     (Permission(Op.READ, On.TOPIC), ("Fetch",)),
-    (
-        Permission(Op.READ, On.GROUP),
-        ("JoinGroup", "OffsetFetch", "Heartbeat", "CommitOffset"),
-    ),
+    (Permission(Op.READ, On.GROUP), ("JoinGroup", "OffsetFetch", "Heartbeat", "CommitOffset")),
     (Permission(Op.WRITE, On.TOPIC), ("Produce",)),
     (Permission(Op.CREATE, On.CLUSTER), ()),
     (Permission(Op.DELETE, On.TOPIC), ()),

@@ -29,9 +29,7 @@ _SKIPPED: Final = re.compile(
     r"|/(?s:.)?[^\n\r]*"
 )
 """Whitespace and comments. A ``/`` alone begins a comment too, whatever character follows it."""
-_QUOTED: Final = re.compile(
-    r"\"((?:[^\"\\\n\r]|\\(?s:.))*)\"|'((?:[^'\\\n\r]|\\(?s:.))*)'",
-)
+_QUOTED: Final = re.compile(r"\"((?:[^\"\\\n\r]|\\(?s:.))*)\"|'((?:[^'\\\n\r]|\\(?s:.))*)'")
 _ESCAPE: Final = re.compile(r"\\([0-3][0-7]{0,2}|[4-7][0-7]?|(?s:.))")
 _ESCAPED: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 

@@ -15,13 +15,7 @@ from itertools import compress
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-from metalog.acl import (
-    WILDCARD,
-    Acl,
-    AclFilter,
-    PatternType,
-    acl_problem,
-)
+from metalog.acl import WILDCARD, Acl, AclFilter, PatternType, acl_problem
 from metalog.controller.acl_hosts import AclCreator, why_no_host
 from metalog.controller.result import (
     MAX_RECORDS_PER_USER_OPERATION,
@@ -259,7 +253,6 @@ def _may_match(sought: _FilterTexts, acl: Acl, texts: tuple[str, ...]) -> bool:
 
 
 def _new_id(image: AclsImage, taken: set[Uuid], entropy: Entropy) -> Uuid:
-    """An id that no ACL has."""
     while True:
         uuid = random_uuid(entropy)
         if uuid not in image.by_id and uuid not in taken:

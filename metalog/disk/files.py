@@ -348,7 +348,6 @@ def is_descriptor(path: Path) -> bool:
 
 
 def _is_stream(mode: int) -> bool:
-    """Whether a file of ``mode``, such as a pipe or socket, cannot be read by position."""
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode)
 
 

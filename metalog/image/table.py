@@ -56,10 +56,7 @@ class Table(Mapping[K, V]):
     _size: int
 
     def __init__(
-        self,
-        items: Mapping[K, V] | Iterable[tuple[K, V]] = (),
-        *,
-        parts: Parts[K, V] | None = None,
+        self, items: Mapping[K, V] | Iterable[tuple[K, V]] = (), *, parts: Parts[K, V] | None = None
     ) -> None:
         """``parts``, instead of ``items``, are the inner parts of another table."""
         if parts is None:

@@ -150,8 +150,7 @@ class RecordPolicy:
 
     def _doubt_record(self, batch: Batch, offset: int, message: Any, fault: CorruptLog) -> None:
         self.doubt(
-            name_of(message),
-            fault.located(file=batch.file, offset=offset, byte=batch.position),
+            name_of(message), fault.located(file=batch.file, offset=offset, byte=batch.position)
         )
 
     def accept_gap(self, gap: Gap) -> None:

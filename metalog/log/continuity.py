@@ -53,8 +53,7 @@ class Continuity:
             raise _at(batch, f"the epoch falls from {self.epoch} to {batch.epoch}")
         if not is_leader_change(batch):
             raise _at(
-                batch,
-                f"the epoch rises from {self.epoch} to {batch.epoch} without a leader change",
+                batch, f"the epoch rises from {self.epoch} to {batch.epoch} without a leader change"
             )
 
     def _check_checkpoint(self, batch: Batch) -> None:

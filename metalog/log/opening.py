@@ -149,12 +149,7 @@ def open_writable_log(
         address, snapshots = _topic_and_snapshots(text, Path(), files)
         settings = _librdkafka(kafka_settings or {}, "kafka_settings")
         return WritableTopicLog(
-            address,
-            settings,
-            node_id=node_id,
-            snapshots=snapshots,
-            encoding=encoding,
-            files=files,
+            address, settings, node_id=node_id, snapshots=snapshots, encoding=encoding, files=files
         )
     if scheme == "quorum":
         raise InvalidTarget(

@@ -74,7 +74,6 @@ def _text(text: str) -> bytes:
 
 
 def _encode_length(size: int) -> bytes:
-    """The bytes before a text of ``size`` bytes."""
     check_size(size)
     out = bytearray()
     write_unsigned_varint(out, size + 1)

@@ -155,7 +155,6 @@ class Batch(NamedTuple):
 
     @property
     def _plain_timestamp(self) -> int:
-        """The timestamp of a record without a timestamp delta."""
         if self.attributes & _TIMESTAMP_TYPE_BIT:
             return self.max_timestamp
         return self.base_timestamp

@@ -53,7 +53,6 @@ def _tagged(
     nullable: bool = False,
     default: str | None = None,
 ) -> Field:
-    """A field that is tagged in all its versions; if ``nullable``, its default is null."""
     if nullable:
         return Field(name, type, versions, versions, tag, versions, "null")
     return Field(name, type, versions, None, tag, versions, default)
@@ -175,10 +174,7 @@ METADATA_RECORDS = (
         Field(
             "Entity",
             "[]EntityData",
-            fields=(
-                Field("EntityType", "string"),
-                Field("EntityName", "string", nullable="0+"),
-            ),
+            fields=(Field("EntityType", "string"), Field("EntityName", "string", nullable="0+")),
         ),
         Field("Key", "string"),
         Field("Value", "float64"),
@@ -279,11 +275,7 @@ CONTROL_RECORDS = (
                 Field("VoterId", "int32"),
                 Field("VoterDirectoryId", "uuid"),
                 Field("Endpoints", "[]Endpoint", fields=_ENDPOINT[:3]),
-                Field(
-                    "KRaftVersionFeature",
-                    "KRaftVersionFeature",
-                    fields=_FEATURE[1:],
-                ),
+                Field("KRaftVersionFeature", "KRaftVersionFeature", fields=_FEATURE[1:]),
             ),
         ),
     ),

@@ -25,14 +25,7 @@ from metalog.futures import InitialLoad
 from metalog.ids import Entropy
 from metalog.image.metadata import MetadataImage
 from metalog.loader import Loader, PublisherFault, Ready, Skipped, State
-from metalog.ports import (
-    Candidacy,
-    ClosableLog,
-    Gate,
-    LoadObserver,
-    Log,
-    Publisher,
-)
+from metalog.ports import Candidacy, ClosableLog, Gate, LoadObserver, Log, Publisher
 from metalog.replica.load_gate import LoadGate
 from metalog.replica.log_follower import LogFollower
 from metalog.replica.log_leader import LogLeader

@@ -14,11 +14,7 @@ from metalog.acl import Acl, AclFilter
 from metalog.controller import acl as acl_control
 from metalog.controller.acl_hosts import creator_for
 from metalog.controller.result import ControllerResult
-from metalog.controller.scram import (
-    AlterScramRequest,
-    alter_credentials,
-    salted_upsertion,
-)
+from metalog.controller.scram import AlterScramRequest, alter_credentials, salted_upsertion
 from metalog.errors import ApiError
 from metalog.futures import after
 from metalog.ids import Entropy

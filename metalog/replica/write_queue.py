@@ -222,7 +222,6 @@ class WriteQueue:
 
 
 def _apart(group: Sequence[_Request]) -> Iterator[Sequence[_Request]]:
-    """The parts of ``group``, in order, each with the changes of one batch or one transaction."""
     for name, part in groupby(group, key=lambda request: request.transaction):
         requests = list(part)
         yield from [requests] if name is None else ([each] for each in requests)

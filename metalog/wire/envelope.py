@@ -64,9 +64,7 @@ def seal(
 ) -> Body:
     """An Envelope for ``request``; ``address`` is the client's, 4 or 16 bytes."""
     data = DefaultPrincipalData(
-        type_=principal.principal_type,
-        name=principal.name,
-        token_authenticated=token_authenticated,
+        type_=principal.principal_type, name=principal.name, token_authenticated=token_authenticated
     )
     return request_type(ENVELOPE, version)(
         request_data=request,

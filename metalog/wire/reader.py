@@ -197,7 +197,6 @@ def _element_reader(
 
 
 def _without_none(kind: Any) -> tuple[Any, bool]:
-    """``X`` and true for ``X | None``; any other ``kind`` and false."""
     if get_origin(kind) is UnionType:
         kinds = [each for each in get_args(kind) if each is not NoneType]
         return kinds[0], True

@@ -17,13 +17,7 @@ from kio.schema.errors import ErrorCode as KafkaErrorCode
 from metalog.errors import ErrorCode, InvalidRequest
 from metalog.wire.frames import Malformed
 from metalog.wire.messages import read_response, write_response
-from metalog.wire.schema import (
-    Body,
-    error_name,
-    request_type,
-    response_parts,
-    response_type,
-)
+from metalog.wire.schema import Body, error_name, request_type, response_parts, response_type
 
 API_VERSIONS: Final = 18
 SOFTWARE: Final = "kraft-metalog"
@@ -131,11 +125,7 @@ def versions_response(
 
 
 def versions_payload(
-    version: int,
-    code: ErrorCode,
-    spoken: Versions,
-    features: Features | None,
-    correlation_id: int,
+    version: int, code: ErrorCode, spoken: Versions, features: Features | None, correlation_id: int
 ) -> bytes:
     """The bytes of ``versions_response``.
 

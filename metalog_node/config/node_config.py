@@ -18,13 +18,8 @@ from pydantic import ValidationError
 from authorizer.config import EARLY_START_LISTENERS, ZOOKEEPER_CONNECT, from_properties
 from authorizer.loading import own_keys
 from metalog.config.properties import Property, parse_properties
-from metalog.controller.scram_password_config import (
-    KEYS as SCRAM_PASSWORD_KEYS,
-)
-from metalog.controller.scram_password_config import (
-    ScramPasswordConfig,
-    scram_password_config,
-)
+from metalog.controller.scram_password_config import KEYS as SCRAM_PASSWORD_KEYS
+from metalog.controller.scram_password_config import ScramPasswordConfig, scram_password_config
 from metalog.disk.files import LOCAL_FILES, read_whole
 from metalog.errors import ConfigException
 from metalog.hosts.host_port import Address, parse_addresses
@@ -322,7 +317,6 @@ class _Reading:
 
 
 def _message(error: Any) -> str:
-    """pydantic's error in our words, with what to give."""
     template = _MESSAGES.get(error["type"])
     return str(error["msg"]) if template is None else template.format(**error.get("ctx", {}))
 

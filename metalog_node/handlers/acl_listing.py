@@ -124,7 +124,6 @@ def _array_length(items: int, is_flexible: bool) -> bytes:
 
 
 def _by_pattern(acls: Iterable[Acl]) -> list[list[Acl]]:
-    """The ACLs of each resource pattern, by type, pattern type and name."""
     together: dict[_Pattern, list[Acl]] = {}
     for acl in acls:
         together.setdefault(_pattern(acl), []).append(acl)

@@ -157,7 +157,6 @@ def describe_cluster(services: Services, incoming: IncomingRequest) -> Answer:
 
 
 def _shown_operations(services: Services, incoming: IncomingRequest) -> int:
-    """The authorized operations, or 0 for a client that may not describe the cluster."""
     if services.authorizer is not None:
         operations = authorized_operations(services, incoming)
         return operations if operations & (1 << Operation.DESCRIBE) else 0
@@ -186,7 +185,7 @@ def refuse_cluster(incoming: IncomingRequest, error: ApiError) -> Body:
 APIS: Final = {
     DESCRIBE_CLUSTER: HandledApi(
         "DescribeCluster", VersionRange(0, 2), describe_cluster, refuse_cluster, **SMALL_REQUESTS
-    ),
+    )
 }
 BROKER_APIS: Final = {
     METADATA: HandledApi(
@@ -196,5 +195,5 @@ BROKER_APIS: Final = {
         refuse_metadata,
         ErrorCode.LEADER_NOT_AVAILABLE,
         most_bytes_on_loop=0,
-    ),
+    )
 }

@@ -52,5 +52,5 @@ APIS: Final = {
         _response,
         since="4.4",
         **SMALL_REQUESTS,
-    ),
+    )
 }

@@ -192,5 +192,5 @@ CONTROLLER_APIS: Final = {
         refuse_envelope,
         ErrorCode.AUTHORIZER_NOT_READY,
         most_bytes=MOST_BYTES + _ENVELOPE_OVERHEAD,
-    ),
+    )
 }

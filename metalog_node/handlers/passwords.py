@@ -84,7 +84,6 @@ def _set_passwords(services: Services, incoming: IncomingRequest) -> Body:
 
 
 def _is_super_user(services: Services, incoming: IncomingRequest) -> bool:
-    """Without an authorizer, every client counts as a super user."""
     if services.authorizer is None:
         return True
     return services.authorizer.is_super_user(incoming.context.principal)
@@ -164,5 +163,5 @@ APIS: Final = {
         set_passwords,
         refuse_passwords,
         most_elements=_MOST_PASSWORDS,
-    ),
+    )
 }

@@ -326,7 +326,7 @@ def _deferred(answer: Future[Body]) -> DeferredResponse:
 APIS: Final = {
     DESCRIBE_QUORUM: HandledApi(
         "DescribeQuorum", VersionRange(0, 2), describe_quorum, refuse_quorum, **SMALL_REQUESTS
-    ),
+    )
 }
 CONTROLLER_APIS: Final = {
     FETCH: HandledApi(

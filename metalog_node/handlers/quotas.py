@@ -91,5 +91,5 @@ def _described(incoming: IncomingRequest, error: ApiError) -> Body:
 APIS: Final = {
     DESCRIBE_QUOTAS: HandledApi(
         "DescribeClientQuotas", VersionRange(0, 1), describe, refuse_describe, **SMALL_REQUESTS
-    ),
+    )
 }

@@ -30,12 +30,7 @@ from authorizer.interface import Authorizer
 from metalog.acl import Operation
 from metalog.controller.scram_password import ScramPasswordPolicy
 from metalog.controller.scram_password_config import ScramPasswordConfig
-from metalog.errors import (
-    ApiError,
-    ErrorCode,
-    InvalidRequest,
-    MetalogError,
-)
+from metalog.errors import ApiError, ErrorCode, InvalidRequest, MetalogError
 from metalog.hosts.host_port import Address
 from metalog.principal import parse_principal
 from metalog.replica.replica import Replica

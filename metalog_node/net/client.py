@@ -183,7 +183,6 @@ class Client:
         return await self._answer(step) if isinstance(step, QueuedRequest) else step
 
     def _deadline(self) -> float:
-        """The deadline of the client's next step."""
         idle_until = asyncio.get_running_loop().time() + self._context.idle_s
         if self._connection.principal is not None:
             return idle_until

@@ -130,7 +130,6 @@ class ServerConnection:
         self._check_beginning()
 
     def _check_beginning(self) -> None:
-        """Check the beginning of an incomplete frame, before more of it is read."""
         size, first = self._frames.beginning(_HEAD_BYTES)
         if len(first) == _HEAD_BYTES and not self._is_bare:
             self._check_size(read_head(first), size)
@@ -253,9 +252,7 @@ class ServerConnection:
         declared = response_type(SASL_AUTHENTICATE, request.head.version)
         if self._login is None:
             refusal = declared(
-                error_code=_ILLEGAL_SASL_STATE,
-                error_message=_OUT_OF_TURN,
-                auth_bytes=b"",
+                error_code=_ILLEGAL_SASL_STATE, error_message=_OUT_OF_TURN, auth_bytes=b""
             )
             return _answered(request, refusal)
         try:

@@ -68,11 +68,7 @@ def answered(requests: DataFrame, decide: Callable[..., pa.Array]) -> DataFrame:
     found = requests.withColumn("decision", udf(*map(expr, _ARGUMENTS))).select("*", "decision.*")
     results, rules = zip(*ANSWERS, strict=True)
     worded = found.withColumns(
-        {
-            "decided": _word(results),
-            "decided_rule": _word(rules),
-            "known": expr("answer & 1 = 1"),
-        }
+        {"decided": _word(results), "decided_rule": _word(rules), "known": expr("answer & 1 = 1")}
     ).withColumn("disagrees", expr("CASE WHEN known THEN decided <> result END"))
     return worded.select(*DECISIONS.columns)
 

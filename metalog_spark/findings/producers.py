@@ -210,10 +210,7 @@ def _merging(
     def merging(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             found = {
-                (
-                    principal if principal in principals else WILDCARD_PRINCIPAL,
-                    client_of(host),
-                )
+                (principal if principal in principals else WILDCARD_PRINCIPAL, client_of(host))
                 for principal, host in rows_of(batch)
                 if principal is not None and principal not in super_users
             }

@@ -49,15 +49,7 @@ def danger_of_question(question: Question) -> str | None:
     """The danger if ``question`` is allowed, in words; None for an ordinary grant."""
     principal, operation, kind, name, *_ = question
     return danger(
-        Acl(
-            kind,
-            name,
-            PatternType.LITERAL,
-            principal,
-            WILDCARD,
-            operation,
-            PermissionType.ALLOW,
-        )
+        Acl(kind, name, PatternType.LITERAL, principal, WILDCARD, operation, PermissionType.ALLOW)
     )
 
 

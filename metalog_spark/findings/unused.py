@@ -31,11 +31,7 @@ from metalog_spark.findings.usage.usage_classes import (
 from metalog_spark.findings.usage.usage_counts import Counted, counted
 from metalog_spark.findings.windows.answers import answers_in
 from metalog_spark.findings.windows.state import config_now, known_from_ms
-from metalog_spark.findings.windows.window import (
-    GIVE_CONTROLLERS,
-    refuse_without_allowed,
-    seen_in,
-)
+from metalog_spark.findings.windows.window import GIVE_CONTROLLERS, refuse_without_allowed, seen_in
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.tables import USAGE
 

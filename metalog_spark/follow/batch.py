@@ -41,13 +41,7 @@ from metalog_spark.ingest.file_context import resolved
 from metalog_spark.ingest.file_facts import facts_of
 from metalog_spark.ingest.lines.audit_log import LOST
 from metalog_spark.ingest.lines.line_forms import FORMS, Shown
-from metalog_spark.ingest.requests import (
-    IS_REQUEST,
-    READ,
-    possible_of,
-    rejected_of,
-    requests_of,
-)
+from metalog_spark.ingest.requests import IS_REQUEST, READ, possible_of, rejected_of, requests_of
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.local_path import local_path
 from metalog_spark.store.table_store import Tables
@@ -344,8 +338,7 @@ class _Batch:
     def _state(self) -> bytes:
         source = self._following.log.text
         return packed_rows(
-            changelog_table(self._history.lifetimes),
-            history_table(self._history.ranges, source),
+            changelog_table(self._history.lifetimes), history_table(self._history.ranges, source)
         )
 
     def _rows(self, table: TableSchema, rows: Iterable[tuple[Any, ...]]) -> DataFrame:

@@ -65,9 +65,7 @@ def counted(whole: DataFrame, storm_from: int) -> CountedDenials:
 
     storm = f.struct("since_ms", "principal", "denied", *_QUESTION)
     looked = whole.select(
-        "*",
-        f.unix_millis("since").alias("since_ms"),
-        _begins_storm(storm_from).alias("begins"),
+        "*", f.unix_millis("since").alias("since_ms"), _begins_storm(storm_from).alias("begins")
     )
     [row] = looked.agg(
         f.max("since_ms").alias("newest"),

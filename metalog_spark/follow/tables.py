@@ -96,8 +96,7 @@ def _lost(tables: Tables) -> list[Lost]:
     offset, time = f.when(is_own, f.col("line")).otherwise(of_record), f.unix_micros("time")
     requests = tables.read(REQUESTS).join(places, is_of).groupBy("place", "first", "broker")
     times = requests.agg(
-        f.max(f.when(offset < f.col("first"), time)),
-        f.min(f.when(offset > f.col("first"), time)),
+        f.max(f.when(offset < f.col("first"), time)), f.min(f.when(offset > f.col("first"), time))
     )
     spans: dict[tuple[Any, ...], list[Lost]] = {loss: [] for loss in lost}
     for place, first, broker, from_us, to_us in times.collect():
@@ -126,10 +125,7 @@ def _reject_half_lines(tables: Tables) -> None:
     tables.commit(
         f"forms-{tables.contents.serial}",
         added={REJECTED: rejected_of(divided_lines), POSSIBLE: possible_of(divided_lines)},
-        replaced={
-            REQUESTS: requests.where(~half),
-            DECISIONS: tables.read(DECISIONS).where(~half),
-        },
+        replaced={REQUESTS: requests.where(~half), DECISIONS: tables.read(DECISIONS).where(~half)},
     )
 
 

@@ -280,8 +280,7 @@ _COLUMNS: Final = {
     "offset": _Column("BIGINT", lambda row: row.offset),
     "epoch": _Column("INT", lambda row: row.epoch),
     "timestamp": _Column(
-        "TIMESTAMP",
-        lambda row: None if row.timestamp_ms is None else row.timestamp_ms * _US_PER_MS,
+        "TIMESTAMP", lambda row: None if row.timestamp_ms is None else row.timestamp_ms * _US_PER_MS
     ),
     "type": _Column("STRING", _type),
     "version": _Column("INT", _version),

@@ -15,13 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import PatternType, ResourceType
 from metalog_spark.coverage.coverage import HOUR_US, seen_hours
-from metalog_spark.findings.windows.window import (
-    DAY_US,
-    Window,
-    broker_text,
-    touched_by,
-    usage_in,
-)
+from metalog_spark.findings.windows.window import DAY_US, Window, broker_text, touched_by, usage_in
 from metalog_spark.report.contents import BOTH, DENIALS_ONLY, NOTHING, Strip
 from metalog_spark.store.tables import ACL_CHANGELOG, COVERAGE, HISTORY
 

@@ -119,9 +119,7 @@ as NOTHING in every finding.
 """
 
 DECISIONS: Final = TableSchema(
-    "decisions",
-    f"{_REQUEST}, {_DECIDED}, known BOOLEAN, disagrees BOOLEAN, day DATE",
-    ("day",),
+    "decisions", f"{_REQUEST}, {_DECIDED}, known BOOLEAN, disagrees BOOLEAN, day DATE", ("day",)
 )
 """Every request, decided again as of its own time: by the ACLs and the configuration then in force.
 

@@ -9,13 +9,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from metalog.acl import (
-    CLUSTER_NAME,
-    Acl,
-    PatternType,
-    ResourcePatternFilter,
-    ResourceType,
-)
+from metalog.acl import CLUSTER_NAME, Acl, PatternType, ResourcePatternFilter, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.scram import ScramMechanism
 from metalog.text.visible_text import shown

@@ -134,10 +134,7 @@ def _trial_config(arguments: Namespace, output: Output) -> NodeConfig:
 
 
 async def _serve(
-    config: NodeConfig,
-    is_trial: bool,
-    output: Output,
-    lost_lines: Callable[[], Mapping[str, int]],
+    config: NodeConfig, is_trial: bool, output: Output, lost_lines: Callable[[], Mapping[str, int]]
 ) -> None:
     from metalog_node.node import Node
 

@@ -5,12 +5,7 @@ This module must not know where ACLs come from or what they decide.
 
 from __future__ import annotations
 
-from metalog.acl import (
-    Acl,
-    PermissionType,
-    acl_fields,
-    java_order,
-)
+from metalog.acl import Acl, PermissionType, acl_fields, java_order
 from metalog.text.visible_text import shown
 from shell.output.output import Cell
 

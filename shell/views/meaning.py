@@ -40,10 +40,7 @@ _EXCEPTED: Final = {
     (True, True): "and as before {}",
     (False, True): "but now {}",
 }
-_STILL: Final = {
-    (False, False): "and as before not {}",
-    (True, True): "but still {}",
-}
+_STILL: Final = {(False, False): "and as before not {}", (True, True): "but still {}"}
 
 
 def change_text(change: AccessChange) -> str:

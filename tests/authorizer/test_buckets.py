@@ -140,9 +140,7 @@ def test_acls_of_few_principals_come_and_go_one_by_one() -> None:
 
 
 @pytest.mark.parametrize("twice", [ALL[:1] * 2, [], ALL[: SCANNED + 1]])
-def test_a_small_bucket_with_a_repeated_acl_none_or_too_many_is_found_out(
-    twice: list[Acl],
-) -> None:
+def test_a_small_bucket_with_a_repeated_acl_none_or_too_many_is_found_out(twice: list[Acl]) -> None:
     with pytest.raises(AssertionError, match=r"^an invariant of a small bucket is broken$"):
         FewAcls(tuple(twice))._check()
 

@@ -12,14 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from authorizer import (
-    Acl,
-    AuthorizerConfig,
-    Operation,
-    PatternType,
-    PermissionType,
-    ResourceType,
-)
+from authorizer import Acl, AuthorizerConfig, Operation, PatternType, PermissionType, ResourceType
 from authorizer.engine import bulk as bulk_module
 from authorizer.engine.bulk import ROWS, BulkDecider, RequestColumns
 from authorizer.engine.cache import remembered

@@ -28,13 +28,7 @@ READ = Action(Operation.READ, topic("pay"))
 
 def acl(permission: PermissionType, host: str) -> Acl:
     return Acl(
-        ResourceType.TOPIC,
-        "pay",
-        PatternType.LITERAL,
-        "User:app",
-        host,
-        Operation.READ,
-        permission,
+        ResourceType.TOPIC, "pay", PatternType.LITERAL, "User:app", host, Operation.READ, permission
     )
 
 

@@ -67,10 +67,7 @@ class World(NamedTuple):
 
     def authorizer(self) -> StandardAuthorizer:
         return StandardAuthorizer.from_acls(
-            self.acls,
-            allow_everyone=self.default,
-            kafka_version=self.kafka.value,
-            tolerant=True,
+            self.acls, allow_everyone=self.default, kafka_version=self.kafka.value, tolerant=True
         )
 
     @property

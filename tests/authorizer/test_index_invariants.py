@@ -66,16 +66,8 @@ def test_a_sound_index_passes() -> None:
         _index(grants=grants_of([LITERAL])),
         _index(blocks=HostBlocks.of([])),
         _index(blocks=HostBlocks.of([LITERAL.host])),
-        AclIndex(
-            _by_type(LITERALS, of=ResourceType.GROUP),
-            _by_type(PREFIXES),
-            BLOCKS,
-        ),
-        AclIndex(
-            _by_type(LITERALS),
-            _by_type(PREFIXES, of=ResourceType.GROUP),
-            BLOCKS,
-        ),
+        AclIndex(_by_type(LITERALS, of=ResourceType.GROUP), _by_type(PREFIXES), BLOCKS),
+        AclIndex(_by_type(LITERALS), _by_type(PREFIXES, of=ResourceType.GROUP), BLOCKS),
     ],
 )
 def test_a_part_that_does_not_fit_the_others_is_found_out(broken: AclIndex) -> None:

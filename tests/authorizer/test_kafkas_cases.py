@@ -97,10 +97,7 @@ def test_users_hosts_and_operations() -> None:
         "ALLOW User:rob READ TOPIC t",
         "ALLOW User:batman WRITE TOPIC t",
     )
-    allowed = {
-        HOST_1: [WRITE, DESCRIBE],
-        HOST_2: [READ, DESCRIBE],
-    }
+    allowed = {HOST_1: [WRITE, DESCRIBE], HOST_2: [READ, DESCRIBE]}
     for host, operations in allowed.items():
         for operation in (READ, WRITE, DESCRIBE, ALTER):
             expected = operation in operations

@@ -45,11 +45,7 @@ def said(asked: list[tuple[object, ...]]) -> list[str]:
         ("Fetch", {"topics": ["a"]}, ["READ TOPIC:a"]),
         ("Fetch", {"topics": []}, []),
         ("CreateAcls", {}, ["ALTER CLUSTER:kafka-cluster"]),
-        (
-            "CreateTopics",
-            {"topics": ["a"]},
-            ["CREATE CLUSTER:kafka-cluster or CREATE TOPIC:a"],
-        ),
+        ("CreateTopics", {"topics": ["a"]}, ["CREATE CLUSTER:kafka-cluster or CREATE TOPIC:a"]),
         ("ListGroups", {"groups": []}, ["DESCRIBE CLUSTER:kafka-cluster"]),
         ("OffsetCommit", {"groups": ["g"], "topics": ["a"]}, ["READ GROUP:g", "READ TOPIC:a"]),
         ("DescribeConfigs", {"topics": ["a"]}, ["DESCRIBE_CONFIGS TOPIC:a"]),

@@ -129,10 +129,7 @@ def test_what_all_sessions_share_is_counted_once() -> None:
             kept, lambda name=name, context=context: context.uncached(APP, TOPIC, name)
         )
         assert second == [0, combined]
-        assert _counted(kept, lambda name=name, c=context: c.uncached(APP, TOPIC, name)) == [
-            0,
-            0,
-        ]
+        assert _counted(kept, lambda name=name, c=context: c.uncached(APP, TOPIC, name)) == [0, 0]
         longer = _counted(kept, lambda name=name, c=context: c.uncached(APP, TOPIC, f"{name}s"))
         assert longer == [0, 0]
         assert _counted(kept, lambda context=context: context.session(APP)) == [0, bytes_of(APP)]

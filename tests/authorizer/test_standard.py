@@ -259,8 +259,7 @@ def test_by_resource_type_takes_one_operation_and_one_type(
     operation: Operation, kind: ResourceType
 ) -> None:
     with pytest.raises(
-        InvalidRequest,
-        match=f"^{operation.name} on {kind.name}: name one operation and one type$",
+        InvalidRequest, match=f"^{operation.name} on {kind.name}: name one operation and one type$"
     ):
         StandardAuthorizer.from_acls([]).authorize_by_resource_type(APP, operation, kind)
 
@@ -477,10 +476,7 @@ def test_what_nested_prefixes_come_to_is_counted_among_what_is_remembered(
         assert sum(len(each._prefix_masks) - 1 for each in held) <= 50
 
 
-@pytest.mark.parametrize(
-    ("level", "expected"),
-    [("WARNING", 0), ("INFO", 1), ("DEBUG", 2), (5, 4)],
-)
+@pytest.mark.parametrize(("level", "expected"), [("WARNING", 0), ("INFO", 1), ("DEBUG", 2), (5, 4)])
 def test_audit_levels_are_kafkas(
     level: str | int, expected: int, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -575,11 +571,7 @@ def test_one_call_is_answered_from_one_image_while_a_writer_writes() -> None:
     ],
 )
 def test_a_decision_by_resource_type_is_audited_as_kafkas(
-    operation: Operation,
-    rights: str,
-    level: int,
-    rule: str,
-    caplog: pytest.LogCaptureFixture,
+    operation: Operation, rights: str, level: int, rule: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Kafka asks about a resource that it calls hardcode, and logs that."""
     authorizer = StandardAuthorizer.from_acls([_acl("hard")])

@@ -20,11 +20,7 @@ pytestmark = pytest.mark.xdist_group("real-kafka")
     ],
 )
 def test_we_find_in_it_what_kafka_said(
-    made_now: MadeNow,
-    verb: str,
-    expected: str,
-    key: object,
-    run: Run,
+    made_now: MadeNow, verb: str, expected: str, key: object, run: Run
 ) -> None:
     case = made_now.case
     found = [json.loads(line) for line in lines(run, verb, case.log_dir)]

@@ -43,7 +43,7 @@ def test_a_change_goes_to_the_controller_that_leads(kafka_quorum: KafkaQuorum) -
         assert [each.reason for each in store.state().unread_users] == [
             f"{store.url}: cannot list SCRAM users: the listener {others[0]} does not offer "
             "DescribeUserScramCredentials in a supported version; it is a controller's listener: "
-            "give a broker's",
+            "give a broker's"
         ]
         store.delete(ADDED)
         assert eventually(lambda: set(ADDED).isdisjoint(brokers.state().document.acls))

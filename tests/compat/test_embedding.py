@@ -102,9 +102,7 @@ def test_the_proxy_follows_kafka_through_an_election_and_an_outage(
     change(run, kafka_quorum.bootstrap, "--remove", ALLOW)
 
 
-def test_the_broker_opens_by_kafkas_own_log_and_its_users_log_in(
-    kafka_quorum: KafkaQuorum,
-) -> None:
+def test_the_broker_opens_by_kafkas_own_log_and_its_users_log_in(kafka_quorum: KafkaQuorum) -> None:
     with example("embedded_broker", f"quorum://{kafka_quorum.controller_bootstrap}") as program:
         ports = dict([program.said("open"), program.said("open")])
         with socket.create_connection(("127.0.0.1", int(ports["CLIENT"])), 20) as connection:

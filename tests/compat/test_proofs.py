@@ -23,10 +23,7 @@ WORLDS = 70
 def test_kafka_answers_each_witness_as_it_says(
     kafka_tools: KafkaTools, newest_kafka_tools: KafkaTools
 ) -> None:
-    for kafka, tools in (
-        (KafkaVersion.V4_3, kafka_tools),
-        (KafkaVersion.V4_4, newest_kafka_tools),
-    ):
+    for kafka, tools in ((KafkaVersion.V4_3, kafka_tools), (KafkaVersion.V4_4, newest_kafka_tools)):
         random = Random(44)
         asked: list[tuple[KafkaWorld, bool]] = []
         for _ in range(WORLDS):

@@ -11,11 +11,7 @@ from metalog.errors import UnreadableRecord
 from metalog.log.quorum.voters import last_voters
 from metalog.records.batch import Batch, assemble_batch
 from metalog.records.control import encode_control
-from metalog.records.messages import (
-    BrokerRegistrationChangeRecord,
-    LeaderChangeMessage,
-    NoOpRecord,
-)
+from metalog.records.messages import BrokerRegistrationChangeRecord, LeaderChangeMessage, NoOpRecord
 from metalog.records.record import Header, RawRecord
 from tests.support.disk.tiny_log import ace, batch, ids, loaded, raw
 from tests.support.kafka.raft_reader import kafka_reads

@@ -62,11 +62,7 @@ def test_dump_log_segments_finds_exactly_the_records(
         lines = dumps[path]
         payloads = [json.loads(match[1]) for line in lines if (match := PAYLOAD.fullmatch(line))]
         assert payloads == [
-            {
-                "type": message.TYPE_NAME,
-                "version": version,
-                "data": to_json(message, version),
-            }
+            {"type": message.TYPE_NAME, "version": version, "data": to_json(message, version)}
             for message, version in image.write()
         ]
         batches = [line for line in lines if line.startswith("baseOffset:")]

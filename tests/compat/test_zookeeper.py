@@ -251,9 +251,7 @@ def test_writers_at_once_lose_nothing(
 
 
 def test_what_changes_while_it_is_read_is_read_again(
-    fresh: tuple[str, Any],
-    opened: Callable[[str], ZookeeperStore],
-    monkeypatch: pytest.MonkeyPatch,
+    fresh: tuple[str, Any], opened: Callable[[str], ZookeeperStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url, _ = fresh
     store, other = opened(url), opened(url)

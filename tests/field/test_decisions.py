@@ -10,14 +10,7 @@ from typing import Any
 
 import pytest
 
-from authorizer import (
-    Action,
-    Operation,
-    RequestContext,
-    ResourceType,
-    StandardAuthorizer,
-    topic,
-)
+from authorizer import Action, Operation, RequestContext, ResourceType, StandardAuthorizer, topic
 from authorizer.permissions.requests import actions
 from metalog.acl import Acl
 from metalog.ids import Uuid

@@ -86,11 +86,7 @@ def test_ci_runs_what_a_person_runs() -> None:
 
 def test_make_alone_lists_its_targets() -> None:
     done = subprocess.run(
-        ["make", "--no-print-directory"],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=True,
+        ["make", "--no-print-directory"], cwd=REPOSITORY, capture_output=True, text=True, check=True
     )
     for target in ("run", "test", "check", "kafka", "lock"):
         assert re.search(rf"^make {target} +\S", done.stdout, re.MULTILINE), target

@@ -215,9 +215,7 @@ def test_any_records_in_any_batches_with_any_marks(
     records = [script.record(step) for step in steps]
     end = len(records)
     one_by_one = _replayed([HighWatermark(end), *map(Appended, _batches(records, [1]))])
-    events: list[LogEvent] = [
-        *map(Appended, _batches(records, sizes)),
-    ]
+    events: list[LogEvent] = [*map(Appended, _batches(records, sizes))]
     for mark in marks:
         place = data.draw(st.integers(0, len(events)))
         events.insert(place, HighWatermark(min(mark, end)))

@@ -94,8 +94,6 @@ def test_a_strict_loader_stops_where_authorization_is_concerned_and_nowhere_else
     assert len(loader.image.acls) == 0
 
 
-def test_all_cases_that_stop_a_strict_loader_were_there(
-    kafka_cases: tuple[KafkaCase, ...],
-) -> None:
+def test_all_cases_that_stop_a_strict_loader_were_there(kafka_cases: tuple[KafkaCase, ...]) -> None:
     frames = {case.name for case in kafka_cases if case.name.startswith("frames-crafted/")}
     assert {f"frames-crafted/{name}" for name in STOPPED} <= frames or len(frames) < 18

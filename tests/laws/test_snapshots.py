@@ -35,9 +35,7 @@ def as_snapshot(image: MetadataImage) -> Iterator[Batch]:
     return iter(batches)
 
 
-def test_a_snapshot_of_kafkas_and_the_log_after_it_are_the_log_alone(
-    kafka_case: KafkaCase,
-) -> None:
+def test_a_snapshot_of_kafkas_and_the_log_after_it_are_the_log_alone(kafka_case: KafkaCase) -> None:
     world = world_of(kafka_case)
     whole = {} if kafka_case.is_invalid else {world.end: world.image()}
     for snapshot in world.snapshots:

@@ -34,9 +34,7 @@ def unreadable() -> Log:
         pytest.param(lambda: open_log("quorum://127.0.0.1:1"), id="a quorum that is not there"),
     ],
 )
-def test_a_closed_replica_its_authorizer_and_its_thread_are_gone(
-    opened: Callable[[], Log],
-) -> None:
+def test_a_closed_replica_its_authorizer_and_its_thread_are_gone(opened: Callable[[], Log]) -> None:
     def closed() -> list[ref[object]]:
         authorizer = StandardAuthorizer()
         with Replica(opened(), publishers=[authorizer]) as replica, suppress(MetalogError):

@@ -207,9 +207,7 @@ def test_a_request_that_is_too_large_fails_alone(tmp_path: Path) -> None:
         assert not done(replica.create_acls(WHO, [acl("next")])[0])
 
 
-def test_a_change_that_contradicts_the_image_fails_alone_and_is_not_written(
-    tmp_path: Path,
-) -> None:
+def test_a_change_that_contradicts_the_image_fails_alone_and_is_not_written(tmp_path: Path) -> None:
     folder = formatted(tmp_path / "d")
     with Replica(WritableDirectoryLog(folder)) as replica:
         with held(replica):

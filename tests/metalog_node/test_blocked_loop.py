@@ -158,10 +158,7 @@ def test_what_the_loop_answers_itself_is_about_few_things(key: int) -> None:
     short = MOST_BYTES_ON_LOOP if api.most_bytes_on_loop is None else api.most_bytes_on_loop
     for version in range(api.versions.least, api.versions.most + 1):
         declared = request_type(key, version)
-        for many in (
-            Shape(items=AT_MOST_AT_ONCE + 1, text=b""),
-            Shape(tags=AT_MOST_AT_ONCE + 1),
-        ):
+        for many in (Shape(items=AT_MOST_AT_ONCE + 1, text=b""), Shape(tags=AT_MOST_AT_ONCE + 1)):
             if has_arrays(declared) if many.items else declared.__flexible__:
                 assert len(request(declared, many)) > short
 

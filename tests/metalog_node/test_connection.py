@@ -72,10 +72,7 @@ def logins() -> Logins:
 
 def server(*, with_login: bool) -> ServerConnection:
     return ServerConnection(
-        SPOKEN,
-        logins=logins() if with_login else None,
-        principal=ANONYMOUS,
-        most_bytes=1 << 20,
+        SPOKEN, logins=logins() if with_login else None, principal=ANONYMOUS, most_bytes=1 << 20
     )
 
 
@@ -327,10 +324,7 @@ def test_before_the_load_nobody_is_told_that_a_password_is_wrong() -> None:
         is_loaded = False
 
     connection = ServerConnection(
-        SPOKEN,
-        logins=logins()._replace(users=NotLoaded()),
-        principal=ANONYMOUS,
-        most_bytes=1000,
+        SPOKEN, logins=logins()._replace(users=NotLoaded()), principal=ANONYMOUS, most_bytes=1000
     )
     session = ClientSession(
         "test", SaslCredentials("SCRAM-SHA-256", NAME, PASSWORD), entropy=os.urandom

@@ -39,12 +39,7 @@ from tests.support.wire.admin_requests import (
 )
 from tests.support.wire.every_request import first_error
 
-RETRIABLE = {
-    "Fetch": 8,
-    "FetchSnapshot": 8,
-    "Metadata": 5,
-    "Envelope": 20_000,
-}
+RETRIABLE = {"Fetch": 8, "FetchSnapshot": 8, "Metadata": 5, "Envelope": 20_000}
 """BROKER_NOT_AVAILABLE, LEADER_NOT_AVAILABLE, AUTHORIZER_NOT_READY."""
 NO_PERMISSION_ASKED = {
     ("PLAINTEXT", "DescribeCluster"),

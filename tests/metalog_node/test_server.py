@@ -123,11 +123,7 @@ def test_a_client_that_does_not_finish_tls_counts_and_is_closed(
         ("SSL", HELLO, "TLS handshake failed: the client speaks another protocol"),
         ("SSL", b"\x16\3\1\x41\1", "TLS handshake failed: a record of 16641 bytes"),
         ("SSL", b"\x16\3\1\0\4\1\0\x40\1", "TLS handshake failed: 16385 bytes at once"),
-        (
-            "SSL",
-            b"\x16\3\1\0\2\1\0\x16\3\1\0\2\x40\1",
-            "TLS handshake failed: 16385 bytes at once",
-        ),
+        ("SSL", b"\x16\3\1\0\2\1\0\x16\3\1\0\2\x40\1", "TLS handshake failed: 16385 bytes at once"),
     ],
 )
 def test_whoever_speaks_something_else_is_named_in_the_log(
@@ -167,9 +163,7 @@ def test_whoever_does_not_take_its_answer_is_cut_off(tmp_path: Path) -> None:
         assert all_that_is_left(client) < size
 
 
-def test_an_answer_that_is_not_taken_holds_its_own_bytes_and_no_request(
-    tmp_path: Path,
-) -> None:
+def test_an_answer_that_is_not_taken_holds_its_own_bytes_and_no_request(tmp_path: Path) -> None:
     """For a request as long as the answer."""
     beside = re.search(r"does not take \| its bytes and (\d+) KiB", PAGE.read_text())
     assert beside is not None
@@ -344,10 +338,7 @@ def test_an_ipv4_client_of_an_ipv6_listener_is_known_by_its_ipv4_address(
         "advertised.listeners": "PLAINTEXT://127.0.0.1:0",
         "super.users": "User:admin",
     }
-    with (
-        running_in(tmp_path, **keys) as node,
-        connected(node.addresses["PLAINTEXT"]) as client,
-    ):
+    with running_in(tmp_path, **keys) as node, connected(node.addresses["PLAINTEXT"]) as client:
         client.sendall(QUESTION)
         assert client.recv(4096)
     assert "User:ANONYMOUS is Denied operation = DESCRIBE from host = 127.0.0.1 on" in caplog.text

@@ -12,13 +12,7 @@ from pathlib import Path
 import pytest
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 
-from metalog.acl import (
-    CLUSTER_NAME,
-    Operation,
-    PatternType,
-    ResourcePatternFilter,
-    ResourceType,
-)
+from metalog.acl import CLUSTER_NAME, Operation, PatternType, ResourcePatternFilter, ResourceType
 from metalog.errors import InvalidSource, InvalidTarget
 from metalog.image.state.features import METADATA_VERSION
 from metalog.wire.schema import response_parts
@@ -135,10 +129,7 @@ def test_what_was_acknowledged_before_an_unknown_outcome_is_counted(tmp_path: Pa
     """The second of two requests is sent once, without an answer."""
     parts = response_parts(30, 3)
     done = parts.AclCreationResult(error_code=KafkaErrorCode.none, error_message=None)
-    answers = [
-        parts.CreateAclsResponse(throttle_time=timedelta(), results=(done,) * 500),
-        None,
-    ]
+    answers = [parts.CreateAclsResponse(throttle_time=timedelta(), results=(done,) * 500), None]
     steps = [PlanStep(ChangeKind.ADD, allow(f"t-{number}")) for number in range(501)]
     with answering(lambda request: answers.pop(0)) as (address, asked):
         store = opened(f"cluster://{address}", tmp_path)
@@ -159,10 +150,7 @@ def test_what_an_older_broker_does_not_know_is_said_when_planning(
     wanted = tmp_path / "wanted.yaml"
     words = "principal: User:a, operation: {}, resourceType: {}, resourceName: n"
     none = response_parts(29, 2).DescribeAclsResponse(
-        throttle_time=timedelta(),
-        error_code=KafkaErrorCode.none,
-        error_message=None,
-        resources=(),
+        throttle_time=timedelta(), error_code=KafkaErrorCode.none, error_message=None, resources=()
     )
     refused = (("CreateTokens", "User"), ("DescribeTokens", "User"))
     for operation, kind in (*refused, ("Read", "Topic")):
@@ -187,10 +175,7 @@ def test_two_phase_commit_is_refused_for_an_older_broker_when_planning(
     words = "principal: User:a, operation: TwoPhaseCommit, resourceType: TransactionalId"
     wanted.write_text(f"- {{{words}, resourceName: n}}\n")
     none = response_parts(29, 3).DescribeAclsResponse(
-        throttle_time=timedelta(),
-        error_code=KafkaErrorCode.none,
-        error_message=None,
-        resources=(),
+        throttle_time=timedelta(), error_code=KafkaErrorCode.none, error_message=None, resources=()
     )
     supported = {} if newest is None else {METADATA_VERSION: VersionRange(1, newest)}
     monkeypatch.setattr(peers, "FEATURES", Features(supported, {}, 0))

@@ -191,12 +191,7 @@ def asked(row: dict[str, Any], acls: list[Acl], ids: dict[Acl, str]) -> Request:
     )
     principal, host, operation, kind, name = words
     decision = spec.decide(
-        acls,
-        (frozenset({principal}), host),
-        Operation[operation],
-        ResourceType[kind],
-        name,
-        False,
+        acls, (frozenset({principal}), host), Operation[operation], ResourceType[kind], name, False
     )
     acl_id = None if decision.acl is None else ids[decision.acl]
     return Request(

@@ -229,10 +229,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
         ("build --log LOG --audit SECRET --out NEW", "--audit {SECRET}: encrypted Parquet, an"),
         ("build --log LOG --audit AUDIT --out NOW", "metalog pipeline follow fills it; build into"),
         ("build --log LOG --audit NOW --out NOW", "metalog pipeline follow fills it; build into"),
-        (
-            "build --log LOG --audit BUILT/changes --out BUILT",
-            "a file of the pipeline's folder",
-        ),
+        ("build --log LOG --audit BUILT/changes --out BUILT", "a file of the pipeline's folder"),
         ("build --log LOG --audit TORN --out TORN", "torn: its table usage is gone"),
         (
             "build --log LOG --audit AUDIT --out AUDIT",

@@ -59,11 +59,7 @@ _TOO_DEAR: Final = (
 )
 
 GROUPS: Final = {
-    "decide": Group(
-        _under("authorizer", "engine/decide", "kafka_version"),
-        _DECISIONS,
-        _TOO_DEAR,
-    ),
+    "decide": Group(_under("authorizer", "engine/decide", "kafka_version"), _DECISIONS, _TOO_DEAR),
     "index": Group(
         _under(
             "authorizer/engine",

@@ -15,16 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 
-from tests.prove import (
-    crashes,
-    decisions,
-    fuzz,
-    interleavings,
-    kills,
-    metamorphic,
-    reads,
-    results,
-)
+from tests.prove import crashes, decisions, fuzz, interleavings, kills, metamorphic, reads, results
 from tests.prove.promise import Promise
 
 PROMISES = (

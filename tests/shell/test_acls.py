@@ -51,9 +51,7 @@ def fields(acl: dict[str, Any]) -> Fields:
 
 
 @pytest.mark.parametrize(
-    ("case", "listing"),
-    LISTINGS,
-    ids=[f"{case.name}-{each['file']}" for case, each in LISTINGS],
+    ("case", "listing"), LISTINGS, ids=[f"{case.name}-{each['file']}" for case, each in LISTINGS]
 )
 def test_the_same_as_kafka_acls(
     case: KafkaCase, listing: dict[str, Any], capsys: pytest.CaptureFixture[str]

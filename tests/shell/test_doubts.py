@@ -248,13 +248,7 @@ def of_checkpoint(world: World) -> str:
 
 @pytest.mark.parametrize(
     "kind",
-    [
-        of_partition,
-        of_segment,
-        of_two_folders,
-        of_two_folders_that_prove_nothing,
-        of_checkpoint,
-    ],
+    [of_partition, of_segment, of_two_folders, of_two_folders_that_prove_nothing, of_checkpoint],
 )
 def test_with_a_doubt_no_kind_of_source_answers(
     kind: Callable[[World], str], world: World, run: Run

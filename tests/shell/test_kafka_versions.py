@@ -265,11 +265,7 @@ def test_a_command_to_go_on_with_keeps_the_kafka(
 
 @pytest.mark.parametrize(("level", "offered"), [(31, False), (32, True)])
 def test_a_block_is_offered_where_it_can_be_created(
-    blocks: Path,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    level: int,
-    offered: bool,
+    blocks: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, level: int, offered: bool
 ) -> None:
     """KIP-1276: metadata.version 4.4-IV1 allows the creation, and the software matches."""
     log = formatted(tmp_path / "node", level=level)

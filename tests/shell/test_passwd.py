@@ -126,14 +126,7 @@ def test_a_file_has_the_password_as_its_only_line(folder: Path, content: str, ru
             "this removes the login of known, the caller; --allow-lockout does it",
         ),
         (
-            [
-                "known",
-                "--delete",
-                "--yes",
-                "--super-users",
-                "User:known",
-                "--no-allow-everyone",
-            ],
+            ["known", "--delete", "--yes", "--super-users", "User:known", "--no-allow-everyone"],
             "known is the last SCRAM user that may alter ACLs; name --super-users if others log in",
         ),
         (["knowm", "--delete"], "there is no SCRAM user knowm; did you mean known?"),

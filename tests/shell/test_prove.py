@@ -148,10 +148,7 @@ def test_a_claim_is_read_in_each_of_its_forms(text: str, said: str) -> None:
         (PII.replace("topic:pii-*", "any except"), "write resource: any except [topic:x]"),
         (PII.replace("pii-*", "p, host: any except x"), "write host: any except [10.0.0.0/8]"),
         (PII.replace("pii-*", "pi i"), "no topic can be called 'pi i'"),
-        (
-            PII.replace("topic:pii-*", "cluster"),
-            "column 59: Kafka never checks READ on a CLUSTER",
-        ),
+        (PII.replace("topic:pii-*", "cluster"), "column 59: Kafka never checks READ on a CLUSTER"),
         (PII.replace("any except [User:x, User:y]", "'User:*'"), "column 19: User:* is every"),
         (PII.replace("pii-*", "p, host: 10.0.0.0/33"), "'10.0.0.0/33' is neither an address"),
         (

@@ -145,7 +145,6 @@ class _Names:
 
 
 def _changes_result(acl: Acl, masks: Masks) -> bool:
-    """Whether ``acl`` changes the combined result of ``masks``."""
     allowed, denied = masks
     if is_allow(acl):
         return bool(ALLOWS[acl.operation] & ~allowed & ~denied)

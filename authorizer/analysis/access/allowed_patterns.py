@@ -17,14 +17,7 @@ from authorizer.engine.decide import ALLOWS, DENIES, subject
 from authorizer.engine.prefixes import Prefix, SortedNames, combined, up_from
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow
-from metalog.acl import (
-    SUPPORTED_OPERATIONS,
-    WILDCARD,
-    Acl,
-    Operation,
-    PatternType,
-    ResourceType,
-)
+from metalog.acl import SUPPORTED_OPERATIONS, WILDCARD, Acl, Operation, PatternType, ResourceType
 
 Operations = frozenset[Operation]
 _LITERAL: Final = PatternType.LITERAL
@@ -83,8 +76,6 @@ def _beginning_with(names: list[str], start: str) -> _Span:
 
 
 class _Denies:
-    """The DENYs of one host on one type of resource."""
-
     def __init__(self) -> None:
         self._literals: dict[str, int] = {}
         self._prefixes: dict[str, int] = {}
@@ -203,7 +194,6 @@ class AllowedPatterns:
         return sorted(self._general.values(), key=_order)
 
     def _hosts_of(self, client: str) -> list[str]:
-        """The hosts of ACLs that match ``client``."""
         who = subject(client, kafka=self._kafka)
         named = {host for by_host in self._allows.values() for host in by_host}
         named.update(host for host, _ in self._denies)

@@ -17,14 +17,7 @@ from authorizer.engine.decide import ALLOWS, DENIES
 from authorizer.engine.prefixes import Prefix, SortedNames, combined
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import reaches
-from metalog.acl import (
-    WILDCARD,
-    WILDCARD_PRINCIPAL,
-    Acl,
-    Operation,
-    PatternType,
-    ResourceType,
-)
+from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType, ResourceType
 
 _LITERAL = PatternType.LITERAL
 
@@ -105,7 +98,6 @@ class _Many:
 
 
 def _reaches_all(wide: Acl, acl: Acl) -> bool:
-    """Whether ``wide`` matches every name that ``acl`` matches."""
     name, is_literal = acl.resource_name, acl.pattern_type is _LITERAL
     if wide.pattern_type is not _LITERAL:
         is_wildcard = is_literal and name == WILDCARD

@@ -79,7 +79,6 @@ def _kept_off_by_host_alone(candidates: Iterable[Candidate]) -> Iterable[Acl]:
 
 
 def _half(block: HostBlock) -> HostBlock:
-    """The next larger block, one half of which is ``block``."""
     return HostBlock(block.bits, block.length - 1, block.network >> 1)
 
 

@@ -158,7 +158,6 @@ class _Resource:
 def _denies_and_allows(
     sides: Iterable[_ByHost], hosts: Collection[str]
 ) -> tuple[list[int], list[int]]:
-    """The positions of the first DENYs and of the last ALLOWs with one of ``hosts``."""
     denies = [side.denies[host] for side in sides for host in hosts if host in side.denies]
     allows = [side.allows[host] for side in sides for host in hosts if host in side.allows]
     return denies, allows

@@ -15,14 +15,7 @@ from authorizer.analysis.cells.sessions import Requests
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWS
 from authorizer.trace import Question, Trace, is_allow, trace
-from metalog.acl import (
-    WILDCARD,
-    WILDCARD_PRINCIPAL,
-    Acl,
-    Operation,
-    PatternType,
-    PermissionType,
-)
+from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType, PermissionType
 from metalog.errors import InvalidRequest
 
 _MOST_CELLS: Final = 1_000_000

@@ -191,15 +191,12 @@ def _grouped(
 
 
 def _operations_joined(changes: Iterable[AccessChange]) -> Iterator[AccessChange]:
-    """Joins changes that differ only in the operation."""
     for group in _grouped(changes, lambda each: each._replace(operations=())):
         operations = tuple(operation for each in group for operation in each.operations)
         yield group[0]._replace(operations=operations)
 
 
 def _principals_joined(changes: Iterable[AccessChange]) -> Iterator[AccessChange]:
-    """Joins changes that differ only in the principal, which ACLs name."""
-
     def without_named(each: AccessChange) -> AccessChange:
         return each if each.principals == (None,) else each._replace(principals=())
 

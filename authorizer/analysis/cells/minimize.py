@@ -103,7 +103,6 @@ class _Search:
                 self._replace(group, (prefix,))
 
     def _replace(self, removed: Collection[Acl], added: Collection[Acl]) -> None:
-        """Make the change if the set stays equivalent."""
         touched = [*removed, *added]
         near = {each for acl in touched for each in self._near.to(acl)} & self.acls
         after = near.difference(removed).union(added)

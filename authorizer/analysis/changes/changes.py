@@ -93,5 +93,4 @@ def _change(offset: int, message: Any, time_ms: int) -> Change | None:
 
 
 def _mechanism(code: int) -> ScramMechanism | None:
-    """The mechanism with this code; None if Kafka 4.3 does not have it."""
     return ScramMechanism(code) if code in set(ScramMechanism) else None

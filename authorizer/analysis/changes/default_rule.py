@@ -10,12 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from authorizer.analysis.cells.names import (
-    ALL_NAMES,
-    NamePattern,
-    Patterns,
-    classes,
-)
+from authorizer.analysis.cells.names import ALL_NAMES, NamePattern, Patterns, classes
 from metalog.acl import WILDCARD, Acl, PatternType, ResourceType
 
 _NONE: Final = Patterns(())
@@ -42,7 +37,6 @@ def without_cover(patterns: Iterable[Acl], acls: Iterable[Acl]) -> Iterator[Acl]
 
 
 def _has_own(pattern: NamePattern, others: Patterns) -> bool:
-    """Whether ``pattern`` matches a name that none of ``others`` matches."""
     own = Patterns([pattern])
     names = classes((), ALL_NAMES if pattern == (WILDCARD, True) else pattern)
     return not all(map(others.reaches, filter(own.reaches, names)))

@@ -52,10 +52,7 @@ class Upgrade(NamedTuple):
 
 
 def upgrade(
-    acls: Collection[Acl],
-    config: AuthorizerConfig,
-    to: KafkaVersion,
-    most_cells: int = MOST_CELLS,
+    acls: Collection[Acl], config: AuthorizerConfig, to: KafkaVersion, most_cells: int = MOST_CELLS
 ) -> Upgrade:
     """The decisions that change when ``to`` replaces the other version."""
     newest = KafkaVersion.V4_4

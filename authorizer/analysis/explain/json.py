@@ -32,11 +32,7 @@ def acl_json(acl: Acl, id_of: IdOf) -> Json:
 
 
 def answer_json(
-    question: Question,
-    decision: Decision,
-    kafka: KafkaVersion,
-    assumed: Iterable[str],
-    id_of: IdOf,
+    question: Question, decision: Decision, kafka: KafkaVersion, assumed: Iterable[str], id_of: IdOf
 ) -> Json:
     """The keys of every decision."""
     return {

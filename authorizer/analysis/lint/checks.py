@@ -135,7 +135,6 @@ def _pattern(acl: Acl) -> tuple[ResourceType, str, PatternType]:
 
 
 def _has_a_name(acl: Acl) -> bool:
-    """Whether a resource can have a name that ``acl`` matches."""
     kind, name, pattern = acl[:3]
     if pattern is PatternType.LITERAL:
         return name == WILDCARD or can_be_named(kind, name)

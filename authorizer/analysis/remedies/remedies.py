@@ -231,10 +231,7 @@ def _for_blocks(traced: Trace, near: Iterable[NearMiss], question: Question) -> 
 
 
 def _mended(
-    near: Iterable[NearMiss],
-    question: Question,
-    uses: Collection[Operation],
-    kafka: KafkaVersion,
+    near: Iterable[NearMiss], question: Question, uses: Collection[Operation], kafka: KafkaVersion
 ) -> list[Remedy]:
     found = []
     for miss in near:

@@ -111,7 +111,6 @@ class SimpleAclAdapter(Kip11Adapter):
 
 
 def _audit(context: RequestContext, action: Action, decision: Decision) -> None:
-    """Log a decision as StandardAuthorizer does."""
     level = audit_level(action, decision.result)
     if AUDIT_LOG.isEnabledFor(level):
         line = audit.format_line(context, action, decision)

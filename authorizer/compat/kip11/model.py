@@ -152,7 +152,6 @@ def regrouped(entries: Iterable[Entry]) -> set[Acl]:
 
 
 def _principal_in_log(text: str) -> KafkaPrincipal:
-    """A principal as the log has it, possibly without a type."""
     kind, colon, name = text.partition(":")
     return KafkaPrincipal(kind, name) if colon else KafkaPrincipal("", text)
 

@@ -194,7 +194,6 @@ class DecisionContext:
         return VERDICTS.get(allowed) or verdicts_of(allowed)
 
     def _acls_on(self, resource_type: ResourceType, name: str) -> MatchingAcls:
-        """The ACLs for a name that is not in the cache."""
         if resource_type is ANY:
             refuse_any(resource_type)
         literals = self.index.literals[resource_type]

@@ -62,9 +62,7 @@ class AclsImage:
     __slots__ = ("_by_id", "_ids")
 
     def __init__(
-        self,
-        by_id: Table[Uuid, Acl] = EMPTY_TABLE,
-        ids: Table[Acl, Uuid | Ids] | None = None,
+        self, by_id: Table[Uuid, Acl] = EMPTY_TABLE, ids: Table[Acl, Uuid | Ids] | None = None
     ) -> None:
         self._by_id = by_id
         self._ids = ids

@@ -156,6 +156,5 @@ class FeaturesDelta(CertainDelta):
         base = EMPTY if self.is_replacement else self.image
         level = self.metadata_version
         return FeaturesImage(
-            base.metadata_version if level is None else level,
-            base.finalized.changed(self.changes),
+            base.metadata_version if level is None else level, base.finalized.changed(self.changes)
         )

@@ -216,14 +216,11 @@ class TopicsDelta(CertainDelta):
             state.partition_epoch += 1
 
     def _partition(self, topic: Topic, number: int) -> Partition:
-        """An existing partition with its changes; ``CorruptLog`` if it does not exist."""
         changed = self._partitions.get(topic.id)
         state = None if changed is None else changed.get(number)
         return self._unchanged(topic, number) if state is None else state.now()
 
     def _unchanged(self, topic: Topic, number: int) -> Partition:
-        """An existing partition as it was before this delta; ``CorruptLog`` if it does not
-        exist."""
         before = topic.partitions.get(number)
         if before is None:
             raise CorruptLog(f"changes partition {number} of {topic.name}, which is not there")

@@ -30,11 +30,7 @@ class Proven(NamedTuple):
 
 
 def proven_by_one(
-    *,
-    end: int,
-    newest_snapshot_end: int | None,
-    voters: Collection[int],
-    node_id: int | None,
+    *, end: int, newest_snapshot_end: int | None, voters: Collection[int], node_id: int | None
 ) -> Proven:
     """The proof from one node's folder; empty ``voters`` means that they are not known."""
     if node_id is not None and set(voters) == {node_id}:

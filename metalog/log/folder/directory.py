@@ -22,13 +22,7 @@ from metalog.log.folder.layout import LeaderEpochs, MetaProperties, QuorumState
 from metalog.log.folder.location import LogFolder, read_folder, unreadable
 from metalog.log.folder.segment import TornTail
 from metalog.log.folder.single_file import SegmentSplit, read_checkpoint
-from metalog.log.folder.walk import (
-    LogEnds,
-    ReadPosition,
-    SegmentWalk,
-    find_ends,
-    position_before,
-)
+from metalog.log.folder.walk import LogEnds, ReadPosition, SegmentWalk, find_ends, position_before
 from metalog.log.quorum.voters import Voters, find_voters
 from metalog.ports import (
     Appended,
@@ -348,8 +342,7 @@ class DirectoryLog:
         ends = self._ends
         events: list[LogEvent] = []
         kept = min(
-            (begin for later, begin in self.leader_epochs.starts if later > epoch),
-            default=reached,
+            (begin for later, begin in self.leader_epochs.starts if later > epoch), default=reached
         )
         kept = min(kept, reached, ends.end)
         if ends.start > kept:

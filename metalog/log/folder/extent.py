@@ -67,9 +67,7 @@ def beyond(extents: Iterable[LogExtent], end: int, *, is_certain: bool) -> Corru
         return None
     lost = "are missing from the log" if is_certain else "are missing, or never reached the disk"
     return CorruptLog(
-        f"it shows records {end} to {last.end - 1}, which {lost}",
-        file=last.file,
-        advice=_ADVICE,
+        f"it shows records {end} to {last.end - 1}, which {lost}", file=last.file, advice=_ADVICE
     )
 
 

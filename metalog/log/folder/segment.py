@@ -106,7 +106,6 @@ class SegmentReader:
             self._judge_tail(end)
 
     def _damage(self, problem: str, position: int) -> CorruptLog:
-        """The error for the batch at ``position``, with the expected offset."""
         offset = self._continuity.next_offset
         return CorruptLog(problem, file=self._name, offset=offset, byte=position, advice=_ADVICE)
 

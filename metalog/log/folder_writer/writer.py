@@ -30,14 +30,7 @@ from metalog.log.folder_writer.appender import Appender, SegmentLimits
 from metalog.log.folder_writer.ownership import Owned, check_ownership
 from metalog.log.folder_writer.retention import remove_unfinished, trim_folder
 from metalog.log.quorum.voters import Quorum, quorum_records
-from metalog.ports import (
-    MAX_BATCH_BYTES,
-    Appended,
-    HighWatermark,
-    LogBounds,
-    LogEvent,
-    Split,
-)
+from metalog.ports import MAX_BATCH_BYTES, Appended, HighWatermark, LogBounds, LogEvent, Split
 from metalog.records.batch import Batch, build_batch
 from metalog.records.checkpoint import check_snapshot
 from metalog.records.message import ControlMessage, Message
@@ -244,9 +237,7 @@ class WritableDirectoryLog:
         remove_unfinished(partition, self._files)
         if not self._files.is_file(partition / layout.PARTITION_METADATA):
             replace_whole(
-                self._files,
-                partition / layout.PARTITION_METADATA,
-                layout.PARTITION_METADATA_BYTES,
+                self._files, partition / layout.PARTITION_METADATA, layout.PARTITION_METADATA_BYTES
             )
         self._start, self._end = ends.start, ends.end
         self._appender = self._opened_segment(partition)

@@ -149,5 +149,4 @@ def last_voters(batches: Iterable[Batch]) -> Voters | None:
 
 
 def _may_name_voters(message: AnyMessage) -> bool:
-    """Whether ``message`` is unreadable, and may be a KRAFT_VOTERS or LEADER_CHANGE record."""
     return isinstance(message, Undecodable) and concerns_authorization(message)

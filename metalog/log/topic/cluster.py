@@ -102,8 +102,7 @@ class TopicCluster:
         """The topic's id in Kafka's form, not the library's; a recreated topic has another."""
         wanted = _api.TopicCollection([self.address.topic])
         described = self._administered(
-            "describe it",
-            lambda admin: admin.describe_topics(wanted, request_timeout=TIMEOUT_S),
+            "describe it", lambda admin: admin.describe_topics(wanted, request_timeout=TIMEOUT_S)
         )
         return str(described.topic_id).translate(_URL_SAFE)
 
@@ -375,10 +374,7 @@ def _cause(error: SystemError) -> BaseException:
 
 
 def _unread(
-    address: TopicAddress,
-    troubles: Troubles,
-    error: BaseException,
-    what: str = "cannot be read",
+    address: TopicAddress, troubles: Troubles, error: BaseException, what: str = "cannot be read"
 ) -> InvalidSource:
     text = f"{address}: {what}: {troubles.why(error)}"
     passes = (may_pass(error) or troubles.is_down) and not troubles.is_refused

@@ -22,12 +22,7 @@ from metalog.log.folder.layout import avro_snapshot_id, snapshot_id
 from metalog.log.folder.location import unreadable
 from metalog.log.folder.single_file import read_snapshot_file
 from metalog.log.topic.address import parse_address
-from metalog.log.topic.cluster import (
-    CommittedMessages,
-    TopicCluster,
-    TopicEnds,
-    TopicFacts,
-)
+from metalog.log.topic.cluster import CommittedMessages, TopicCluster, TopicEnds, TopicFacts
 from metalog.log.topic.records import Assembler, Last, Stored, last_append, read_header
 from metalog.ports import (
     Appended,

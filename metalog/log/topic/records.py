@@ -236,8 +236,7 @@ class Assembler:
         ):
             read_header(message, self._topic)
             raise self._corrupt(
-                message,
-                f"expected record {number} of the append at offset {append.first.offset}",
+                message, f"expected record {number} of the append at offset {append.first.offset}"
             )
 
     def _finished(self, append: _Open) -> Batch:

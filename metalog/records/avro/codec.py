@@ -233,10 +233,7 @@ _To = Callable[[Any], Any]
 
 
 def _struct_codec(
-    kind: Any,
-    fields: Sequence[Field],
-    version: int,
-    structs: dict[str, tuple[Field, ...]],
+    kind: Any, fields: Sequence[Field], version: int, structs: dict[str, tuple[Field, ...]]
 ) -> tuple[_To, _To]:
     """Two functions: from an object of the class ``kind`` to Avro's dict, and back."""
     steps: list[tuple[str, str, _To, _To]] = []
@@ -280,7 +277,6 @@ def _value_codec(
 
 
 def _checked(text: str | None) -> str | None:
-    """``text``; ``ValueError`` if a record of Kafka cannot hold it."""
     if text is not None and (problem := text_problem(text)) is not None:
         raise ValueError(f"a string {problem}")
     return text

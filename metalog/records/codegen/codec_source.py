@@ -135,7 +135,6 @@ def _write_fixed(fields: list[TypedField]) -> list[str]:
 
 
 def _packed(fields: list[TypedField]) -> list[str]:
-    """The checks of ``fields``, and then the expression for their bytes."""
     checks = [f"check_uuid(self.{f.name})" for f in fields if f.item == "uuid"]
     values = ", ".join(f"self.{f.name}" for f in fields)
     return [*checks, f"{_layout(fields)}.pack({values})"]

@@ -18,10 +18,7 @@ def package_module(schemas: Schemas) -> str:
     """``messages/__init__.py``: every class by name, imported when first used."""
     structs = [n for s in schemas for n, _ in nested_structs(s.fields)]
     exported = {
-        snake(s.name): [
-            s.name,
-            *(n for n, _ in nested_structs(s.fields) if structs.count(n) == 1),
-        ]
+        snake(s.name): [s.name, *(n for n, _ in nested_structs(s.fields) if structs.count(n) == 1)]
         for s in schemas
     }
     lines = [

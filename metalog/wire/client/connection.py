@@ -206,7 +206,6 @@ class BareConnection:
 
 
 def _left(deadline: float) -> float:
-    """The seconds until ``deadline``; ``TimeoutError`` if it has passed."""
     left = deadline - time.monotonic()
     if left <= 0:
         raise TimeoutError

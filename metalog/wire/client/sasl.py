@@ -137,7 +137,6 @@ class _Scram:
         return f"{bare},p={b64encode(proof).decode()}".encode()
 
     def _verify(self, challenge: bytes) -> None:
-        """Check the server-final-message."""
         signature = _decoded(_fields(challenge, "v")["v"])
         if self._expected is None or not hmac.compare_digest(signature, self._expected):
             raise _distrusted("its signature is wrong: it does not know the password")

@@ -76,6 +76,6 @@ RESPONSE_PARTS: Final[Mapping[tuple[int, int], Any]] = {
         ApiVersion=response.ApiVersion,
         SupportedFeatureKey=response.SupportedFeatureKey,
         FinalizedFeatureKey=response.FinalizedFeatureKey,
-    ),
+    )
 }
 """By API key and version: the class of a response and the classes of the structures in it."""

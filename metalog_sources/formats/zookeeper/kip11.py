@@ -12,14 +12,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from metalog.acl import (
-    Acl,
-    Operation,
-    PatternType,
-    PermissionType,
-    ResourceType,
-    camel,
-)
+from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType, camel
 from metalog.errors import InvalidRequest
 from metalog.text.plurals import counted
 from metalog_sources.formats.document import AclEntry, acl_order

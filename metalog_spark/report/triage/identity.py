@@ -35,10 +35,7 @@ def _operation(text: str) -> str:
 
 _Read = tuple[str, Callable[[str], str]]
 _PRINCIPAL: Final[Mapping[str, _Read]] = {"principal": ("Principal", _whole)}
-_RESOURCE: Final[Mapping[str, _Read]] = {
-    "resource": ("Resource", _whole),
-    "name": ("Name", _whole),
-}
+_RESOURCE: Final[Mapping[str, _Read]] = {"resource": ("Resource", _whole), "name": ("Name", _whole)}
 _ACL: Final[Mapping[str, _Read]] = {**_PRINCIPAL, "acl": ("ACL", _whole), **_RESOURCE}
 
 FIELDS: Final[Mapping[str, Mapping[str, _Read]]] = {

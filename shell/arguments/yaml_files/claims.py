@@ -225,8 +225,7 @@ def _check_operation(text: Text, operation: Operation, kind: ResourceType) -> No
     if operation is not Operation.ALL and operation not in supported:
         listed = ", ".join(map(camel, supported))
         raise fault(
-            text.position,
-            f"Kafka never checks {operation.name} on a {kind.name}, but {listed}",
+            text.position, f"Kafka never checks {operation.name} on a {kind.name}, but {listed}"
         )
 
 

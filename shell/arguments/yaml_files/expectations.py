@@ -18,14 +18,7 @@ from metalog.acl import SUPPORTED_OPERATIONS, Operation, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.principal import parse_principal
 from metalog_sources.formats.document import MAX_ACLS_OF_A_RULE, bounded
-from metalog_sources.formats.nodes.nodes import (
-    Node,
-    fault,
-    fields_of,
-    near,
-    text_of,
-    texts_of,
-)
+from metalog_sources.formats.nodes.nodes import Node, fault, fields_of, near, text_of, texts_of
 from shell.arguments.question import as_java_writes
 from shell.arguments.words import parse_operation, parse_resource
 from shell.arguments.yaml_files.claims import (

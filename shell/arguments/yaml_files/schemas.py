@@ -13,14 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from enum import IntEnum
 from typing import Any, Final
 
-from metalog.acl import (
-    ACL_KEYS,
-    Operation,
-    PatternType,
-    PermissionType,
-    ResourceType,
-    camel,
-)
+from metalog.acl import ACL_KEYS, Operation, PatternType, PermissionType, ResourceType, camel
 from metalog.scram import ScramMechanism
 from metalog_sources.formats.nodes.rules import DOCUMENT_KEYS, NOTE_KEYS, OWN_KEYS, USER_KEYS
 from metalog_sources.formats.nodes.words import words_for

@@ -105,10 +105,7 @@ def _gains_checked(made: Planned, limits: PlanLimits) -> PlanCheck:
 
 
 def findings_of(
-    steps: tuple[PlanStep, ...],
-    wanted: Document,
-    current: frozenset[Acl],
-    config: AuthorizerConfig,
+    steps: tuple[PlanStep, ...], wanted: Document, current: frozenset[Acl], config: AuthorizerConfig
 ) -> Iterator[PlanFinding]:
     """Added ACLs that their file does not own, ACLs that two files own, operations that Kafka
     never checks, and effects of the default rule on others."""
@@ -145,8 +142,7 @@ def default_findings(
         )
     for acl in without_cover(acls(ChangeKind.REMOVE), after(current, steps)):
         yield PlanFinding(
-            "the last ACL there: without it, allow.everyone.if.no.acl.found lets everyone in",
-            acl,
+            "the last ACL there: without it, allow.everyone.if.no.acl.found lets everyone in", acl
         )
 
 

@@ -31,12 +31,7 @@ from metalog_sources.formats.commands.acl_options import (
 from metalog_sources.source_kinds import ACL_TARGETS
 from metalog_sources.store import NarrowStore
 from metalog_sources.targets.plan import ChangeKind, PlanStep, after
-from metalog_sources.targets.target import (
-    carry_out,
-    likely_kafka,
-    refuse_unwritable,
-    target_of,
-)
+from metalog_sources.targets.target import carry_out, likely_kafka, refuse_unwritable, target_of
 from shell.arguments.confirm import confirms, require_terminal
 from shell.context import (
     add_command_config,
@@ -345,10 +340,7 @@ def _print_entries(entries: Sequence[AccessControlEntryFilter], output: Output) 
 
 
 def _acls_on(
-    patterns: Iterable[ResourcePatternFilter],
-    target: Target,
-    arguments: Namespace,
-    output: Output,
+    patterns: Iterable[ResourcePatternFilter], target: Target, arguments: Namespace, output: Output
 ) -> tuple[Acl, ...]:
     """The ACLs that ``patterns`` match, and perhaps others."""
     if isinstance(target, NarrowStore):

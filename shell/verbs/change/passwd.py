@@ -216,12 +216,7 @@ def _say(
 ) -> None:
     if not output.is_text:
         output.record(
-            {
-                "change": change,
-                "user": user,
-                "mechanism": mechanism.name,
-                "iterations": iterations,
-            }
+            {"change": change, "user": user, "mechanism": mechanism.name, "iterations": iterations}
         )
     elif change == "set":
         name = mechanism.mechanism_name

@@ -43,11 +43,7 @@ Exit code: 0 no finding of the severity of --fail-on or worse, 1 findings, 2 no 
 
 _SHOWN: Final = 20
 _STYLES: Final = {Severity.ERROR: "bad", Severity.WARNING: "warn", Severity.INFO: "faint"}
-_GITHUB: Final = {
-    Severity.ERROR: "error",
-    Severity.WARNING: "warning",
-    Severity.INFO: "notice",
-}
+_GITHUB: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 _SEVERITIES: Final = {severity.name.lower(): severity for severity in reversed(Severity)}
 
 

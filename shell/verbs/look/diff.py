@@ -126,12 +126,7 @@ def _print_difference(
 
 
 def _state(
-    text: str,
-    moment: str | None,
-    arguments: Namespace,
-    output: Output,
-    *,
-    begins: bool = False,
+    text: str, moment: str | None, arguments: Namespace, output: Output, *, begins: bool = False
 ) -> _State:
     """With ``begins``, the state at the log's start if the log begins after ``moment``."""
     source = opened_text(text, arguments, output)

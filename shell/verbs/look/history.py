@@ -133,11 +133,7 @@ def run(arguments: Namespace, output: Output) -> int:
         first = moment.offset
     context = None if parsed is None else read_config(arguments, source, output)
     replayed = replayed_source(
-        arguments,
-        output,
-        source._replace(opened=source.log),
-        shows=True,
-        notes=change_notes(),
+        arguments, output, source._replace(opened=source.log), shows=True, notes=change_notes()
     )
     context = None if context is None else context_over(context, source, replayed.image)
     refuse_nothing_proven(replayed, arguments)

@@ -45,10 +45,5 @@ def run(arguments: Namespace, output: Output) -> int:
         live = LiveReplay(replayed, replayed.loader)
     explain = explain_command(arguments, source, live or (lambda: replayed))
     return browse(
-        replayed,
-        command,
-        output,
-        show_secrets=arguments.show_secrets,
-        live=live,
-        more=[explain],
+        replayed, command, output, show_secrets=arguments.show_secrets, live=live, more=[explain]
     )

@@ -41,9 +41,7 @@ VERBS: Final[dict[str, Verb]] = {
         "shell.verbs.pipeline.what_if",
     ),
     "requests": Verb(
-        "Find",
-        "Single requests, such as those behind a finding",
-        "shell.verbs.pipeline.requests",
+        "Find", "Single requests, such as those behind a finding", "shell.verbs.pipeline.requests"
     ),
     "report": Verb(
         "Show",
@@ -51,14 +49,10 @@ VERBS: Final[dict[str, Verb]] = {
         "shell.verbs.pipeline.report",
     ),
     "shell": Verb(
-        "Show",
-        "One Spark session for many verbs and SQL queries",
-        "shell.verbs.pipeline.shell",
+        "Show", "One Spark session for many verbs and SQL queries", "shell.verbs.pipeline.shell"
     ),
     "export": Verb(
-        "Show",
-        "The tables as plain Parquet, for any other engine",
-        "shell.verbs.pipeline.export",
+        "Show", "The tables as plain Parquet, for any other engine", "shell.verbs.pipeline.export"
     ),
     "follow": Verb(
         "Watch",

@@ -38,10 +38,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
     is_on_disk = is_here(arguments, arguments.out)
     check_target(arguments.folder, arguments.out, is_here=is_on_disk)
-    with (
-        opened_folder(arguments, output) as tables,
-        output.busy("reading the tables") as progress,
-    ):
+    with opened_folder(arguments, output) as tables, output.busy("reading the tables") as progress:
         exported = export(
             tables,
             arguments.out,

@@ -7,12 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shell.views.completion.completed import (
-    FIRST_OPTIONS,
-    NAMES,
-    CompletedCommand,
-    quoted,
-)
+from shell.views.completion.completed import FIRST_OPTIONS, NAMES, CompletedCommand, quoted
 
 
 def fish_script(command: CompletedCommand) -> list[str]:

@@ -147,10 +147,7 @@ def test_more_than_the_bound_creates_nothing():
     records, results = create_acls(EMPTY.acls, acls, numbered_entropy())
     assert not records
     assert set(results) == {
-        (
-            ErrorCode.POLICY_VIOLATION,
-            "Unable to perform excessively large batch operation.",
-        )
+        (ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
     }
     assert len(create_acls(EMPTY.acls, acls[1:], numbered_entropy()).records) == 10_000
 

@@ -10,12 +10,7 @@ import pytest
 from metalog import Replica, WritableMemoryLog
 from metalog.acl import Acl
 from metalog.controller.acl import why_not
-from metalog.controller.acl_hosts import (
-    AclCreator,
-    creator_for,
-    creator_of_cluster,
-    why_no_host,
-)
+from metalog.controller.acl_hosts import AclCreator, creator_for, creator_of_cluster, why_no_host
 from metalog.controller.migration import Migration, migrate
 from metalog.errors import SUCCESS, ApiError, ErrorCode, InvalidRequest
 from metalog.image.metadata import EMPTY

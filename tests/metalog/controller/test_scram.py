@@ -54,11 +54,7 @@ def with_users(*names):
     ("change", "code", "message"),
     [
         (upsertion(""), ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty"),
-        (
-            upsertion("u\ud800"),
-            ErrorCode.UNACCEPTABLE_CREDENTIAL,
-            "Username is not Unicode text",
-        ),
+        (upsertion("u\ud800"), ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username is not Unicode text"),
         (
             upsertion("ü" * 16_384),
             ErrorCode.UNACCEPTABLE_CREDENTIAL,

@@ -70,10 +70,7 @@ WHOLE: list[Any] = [
     m.ConfigRecord(2, "t", "retention.ms", "1"),
     m.ClientQuotaRecord((EntityData("user", "u"),), "request_percentage", 5.0, False),
     m.ProducerIdsRecord(broker_id=-1, broker_epoch=-1, next_producer_id=1000),
-    record_of(
-        ID,
-        deny("t", principal="User:u", host="10.0.0.1", prefixed=True),
-    ),
+    record_of(ID, deny("t", principal="User:u", host="10.0.0.1", prefixed=True)),
     m.UserScramCredentialRecord("u", 2, b"salt", b"stored", b"server", 4096),
     m.DelegationTokenRecord("o", "q", ("r",), 1, 2, 3, "token"),
 ]
@@ -142,9 +139,7 @@ def test_a_replacement_loses_what_the_snapshot_lacks(subject: Any) -> None:
 
 
 @pytest.mark.parametrize("api_key", METADATA)
-def test_an_unreadable_record_stops_a_strict_loader_where_its_subject_says_so(
-    api_key: int,
-) -> None:
+def test_an_unreadable_record_stops_a_strict_loader_where_its_subject_says_so(api_key: int) -> None:
     record = message_type(api_key)
     concerning = any(record in each.records for each in SUBJECTS if each.concerns_authorization)
     assert concerns_authorization(Undecodable(b"", "cut off", api_key)) is (

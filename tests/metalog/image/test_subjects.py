@@ -233,10 +233,7 @@ def test_a_record_that_contradicts_the_state_is_refused_and_changes_nothing(
     assert delta.apply(image.provenance) == image
 
 
-@pytest.mark.parametrize(
-    "level",
-    [None, 1, 7, 8, 16, 17, 22, 23, 29, 30, 31],
-)
+@pytest.mark.parametrize("level", [None, 1, 7, 8, 16, 17, 22, 23, 29, 30, 31])
 @pytest.mark.parametrize("change", [lambda image: image, lambda image: after(image, PARTITION)])
 def test_records_of_any_metadata_version_can_be_written_and_lose_nothing(
     level: int | None, change: Callable[[MetadataImage], MetadataImage]

@@ -43,9 +43,7 @@ class Sound(NamedTuple):
 @pytest.fixture
 def sound() -> Sound:
     case = kafka_case("quorum-4.3/node-11")
-    contents = {
-        ROOT / "meta.properties": (case.log_dir / "meta.properties").read_bytes(),
-    }
+    contents = {ROOT / "meta.properties": (case.log_dir / "meta.properties").read_bytes()}
     for name in ("leader-epoch-checkpoint", "quorum-state", "partition.metadata"):
         contents[FOLDER / name] = (case.metadata_dir / name).read_bytes()
     log = (case.metadata_dir / segment_name(0)).read_bytes()
@@ -169,11 +167,7 @@ def test_only_the_last_segment_may_be_torn(sound: Sound, number: int) -> None:
     del sound.segment(number)[-3:]
     batches, end = read(sound.disk)
     assert isinstance(end, CorruptLog)
-    assert (end.file, end.byte, end.offset) == (
-        str(path),
-        byte,
-        sound.batches[victim].base_offset,
-    )
+    assert (end.file, end.byte, end.offset) == (str(path), byte, sound.batches[victim].base_offset)
     assert bare(batches) == bare(sound.batches[:victim])
 
 

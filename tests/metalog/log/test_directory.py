@@ -17,23 +17,10 @@ from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder.layout import segment_name, snapshot_name
 from metalog.log.folder.walk import SegmentWalk
 from metalog.ports import Appended, HighWatermark, SnapshotNeeded, Truncated
-from metalog.records.batch import (
-    LENGTH_END,
-    Batch,
-    batch_bytes,
-    batch_size,
-    decode_batch,
-)
+from metalog.records.batch import LENGTH_END, Batch, batch_bytes, batch_size, decode_batch
 from metalog.records.checkpoint import check_snapshot, snapshot_batches
 from tests.support.disk.memory_disk import MemoryDisk
-from tests.support.disk.no_op_log import (
-    FOLDER,
-    ROOT,
-    appended,
-    folder,
-    leader_change,
-    no_ops,
-)
+from tests.support.disk.no_op_log import FOLDER, ROOT, appended, folder, leader_change, no_ops
 from tests.support.kafka.cases import KafkaCase, kafka_case
 
 

@@ -108,10 +108,7 @@ def test_its_caches_have_a_bound() -> None:
         for at in range(MAX_CACHED + 10)
     ]
     assert batch_of(messages).messages() == messages
-    caches: list[Any] = [
-        partition_fast_decode._replicas,
-        partition_fast_decode._fields,
-    ]
+    caches: list[Any] = [partition_fast_decode._replicas, partition_fast_decode._fields]
     assert max([len(each) for each in caches]) <= MAX_CACHED
 
 

@@ -50,11 +50,7 @@ def controllers(leader: Address) -> Body:
     parts = response_parts(60, 1)
     node = parts.DescribeClusterBroker(broker_id=7, host=leader.host, port=leader.port, rack=None)
     return parts.DescribeClusterResponse(
-        throttle_time=timedelta(),
-        error_code=NONE,
-        cluster_id="c",
-        controller_id=7,
-        brokers=(node,),
+        throttle_time=timedelta(), error_code=NONE, cluster_id="c", controller_id=7, brokers=(node,)
     )
 
 

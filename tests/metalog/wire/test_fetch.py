@@ -117,9 +117,7 @@ def test_what_an_answer_says(version: int) -> None:
 
 def test_an_error_of_the_whole_answer() -> None:
     body = response_type(FETCH, 18)(
-        throttle_time=timedelta(),
-        error_code=KafkaErrorCode.inconsistent_cluster_id,
-        responses=(),
+        throttle_time=timedelta(), error_code=KafkaErrorCode.inconsistent_cluster_id, responses=()
     )
     assert read_fetched(received(body)) == Fetched(104, EpochLeader(), {})
 

@@ -106,10 +106,7 @@ def test_a_last_message_that_is_none_is_refused(last: bytes) -> None:
         (RFC_CHALLENGE.replace(b"i=4096", b"i=4095"), "4095 iterations"),
         (RFC_CHALLENGE.replace(b"i=4096", b"i=0"), "0 iterations"),
         (RFC_CHALLENGE.replace(b",s=", b",invalid,s="), "not a SCRAM message"),
-        (
-            RFC_CHALLENGE.replace(b"W22ZaJ0SNY7soEsUEjb6gQ==", b"=123"),
-            "not a SCRAM message",
-        ),
+        (RFC_CHALLENGE.replace(b"W22ZaJ0SNY7soEsUEjb6gQ==", b"=123"), "not a SCRAM message"),
         (RFC_CHALLENGE.replace(b"i=4096", b"i=99999999"), "99999999 iterations"),
         (RFC_CHALLENGE.replace(b"i=4096", b"i=x"), "x iterations"),
         (RFC_CHALLENGE.replace(b"W22", b"!!!"), "not a SCRAM message"),

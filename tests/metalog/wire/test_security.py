@@ -53,10 +53,7 @@ def test_names_are_checked_unless_told_otherwise() -> None:
     ("properties", "said"),
     [
         ({"security.protocol": "TLS"}, "security.protocol: set one of PLAINTEXT, SSL"),
-        (
-            {"security.protocol": "SASL_SSL"},
-            "sasl.mechanism: GSSAPI .the default. is not supp",
-        ),
+        ({"security.protocol": "SASL_SSL"}, "sasl.mechanism: GSSAPI .the default. is not supp"),
         (
             {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"},
             "sasl.jaas.config is missing",

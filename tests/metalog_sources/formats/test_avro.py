@@ -20,8 +20,7 @@ from tests.support.worlds.small_acls import deny
 ACLS = Document(
     tuple(
         AclEntry(
-            deny(f"orders-{number}", principal=f"User:app{number}"),
-            AclNotes(comment="of the team"),
+            deny(f"orders-{number}", principal=f"User:app{number}"), AclNotes(comment="of the team")
         )
         for number in range(3)
     )

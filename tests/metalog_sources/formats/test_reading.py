@@ -51,10 +51,7 @@ def test_a_yaml_file() -> None:
             for principal in ("User:app", "User:no")
             for operation in (READ, Operation.DESCRIBE_CONFIGS)
         ),
-        (
-            deny("kafka-cluster", Operation.ALTER, "User:app", kind=ResourceType.CLUSTER),
-            AclNotes(),
-        ),
+        (deny("kafka-cluster", Operation.ALTER, "User:app", kind=ResourceType.CLUSTER), AclNotes()),
     ]
     assert document.owns == (
         Own(TOPIC, "payments-", PREFIXED),

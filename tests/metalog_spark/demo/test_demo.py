@@ -12,14 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from metalog_spark.store.table_store import Tables
-from metalog_spark.store.tables import (
-    ACL_CHANGELOG,
-    COVERAGE,
-    DECISIONS,
-    REJECTED,
-    REQUESTS,
-    USAGE,
-)
+from metalog_spark.store.tables import ACL_CHANGELOG, COVERAGE, DECISIONS, REJECTED, REQUESTS, USAGE
 from tests.support.command.help_examples import as_printed
 from tests.support.command.runs import run_here
 

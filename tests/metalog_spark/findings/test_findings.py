@@ -289,11 +289,7 @@ def test_denied(tables: Tables, day: Window) -> None:
     assert (mallory.severity, mallory.still) == ("WARNING", True)
     assert mallory.remedy.startswith(f"kafka-acls {CONNECTION} --add")
     assert (dave.near_kind, dave.requests) == ("DENY_OVERRIDES", 4)
-    assert (erin.principal, erin.operation, erin.near_kind) == (
-        ERIN,
-        "WRITE",
-        "OPERATION",
-    )
+    assert (erin.principal, erin.operation, erin.near_kind) == (ERIN, "WRITE", "OPERATION")
 
 
 def test_denials_are_by_what_was_asked_and_grants_by_hosts(

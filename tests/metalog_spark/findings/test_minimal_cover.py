@@ -12,14 +12,7 @@ from authorizer.engine.decide import concerns
 from authorizer.engine.index import AclIndex
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow, reaches
-from metalog.acl import (
-    SUPPORTED_OPERATIONS,
-    WILDCARD,
-    Acl,
-    Operation,
-    PatternType,
-    ResourceType,
-)
+from metalog.acl import SUPPORTED_OPERATIONS, WILDCARD, Acl, Operation, PatternType, ResourceType
 from metalog_spark.findings.usage.acl_lifetimes import matching
 from metalog_spark.findings.usage.minimal_cover import USUAL, CoverLimits
 from metalog_spark.findings.usage.name_intervals import allowed_pairs, edges_of, places, ranked
@@ -92,10 +85,7 @@ def test_nobody_gets_a_prefix_who_has_only_names_today() -> None:
 
 def test_what_read_implies_needs_no_acl_of_its_own() -> None:
     done = did("shopfront") + did("shopfront", "shop.carts", operation=DESCRIBE)
-    assert least_of(done, [EVERY_TOPIC]) == {
-        allow("shopfront"),
-        allow("shop.carts", DESCRIBE),
-    }
+    assert least_of(done, [EVERY_TOPIC]) == {allow("shopfront"), allow("shop.carts", DESCRIBE)}
 
 
 def test_describe_configs_is_implied_by_altering_them() -> None:
@@ -202,10 +192,7 @@ wide_acls = small_acls.map(
 
 @given(st.lists(wide_acls, max_size=6), small_dids, st.integers(0, 3), st.sampled_from([0.0, 0.5]))
 def test_what_was_allowed_stays_so_and_nothing_more_is(
-    today: list[Acl],
-    asked: list[tuple[Operation, str, str]],
-    prefix_from: int,
-    slack: float,
+    today: list[Acl], asked: list[tuple[Operation, str, str]], prefix_from: int, slack: float
 ) -> None:
     principal = "User:a"
     index = AclIndex.of(today)

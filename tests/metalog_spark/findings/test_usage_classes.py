@@ -99,10 +99,7 @@ def test_a_use_is_what_was_decided_and_answered_so_under_the_id_of_then() -> Non
         read(OTHER, name="payments", known=False),
     ]
     uses = Counted(lifetimes, tally(lifetimes, requests)).uses
-    assert {acl: count.requests for acl, count in uses.items()} == {
-        LITERAL.acl: 2,
-        PREFIXED.acl: 3,
-    }
+    assert {acl: count.requests for acl, count in uses.items()} == {LITERAL.acl: 2, PREFIXED.acl: 3}
 
 
 def test_what_matches_nothing_is_unused() -> None:

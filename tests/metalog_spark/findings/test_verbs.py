@@ -345,10 +345,7 @@ def test_a_hostile_name_stays_a_name(spark: SparkSession, tmp_path: Path, capsys
     world = World((life(1, named), life(2, EVERY_TOPIC)), (Ask(BOB, EVERY_TOPIC.operation, evil),))
     folder = world.folder(spark, tmp_path / "evil").path
     proposed = written(tmp_path / "none.yaml", [])
-    for words in (
-        ("unused", folder),
-        ("what-if", folder, proposed),
-    ):
+    for words in (("unused", folder), ("what-if", folder, proposed)):
         done = run_here(capsys, "pipeline", *words)
         assert done.returncode == 1, done.stderr
         for text in (done.stdout, done.stderr):
@@ -365,10 +362,7 @@ def test_a_hostile_name_stays_a_name(spark: SparkSession, tmp_path: Path, capsys
         (["what-if", "DIR", "/logs/prod*"], "/logs/prod*: a pattern, which only --log takes; name"),
         (["unused", "DIR", "--tolerate", "120%"], "120% is not a fraction; use 0.5% or 0.005"),
         (["unused", "DIR", "--tolerate", "1"], "1 is not a fraction; use 0.5% or 0.005"),
-        (
-            ["least-privilege", "DIR", "--prefix-from", "-1"],
-            "--prefix-from -1: give a whole num",
-        ),
+        (["least-privilege", "DIR", "--prefix-from", "-1"], "--prefix-from -1: give a whole num"),
         (["unused", "DIR"], "DIR: not a pipeline's folder; metalog pipeline build makes"),
     ],
 )

@@ -6,12 +6,7 @@ from authorizer.analysis.lint.finding import Severity
 from authorizer.config import AuthorizerConfig
 from authorizer.history.timeline import AclLifetime, Edge
 from metalog.acl import Acl, Operation, PermissionType, ResourceType
-from metalog_spark.follow.alerts import (
-    NOTHING,
-    Alert,
-    of_grants,
-    of_lost_lines,
-)
+from metalog_spark.follow.alerts import NOTHING, Alert, of_grants, of_lost_lines
 from tests.support.disk.tiny_log import uuid
 from tests.support.worlds.small_acls import allow
 

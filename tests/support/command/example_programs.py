@@ -53,10 +53,7 @@ def example(name: str, *arguments: str | Path) -> Iterator[Example]:
     """``python examples/NAME.py ARGUMENTS``, with warnings as errors, stopped at the end."""
     command = [sys.executable, "-W", "error", REPOSITORY / "examples" / f"{name}.py", *arguments]
     process = subprocess.Popen(
-        [*map(str, command)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        [*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     with process:
         started = Example(process)

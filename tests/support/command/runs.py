@@ -36,12 +36,7 @@ def run_metalog(
 ) -> subprocess.CompletedProcess[str]:
     """Run ``metalog ARGUMENTS`` in the repository's folder, and capture its output as text."""
     return run_python(
-        "-m",
-        "shell.main",
-        *arguments,
-        stdin=stdin,
-        environment=environment,
-        timeout_s=timeout_s,
+        "-m", "shell.main", *arguments, stdin=stdin, environment=environment, timeout_s=timeout_s
     )
 
 

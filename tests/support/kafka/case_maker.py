@@ -167,11 +167,7 @@ def decoded(dump: str) -> Decoded:
             )
         elif record := RECORD_LINE.match(line):
             offset, time, word, text = record.groups()
-            place = {
-                "offset": int(offset),
-                "epoch": batches[-1]["epoch"],
-                "timestamp": int(time),
-            }
+            place = {"offset": int(offset), "epoch": batches[-1]["epoch"], "timestamp": int(time)}
             data = json.loads(text)
             records.append(
                 {**place, **data}

@@ -96,8 +96,7 @@ class ToolsProcess:
         with_message = java.util.List.of(named("java.lang.String"))
         self._class_of(exits).setExitProcedure(
             java.lang.invoke.MethodHandleProxies.asInterfaceInstance(
-                named(f"{exits}$Procedure"),
-                handles.dropArguments(keep_and_throw, 1, with_message),
+                named(f"{exits}$Procedure"), handles.dropArguments(keep_and_throw, 1, with_message)
             )
         )
 

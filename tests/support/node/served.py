@@ -44,12 +44,7 @@ def killed_at_the_end(*arguments: str, listeners: int = 1) -> Iterator[dict[str,
 def _started(*arguments: str, first: str = "") -> Iterator[subprocess.Popen[str]]:
     script = f"{first}\nimport sys\nfrom shell.main import main\nsys.exit(main())"
     command = [sys.executable, "-W", "error", "-c", script, "serve", *arguments]
-    node = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    node = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         yield node
     finally:

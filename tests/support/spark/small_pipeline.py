@@ -186,14 +186,7 @@ def _usage(decided: Iterable[dict[str, Any]]) -> list[tuple[Any, ...]]:
 
 
 def _asked(ask: Ask) -> tuple[str, ...]:
-    return (
-        ask.principal,
-        ask.host,
-        ask.operation.name,
-        ask.kind.name,
-        ask.name,
-        "LITERAL",
-    )
+    return (ask.principal, ask.host, ask.operation.name, ask.kind.name, ask.name, "LITERAL")
 
 
 def _both_ends(row: dict[str, Any]) -> list[tuple[Any, ...]]:

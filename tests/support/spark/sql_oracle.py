@@ -123,9 +123,5 @@ def decided_by_joins(
     """The columns that DECISIONS adds to ``requests``, each of which must have a different
     ``line``."""
     return requests.sparkSession.sql(
-        _SQL,
-        requests=requests,
-        changelog=changelog,
-        history=history,
-        configuration=configuration,
+        _SQL, requests=requests, changelog=changelog, history=history, configuration=configuration
     )

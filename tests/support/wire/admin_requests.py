@@ -70,11 +70,7 @@ def _filter(version: int, changed: Mapping[str, object]) -> dict[str, object]:
 
 def upsertion(name: str, mechanism: int = 1, iterations: int = 4096, salt: bytes = b"salt") -> Any:
     return request_parts(ALTER_SCRAM, 0).ScramCredentialUpsertion(
-        name=name,
-        mechanism=mechanism,
-        iterations=iterations,
-        salt=salt,
-        salted_password=bytes(32),
+        name=name, mechanism=mechanism, iterations=iterations, salt=salt, salted_password=bytes(32)
     )
 
 

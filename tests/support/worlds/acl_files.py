@@ -7,14 +7,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from metalog.acl import (
-    CLUSTER_NAME,
-    Acl,
-    Operation,
-    PatternType,
-    PermissionType,
-    ResourceType,
-)
+from metalog.acl import CLUSTER_NAME, Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.scram import ScramCredential, ScramMechanism
 from metalog_sources.formats.document import AclEntry, AclNotes, Document, Own, ScramUser
 

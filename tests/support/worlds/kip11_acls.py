@@ -47,8 +47,7 @@ attached = st.lists(st.tuples(acls, resources), max_size=6)
 
 
 def having(
-    given: Iterable[tuple[Acl, Resource]],
-    config: Mapping[str, object] | None = None,
+    given: Iterable[tuple[Acl, Resource]], config: Mapping[str, object] | None = None
 ) -> SimpleAclAuthorizer:
     """A ready authorizer with these ACLs and without a log."""
     authorizer = SimpleAclAuthorizer()

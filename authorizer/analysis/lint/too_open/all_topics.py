@@ -9,13 +9,7 @@ from authorizer.trace import is_allow
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType, ResourceType
 
 _CHANGES = frozenset(
-    {
-        Operation.ALL,
-        Operation.WRITE,
-        Operation.DELETE,
-        Operation.ALTER,
-        Operation.ALTER_CONFIGS,
-    }
+    {Operation.ALL, Operation.WRITE, Operation.DELETE, Operation.ALTER, Operation.ALTER_CONFIGS}
 )
 
 

@@ -50,7 +50,6 @@ def _on_stars(acl: Acl) -> Acl:
 
 
 def _may_be_on_stars(acl: Acl) -> bool:
-    """Whether ``acl`` matches a longer name that begins with a star."""
     if acl.pattern_type is PatternType.LITERAL:
         return acl.resource_name.startswith(WILDCARD) and acl.resource_name != WILDCARD
     return acl.resource_name.startswith(WILDCARD) or not acl.resource_name

@@ -35,8 +35,7 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
 
 def _text(prefix: str, topics: list[str]) -> str | None:
     reached = takewhile(
-        lambda name: name.startswith(prefix),
-        islice(topics, bisect_left(topics, prefix), None),
+        lambda name: name.startswith(prefix), islice(topics, bisect_left(topics, prefix), None)
     )
     matched = list(islice(reached, _LOOKED_AT))
     others = [name for name in matched if name != prefix]

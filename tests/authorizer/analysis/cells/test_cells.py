@@ -238,9 +238,7 @@ def test_principals_times_names_are_refused_without_listing_them() -> None:
     assert Sessions(rules, AuthorizerConfig(), asked).least_cells() == 300 * 300 * 8
 
 
-def test_a_plan_keeps_few_names_and_lists_the_others_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_plan_keeps_few_names_and_lists_the_others_again(monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(31)
     listed_twice = 0
     for _ in range(60):

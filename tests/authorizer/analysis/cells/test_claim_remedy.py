@@ -12,12 +12,7 @@ from authorizer.analysis.cells.claim_remedy import ClaimRemedy, claim_remedy
 from authorizer.analysis.cells.claims import AccessClaim, ClaimKind, Witness, prove
 from authorizer.analysis.cells.clients import ANY_HOST, HostSet
 from authorizer.analysis.cells.names import ALL_NAMES, NamePattern
-from authorizer.analysis.cells.sessions import (
-    ANYBODY,
-    PrincipalSet,
-    Requests,
-    asked_operations,
-)
+from authorizer.analysis.cells.sessions import ANYBODY, PrincipalSet, Requests, asked_operations
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWS
 from authorizer.trace import Question
@@ -126,10 +121,7 @@ def test_a_change_says_whether_it_reverses_a_request_outside_the_claim() -> None
         (
             [allow("t", principal="User:*")],
             asked(principals=ALL_BUT_BOB),
-            ClaimRemedy(
-                remove=(allow("t", principal="User:*"),),
-                add=(allow("t"),),
-            ),
+            ClaimRemedy(remove=(allow("t", principal="User:*"),), add=(allow("t"),)),
         ),
         # a claim about a part of what an ACL can name
         (
@@ -165,11 +157,7 @@ def test_a_claim_that_nobody_may_is_ended_with_the_least_effect(
             asked(principals=ONLY_BOB, hosts=HostSet(frozenset({"10.0.0.1"}), False)),
             ClaimRemedy(add=(allow("t"),), exceeds_claim=True),
         ),
-        (
-            [allow("t"), deny("t")],
-            asked(principals=ONLY_BOB),
-            ClaimRemedy(remove=(deny("t"),)),
-        ),
+        ([allow("t"), deny("t")], asked(principals=ONLY_BOB), ClaimRemedy(remove=(deny("t"),))),
         (
             [allow("t", Operation.ALL), deny("t", Operation.ALL)],
             asked(principals=ONLY_BOB),

@@ -11,12 +11,7 @@ from authorizer.analysis.cells.clients import ANY_HOST, HostSet
 from authorizer.analysis.cells.difference import SetComparison, without_cells
 from authorizer.analysis.cells.gains import prove_gains, unplanned_losses
 from authorizer.analysis.cells.names import PLAIN, NamePattern
-from authorizer.analysis.cells.sessions import (
-    ANYBODY,
-    PrincipalSet,
-    Requests,
-    asked_operations,
-)
+from authorizer.analysis.cells.sessions import ANYBODY, PrincipalSet, Requests, asked_operations
 from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType

@@ -154,10 +154,7 @@ def test_operations_become_all_only_if_there_are_several() -> None:
         deny("x", each)._replace(resource_type=ResourceType.USER)
         for each in SUPPORTED_OPERATIONS[ResourceType.USER]
     ]
-    assert changed([everything, *two]) == (
-        set(two),
-        {two[0]._replace(operation=Operation.ALL)},
-    )
+    assert changed([everything, *two]) == (set(two), {two[0]._replace(operation=Operation.ALL)})
 
 
 def test_a_prefix_is_as_long_as_it_must_be() -> None:
