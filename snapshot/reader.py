@@ -19,7 +19,8 @@ from metalog.records.messages import SnapshotFooterRecord, SnapshotHeaderRecord
 def read_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
     """All batches of a snapshot, with header and footer, each of the epoch in its name.
 
-    The caller checks by ``check_snapshot`` that the snapshot is whole; the loader does so too.
+    Nothing here checks that the snapshot is whole: pass the batches to ``check_snapshot``, or to a
+    loader, which calls it.
     """
     for batch in log.open_snapshot(id):
         if batch.epoch != id.epoch:

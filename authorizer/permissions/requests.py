@@ -41,8 +41,7 @@ def actions(api: str, *, on_cluster: bool = False, **names: Collection[str]) -> 
 
     A conditional permission counts if ``names`` has its kind of resource: Produce needs WRITE on a
     transactional id if ``transactional_ids`` is passed. ``on_cluster`` is for permissions whose
-    condition is that the request concerns the cluster. Permissions that are optional in Kafka are
-    left out: without them the request succeeds with a smaller effect.
+    condition is that the request concerns the cluster. Optional permissions are left out.
 
     Raises:
         InvalidRequest: a kind of name that the request always has is missing. Pass ``[]`` for none:

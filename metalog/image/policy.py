@@ -3,8 +3,9 @@
 Authorization and authentication must not fail open. A record that concerns them stops a strict
 loader if it cannot be read, contradicts the state, or may not mean what it seems to mean. Three
 other kinds stop it too, because each may hide such a record: a record whose type cannot be read, a
-control record at which Kafka stops, and a transaction marker. Any other faulty record is counted
-and skipped: an unreadable partition must not keep a revoked ACL in force.
+control record at which Kafka stops, and a faulty record that begins or ends a transaction. Any
+other faulty record is counted and skipped: a loader that stopped at an unreadable PartitionRecord
+would miss later removals of ACLs.
 
 This module must not know logs, offsets or what is committed.
 """
@@ -59,7 +60,8 @@ def may_be_marker(message: Any) -> bool:
 
 
 def readable_of(message: Any) -> Any | None:
-    """The metadata record in ``message`` that we can read and that Kafka's reader refuses.
+    """The metadata record in an Undecodable ``message`` that can be read all the same, because its
+    version is unknown, or because only Kafka's reader refuses it.
 
     None for any other message, and for a transaction marker.
     """

@@ -2,7 +2,9 @@
 
 A record has a length, attributes, timestamp delta, offset delta, key, value and headers. Readers
 raise ``MalformedRecord`` with the position in the batch's payload; the batch turns it into a
-position in the file. This module must not know what a value means.
+position in the file. A *plain* record has only a value, and lengths of at most two bytes.
+
+This module must not know what a value means.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ START_SIZES: Final = ((0, 64, 3), (64, 8192, 4), (8192, MOST_STARTS, 5))
 """Ranges of record numbers (first, end), and the size of ``plain_start`` in each range."""
 _SIZE_CACHE: Final = 1 << 12
 _THREE_BYTES: Final = 1 << 14
-"""The smallest number that a varint of two bytes cannot hold."""
+"""The smallest zigzag-encoded number that takes three bytes."""
 
 
 SkipRecords = Callable[[bytes, int, int, Sequence[bytes]], tuple[int, int]]
@@ -165,7 +167,9 @@ def read_record(payload: bytes, at: int, index: int) -> tuple[RawRecord, int]:
     except UNREADABLE:
         raise MalformedRecord("a record without a length", index, at) from None
     end = body + size
-    if size < SMALLEST - 1 or end > len(payload):
+    if size < SMALLEST - 1:
+        raise MalformedRecord(f"a record of {size} bytes: the smallest has six", index, at)
+    if end > len(payload):
         left = len(payload) - body
         raise MalformedRecord(f"a record of {size} bytes, but only {left} are left", index, at)
     try:

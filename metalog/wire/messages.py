@@ -1,4 +1,4 @@
-"""Requests and responses as the payloads of frames, for either side of a connection.
+"""Encodes and decodes requests and responses, for either side of a connection.
 
 A header comes first, in the version that the body's class names. The response to ApiVersions has
 the oldest header, because the client does not know the server's versions yet (KIP-511). This module

@@ -52,8 +52,8 @@ def protocols(text: str | None) -> list[ssl.TLSVersion]:
 
 
 def limits(versions: Sequence[ssl.TLSVersion], suites: str | None) -> TlsLimits:
-    """The TLS versions and suites to offer. Without ``suites``, all suites; a version without any
-    suite is dropped.
+    """The TLS versions and suites to offer. Without ``suites``, OpenSSL's defaults; else a version
+    without any suite is dropped.
 
     Raises:
         InvalidRequest: names a suite that cannot be offered, or says that no version is left.
@@ -72,9 +72,9 @@ def limits(versions: Sequence[ssl.TLSVersion], suites: str | None) -> TlsLimits:
         raise InvalidRequest("none of the suites is of a version in ssl.enabled.protocols")
     if ssl.TLSVersion.TLSv1_3 in offered and of_1_3 != SUITES_1_3:
         missing = ", ".join(sorted(SUITES_1_3 - of_1_3))
+        or_without = ", or set ssl.enabled.protocols=TLSv1.2" if ciphers else ""
         raise InvalidRequest(
-            "the suites of TLS 1.3 can only be offered together; add "
-            f"{missing}, or set ssl.enabled.protocols=TLSv1.2"
+            f"the suites of TLS 1.3 can only be offered together; add {missing}{or_without}"
         )
     return TlsLimits(offered[0], offered[-1], tuple(ciphers))
 

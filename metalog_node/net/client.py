@@ -1,7 +1,8 @@
 """One client of a listener: reads its requests, answers them in order, and disconnects it.
 
 A client's next request is read after the last one is answered, so the node holds at most one
-request and one read (``CHUNK``) of each client. The reason for each disconnection is logged.
+request and one read (``CHUNK``) of each client. Reasons for disconnections are logged, within the
+limits of ``RefusalLog``.
 ``connection`` and the handlers make all decisions.
 """
 
@@ -52,8 +53,7 @@ _log = logging.getLogger(__name__)
 
 ANONYMOUS: Final = KafkaPrincipal("User", "ANONYMOUS")
 CHUNK: Final = 4 << 10
-"""The number of bytes in one read. asyncio buffers at most twice as many incoming bytes, and twice
-as many outgoing bytes."""
+"""The number of bytes in one read. asyncio stops reading when twice as many are buffered."""
 _PIECE: Final = 256 << 10
 """The number of bytes in one write of a long answer."""
 _LOGIN_S: Final = 15.0
@@ -146,7 +146,7 @@ class Client:
         self._account_for(reason)
 
     def _account_for(self, reason: str | None) -> None:
-        """Count a failed or unfinished login, and log it with its ``reason``."""
+        """Log why the connection ended, and count a failed or unfinished login."""
         refused, name = self._connection.failed_login, self._context.listener.name
         if isinstance(refused, LoginRefused):
             self._context.metrics.count_failed_login(name)

@@ -1,9 +1,9 @@
 """Audit coverage: which kinds of answers each broker logged in each hour.
 
-Kafka logs allowed requests at DEBUG only. In an hour without an allowed line, the broker was idle
-or did not log; the log does not show which (docs/reference/audit-coverage.md). An ``ambiguous``
-line may be forged: it is counted, but proves nothing. The lines also show which logs are a
-controller's (docs/reference/controller-operations.md). This module must not know findings.
+Kafka logs allowed requests at DEBUG only. In an hour without an allowed line, the broker allowed
+nothing or did not log it; the log does not show which (docs/reference/audit-coverage.md). An
+``ambiguous`` line may be forged: it is counted, but proves nothing. The lines also show which logs
+are a controller's (docs/reference/controller-operations.md). This module must not know findings.
 """
 
 from __future__ import annotations
@@ -94,9 +94,9 @@ def seen_hours(inside: Column, is_repeated: Column | None = None) -> tuple[Colum
     with a sure allowed line of a ``controller``; also the number of ``ambiguous`` lines. An hour
     with several brokers counts once.
 
-    An hour is ``repeated`` if clocks were set back. A repeated hour without a sure allowed line is
-    neither expected nor counted. ``led_or_repeated`` counts hours that are repeated, or have such a
-    line of a controller.
+    ``is_repeated`` are the hours that came twice because clocks were set back. ``allowed`` and
+    ``any`` leave out those of them without a sure allowed line, and ``repeated`` counts these.
+    ``led_or_repeated`` counts all of them, and the hours of ``controller``.
     """
     from pyspark.sql import functions as f
 

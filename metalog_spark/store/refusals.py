@@ -32,7 +32,8 @@ def occupied(path: str | Path, *, is_file: bool) -> InvalidTarget:
 def lacks_table(path: str | Path, name: str) -> InvalidSource:
     """The error for a table that was written and is missing."""
     return InvalidSource(
-        f"{path}: its table {name} is gone; restore the whole folder from a copy, or make another"
+        f"{path}: its table {name} is gone; restore the whole folder from a backup, or build it"
+        " again"
     )
 
 

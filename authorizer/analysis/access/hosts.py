@@ -1,4 +1,4 @@
-"""Compares hosts as Kafka does: as whole strings, in Java's text of an address.
+"""Compares hosts as Kafka does: as Java's text of an address; from 4.4 on, also by CIDR block.
 
 It finds how an ACL's host differs from the client's. For a question without a host, it finds the
 hosts in ACLs for which the decision differs. This module must not know names or principals.
@@ -23,7 +23,7 @@ IPAddress = IPv4Address | IPv6Address
 
 
 class HostAnswer(NamedTuple):
-    """From ``host`` the decision is ``allowed``, because of ``acl``; other hosts differ."""
+    """From ``host`` the decision is ``allowed``, because of ``acl``; around it the opposite."""
 
     host: str
     allowed: bool
@@ -42,7 +42,9 @@ def host_kind(other: str, client_host: str | None, kafka: KafkaVersion) -> NearM
         return NearMissKind.HOST_BLANK
     block, client = host_block(other) if kafka.matches_blocks else None, client_address(client_host)
     if block is not None:
-        is_near = client is not None and block.length > 0 and _half(block).contains(client)
+        is_near = (
+            client is not None and block.length > 0 and _twice_as_large(block).contains(client)
+        )
         return NearMissKind.HOST_BLOCK_ONE_OFF if is_near else NearMissKind.HOST
     ours, theirs = _address(other), _address(client_host)
     if theirs is None:
@@ -78,7 +80,7 @@ def _kept_off_by_host_alone(candidates: Iterable[Candidate]) -> Iterable[Acl]:
     return (each.acl for each in candidates if each.mismatches == (Attribute.HOST,))
 
 
-def _half(block: HostBlock) -> HostBlock:
+def _twice_as_large(block: HostBlock) -> HostBlock:
     return HostBlock(block.bits, block.length - 1, block.network >> 1)
 
 

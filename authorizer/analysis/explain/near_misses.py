@@ -1,7 +1,7 @@
 """Finds near misses: ACLs with one attribute that does not match, or that a DENY overrides.
 
 One linear pass over all ACLs finds them, together with the candidates of the trace. For a denied
-question they are ALLOWs, and for an allowed one DENYs: ACLs that would have reversed the decision.
+question they are ALLOWs, and for an allowed one DENYs.
 This module must not know how to reverse it (``remedies``).
 """
 
@@ -39,7 +39,7 @@ class NearMiss(NamedTuple):
 
 
 class MissScan(NamedTuple):
-    """The result of one pass: all candidates, and the ACLs that may miss by one other attribute."""
+    """All candidates, and the ACLs that miss by their pattern, or their resource type, alone."""
 
     candidates: list[Acl]
     by_pattern: list[Acl]
@@ -139,11 +139,8 @@ def _by_resource_type(acl: Acl, question: Question) -> list[NearMiss]:
 
 
 def _sort_key(miss: NearMiss, question: Question) -> tuple[int, bool, int, int, Acl]:
-    """The sort key of near misses: by kind, then by similarity, then in a fixed order.
-
-    For kinds that are not a typo but another intention, an ACL of the question's principal comes
-    before one of ``User:*``.
-    """
+    """By kind, then by similarity, then in a fixed order. Kinds that are no typos are one group, in
+    which the ACLs of the question's principal come first."""
     rank = miss.kind.rank
     kind = min(rank, NearMissKind.OPERATION_NOT_IMPLIED.rank)
     alike = common_prefix(miss.acl.principal, question.principal) + common_prefix(

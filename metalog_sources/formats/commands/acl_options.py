@@ -257,7 +257,8 @@ def _check_operations(
 
 
 def _refuse_no_entries(action: AclAction, options: CommandOptions) -> None:
-    """Refuse options without a principal: with them, kafka-acls removes all ACLs of a resource."""
+    """Refuse to add without a principal, or to remove with options that kafka-acls ignores: it
+    removes all ACLs of the resource."""
     if action is AclAction.ADD:
         raise InvalidRequest(
             "You must specify one of: --allow-principal, --deny-principal when trying to add ACLs."

@@ -1,4 +1,4 @@
-"""The answers of a window: their number, and those that an authorizer can give."""
+"""Counts the logged answers of a window, and selects the requests that an authorizer can decide."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def answers_in(tables: Tables, window: Window) -> int:
-    """The number of answers in ``window``. ``InvalidSource`` if the table lacks answers of a day
+    """The number of answers in ``window``. ``InvalidSource`` if USAGE or DECISIONS lacks answers
     that COVERAGE counted, or has allowed answers that no authorizer can decide: an ACL could then
     look unused."""
     from pyspark.sql import functions as f
@@ -56,22 +56,23 @@ def answers_in(tables: Tables, window: Window) -> int:
 def _lost_files(tables: Tables, name: str, day: date, requests: int, lines: int) -> InvalidSource:
     return InvalidSource(
         f"{tables.path}: the table {name} has {counted(requests, 'request')} of {day}, where"
-        f" coverage counted {lines:,}: files of it are gone; restore the whole folder from a"
-        " copy, or make another"
+        f" coverage counted {lines:,}: files of one of them are gone; restore the whole folder from"
+        " a backup, or build it again"
     )
 
 
 def _odd(tables: Tables, day: date, requests: int) -> InvalidSource:
     return InvalidSource(
         f"{tables.path}: the table {USAGE.name} has {counted(requests, 'allowed request')} of"
-        f" {day} that no ACL can decide (unknown words, or not for one name), so the use of their"
-        " ACLs is unknown; rebuild the folder: a build rejects and"
-        " counts such requests"
+        f" {day} that no ACL can decide (a missing field, an unknown operation or type, or no"
+        " literal name), so the use of their ACLs is unknown; rebuild the folder: a build rejects"
+        " and counts such requests"
     )
 
 
 def askable(usage: DataFrame) -> DataFrame:
-    """The rows that an authorizer can decide: complete, in known words, for one name."""
+    """The rows that an authorizer can decide: complete, of a known operation and type, for a
+    literal name."""
     return usage.where(_askable())
 
 

@@ -46,8 +46,8 @@ def print_annotations(
 def print_cases(
     made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output
 ) -> None:
-    """Print a case for each step, which fails if the step is refused or has findings. There is one
-    more case for findings without a step, and one for the requests."""
+    """Print a case for the whole plan, which fails if it is refused or has findings about no step;
+    one for each step; and with ``audit`` one that fails if logged requests would be denied."""
     refused = frozenset(() if refusal is None else refusal.steps)
     messages: dict[object, list[str]] = {}
     for finding in made.findings:

@@ -16,7 +16,7 @@ def kip_11_table() -> str:
         (
             permission.operation.name,
             permission.resource_type.name.replace("GROUP", "CONSUMER_GROUP"),
-            ", ".join(requests) or "requests of KIP-4, not written yet",
+            ", ".join(requests) or "KIP-4's requests, which did not exist then",
         )
         for permission, requests in KIP_11
     ]
@@ -40,7 +40,7 @@ def _rows(api: ApiPermissions) -> Iterator[tuple[str, str, str, str]]:
         yield str(api.key), api.name, "nothing", api.note
     for number, need in enumerate(api.needs):
         key, name, note = ("", "", "") if number else (str(api.key), api.name, api.note)
-        less = "optional: without it the answer leaves out a part" if need.optional else ""
+        less = "optional: without it only this is left out or refused" if need.optional else ""
         yield key, name, _text(need), "; ".join(filter(None, (need.when, less, note)))
 
 
