@@ -450,7 +450,12 @@ def test_the_shell_shows_what_is_there_at_each_command(kafka_quorum: KafkaQuorum
         def said(line: str) -> str:
             shell.stdin.write(f"{line}\npwd\n")
             shell.stdin.flush()
-            return "".join(iter(shell.stdout.readline, "/\n"))
+            return "".join(iter(next_line, "/\n"))
+
+        def next_line() -> str:
+            read = shell.stdout.readline()
+            assert read, shell.stderr.read()
+            return read
 
         assert "typed-just-now" not in said("tree /acl")
         create(kafka_quorum.brokers[1], creation("typed-just-now"))
