@@ -3,9 +3,9 @@
     python examples/proxy.py DIR HOST:PORT
 
 It is a node with its own log of ACLs, which Kafka's tools manage at the proxy. If every topic in a
-Metadata, Produce, Fetch or ListOffsets request is allowed, the request goes to the broker
-unchanged, and so does the answer to the client. Only Metadata's answer is changed: it names the
-proxy in place of the broker, and leaves out the topics that the client may not describe. Every
+Metadata, Produce, Fetch or ListOffsets request is allowed, the request and its answer pass
+unchanged. Only an answer to Metadata is changed: it names the proxy in place of the broker, and
+leaves out the topics that the client may not describe. Every
 client at PLAINTEXT is the super user; others log in at SASL_PLAINTEXT.
 """
 

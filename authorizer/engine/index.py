@@ -80,19 +80,14 @@ class AclIndex:
 
         As in Kafka, the wildcard does not match a longer name that begins with ``*``.
         """
-        return self.buckets_of(resource_type, name, *self.patterns_of(resource_type, name))
-
-    def patterns_of(
-        self, resource_type: ResourceType, name: str
-    ) -> tuple[Bucket | None, Prefix | None]:
-        """The bucket of the literal ``name``, and the longest prefix of ``name``."""
         literals, prefixed = self.literals[resource_type], self.prefixed[resource_type]
-        return literals.find(name), prefixed.longest_prefix(name)
+        literal, prefix = literals.find(name), prefixed.longest_prefix(name)
+        return self.buckets_of(resource_type, name, literal, prefix)
 
     def buckets_of(
         self, resource_type: ResourceType, name: str, literal: Bucket | None, prefix: Prefix | None
     ) -> list[Bucket]:
-        """As ``buckets_matching``, for a name with these ``patterns_of``."""
+        """As ``buckets_matching``, given the literal's bucket and the longest prefix."""
         found, find = [] if literal is None else [literal], self.prefixed[resource_type].find
         while prefix is not None:
             bucket = find(prefix.name)

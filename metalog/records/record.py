@@ -168,7 +168,9 @@ def read_record(payload: bytes, at: int, index: int) -> tuple[RawRecord, int]:
         raise MalformedRecord("a record without a length", index, at) from None
     end = body + size
     if size < SMALLEST - 1:
-        raise MalformedRecord(f"a record of {size} bytes: the smallest has six", index, at)
+        raise MalformedRecord(
+            f"a record of {size} bytes: the smallest has {SMALLEST - 1}", index, at
+        )
     if end > len(payload):
         left = len(payload) - body
         raise MalformedRecord(f"a record of {size} bytes, but only {left} are left", index, at)

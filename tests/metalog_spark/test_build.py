@@ -115,7 +115,8 @@ def test_bit_by_bit_is_as_in_one_go(
     """Two days of four brokers: logs that grow, are rotated, packed and left out; a log that later
     shows allowed requests; a table given twice; lines of other kinds. An interrupted build leaves
     no trace, a truncated copy replaces nothing, an empty file without a rotated one is named, and
-    so are two folders whose logs look like one broker's. Groups of two files change nothing."""
+    so are two folders whose logs look like one broker's. With groups of two files
+    the tables are the same."""
     first = ace(1, "a")
     write_log(tmp_path / "log", (0, first))
     day_1, day_1_of_4 = (

@@ -1,8 +1,8 @@
 """Finds near misses: ACLs with one attribute that does not match, or that a DENY overrides.
 
 One linear pass over all ACLs finds them, together with the candidates of the trace. For a denied
-question they are ALLOWs, and for an allowed one DENYs.
-This module must not know how to reverse it (``remedies``).
+question they are ALLOWs, and for an allowed one DENYs. This module must not know how to reverse a
+decision (``remedies``).
 """
 
 from __future__ import annotations
@@ -139,8 +139,8 @@ def _by_resource_type(acl: Acl, question: Question) -> list[NearMiss]:
 
 
 def _sort_key(miss: NearMiss, question: Question) -> tuple[int, bool, int, int, Acl]:
-    """By kind, then by similarity, then in a fixed order. Kinds that are no typos are one group, in
-    which the ACLs of the question's principal come first."""
+    """By kind, then by similarity, then in a fixed order. Kinds that are not typos are sorted
+    together, and there the ACLs of the question's principal come first."""
     rank = miss.kind.rank
     kind = min(rank, NearMissKind.OPERATION_NOT_IMPLIED.rank)
     alike = common_prefix(miss.acl.principal, question.principal) + common_prefix(

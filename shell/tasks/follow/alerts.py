@@ -46,7 +46,7 @@ class Alerts:
         self._shown = _batch_of(tables.marked(SHOWN))
         self._reported: str | None = None
         self._posted = -1 if webhook is None else webhook.delivered
-        if webhook is not None:
+        if webhook is not None and tables.marked(_POSTED) is None:
             tables.mark(_POSTED, self._posted)
 
     def show_new(self, now: Tables) -> None:
