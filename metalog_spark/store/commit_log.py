@@ -128,7 +128,7 @@ def _replayed(lines: Iterable[str] | None, path: str) -> CommittedState | None:
         if change["serial"] != contents.serial + 1:
             raise InvalidSource(
                 f"{path}/{LIST}: line {contents.serial + 1} is missing, so its commit is unknown:"
-                " restore the whole folder from a copy, or build another"
+                " restore the whole folder from a backup, or build it again"
             )
         contents = contents.after(change)._replace(serial=change["serial"])
     return contents
