@@ -1,7 +1,6 @@
 """Answers a session's actions from one decision context, and writes the audit lines.
 
-All actions are answered from the same index. This module must not know how a decision context is
-made.
+This module must not know how a decision context is made.
 """
 
 from __future__ import annotations

@@ -92,8 +92,8 @@ def user(name: str) -> ResourcePattern:
 class Action(_Value):
     """One operation on one resource, to be authorized.
 
-    A flag is off if that result neither grants nor refuses the request, as for a filter of a
-    listing: then the audit line is at level TRACE.
+    ``log_if_allowed`` or ``log_if_denied`` is off if that result does not decide the request, as
+    in the filter of a listing. The audit line is then at level TRACE.
     """
 
     _fields = (
@@ -125,8 +125,8 @@ class RequestContext(_Value):
 
     ``principal`` is the session's, ``Type:name``. ``host`` is the client's address, in Java's text
     (``metalog.hosts.client_host``). ``additional_principals``, such as ``Group:…``, match ACLs like
-    the session's own, but make nobody a super user; Kafka has none. A decision depends
-    only on ``identity``.
+    the session's own, but make nobody a super user; Kafka has none. ``identity`` has the fields
+    that a decision depends on: host and principals.
     """
 
     _fields = ("principal", "host", "listener", "request_name", "additional_principals")

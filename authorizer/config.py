@@ -1,4 +1,4 @@
-"""The authorizer's configuration, in Kafka's keys and parsed as in Kafka.
+"""The authorizer's configuration: Kafka's keys, parsed as in Kafka, and two keys of ours.
 
 This module must not know files: it takes the properties of a parsed ``.properties`` file.
 """
@@ -66,7 +66,7 @@ class AuthorizerConfig(NamedTuple):
 def from_properties(properties: Mapping[str, object]) -> tuple[AuthorizerConfig, list[str]]:
     """The configuration, and warnings about it, one line each.
 
-    Other keys are ignored, unless one looks like a misspelt key of the authorizer.
+    Other keys are ignored; one that looks like a misspelt key of the authorizer gets a warning.
 
     Raises:
         ConfigException: a value is invalid (such as a super user without a colon), a configuration
@@ -110,7 +110,7 @@ def _check_resolved(properties: Mapping[str, object]) -> None:
 
 
 def _misspelt(keys: Iterable[str]) -> list[str]:
-    """Warnings about misspelt keys of ours, whose defaults would silently stay in force."""
+    """Warnings about misspelt keys, whose defaults would silently stay in force."""
     from difflib import SequenceMatcher
 
     return [

@@ -27,7 +27,7 @@ class AuthorizationResults(tuple[AuthorizationResult, ...]):
 
 
 class Authorizer:
-    """The authorizer that a broker calls (KIP-504, KIP-801); its answers must be thread-safe.
+    """The authorizer that a broker calls (KIP-504, KIP-801); it must be thread-safe.
 
     An authorizer with ``publish`` (``metalog.ports.Publisher``) receives each image of the log. One
     without it decides from its own data.

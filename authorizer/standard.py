@@ -1,8 +1,7 @@
 """StandardAuthorizer: KIP-504's interface over the index, with KIP-801's readiness gate.
 
-It is a publisher: a Replica feeds it images. One thread changes it; any thread may call it. Each
-call reads one attribute once and answers from that state. This module must not know logs, records
-or files.
+One thread changes the authorizer, while other threads ask for decisions: each decision reads
+``_decision_context`` once. This module must not know logs, records or files.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class StandardAuthorizer(Authorizer):
     """Decides as Kafka's StandardAuthorizer does, and names the same rules.
 
     A ``Replica`` feeds it the images of a log, or ``from_acls`` gives it its ACLs. Any thread may
-    call it; all actions of one call are decided by the same image.
+    ask for decisions; all actions of one call are decided by the same image.
     """
 
     _decision_context: DecisionContext
@@ -108,9 +107,9 @@ class StandardAuthorizer(Authorizer):
                 log may hold them.
 
         Raises:
-            InvalidRequest: an ACL that Kafka's controller refuses to create, such as one with
-                the operation ANY, which decides nothing; the message has its position,
-                counted from 0. Or a super user that is not ``Type:name``.
+            InvalidRequest: an ACL that Kafka's controller refuses to create (the message has its
+                position, counted from 0), a super user that is not ``Type:name``, or another
+                version of Kafka.
         """
         if isinstance(super_users, str):
             raise InvalidRequest(f"super_users: give a list of principals, as [{super_users!r}]")
@@ -134,7 +133,7 @@ class StandardAuthorizer(Authorizer):
         """Read Kafka's keys: ``super.users``, ``allow.everyone.if.no.acl.found`` and others.
 
         Args:
-            configs: keys by Kafka's names; those that concern something else are ignored.
+            configs: values by Kafka's keys; all other keys are ignored.
 
         Raises:
             ConfigException: a value cannot be used.
@@ -151,9 +150,9 @@ class StandardAuthorizer(Authorizer):
             server_info: listener name -> address.
 
         Returns:
-            Listener name -> future. One of ``early.start.listeners`` is done at once, the others
-            once the log is loaded; ``result(timeout)`` raises why it is not (``LoadTimeout``,
-            ``CorruptLog``).
+            Listener name -> future. Those of ``early.start.listeners`` are done at once, the
+            others once the log is loaded. If a load fails, ``result(timeout)`` raises the reason
+            (``LoadTimeout``, ``CorruptLog``).
         """
         early = self._config.early_start_listeners
         return {
@@ -161,7 +160,7 @@ class StandardAuthorizer(Authorizer):
         }
 
     def authorize(self, context: RequestContext, actions: Sequence[Action]) -> AuthorizationResults:
-        """Decide about each of ``actions``, and write an audit line for each.
+        """Decide on each of ``actions``, and write an audit line for each.
 
         Args:
             context: the principal and the host of the request.
@@ -171,9 +170,9 @@ class StandardAuthorizer(Authorizer):
             A result for each action, in order, all of them from the same image.
 
         Raises:
-            AuthorizerNotReady: the log is not loaded yet, or too old by
-                ``stale.deny.after.ms``, and the principal is not a super user.
-            InvalidRequest: a resource is not LITERAL, or has no type.
+            AuthorizerNotReady: the gate is shut (``shut_by`` has the reason), and the principal
+                is not a super user.
+            InvalidRequest: a resource is not LITERAL, or its type is ANY.
         """
         decision_context = self._decision_context
         if len(actions) == 1:  # the fast path makes no object
@@ -232,7 +231,7 @@ class StandardAuthorizer(Authorizer):
 
     @property
     def shut_by(self) -> str:
-        """Why only super users are answered at present; empty while the gate is open."""
+        """Why only super users get decisions at present; empty while the gate is open."""
         return self._decision_context.shut_by
 
     @property
@@ -270,7 +269,7 @@ class StandardAuthorizer(Authorizer):
     def delete_acls(
         self, context: RequestContext, filters: Sequence[AclFilter]
     ) -> Sequence[Future[AclDeleteResult]]:
-        """One future for each of ``filters``, as ``create_acls``."""
+        """One future for each of ``filters``, done when its deletions are durable and in force."""
         return self._acl_mutator().delete_acls(context, filters)
 
     def _acl_mutator(self) -> AclMutator:
@@ -279,7 +278,7 @@ class StandardAuthorizer(Authorizer):
         return self._mutator
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        """Apply all changes of ACLs at once."""
+        """Decide by the ACLs and the metadata.version of ``image`` from now on."""
         acls, after = delta.acls, image.acls
         if acls is not None and (acls.is_replacement or acls.changes):
             is_whole = acls.is_replacement or self._is_index_behind
@@ -299,7 +298,7 @@ class StandardAuthorizer(Authorizer):
         self.note_staleness(0)
 
     def complete_initial_load(self) -> None:
-        """Open the gate: everything up to the high-water mark has been published."""
+        """Note that everything up to the high-water mark has been published."""
         if self._is_loaded:
             return
         self._is_loaded = True
@@ -352,7 +351,7 @@ class StandardAuthorizer(Authorizer):
         del by_id[uuid]
 
     def close(self) -> None:
-        """End the wait for the load; decisions go on."""
+        """Fail the futures of ``start`` that still wait for the load; decisions go on."""
         closed = AuthorizerNotReady(
             "the authorizer was closed before its initial load was complete"
         )

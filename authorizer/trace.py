@@ -67,7 +67,7 @@ class Standing(Enum):
     OVERRIDDEN = "OVERRIDDEN"
     """An ALLOW that matches, under a DENY that matches too."""
     ALSO_MATCHES = "ALSO_MATCHES"
-    """It has the same permission as the ACL that decided, and would decide without that one."""
+    """It matches, and allows or denies as the ACL that decided."""
 
 
 class Candidate(NamedTuple):

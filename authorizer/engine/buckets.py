@@ -1,9 +1,9 @@
 """The ACLs of one resource pattern (a bucket), and the operations that they allow and deny.
 
 A bucket with up to four ACLs is a tuple, which is scanned. One with up to ``FEW`` is a dict by
-principal: a session finds its own ACLs without a look at those of others. One with more is a map by
-principal and host, of which a change copies only one entry. All are immutable; the order for a
-listing is computed at the first listing.
+principal: a session finds its own ACLs without a look at those of others. A larger one becomes a
+``Table`` by principal and host, of which a change copies only a part, and stays a ``Table`` when it
+shrinks. All are immutable.
 
 This module must not know which names a pattern matches.
 """
@@ -86,7 +86,7 @@ class FewAcls(tuple[Acl, ...]):
 
 
 class SomeAcls(dict[str, Acl | tuple[Acl, ...]]):
-    """A bucket with more ACLs, at most ``FEW``, by principal: its only ACL, or a tuple of several.
+    """A bucket of at most ``FEW`` ACLs: each principal's only ACL, or a tuple of its ACLs.
 
     It is the dict itself, not an object with one: that would be another place in cold memory.
     """

@@ -1,7 +1,7 @@
 """Decides whether a session may perform an operation on some resource of a type (KIP-679).
 
-As in Kafka, some ALLOW must exist that no DENY dominates: one for the same literal, for a prefix of
-its name, or for the wildcard.
+As in Kafka, an ALLOW must exist that no DENY dominates. A DENY dominates an ALLOW if its pattern is
+the same, a prefix of the ALLOW's name, or the literal ``*``.
 
 This module must not know the default rule, nor cache decisions.
 """
@@ -43,8 +43,8 @@ def is_allowed_on_some(
 
 
 def _denies(bucket: Bucket, who: Subject, operation: Operation) -> bool:
-    """Whether a DENY matches; unlike for one name, Kafka ignores unknown permissions and pattern
-    types."""
+    """Whether a DENY matches. Here Kafka ignores unknown permissions and pattern types, unlike in a
+    decision on one name."""
     return any(
         acl.permission_type is PermissionType.DENY
         and acl.pattern_type in PATTERN_TYPES

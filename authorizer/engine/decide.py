@@ -78,8 +78,8 @@ SubjectParts = tuple[Collection[str], Collection[str], ClientAddress | None]
 class Subject(NamedTuple):
     """The principals and hosts by which an ACL matches a session.
 
-    With an ``address``, an ACL's host also matches if it is a CIDR block with this address. Without
-    one, ``hosts`` has the texts of all such blocks, or the version of Kafka has no blocks.
+    With an ``address``, an ACL's host also matches if it is a CIDR block that contains the address.
+    Without one, only the texts in ``hosts`` match.
     """
 
     principals: Collection[str]
@@ -97,7 +97,7 @@ class Subject(NamedTuple):
 
 
 def is_block_with(host: str, address: ClientAddress) -> bool:
-    """Whether an ACL's ``host`` is a CIDR block with ``address``."""
+    """Whether an ACL's ``host`` is a CIDR block that contains ``address``."""
     if "/" not in host:
         return False
     block = host_block(host)
@@ -128,7 +128,7 @@ def _denied_by(operation: Operation) -> int:
 ALLOWS: Final = tuple(map(_allowed_by, Operation))
 """By the operation of an ALLOW: the operations that it allows, as bits."""
 DENIES: Final = tuple(map(_denied_by, Operation))
-"""By the operation of any other ACL: the operations that it denies, as bits."""
+"""By the operation of an ACL that is not an ALLOW: the operations that it denies, as bits."""
 
 
 Verdicts = tuple[AuthorizationResult, ...]
@@ -185,7 +185,7 @@ def order_in_pattern(acl: Acl) -> tuple[object, ...]:
 def decide(
     candidates: Iterable[Acl], who: Subject, operation: Operation, *, allow_everyone: bool
 ) -> Decision:
-    """The decision from ``candidates`` in ``decision_order``: the first DENY, or the last ALLOW."""
+    """The decision: of the matching ``candidates``, in order, the first DENY, or the last ALLOW."""
     reached = False
     allow: Acl | None = None
     for acl in candidates:

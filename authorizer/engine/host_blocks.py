@@ -1,8 +1,8 @@
 """An index of the CIDR blocks in ACLs' hosts, which finds the blocks that contain an address.
 
-Kafka compares an address with the block of each ACL. Here the texts of all blocks with the address
-are found once per session, with one look-up for each prefix length in use. After that, a block is
-compared as a text. This module must not know ACLs.
+Kafka compares an address with the block of each ACL. Here the texts of all blocks that contain
+the address are found once per session, with one look-up for each prefix length in use. After that,
+a block is compared as a text. This module must not know ACLs.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 One writer owns the buckets by name (a SortedDict for each resource type and kind of pattern).
 Readers take an ``AclIndex``, which never changes. A changed ACL replaces its bucket, the path to
-it, and the index object, so the cost does not depend on the size of the index.
+it, and the index object, so the cost hardly depends on the size of the index.
 
 This module must not know images or logs, nor cache decisions.
 """
@@ -76,7 +76,7 @@ class AclIndex:
                 yield from bucket.acls()
 
     def buckets_matching(self, resource_type: ResourceType, name: str) -> list[Bucket]:
-        """The buckets of all patterns that match a resource: literal, long to short, wildcard.
+        """The buckets of a resource: the literal, prefixes from long to short, the wildcard.
 
         As in Kafka, the wildcard does not match a longer name that begins with ``*``.
         """
@@ -106,7 +106,7 @@ class AclIndex:
         return sorted(found, key=lambda acl: decision_order(acl, name))
 
     def with_blocks(self, who: Subject) -> Subject:
-        """``who`` with the texts of all blocks with its address added to its hosts."""
+        """``who``, with the texts of all blocks that contain its address among its hosts."""
         if who.address is None:
             return who
         blocks = self.blocks.containing(who.address)
@@ -129,7 +129,7 @@ class AclIndex:
     def matching(
         self, who: Subject, operation: Operation, resource_type: ResourceType, name: str
     ) -> list[Acl]:
-        """All ACLs that match a question, in Kafka's order; most of them do not decide it."""
+        """All ACLs that match a question, in Kafka's order."""
         found = acls_of_subject(
             self.buckets_matching(resource_type, name), self.with_blocks(who), name
         )
@@ -232,7 +232,7 @@ class AclIndex:
 
 
 def acls_of_subject(buckets: Iterable[Bucket], who: Subject, name: str) -> list[Acl]:
-    """The ACLs in ``buckets``, which match ``name``, that match ``who``, in Kafka's order."""
+    """The ACLs for ``who`` in ``buckets``, those of the resource ``name``, in Kafka's order."""
     found = [acl for bucket in buckets for acl in bucket.of(who) if who.matches(acl)]
     if len(found) > 1:
         found.sort(key=lambda acl: decision_order(acl, name))
@@ -242,7 +242,7 @@ def acls_of_subject(buckets: Iterable[Bucket], who: Subject, name: str) -> list[
 def _all_buckets(
     literals: PatternBuckets, prefixed: PatternBuckets, entry: AccessControlEntryFilter
 ) -> list[Bucket]:
-    """All buckets, except those without the principal of ``entry``, because they must be sorted."""
+    """All buckets, or, to sort fewer, those with the principal (or else the host) of ``entry``."""
     items: list[tuple[str, Bucket]] = []
     for kind in (literals, prefixed):
         buckets = dict(kind.buckets.items())

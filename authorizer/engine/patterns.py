@@ -47,7 +47,7 @@ class PatternBuckets:
 
     @staticmethod
     def of(buckets: dict[str, Bucket]) -> PatternBuckets:
-        """These ``buckets``, sorted by name; the caller must not change the dict afterwards."""
+        """The patterns of ``buckets``, a dict in order of names that nobody changes afterwards."""
         if not buckets:
             return NO_PATTERNS
         names = SortedNames.of(list(buckets))
@@ -55,7 +55,7 @@ class PatternBuckets:
 
     @staticmethod
     def of_prefixes(buckets: dict[str, Bucket]) -> PatternBuckets:
-        """As ``of``, with a short way to the ACL of a prefix that has one, and none shorter."""
+        """As ``of``; a prefix with only one ACL, and without a shorter prefix, keeps that ACL."""
         patterns = PatternBuckets.of(buckets)
         for prefix in patterns.names.link():
             if prefix.shorter is None:
@@ -65,7 +65,7 @@ class PatternBuckets:
         return patterns
 
     def only_acl(self, prefix: Prefix) -> Acl | None:
-        """The only ACL of ``prefix`` and of all shorter ones, if it is known."""
+        """The only ACL of ``prefix`` and all shorter prefixes together, if it is known."""
         only: Acl | None = prefix.value
         return None if only is None or prefix.name.startswith(self.outdated) else only
 

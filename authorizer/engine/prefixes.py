@@ -32,7 +32,7 @@ Value = TypeVar("Value")
 class Prefix:
     """A stored name, and ``shorter``, the longest stored name that is a prefix of it.
 
-    ``value`` is for the owner of the names, who sets it before any other thread has the names.
+    ``value`` is for the owner of the names, who sets it before another thread reads the names.
     """
 
     __slots__ = ("name", "shorter", "value")
@@ -129,10 +129,8 @@ class SortedNames:
     def link(self) -> Iterator[Prefix]:
         """Link all names to their prefixes at once, which is faster than at each look-up.
 
-        Returns the links in order, so each after all shorter ones.
-
-        If the names have few lengths, look-ups by each length take the place of bisections. An
-        update ends that.
+        Returns the links in order of names, so each after its shorter ones. If the names have few
+        lengths, look-ups by each length take the place of bisections. An update ends that.
         """
         last: Prefix | None = None
         links: list[list[Prefix]] = []
@@ -154,7 +152,7 @@ class SortedNames:
 
     @property
     def chunks(self) -> list[list[str]]:
-        """All names in order, in chunks. An update replaces only the chunk that holds the name."""
+        """All names in order, in chunks. An update replaces only the chunks of its names."""
         return self._chunks
 
     def chunk_of(self, name: str) -> list[str]:

@@ -23,8 +23,8 @@ class ResourceAcls:
     """The operations that ``buckets``, all ACLs for one name, allow and deny a session.
 
     ``principals`` are those whose masks may differ from ``everybody``'s; None if all may differ, or
-    if they are many. It is a set, which compares hashes: a list would read each principal, which is
-    in cold memory. ``others`` are the results of all others.
+    if a bucket is large. It is a set, which compares hashes: a list would read each principal, in
+    cold memory. ``others`` are the results for all other principals.
     """
 
     __slots__ = ("_acls", "_many", "everybody", "others", "principals")

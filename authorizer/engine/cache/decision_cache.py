@@ -49,9 +49,10 @@ from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternTyp
 from metalog.errors import AuthorizerNotReady
 
 MatchingAcls = Acl | ResourceAcls | Bucket | list[Bucket]
-"""All ACLs for a name: the only one, which leaves no entry; a bucket with few, of named principals;
-or else the index's buckets after the first request, combined after the second. Most names of a
-large fleet get no second request before a change, and combining costs as much as an answer."""
+"""All ACLs for a name: its only ``Acl``, if a prefix has it (not cached); a ``FewAcls`` if
+it is the only bucket and does not name ``User:*``; or else the list of buckets, which the second
+request combines. Most names of a large fleet get no second request before a change, and combining
+costs as much as an answer."""
 AclsByName = dict[str | Prefix | None, MatchingAcls]
 """The ACLs for a name, by the name or by its longest prefix in the index: names without ACLs of
 their own share the entry of the prefix."""
@@ -114,8 +115,8 @@ class DecisionContext:
     def after(self, index: AclIndex, acls: Sequence[Acl]) -> DecisionContext:
         """The next context: ``acls`` were added or removed, and ``index`` is the result.
 
-        It keeps the cached decisions that they do not affect. After many changes it keeps none, and
-        this context's cache is emptied.
+        It keeps the cached decisions that ``acls`` do not affect, or none (after many changes, for
+        example). If none, this context's cache is emptied.
         """
         is_kept = self._number < MOST_CHANGES and len(acls) < MOST_CHANGES
         if is_kept and self.allow_everyone:
@@ -235,13 +236,13 @@ class DecisionContext:
         return self.sessions.get(identity) or self._open(identity)
 
     def session_cache(self, resource_type: ResourceType, identity: Identity) -> SessionCache:
-        """The session's decisions on resources of one type; raises as ``session`` does."""
+        """The session's decisions on resources of one type; raises as ``uncached`` does."""
         return self.session(identity).of_type(resource_type)
 
     def decide(
         self, identity: Identity, operation: Operation, resource_type: ResourceType, name: str
     ) -> Decision:
-        """The decision with its rule, which is not cached; raises as ``session`` does."""
+        """The decision with its rule, which is not cached; raises as ``uncached`` does."""
         refuse_any(resource_type)
         if self._is_super_user(identity):
             return ALLOWED_TO_SUPER_USER
@@ -279,7 +280,7 @@ class DecisionContext:
 
 
 def _verdicts_by(acl: Acl, identity: Identity) -> Verdicts:
-    """The results for a session of one principal, if ``acl``, without a block, is the only one."""
+    """The results for a session of one principal if ``acl`` is the only ACL and has no block."""
     host, principal = identity
     if (
         acl.permission_type is ALLOW

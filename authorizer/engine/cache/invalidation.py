@@ -17,7 +17,7 @@ new decisions."""
 
 
 def without_matched(verdicts: dict[str, Verdicts], acls: Iterable[Acl]) -> dict[str, Verdicts]:
-    """The ``verdicts`` on names that none of ``acls`` matches; none if there are very many."""
+    """The ``verdicts`` that ``acls`` do not affect; empty if there are more than ``_MOST_KEPT``."""
     kept = verdicts.copy() if len(verdicts) <= _MOST_KEPT else {}
     for acl in acls:
         reached = acl.resource_name

@@ -1,8 +1,8 @@
 """The cache of an authorizer's sessions: its limits, and its invalidation.
 
-Successive contexts share one ``RememberedSessions`` while the ACLs change one by one. Each change
-is noted under its principal. At its next request, a session looks there for the decisions that are
-no longer valid. A session with few requests is only counted, in a table of bounded size.
+Successive decision contexts share one ``RememberedSessions`` while few ACLs change. Each changed
+ACL is noted under its principal. At its next request, a session looks up the changed ACLs of its
+principals. A session with few requests is only counted, in a table of bounded size.
 
 This module must not know how a decision is made.
 """

@@ -1,8 +1,7 @@
 """Caches the decisions of one session by resource type and name.
 
-A session's decisions stay valid until an ACL that matches its principals and hosts is added or
-removed. Until then it decides other requests from the index that it began with. Several threads may
-add to a cache: at worst they decide the same request twice.
+A session may outlive changes of other principals' ACLs: it goes on to decide from the index that it
+began with. Several threads may add to a cache: at worst they decide the same request twice.
 
 This module must not know requests, nor how long a session is kept.
 """
@@ -44,9 +43,9 @@ TYPE_BYTES: Final = 750
 """About the bytes of a session without its texts, and of each resource type in it, in CPython
 3.11."""
 LONGEST_CACHED: Final = 255
-"""A longer name, which no topic can have, is not cached: it is decided each time."""
+"""The most characters of a cached name; no topic can have a longer name."""
 PREFIX_LENGTHS: tuple[int, ...] = (32, 16, 8, 4, 0)
-"""The lengths of the beginnings of a name that are tried as a negative prefix."""
+"""The lengths of a name's beginnings that are tried as a negative prefix (``SessionCache``)."""
 NAMES_BEFORE_PREFIXES = 512
 """The most names without any pattern that are cached by name; further ones by negative prefix,
 which is slower."""
