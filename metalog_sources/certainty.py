@@ -21,7 +21,8 @@ _ADVICE_TO_WRITERS: Final = (
     "nothing is written without it; metalog export --salvage writes the rest"
 )
 MARK: Final = "# missing: "
-"""The beginning of a line in an incomplete file of ACLs; the missing part follows."""
+"""The beginning of a line in an incomplete file of ACLs; the rest of the line says what is
+missing."""
 
 
 def refuse_doubts(doubts: Sequence[LoadDoubt], *, salvage: bool | None) -> None:
@@ -43,14 +44,14 @@ def refuse_doubts(doubts: Sequence[LoadDoubt], *, salvage: bool | None) -> None:
 
 
 def doubt_line(doubt: LoadDoubt) -> str:
-    """One line: the position, the problem, and the number of records."""
+    """One line: the position, the problem, and the number of records if it is above one."""
     fault = doubt.fault
     text = CorruptLog(fault.problem, file=fault.file, offset=fault.offset).found
     return text if doubt.records <= 1 else f"{text} ({doubt.records:,} records)"
 
 
 def marks_in(text: str) -> tuple[str, ...]:
-    """The lines in a file of ACLs that name its missing parts."""
+    """What the lines with ``MARK`` say is missing from a file of ACLs."""
     if MARK not in text:
         return ()
     return tuple(line.removeprefix(MARK) for line in text.splitlines() if line.startswith(MARK))

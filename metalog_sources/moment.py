@@ -1,6 +1,6 @@
 """Reads a point in time as a person writes it, and finds its offset in one log.
 
-It has one of four forms:
+A point in time has one of four forms:
 
 - digits: an offset (exclusive, as in a snapshot's name); commas are allowed, as we print them;
 - ``@DIGITS``: milliseconds since the epoch;
@@ -66,7 +66,7 @@ class _BeforeStart(InvalidMoment):
 
 
 class ResolvedMoment(NamedTuple):
-    """The state after all records below ``offset``; ``description`` describes it in words."""
+    """The state after all records below ``offset``; ``description`` is for people."""
 
     offset: int
     description: str
@@ -97,6 +97,8 @@ def resolve_moment(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
         InvalidMoment: ``moment`` is before the earliest state that the log and its snapshots have;
             an offset past the log's end; a time after both ``now_ms`` and the last record; or a
             time, and the log has no records.
+        CorruptLog: damage prevents finding a time.
+        InvalidSource: the log is truncated meanwhile.
     """
     bounds = log.bounds()
     if isinstance(moment, AtOffset):
@@ -133,8 +135,8 @@ def resolve_moment(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
 def resolve_begin(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
     """The start of a range of ``log`` that should begin at ``moment``.
 
-    If ``moment`` is too early, the range begins at the earliest state from which the log can be
-    followed. Otherwise this function returns and raises as ``resolve_moment`` does.
+    If ``moment`` is too early, the range begins at the earliest state, if any, from which the log
+    can be followed. Otherwise this function returns and raises as ``resolve_moment`` does.
     """
     try:
         return resolve_moment(moment, log, now_ms=now_ms)

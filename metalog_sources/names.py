@@ -10,8 +10,9 @@ configuration folder (``metalog/metalog.toml`` under ``$XDG_CONFIG_HOME`` or ``~
     kafka.version = "4.4"
 
 ``@demo`` is a bookshop's log in the package, unless a file defines this name. Paths in a file are
-relative to its folder. In a folder above the working folder, a file is used only if the user or
-root owns it: another owner could redirect a password. This module must not open a source.
+relative to its folder. In a folder above the working folder, a file is used only if the user, root
+or sudo's caller owns it: another owner could redirect a password. This module must not open a
+source.
 """
 
 from __future__ import annotations
@@ -156,8 +157,8 @@ def _sources(path: Path, files: Files) -> dict[str, Any]:
 def sources_in(data: bytes, path: Path) -> dict[str, Any]:
     """The tables of the names in ``data``, the contents of ``path``.
 
-    ``InvalidSource`` if it is not TOML, or has a key of too many parts: Python's reader stores
-    every prefix of such a key.
+    ``InvalidSource`` if ``data`` is not TOML, if ``sources`` is not a table, or if a key has too
+    many parts: Python's reader stores every prefix of such a key.
     """
     import tomllib
 

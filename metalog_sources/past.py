@@ -36,7 +36,7 @@ def image_at(
         moment: as for ``--at``: an offset (``151``: the state before that record), a time
             (``2026-11-21T18:44:50``, in UTC), ``@MILLIS``, or ``-6h`` before the log's last
             record. None is the end, the only moment of a SOURCE without a history.
-        command_config: a file of a client's keys, for a SOURCE that speaks to a cluster.
+        command_config: a file of a client's keys, for a SOURCE of a running cluster.
         is_whole: read all subjects. By default only those that decisions depend on, and topic
             names: on a cluster's log that takes a fifth of the time. Any use of another subject
             raises.
@@ -48,7 +48,7 @@ def image_at(
         InvalidSource: the source cannot be opened, or has no history.
         InvalidMoment: ``moment`` has none of the forms, or the log does not reach it.
         AuthorizerNotReady: the log has no record before ``moment``.
-        CorruptLog: the log is damaged, or has an unreadable or ambiguous record.
+        CorruptLog: the log is damaged, or the source has a doubt.
     """
     at = None if moment is None else parse_moment(moment)
     config = None if command_config is None else Path(command_config)

@@ -23,7 +23,7 @@ from metalog.records.fast_decode.partition_fast_decode import PartitionChangeRun
 from metalog.records.messages import AccessControlEntryRecord, PartitionChangeRecord
 
 NotedRecord = tuple[int, int, Any]
-"""A record's offset, the latest time of any batch up to its own, and its message."""
+"""A record's offset, the latest time of its batch and those before it, and its message."""
 
 _TYPES_OF_RUNS: Final[Mapping[type, str]] = {
     AclRun: AccessControlEntryRecord.TYPE_NAME,
@@ -64,7 +64,8 @@ class NotedRecords:
                 self._parts.append((at, time_ms, readable))
 
     def records(self, start: int, time_ms: int = 0) -> Iterator[NotedRecord]:
-        """The records from offset ``start`` on; no batch before them is later than ``time_ms``."""
+        """The records from offset ``start`` on. ``time_ms`` is the latest time of the batches
+        before the noted ones."""
         for at, noted_ms, part in self._parts:
             for offset, message in enumerate(messages_of([part]), at):
                 if offset >= start:

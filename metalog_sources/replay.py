@@ -1,8 +1,8 @@
-"""Replays a SOURCE into an image: every verb gets its state here.
+"""Replays a SOURCE into an image.
 
-It begins at the newest usable snapshot. If a snapshot is damaged, it begins at an older one if the
-log reaches back to it, and reports that. This module must not print, and must not know what the
-image is used for.
+A replay begins at the newest usable snapshot. If that is damaged, the replay begins at an older
+state to which the log reaches back, and reports that. This module must not print, and must not know
+what the image is used for.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from metalog.errors import CorruptLog, InvalidSource, MetalogError
+from metalog.errors import CorruptLog, InvalidSource
 from metalog.gc_pause import gc_paused
 from metalog.ids import FORMATTED_SNAPSHOT, SnapshotId
 from metalog.image.metadata import MetadataImage
@@ -33,8 +33,7 @@ from snapshot.log_range import read_range
 from snapshot.reader import bases, read_snapshot, salvaged_snapshot
 
 Progress = Callable[[int, int], None]
-"""Called after every batch with the next offset and the target offset."""
-
+"""Called during a replay with the next offset and the target offset."""
 
 _NO_OFFSETS: Final = "a store has no offsets"
 UNPROVEN: Final = "nothing is proven to be committed"
@@ -43,12 +42,12 @@ UNPROVEN: Final = "nothing is proven to be committed"
 class Replayed(NamedTuple):
     """A replayed source.
 
-    ``image`` has the committed records below ``offset``. ``snapshot`` is the one where the replay
-    began, None for the log's beginning. ``skipped`` counts unreadable records. ``doubts`` are all
-    reasons why no answer may be given from ``image``: see ``metalog_sources.certainty``.
-    ``problems`` are lines for a person, each about an oddity that did not stop the replay.
-    ``ready`` is true if a committed record was read. It is false if ``is_bootstrap``: no node has
-    started on the formatted folder yet.
+    ``image`` has the records below ``offset``, without those of an open transaction. ``snapshot``
+    is the one where the replay began, None for the log's beginning. ``skipped`` counts unreadable
+    records. ``doubts`` are all reasons why no answer may be given from ``image``: see
+    ``metalog_sources.certainty``. ``problems`` are lines for a person, each about an oddity that
+    did not stop the replay. ``ready`` is false for a log without a record below ``offset``.
+    ``is_bootstrap``: no node has started on the formatted folder yet.
     """
 
     source: Source
@@ -67,9 +66,9 @@ class Replayed(NamedTuple):
     unread_users: tuple[LoadDoubt, ...] = ()
     """Doubts about SCRAM users only; only stores have them."""
     loader: Loader | None = None
-    """The loader's state to continue a log from."""
+    """The loader, to continue the replay; None for a store."""
     notes: RecordNotes | None = None
-    """The caller's notes of the records after ``snapshot``."""
+    """The caller's notes about the records after ``snapshot``."""
 
     @property
     def open_transaction(self) -> OpenTransaction | None:
@@ -122,8 +121,9 @@ def replay_source(
     ``now_ms`` is the present time, to recognize a moment in the future. ``selection`` names the
     subjects to read. ``notes`` gets all records that are replayed, except those of a snapshot.
 
-    Raises ``CorruptLog`` at damage, ``InvalidMoment`` if ``at`` cannot be reached,
-    ``InvalidSource`` if the log was cut at either end meanwhile.
+    Raises ``CorruptLog`` at damage or an unreadable record, ``InvalidMoment`` if ``at`` cannot be
+    reached, ``InvalidSource`` if the log was cut at either end meanwhile, or if a store is asked
+    for the past or for committed records.
     """
     if source.store is not None and at is None and not committed:
         return _state_of(source, source.store)
@@ -195,7 +195,8 @@ def _state_of(source: Source, store: Store) -> Replayed:
 
 
 class _Replay:
-    """One replay up to ``limit``: finds a whole base, then feeds the log after it."""
+    """One replay up to ``limit``: loads an undamaged base (a snapshot, or the log's beginning),
+    then feeds the log after it."""
 
     def __init__(
         self,
@@ -221,7 +222,7 @@ class _Replay:
 
     def note_damage(self, error: CorruptLog, left: str = "the part before it") -> None:
         """Note the damage ``error``, and that only ``left`` was salvaged."""
-        self.problems = [f"{without_advice(error)}; salvaged: {left}"]
+        self.problems = [f"{error.found}; salvaged: {left}"]
         self.doubts = [LoadDoubt(1, error)]
 
     def run(self, progress: Progress | None) -> Loader:
@@ -240,7 +241,8 @@ class _Replay:
         return loader
 
     def _from_base(self) -> Loader:
-        """A loader at the best undamaged base; without one, raise the first damage."""
+        """A loader at the best undamaged base. Without one, salvage the newest snapshot, or raise
+        the first damage."""
         damage: CorruptLog | InvalidSource | None = None
         candidates = self._candidates()
         for base in candidates:
@@ -248,9 +250,8 @@ class _Replay:
                 return self._loaded(base, self._undamaged)
             except (CorruptLog, InvalidSource) as error:
                 damage = damage or error
-                self.problems.append(
-                    f"{without_advice(error)}; an older snapshot and the log were used instead"
-                )
+                found = error.found if isinstance(error, CorruptLog) else error
+                self.problems.append(f"{found}; an older snapshot and the log were used instead")
         newest = next((base for base in candidates if base is not None), None)
         if damage is not None and newest is not None and self._salvage:
             fault = damage if isinstance(damage, CorruptLog) else CorruptLog(str(damage))
@@ -311,23 +312,14 @@ class _Replay:
         )
 
 
-def without_advice(error: MetalogError) -> str:
-    """The text of ``error`` without its advice, for a caller that does not follow the advice."""
-    if not isinstance(error, CorruptLog):
-        return str(error)
-    return str(CorruptLog(error.problem, file=error.file, offset=error.offset, byte=error.byte))
-
-
 def survey_rest(
     replayed: Replayed, counts: RecordCounts, progress: Callable[[int], None] = lambda offset: None
 ) -> CorruptLog | None:
     """Completes ``counts``, which a replay began, with the records that the replay did not read.
 
-    These are the records below its snapshot, or those in a snapshot's file. Returns the first
-    damage.
-
-    If the replay did not reach the log's end, the whole log is read again. ``progress`` gets the
-    next offset after every batch.
+    These are the records below its snapshot, or those in a snapshot's file. If the replay did not
+    reach the log's end, the whole log is read again. ``progress`` gets the next offset after every
+    batch. Returns the first damage, or None.
     """
     log, end = replayed.source.log, None
     if isinstance(log, CheckpointLog) or replayed.offset != log.bounds().end or log.damage:

@@ -2,8 +2,8 @@
 
 It names a log (a folder, several folders joined by ``+``, a ``.log`` or ``.checkpoint`` file,
 ``quorum://``, ``topic://``), a store (a file of ACLs, a folder of YAML, ``cluster://``,
-``zookeeper://``), or either by ``@NAME`` of ``metalog.toml``. Opening reads, and changes nothing.
-This module must not replay.
+``zookeeper://``), or either by ``@NAME`` of ``metalog.toml``. Opening changes nothing. This module
+must not replay.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Source(NamedTuple):
 
     ``kind`` is "folder", "folders", "segment", "snapshot", "quorum" or "topic" for a log, and
     "file", "files", "cluster" or "zookeeper" for a store. ``describe`` names it for a person.
-    ``config``, ``command_config`` and ``kafka_version`` come from ``metalog.toml``. ``notes`` are
-    lines about the look-up of the name.
+    ``config`` and ``kafka_version`` come from ``metalog.toml``, ``command_config`` from the caller
+    or ``metalog.toml``. ``notes`` are lines about the look-up of the name.
     """
 
     text: str

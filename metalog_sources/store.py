@@ -1,6 +1,6 @@
 """Stores: sources of present ACLs and users, without offsets or history.
 
-Files of ACLs and folders of YAML are stores. This module must not know what a store is used for.
+This module reads those in files. It must not know what a store is used for.
 """
 
 from __future__ import annotations
@@ -159,8 +159,8 @@ def is_folder_of_yaml(folder: Path, files: Files) -> bool:
 
 
 def yaml_files(folder: Path, files: Files) -> Iterator[Path]:
-    """The YAML files in ``folder`` and below it, sorted, without those whose name begins with a
-    dot.
+    """The YAML files in ``folder`` and below it, sorted. Files and folders whose names begin with a
+    dot are left out.
 
     ``InvalidSource`` if folders are nested too deeply, as with a link that leads back.
     """

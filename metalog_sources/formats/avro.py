@@ -1,9 +1,9 @@
 """ACLs as an Avro container file, for data tools.
 
 Each ACL is one record with the names of ``acls --json``; the schema is ``SCHEMA``. The sync marker
-never changes and nothing is compressed, so equal ACLs give equal bytes. The metadata has a CRC-32C
-of the schema and all records, because Avro has no checksum. The file cannot hold ``owns`` and
-users. This module must not know files.
+never changes and nothing is compressed, so equal ACLs and notes give equal bytes. The metadata has
+a CRC-32C of the schema and all records, because Avro has no checksum. The file cannot hold ``owns``
+and users. This module must not know files.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _FLAT: Final = frozenset(
 _MOST_FIELDS: Final = 64
 _MOST_BYTES: Final = 64 << 20
 _MOST_TIMES: Final = 20
-"""The most that a file may inflate to: this number of bytes, or this multiple of its size."""
+"""A file may inflate to ``_MOST_BYTES``, or to this multiple of its size if that is more."""
 _LONGEST: Final = 200
 _NO_CHECKSUM: Final = (
     "it has no checksum of metalog, like files of older versions and other tools: a changed name"
@@ -101,7 +101,7 @@ def write_avro(document: Document) -> bytes:
 def read_avro(data: bytes, file: str) -> AvroFile:
     """Read a container that any tool wrote, if its schema is flat and has our fields.
 
-    With a flat schema, no record becomes larger than its bytes.
+    ``InvalidRequest`` if it is not, or if its checksum does not match.
     """
     try:
         source = io.BytesIO(data)

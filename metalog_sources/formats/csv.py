@@ -51,7 +51,8 @@ def read_csv(text: str, file: str) -> Document:
 
 
 class _Lines:
-    """The lines of a file without ``marks``, the lines between rows that name missing parts.
+    """The lines of a file, with an empty line for each of ``marks``: the lines between rows that
+    name missing parts.
 
     A line inside a row (after a quoted line break) is part of a name, even if it looks like a mark.
     """
@@ -71,7 +72,7 @@ class _Lines:
 
 
 def _rows(lines: _Lines, file: str) -> Iterator[tuple[FilePosition, list[str]]]:
-    """The rows that are not empty, each with its first line."""
+    """The rows that are not empty, each with the position of its first line."""
     reader = csv.reader(lines, strict=True)
     line = 1
     while True:
@@ -104,10 +105,8 @@ def _entry(header: list[str], row: list[str], position: FilePosition) -> AclEntr
 
 
 def write_csv(document: Document) -> str:
-    """The whole file.
-
-    kafka-security-manager reads it as ``read_csv`` does, except for the names in ``with_escapes``.
-    """
+    """kafka-security-manager reads the file as ``read_csv`` does, except for the ACLs in
+    ``with_escapes``."""
     acls = (acl for acl, _, _ in in_order(document.entries))
     return "".join(map(csv_row, (COLUMNS, *map(_cells, acls))))
 

@@ -1,8 +1,7 @@
-"""Writes cells of CSV that a terminal shows unchanged and a spreadsheet treats as text.
+"""Writes cells of CSV that cannot control a terminal and that a spreadsheet does not run.
 
-A name that could control a terminal or run a formula gets an apostrophe before it, which marks text
+A text that could control a terminal or be a formula gets an apostrophe before it, which marks text
 in spreadsheets, and JSON's escapes. Different texts stay different, and ``csv_text`` restores them.
-
 This module must not know what the cells are about.
 """
 
@@ -19,7 +18,7 @@ _ESCAPED: Final = "'"
 _BEGINNINGS: Final = (*"=+-@\uff1d\uff0b\uff0d\uff20", _ESCAPED)
 """The first characters of formulas, in half and full width, and of escaped cells."""
 _TO_QUOTE: Final = re.compile(r'[",]|^#|^\s|\s$')
-"""Cells that need quotes. A cell that begins with # needs them because it may begin a row."""
+"""Cells that need quotes. Readers of CSV may take a row that begins with # for a comment."""
 
 
 def csv_row(cells: Iterable[object]) -> str:

@@ -1,7 +1,6 @@
 """The contents of a file of ACLs: entries with notes, ``owns``, and SCRAM users.
 
-Every format is read into a ``Document`` and written from one. This module must not know
-any format.
+All readers of files return a ``Document``. This module must not know any format.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class FilePosition(NamedTuple):
 
 
 class AclNotes(NamedTuple):
-    """Notes of people about an ACL, which Kafka does not have. ``expires`` is ISO 8601."""
+    """What people note about an ACL; Kafka has no such notes. ``expires`` is ISO 8601."""
 
     comment: str | None = None
     owner: str | None = None
@@ -113,8 +112,8 @@ class ScramUser(NamedTuple):
 class Document(NamedTuple):
     """The contents of a file of ACLs, in its order; an ACL may appear twice.
 
-    ``missing`` has the file's own lines about records that a salvage lost. ``owned`` are ``owns``
-    with their positions, if they come from a file.
+    ``missing`` has the file's own lines about what is missing from it. ``owned`` are ``owns`` with
+    their positions, if they come from a file.
     """
 
     entries: tuple[AclEntry, ...] = ()
@@ -130,7 +129,7 @@ class Document(NamedTuple):
 
 
 def most_entries(size: int) -> int:
-    """The most ACLs that a file of ``size`` bytes may have.
+    """The most ACLs that a file of ``size`` bytes or characters may have.
 
     Lists, aliases and compression can turn few bytes into many ACLs.
     """
@@ -146,7 +145,7 @@ _Entry = TypeVar("_Entry", bound=Positioned)
 
 
 def bounded(entries: Iterable[_Entry], size: int, what: str = "ACLs") -> Iterator[_Entry]:
-    """``entries`` of a file of ``size`` bytes; an error if they are more than ``most_entries``."""
+    """``entries``; ``InvalidRequest`` if they are more than ``most_entries(size)``."""
     most = most_entries(size)
     for number, entry in enumerate(entries, 1):
         if number > most:

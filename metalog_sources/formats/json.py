@@ -1,4 +1,4 @@
-"""ACLs as JSON lines: those of ``acls --json`` and ``users --json``, without ids.
+"""ACLs and users as JSON lines: those of ``acls --json`` and ``users --json``, without ids.
 
 This module must not know files.
 """
@@ -45,7 +45,7 @@ _KIP11_KEYS = {"version", "acls"}
 
 
 def read_json(text: str, file: str) -> Document:
-    """Read consecutive JSON values, or one list of them; an ``id`` is ignored."""
+    """Read consecutive JSON values, or lists of them; an ``id`` of an ACL is ignored."""
     entries: list[AclEntry] = []
     most = most_entries(len(text))
     users: list[ScramUser] = []

@@ -1,8 +1,8 @@
 """Strimzi's ``KafkaUser`` resources: the ACLs of ``spec.authorization``, read and written.
 
-The principal is ``User:CN=NAME`` if the user authenticates by TLS, else ``User:NAME``. The other
-parts of a resource (quotas, templates, the password's secret) are ignored. This module must not
-know files.
+The principal is ``User:CN=NAME`` if the user authenticates by TLS, else ``User:NAME``. The reader
+ignores the other parts of a resource (quotas, templates, the password's secret). This module must
+not know files.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def is_kubernetes_resource(node: Node) -> bool:
 
 
 def read_kafka_user(node: Node, size: int) -> Document:
-    """Read a KafkaUser or a list of them; ``size`` is the size of the whole file in bytes."""
+    """Read a KafkaUser or a list of them; ``size`` is the length of the whole file."""
     fields = fields_of(node, "the resource", None)
     kind = text_of(fields["kind"], "kind")
     if kind in LISTS:
@@ -191,13 +191,13 @@ class StrimziExport(NamedTuple):
 def write_strimzi(
     document: Document, *, version: str = VERSIONS[0], cluster: str | None = None
 ) -> StrimziExport:
-    """Write one resource for each principal and SCRAM user.
+    """Write one resource for each principal that has an ACL or a SCRAM-SHA-512 credential.
 
-    A TLS principal becomes ``tls-external``. ``cluster`` is the name of the Kafka resource; by it
-    the User Operator finds its users.
+    The principal ``User:CN=NAME`` logs in by ``tls-external``. ``cluster`` is the name of the Kafka
+    resource; by it the User Operator finds its users.
 
-    SCRAM users need a resource with SCRAM-SHA-512: Strimzi's operator deletes the credentials of
-    any other user.
+    A SCRAM user needs a resource with SCRAM-SHA-512 even without ACLs: Strimzi's operator deletes
+    the credentials of all other users.
     """
     entries = in_order(document.entries)
     refused = {entry.acl: why for entry in entries if (why := why_not(entry.acl))}

@@ -1,8 +1,8 @@
-"""``cluster://HOST:PORT``: reads and writes any Kafka cluster by its Admin API.
+"""``cluster://HOST:PORT``: reads and writes a cluster's ACLs and SCRAM users by the Admin API.
 
-The addresses are brokers' or controllers', as in kafka-acls. An unreadable ACL, for example of a
-newer Kafka, is never skipped: it is among the ``unread`` of the state. This module must not know
-the wanted ACLs.
+The addresses are brokers' or controllers', as in kafka-acls. An ACL that cannot be read, for
+example of a newer Kafka, is among the ``unread`` of the state. This module must not know the wanted
+ACLs.
 """
 
 from __future__ import annotations
@@ -84,15 +84,15 @@ class ClusterStore:
         return self._client.is_at_controllers
 
     def state(self) -> StoreState:
-        """All ACLs and the names of all SCRAM users; a cluster never returns credentials."""
+        """All ACLs and SCRAM users; a cluster never returns a user's salt and keys."""
         described = self._described(ANY_ACL)
         return self._state(described.acls, self._users(None), self._unread(described.unread))
 
     def state_about(
         self, patterns: Sequence[ResourcePatternFilter], principals: Sequence[str] = ()
     ) -> StoreState:
-        """The ACLs for the resources of ``patterns``; for ``principals`` also their ACLs on other
-        resources, and their credentials."""
+        """The ACLs on the resources of ``patterns``; for ``principals`` also their readable ACLs on
+        other resources, and their SCRAM users."""
         acls: dict[Acl, None] = {}
         unread: dict[str, int] = {}
         for pattern in patterns:
@@ -110,8 +110,8 @@ class ClusterStore:
         return self._state(acls, self._users(users) if users else ((), ()), self._unread(unread))
 
     def why_not(self, acl: Acl) -> str | None:
-        """Why a broker older than KIP-373 or KIP-939, by its announced versions, does not know
-        ``acl``; None for any other ACL, which the cluster itself accepts or refuses."""
+        """Why the cluster, by its announced versions, is too old for ``acl`` (KIP-373, KIP-939).
+        None if it is not; it may still refuse ``acl``."""
         what = "create ACLs"
         if acl.resource_type is ResourceType.USER:
             version = self._call(what, self._client.create_acls_version)
@@ -140,12 +140,13 @@ class ClusterStore:
         self._check(what, acls, self._call(what, lambda: self._client.create_acls(acls)))
 
     def delete(self, acls: Sequence[Acl]) -> None:
-        """Delete exactly ``acls`` in one request; a missing one is no error."""
+        """Delete exactly ``acls`` in one request; a missing one is not an error."""
         what = "delete ACLs"
         self._check(what, acls, self._call(what, lambda: self._client.delete_acls(acls)))
 
     def scram_users(self) -> Mapping[str, Mapping[ScramMechanism, int]]:
-        """The iterations of each credential; an error if the caller may not change them."""
+        """The iterations of each credential. ``InvalidSource`` if the cluster says that the caller
+        may not change them."""
         what = "change SCRAM users"
         allowed = self._call(what, self._client.authorized_operations)
         if allowed is not None and Operation.ALTER not in allowed:
@@ -172,7 +173,7 @@ class ClusterStore:
         return self._call("list topics", self._client.topics)
 
     def takes_passwords(self) -> PasswordOffer:
-        """Whether it is our node (KIP-506), reached over TLS."""
+        """Whether it is a node of this project (KIP-506), and reached over TLS."""
         try:
             with self._passwords() as client:
                 if not client.is_spoken():
@@ -182,7 +183,7 @@ class ClusterStore:
             return PasswordOffer.NONE
 
     def send_password(self, user: str, mechanism: ScramMechanism, password: str) -> None:
-        """Send the password itself: the node checks its policy, and salts it."""
+        """Send the password itself: the node checks it by its policy, and salts it."""
         from metalog.wire.client.passwords import NewPassword, ScramEntity
 
         with self._passwords() as client:

@@ -1,4 +1,4 @@
-"""Continues the replay of a log that is still written, from where it ended.
+"""Continues the replay of a log that is still written, from where the replay ended.
 
 This module must not know what the image is used for.
 """

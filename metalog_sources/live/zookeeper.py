@@ -1,9 +1,9 @@
 """``zookeeper://HOST:PORT``: reads the ACLs and SCRAM users of a Kafka up to 3.9, and writes its
 ACLs.
 
-It reads in one pass, and then reads again the nodes that changed meanwhile, by Kafka's change
-events. It writes as Kafka's AclAuthorizer does: a node for each resource, if nobody else has
-changed the node, and an event for the brokers. This module must not know the wanted ACLs.
+It reads in one pass, and then reads again the nodes that Kafka's change events name meanwhile. It
+writes as Kafka's AclAuthorizer does: a node for each resource, if nobody else has changed the node,
+and an event for the brokers. This module must not know the wanted ACLs.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ Edit = Callable[[set[Acl]], set[Acl]]
 
 
 class ZookeeperStore:
-    """A session lasts for one read, or from the first change to ``close``. An error names the
-    node."""
+    """A session lasts for one read, or from the first change to ``close``."""
 
     caller: str | None = None
 
@@ -110,7 +109,7 @@ class ZookeeperStore:
             yield from (f"{root}/{name}" for name in names)
 
     def _changed(self, events: Sequence[str]) -> dict[str, Resource]:
-        """The nodes with ACLs that ``events`` name."""
+        """The resources that ``events`` name, by the path of the node with their ACLs."""
         nodes = self._session.nodes(events)
         resources = {znodes.read_event(node.data, path) for path, node in nodes.items()}
         return {

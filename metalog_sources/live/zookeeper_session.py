@@ -41,9 +41,9 @@ class Znode(NamedTuple):
 
 
 class Write(NamedTuple):
-    """``data`` at ``path``, if it still has ``version``. ``version`` None creates the node, and
-    ``data`` None removes it. ``event`` is the path and data of a sequential node that notifies
-    brokers; the same transaction creates it."""
+    """Sets ``data`` at ``path``, if the node still has ``version``. ``version`` None creates the
+    node, and ``data`` None removes it. ``event`` is the path and data of a sequential node that
+    notifies brokers; the same transaction creates it."""
 
     path: str
     data: bytes | None
@@ -171,7 +171,8 @@ class ZooKeeperSession:
 
     @contextmanager
     def _one_line_errors(self, what: str, path: str) -> Iterator[Any]:
-        """kazoo's client; its exceptions in the block become one line."""
+        """kazoo's client. Its exceptions in the block become one line, except those about missing
+        and existing nodes."""
         try:
             yield self._connected()
         except (faults.NoNodeError, faults.NodeExistsError):
@@ -187,7 +188,7 @@ class ZooKeeperSession:
 
 
 class NotAllowed(InvalidSource):
-    """A node's ZooKeeper ACL forbids it."""
+    """A node's ZooKeeper ACL forbids the request."""
 
 
 def _above(write: Write) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from metalog_sources.targets.target import target_of
 
 @runtime_checkable
 class CredentialTarget(Protocol):
-    """All methods raise ``InvalidRequest`` on failure, and never quote a password."""
+    """No error of these methods quotes a password."""
 
     def scram_users(self) -> Mapping[str, Mapping[ScramMechanism, int]]:
         """The iterations of each credential, by user and mechanism."""

@@ -182,7 +182,7 @@ def saved(
 
 
 def remaining(plan: SavedPlan, current: Collection[Acl]) -> list[PlanStep]:
-    """The steps that remain; an interrupted run has applied others."""
+    """The steps that remain; an interrupted run may have applied the others."""
     current_acls = set(current)
     return [
         step
@@ -231,7 +231,7 @@ def step_fields(step: PlanStep) -> dict[str, str]:
 
 
 def read_saved(text: str, file: str) -> SavedPlan | None:
-    """The plan in a file; None if the file is something else."""
+    """The plan in a file; None if the file is other JSON."""
     node = next(json_values(text, file), None)
     if not isinstance(node, Fields) or _SAVED_KEYS[0] not in {key.value for key, _ in node.pairs}:
         return None

@@ -130,7 +130,7 @@ def likely_kafka(place: object, features: FeaturesImage = EMPTY) -> str:
 def creates_blocks(source: Source, features: FeaturesImage) -> bool:
     """Whether ``source`` accepts new ACLs for CIDR blocks.
 
-    For a log, ``features`` decide; for a cluster, its version. Files always accept them.
+    For a log, ``features`` decide; for a cluster, its version. Any other store accepts them.
     """
     if source.store is None:
         return (features.metadata_version or 0) >= CIDR_HOSTS_SINCE
@@ -202,7 +202,7 @@ def carry_out(
     users: Sequence[ScramUser] = (),
     before: Collection[Acl] | None = None,
 ) -> None:
-    """Apply all ``steps``; an error says how many were applied before it.
+    """Apply all ``steps``; an error of a store says how many were applied before it.
 
     ``users`` get their credentials, which only a log accepts. ``before`` are the ACLs for which
     the steps were planned; only a log can check them at the last moment.

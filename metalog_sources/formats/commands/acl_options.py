@@ -90,7 +90,8 @@ class CommandOptions(NamedTuple):
 
 
 class EntriesByResource(NamedTuple):
-    """The entries to add or remove for each resource; without entries, a removal means all.
+    """The entries to add or remove for each resource; a removal without entries means all ACLs of
+    the resource.
 
     ``principals`` are those whose ACLs a listing shows, in order; empty means everybody.
     """
@@ -123,7 +124,7 @@ class EntriesByResource(NamedTuple):
 
 
 def entries_of(options: CommandOptions) -> EntriesByResource:
-    """The action and entries of a command; ``InvalidRequest`` if kafka-acls refuses it."""
+    """The action and entries of a command; ``InvalidRequest`` if the command is refused."""
     action = _action(options)
     _check(options)
     if action is AclAction.LIST:
@@ -229,7 +230,7 @@ def _entries(
 def _entries_for(
     options: CommandOptions, operations: Iterable[Operation]
 ) -> tuple[AccessControlEntryFilter, ...]:
-    """One entry per operation, without duplicates, for each principal in the options."""
+    """One entry for each principal, host and operation, without duplicates."""
     return tuple(
         AccessControlEntryFilter(principal, host, operation, permission)
         for word, permission in _PERMISSIONS.items()
@@ -257,8 +258,8 @@ def _check_operations(
 
 
 def _refuse_no_entries(action: AclAction, options: CommandOptions) -> None:
-    """Refuse to add without a principal, or to remove with options that kafka-acls ignores: it
-    removes all ACLs of the resource."""
+    """Refuse an add without a principal, and a removal with options that kafka-acls ignores: it
+    would remove all ACLs of the resource."""
     if action is AclAction.ADD:
         raise InvalidRequest(
             "You must specify one of: --allow-principal, --deny-principal when trying to add ACLs."

@@ -1,9 +1,9 @@
 """Splits commands into words as bash does: quotes, ``$'…'``, backslashes, comments, lines.
 
-Nothing is expanded: ``$NAME`` stays unchanged. Three kinds of text are errors that name the
-position: text that bash would expand (braces, ``~``, file names), text that it would run (a pipe,
-a substitution), and a carriage return, which bash reads as a part of a word. So the words of an
-accepted script are those that bash gives to its commands. This module must not know any command.
+Nothing is expanded: ``$NAME`` stays unchanged. Text that bash would expand in other ways (braces,
+``~``, file names) or run (a pipe, a substitution) is an error, and so is a carriage return, which
+bash reads as a part of a word. So the words of an accepted script, except for its variables, are
+those that bash gives to its commands. This module must not know any command.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _VARIABLE: Final = re.compile(
     r"\$(?:[A-Za-z_][A-Za-z_0-9]*|[0-9#?*@!$-]|\{[A-Za-z_][A-Za-z_0-9]*\})"
 )
 _UNREAD_DOLLARS: Final = ("$(", "$[", "${", "$\\\n")
-"""Refused inside and outside quotes; after the last, bash joins lines and expands the result."""
+"""Refused in and outside quotes, unless ``${`` begins ``${NAME}``; after the last, bash joins the
+lines and expands the result."""
 _ANSI: Final = re.compile(
     r"\\(?:x(?P<hex>[0-9a-fA-F]{1,2})|u(?P<u>[0-9a-fA-F]{1,4})|U(?P<U>[0-9a-fA-F]{1,8})"
     r"|(?P<octal>[0-7]{1,3})|(?P<unread>c|x\{)|(?P<one>.))|(?P<text>[^\\']+)",
@@ -48,7 +49,7 @@ class Command(NamedTuple):
 
 
 def commands(text: str, file: str) -> Iterator[Command]:
-    """Each command of a script, with its first line; empty commands are left out."""
+    """The commands of a script that have a word, each with the position of its first."""
     splitter = _Splitter(text, file)
     while (command := splitter.command()) is not None:
         if command.words:
@@ -92,7 +93,6 @@ class _Splitter:
             self._at = match.end()
 
     def _word(self) -> str:
-        """The word at the present position; raises if there is none, or if bash would change it."""
         parts: list[str] = []
         start = self._at
         while mark := self._text[self._at : self._at + 1]:

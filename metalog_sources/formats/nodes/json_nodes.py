@@ -34,8 +34,7 @@ def json_values_or(
 ) -> Iterator[Node | Short]:
     """As ``json_values``, with a fast path for objects whose values are all texts.
 
-    Such an object becomes the result of ``shortcut``. If ``shortcut`` returns None, the object
-    becomes nodes with positions.
+    Such an object becomes the result of ``shortcut``, or nodes if ``shortcut`` returns None.
     """
     reader = _Reader(text, file)
     while reader.offset < len(text):
@@ -58,7 +57,7 @@ def _plain(pairs: list[tuple[str, object]]) -> dict[str, object] | None:
 
 
 def _number(text: str) -> None:
-    """None instead of a number: converting many digits takes quadratic time."""
+    """Returns None, because converting many digits to a number takes quadratic time."""
 
 
 _PLAIN_OBJECT: Final = JSONDecoder(object_pairs_hook=_plain, parse_int=_number, parse_float=_number)
@@ -77,7 +76,7 @@ class _Reader:
             self.offset = match.end()
 
     def plain_object(self) -> tuple[dict[str, str], int] | None:
-        """The object at the present position, and its end; None if a value is not text."""
+        """The object at the present position, and its end; None if it is not an object of texts."""
         if self._text[self.offset] != "{":
             return None
         try:

@@ -40,7 +40,7 @@ Node = Text | Items | Fields
 
 
 class Lines:
-    """Converts a position in ``text`` to line and column, without a scan of the text."""
+    """Converts offsets in ``text`` to line and column; scans the text only once."""
 
     def __init__(self, text: str, file: str) -> None:
         self._file = file

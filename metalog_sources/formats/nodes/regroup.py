@@ -1,8 +1,8 @@
-"""Groups single ACLs into rules with lists: ACLs that differ in one field become one rule.
+"""Groups single ACLs into rules with lists: ACLs that differ only in one field become one rule.
 
-It groups by operations, then hosts, then resource names, in the order of exports, so equal sets of
-ACLs always give equal rules. No rule, and no file of rules, has more ACLs than its reader accepts.
-This module must not know how a rule is written.
+It groups by operations, then hosts, then resource names, in the order of exports, so equal ACLs and
+notes give equal rules. No rule, and no file of rules, has more ACLs than its reader accepts. This
+module must not know how a rule is written.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ _PLAIN_KEYS: Final = frozenset((*ACL_KEYS, *NOTE_KEYS[:-1], "id"))
 def read_document(node: Node, size: int) -> Document:
     """Read ``owns``, ``acls`` and ``users``, each a list; or only a list of ACLs.
 
-    ``size`` is the size of the whole file in bytes.
+    ``size`` is the length of the whole file.
     """
     if isinstance(node, Items):
         return Document(tuple(bounded(_entries(node), size)))
@@ -129,9 +129,9 @@ def read_rule(node: Node, ignored: tuple[str, ...] = ()) -> list[AclEntry]:
 
 
 def plain_entry(fields: dict[str, str], position: FilePosition) -> AclEntry | None:
-    """The ACL in an object that an export wrote: all fields, with Kafka's names.
+    """The ACL in an object with all fields of an ACL and Kafka's names of the enums.
 
-    None for any other object, which ``read_rule`` reads and checks.
+    None for any other object, and for one with ``expires``: ``read_rule`` reads and checks these.
     """
     if not _FULL <= fields.keys() <= _PLAIN_KEYS:
         return None

@@ -1,4 +1,4 @@
-"""Writes a text as a YAML scalar, plain if every reader of YAML 1.1 and 1.2 reads it back.
+"""Writes a text as a YAML scalar that every reader of YAML 1.1 and 1.2 reads back as that text.
 
 This module must not know what the text is about.
 """
@@ -15,7 +15,6 @@ _NOT_TEXT: Final = frozenset(
 
 
 def scalar(text: str) -> str:
-    """A YAML scalar that our reader, and any reader of YAML 1.1 or 1.2, reads back as ``text``."""
     return text if is_plain(text) else f'"{"".join(map(_escaped, text))}"'
 
 

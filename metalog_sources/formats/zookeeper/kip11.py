@@ -1,9 +1,9 @@
 """Reads and writes the ACL JSON, version 1, of one resource in ZooKeeper.
 
-The reader accepts three shapes: both of KIP-11 (``principals``, a list, or ``principal``, one text
-or a list; lists of operations and hosts), and the one that Kafka writes
-(``{"principal","permissionType","operation","host"}``). The writer uses Kafka's. The JSON does not
-name the resource: the node's path does. This module must not know ZooKeeper.
+The writer uses Kafka's keys: ``principal``, ``permissionType``, ``operation`` and ``host``, each a
+text. The reader also accepts KIP-11's shapes: ``principal``, ``operation`` and ``host`` may be
+lists, and may have plural names. The JSON does not name the resource: the path of the ZooKeeper
+node does. This module must not know ZooKeeper.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _principal_of(text: str) -> str:
 
 
 def write_kip11(acls: Iterable[Acl]) -> str:
-    """The JSON of one resource's ACLs, in Kafka's shape; the path names the resource."""
+    """The JSON of one resource's ACLs, in Kafka's shape."""
     entries = [
         {
             "principal": acl.principal,

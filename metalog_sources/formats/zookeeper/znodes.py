@@ -34,7 +34,7 @@ ROOTS: Final[Mapping[str, PatternType]] = {
     "/kafka-extended-acl/prefixed": PatternType.PREFIXED,
     "/kafka-acls": PatternType.LITERAL,
 }
-"""The root nodes, with ``<type>/<name>`` below each; only KIP-290 and KIP-11 have the last two."""
+"""The root nodes, with ``<type>/<name>`` below each. The last two are KIP-290's and KIP-11's."""
 USERS_ROOT: Final = "/config/users"
 EVENT_ROOTS: Final = ("/kafka-acl-changes", "/kafka-acl-extended-changes")
 EVENT_PREFIX: Final = "acl_changes_"
@@ -89,7 +89,7 @@ def read_acls(data: bytes, file: str, resource: Resource) -> list[AclEntry]:
 
 
 def event_of(resource: Resource) -> tuple[str, bytes]:
-    """The root node for the notification of a change to ``resource``, and its data."""
+    """The notification of a change to ``resource``: its root node, and its data."""
     resource_type, name, pattern_type = resource
     if pattern_type is PatternType.LITERAL:
         return EVENT_ROOTS[0], f"{resource_type.name}:{name}".encode()
@@ -101,7 +101,8 @@ def event_of(resource: Resource) -> tuple[str, bytes]:
 def read_event(data: bytes, file: str) -> Resource | None:
     """The resource whose ACLs have changed, from a notification; None if its type is unknown.
 
-    Both forms are accepted, and the types ``GROUP`` and ``Group``.
+    The notification is ``TYPE:NAME``, for a LITERAL pattern, or JSON. ``GROUP`` and
+    ``Group`` are the same type.
     """
     text = _text(data, file)
     if not text.startswith("{"):
@@ -122,7 +123,7 @@ def read_event(data: bytes, file: str) -> Resource | None:
 
 
 def user_of(name: str) -> str:
-    """The user of a node below ``USERS_ROOT``; the node's name is URL-encoded."""
+    """The user's name, from the URL-encoded ``name`` of a node below ``USERS_ROOT``."""
     return unquote_plus(name)
 
 

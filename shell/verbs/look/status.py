@@ -32,7 +32,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     from metalog_sources.record_notes import RecordCounts
-    from metalog_sources.replay import survey_rest, without_advice
+    from metalog_sources.replay import survey_rest
 
     counts = RecordCounts()
     replayed = replayed_source(
@@ -44,10 +44,8 @@ def run(arguments: Namespace, output: Output) -> int:
             replayed, counts, lambda offset: progress.reached("counting records", offset, end)
         )
     problems = problems_of(replayed)
-    if damage is not None:
-        found = without_advice(damage)
-        if not any(problem.startswith(found) for problem in problems):
-            problems.append(str(damage))
+    if damage is not None and not any(problem.startswith(damage.found) for problem in problems):
+        problems.append(str(damage))
     records = dict(sorted(counts.items()))
     if output.is_text:
         _print(replayed, records, problems, output)
