@@ -1,8 +1,8 @@
 """The most frequent denials, and the ACLs that nearly allowed them.
 
-Denials are counted by principal, operation and resource. The near miss and the remedy are those of
-``explain``, by the ACLs in force at the last denial. A storm is at least ``STORM_FROM`` denials in
-a day, as from a client that retries forever.
+Denials are counted by principal, operation and resource. ``explain`` finds the near miss with the
+ACLs in force at the last denial, or with today's if those are unknown. A storm is at least
+``STORM_FROM`` denials in a day, as from a client that retries forever.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ SCHEMA: Final = (
     " first_time TIMESTAMP, last_time TIMESTAMP, still BOOLEAN, storm BOOLEAN,"
     f" near_kind STRING, near {ACL_STRUCT}, severity STRING, remedy STRING"
 )
-"""A row for each denied question, the most denied first. ``host`` is the host of the last denial,
-and ``hosts`` counts all. ``peak`` is the most denials on one day. ``still``: today's ACLs deny it,
-too. ``near`` is the nearest miss; ``near_kind`` (``authorizer.analysis.explain.kinds``) is how it
-differs."""
+"""A row for each principal, operation and resource, the most denied first. ``host`` is the host of
+the last denial, and ``hosts`` counts all. ``peak`` is the most denials on one day. ``still``: the
+last denied request would be denied today, too. ``near`` is the nearest miss; ``near_kind``
+(``authorizer.analysis.explain.kinds``) is how it differs."""
 
 
 def denied(
@@ -58,7 +58,7 @@ def denied(
 
 
 def in_order() -> tuple[Column, ...]:
-    """The order with the most denied first."""
+    """The columns to order rows of ``pairs_denied`` by, the most denied first."""
     from pyspark.sql import functions as f
 
     return f.col("requests").desc(), *map(f.col, _QUESTION)
@@ -73,8 +73,8 @@ def explained(tables: Tables, pairs: Iterable[Any]) -> DataFrame:
 
 
 def pairs_denied(tables: Tables, window: Window) -> DataFrame:
-    """A row for each principal, operation and resource, in any order. Days and hosts are counted by
-    separate groups, so that no row holds a list of them."""
+    """A row for each principal, operation and resource with denials, in any order. Days and hosts
+    are counted by separate groups, so that no row holds a list of them."""
     from pyspark.sql import functions as f
 
     last = f.struct("host", "known")
@@ -133,7 +133,7 @@ def _row(
         None if near is None else near.kind.name,
         None if near is None else words_of(near.acl),
         _severity(explained, still, is_storm).name,
-        _remedy(question, explained, config) if still else "today's ACLs allow it",
+        _remedy(question, explained, config) if still else "it is allowed today",
     )
 
 
@@ -155,8 +155,8 @@ def _severity(explained: Explanation, still: bool, is_storm: bool) -> Severity:
 
 
 def _remedy(question: Question, explained: Explanation, config: AuthorizerConfig) -> str:
-    """The change that reverses the answer; a corrected mistake comes first. If the change would be
-    dangerous (by lint, or as powerful as a super user), the remedy is a sentence instead."""
+    """Commands that reverse the answer, preferably by correcting a near miss; a sentence if each
+    such change is dangerous or has no command."""
     if (danger := danger_of_question(question)) is not None:
         return (
             f"find out why it asks, and stop it: with {question.operation.name} there {danger};"

@@ -1,7 +1,7 @@
 """The differences between the ACLs of two clusters, or of one cluster at two moments.
 
-The first is the desired state, the second the actual one: a remedy makes the second like the
-first.
+The first state is the desired one, the second the actual one: the remedies make the second like
+the first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from metalog_spark.store.arrow import frame_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from metalog.acl import Acl
     from metalog_spark.store.table_store import Tables
 
 SCHEMA: Final = f"change STRING, {ACL_SQL}, severity STRING, remedy STRING"
@@ -35,7 +34,7 @@ def drift(
     """Rows of ``SCHEMA``, the most severe first.
 
     ``desired_at`` and ``actual_at`` are offsets (exclusive), each in its own log; None is the end
-    of the history. Both folders may be the same.
+    of the history. ``desired`` and ``actual`` may be the same folder.
     """
     before, after = (
         lifetimes_in(tables).at(offset)
@@ -43,8 +42,13 @@ def drift(
     )
     differs = difference(before, after, {}, {})
     dangers = opening(differs.added, config_now(actual))
-    rows = [_added(acl, dangers.get(acl, Severity.INFO)) for acl in differs.added]
-    rows += map(_removed, differs.removed)
+    rows = [
+        (dangers.get(acl, Severity.INFO), "ADDED", acl, CommandKind.REMOVE) for acl in differs.added
+    ]
+    rows += [
+        (Severity.INFO if is_allow(acl) else Severity.WARNING, "REMOVED", acl, CommandKind.ADD)
+        for acl in differs.removed
+    ]
     rows.sort(key=lambda row: (-row[0], acl_order(row[2])))
     return frame_of(
         actual.session,
@@ -54,13 +58,3 @@ def drift(
         ],
         SCHEMA,
     )
-
-
-def _added(acl: Acl, danger: Severity) -> tuple[Severity, str, Acl, CommandKind]:
-    return max(danger, Severity.INFO), "ADDED", acl, CommandKind.REMOVE
-
-
-def _removed(acl: Acl) -> tuple[Severity, str, Acl, CommandKind]:
-    """A removed DENY gives access; a removed ALLOW takes it away."""
-    severity = Severity.INFO if is_allow(acl) else Severity.WARNING
-    return severity, "REMOVED", acl, CommandKind.ADD

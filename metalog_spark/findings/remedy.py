@@ -1,7 +1,7 @@
 """The severity of a finding, and what to do: the columns ``severity`` and ``remedy``.
 
-Severities are lint's, by name. A remedy is kafka-acls commands, one per line. If no command can do
-it, it is a sentence or a comment. Sentences contain no names, so they are safe to print and to
+Severities are lint's, by name. A remedy is kafka-acls commands and comments, one per line, or a
+sentence. A sentence contains no name of a principal or resource, so it is safe to print and to
 paste. This module must not know Spark.
 """
 
@@ -29,8 +29,8 @@ _OPENING: Final = (everyone.CHECK, super_user_like.CHECK, all_topics.CHECK)
 
 
 def commands(changes: Iterable[tuple[CommandKind, Acl]]) -> str:
-    """The commands for ``changes``, in order; then comments about those without a command, and
-    about commands that must not be run without them."""
+    """The commands for ``changes``, in order; then a comment for each change without a command, and
+    one that counts the commands left out because of these changes."""
     script = kafka_acls_commands(changes)
     comments = [_comment(*change) for change in script.inexpressible]
     if script.held_back:
@@ -54,7 +54,7 @@ def danger_of_question(question: Question) -> str | None:
 
 
 def opening(acls: Iterable[Acl], config: AuthorizerConfig) -> dict[Acl, Severity]:
-    """The ACLs that lint reports as too open, and the severity of each."""
+    """The ACLs that the checks ``_OPENING`` of lint report, and the severity of each."""
     subject = LintSubject(tuple(dict.fromkeys(acls)), config, date.min)
     severities: dict[Acl, Severity] = {}
     for check in _OPENING:

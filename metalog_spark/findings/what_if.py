@@ -1,7 +1,7 @@
 """The requests whose decision another set of ACLs would change.
 
 Today's ACLs are those in force at the end of the history, not those at the time of a request. So a
-proposal that equals today's ACLs changes nothing. A remedy is the change that keeps the answer.
+proposal that equals today's ACLs and configuration changes nothing.
 """
 
 from __future__ import annotations
@@ -43,23 +43,19 @@ SCHEMA: Final = (
     " before STRING, after STRING, after_rule STRING, requests BIGINT, hosts BIGINT,"
     f" last_time TIMESTAMP, acl {ACL_STRUCT}, severity STRING, remedy STRING"
 )
-"""A row for each principal, operation and resource with requests whose answer changes. ``acl``, one
-of today's or of the proposed ACLs, makes the difference, and ``remedy`` keeps the answer; each is
-null if there is none. A new denial is an ERROR, a new permission a WARNING."""
+"""Rows of requests whose answer changes, by principal, operation, resource and cause. ``acl``, one
+of today's or of the proposed ACLs, makes the difference; it is null if no ACL does. ``remedy`` says
+how to keep the answer. A new denial is an ERROR, a new permission a WARNING."""
 
 _CHANGED: Final = (
     "principal STRING, operation STRING, resource_type STRING, resource_name STRING,"
     " before STRING, after STRING, after_rule STRING, acl STRING, remedy STRING, host STRING,"
     " requests BIGINT, last_us BIGINT"
 )
-_CLOSED: Final = (
-    "an ALLOW on the resource ends the default rule there: add ALLOWs for all who need it"
-)
+_CLOSED: Final = "the default rule would not allow it any more: add ALLOWs for all who need it"
 _NO_SUPER_USER: Final = "it would no longer be a super user: give it ACLs first"
-_OPENS: Final = "no ACL would match it, so the default rule would allow it: keep an ACL there"
+_OPENS: Final = "the default rule would allow it: keep or add an ACL on the resource"
 _SUPER_USER: Final = "it would be a super user, whom no ACL can limit"
-
-
 _ORDER: Final = ("principal", "resource_type", "resource_name", "operation")
 
 

@@ -1,7 +1,7 @@
 """The lifetimes of the ACLs in a pipeline's folder.
 
 One index has every ACL that ever existed. A match does not depend on time; whether the ACL was in
-force is checked for each match. A process builds the index once. This module must not know Spark.
+force is checked for each match. This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from metalog_sources.formats.document import acl_order
 from metalog_spark.history.state import unpacked_lifetimes
 
 RequestKey = tuple[str, str, str, str, str]
-"""A question: principal, host, and Kafka's words for operation, resource type and name."""
+"""A question: principal, host, operation, resource type and resource name; operation and type are
+Kafka's words."""
 
 _REMEMBERED: Final = 1 << 16
 
@@ -48,8 +49,9 @@ ACL_STRUCT: Final = f"STRUCT<{', '.join(f'{name}: STRING' for name in ACL_COLUMN
 class AclLifetimes:
     """Every lifetime of every ACL, and an index over all ACLs.
 
-    ``acls`` are distinct and sorted as in exports. An ACL's number is its index there, so equal
-    lifetimes in any order give equal numbers. The version ``kafka`` decides which hosts match.
+    ``acls`` are distinct and sorted as in exports. An ACL's number is its place in ``acls``, so
+    equal lifetimes in any order give equal numbers. The version ``kafka`` decides which hosts
+    match.
     """
 
     def __init__(
@@ -77,7 +79,7 @@ class AclLifetimes:
         return self._numbers[acl]
 
     def at(self, offset: int | None) -> list[Acl]:
-        """The ACLs in force at ``offset`` (exclusive), or at the end with None."""
+        """The ACLs in force at ``offset`` (exclusive); None is the end of the history."""
         return [acl for acl in self.acls if self.is_alive(acl, offset)]
 
     def offset_at(self, micros: int) -> int:
@@ -92,23 +94,21 @@ class AclLifetimes:
         return any(lifetime.holds_at(offset) for lifetime in self.by_acl[acl])
 
     def could_match(self, question: RequestKey, *, begins: bool = False) -> list[Acl]:
-        """The ACLs that match the question at any time. With ``begins``, the name is uncertain: it
-        may be longer or shorter. Then these are the ACLs that match any such name."""
+        """The ACLs that match the question at any time. With ``begins``, the true name is longer or
+        shorter than the question's. Then these are the ACLs that match one or more such names."""
         found = self._known.get((question, begins))
         if found is None:
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
             names = self._begun(question) if begins else (question[-1],)
-            acls = (acl for name in names for acl in self._matching((*question[:-1], name)))
+            questions = ((*question[:-1], name) for name in names)
+            acls = (acl for each in questions for acl in matching(self._index, each, self._kafka))
             found = self._known[question, begins] = [*dict.fromkeys(acls)]
         return found
 
-    def _matching(self, question: RequestKey) -> list[Acl]:
-        return matching(self._index, question, self._kafka)
-
     def _begun(self, question: RequestKey) -> Iterator[str]:
-        """A few of the names that may be meant: an ACL that matches any name that may be meant
-        matches one of these."""
+        """Enough of the possible names: an ACL that matches a possible name matches one of
+        these."""
         *_, kind, begin = question
         yield begin
         for name in self._names[ResourceType[kind]]:
@@ -140,7 +140,7 @@ def _order(lifetime: AclLifetime) -> tuple[object, ...]:
 
 
 def matching(index: AclIndex, question: RequestKey, kafka: KafkaVersion) -> list[Acl]:
-    """The ACLs of ``index`` that match the question: all of them, not the one that decides."""
+    """The ACLs of ``index`` that match the question: all of them, not only the one that decides."""
     principal, host, operation, kind, name = question
     who = subject(host, principal, kafka=kafka)
     return index.matching(who, Operation[operation], ResourceType[kind], name)

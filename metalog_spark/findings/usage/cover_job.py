@@ -1,7 +1,7 @@
 """Finds the least ALLOWs for a window's allowed requests, by Spark.
 
-The workers count names by principal and prefix, so no task holds all names or requests of a
-principal. The driver holds only the proposed ALLOWs. ``minimal_cover`` has the rules.
+The workers count names by principal and prefix. The driver holds ACLs and sums, but no requests.
+``minimal_cover`` has the rules.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 
 _WHO: Final = ("principal", "host", "resource_type")
 _NAMED: Final = (*_WHO, "resource_name")
-_DONE: Final = f"{', '.join(f'{name} STRING' for name in _NAMED)}, by STRING"
+_DONE: Final = (
+    f"{', '.join(f'{name} STRING' for name in _NAMED)}, by STRING, done BIGINT, requests BIGINT"
+)
 _OF: Final = ("principal", "host", "resource_type", "operation")
 _PREFIX: Final = ", ".join(f"{name} STRING" for name in (*_OF, "prefix"))
 _COUNTED: Final = f"{_PREFIX}, wanted BIGINT, used BIGINT"
@@ -49,7 +51,7 @@ _PRINCIPAL: Final = "principal STRING"
 
 
 class Total(NamedTuple):
-    """A principal's sums: the pairs of a name and an operation that it ``used``, and its
+    """A principal's sums: how many pairs of a name and an operation it ``used``, and by how many
     ``requests``."""
 
     used: int = 0
@@ -57,15 +59,15 @@ class Total(NamedTuple):
 
 
 def done_in(questions: DataFrame, now: Rules, tasks: int) -> DataFrame:
-    """A row for each name and principal (except super users) with requests that were allowed and
-    still are. It has ``_NAMED``, the operations ``done`` as bits, and the number of ``requests``.
-    ``host`` is ``*`` if an ALLOW from any host allows the requests. Requests that no literal ALLOW
-    can express have separate rows, with the numbers of the ALLOWs ``by`` which they are allowed.
-    ``tasks`` is the number of partitions."""
+    """The requests that were allowed then and are allowed by ``now``, except those of super users,
+    as sums: rows of ``_NAMED``, ``by``, the operations ``done`` as bits, and the number of
+    ``requests``. ``host`` is the client's if only ALLOWs for some hosts allow the request, else
+    ``*``. ``by`` is set for requests that no literal ALLOW can express: the numbers of the ALLOWs
+    that allow them. ``tasks`` is the number of partitions."""
     from pyspark.sql import functions as f
 
     allowed = questions.where("result = 'ALLOWED'").select(*QUESTION_COLUMNS, "requests")
-    rows = allowed.mapInArrow(_deciding(now), f"{_DONE}, done BIGINT, requests BIGINT")
+    rows = allowed.mapInArrow(_deciding(now), _DONE)
     by_name = rows.repartition(tasks, "principal", "resource_type", "resource_name")
     return by_name.groupBy(*_NAMED, "by").agg(
         f.bit_or("done").alias("done"), f.sum("requests").alias("requests")
@@ -73,10 +75,8 @@ def done_in(questions: DataFrame, now: Rules, tasks: int) -> DataFrame:
 
 
 def _deciding(now: Rules) -> Mapped:
-    schema = f"{_DONE}, done BIGINT, requests BIGINT"
-
     def deciding(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        acls, index, config, decider, _ = now.opened
+        acls, index, config, decider = now.opened
         numbers = {acl: number for number, acl in enumerate(acls)}
         for batch in batches:
             questions = question_columns(batch)
@@ -98,13 +98,13 @@ def _deciding(now: Rules) -> Mapped:
                 if not is_expressible(need.literal(operation)):
                     by = " ".join(str(numbers[acl]) for acl in wide or allows)
                 rows.append((principal, from_host, kind, name, by, 1 << operation, times))
-            yield batch_of(rows, schema)
+            yield batch_of(rows, _DONE)
 
     return deciding
 
 
 def totals(done: DataFrame, principals: Iterable[str]) -> dict[str, Total]:
-    """The sums of each of ``principals``; principals without a sum need no ALLOW."""
+    """The sums of each of ``principals`` that has rows in ``done``."""
     from pyspark.sql import functions as f
 
     by_name = done.groupBy("principal", "resource_type", "resource_name").agg(
@@ -130,9 +130,9 @@ def cover(
 
 
 def _levels(now: Rules, limits: CoverLimits) -> list[Collection[Operation]]:
-    """Groups of operations whose prefixes are computed together. Without slack, one group is
-    enough: all known names under a prefix were used, so no prefix implies an operation on another
-    name."""
+    """Groups of operations whose prefixes are computed together. With slack, operations that imply
+    others come first: their prefixes imply operations on other names, too. Without slack, one group
+    is enough: all known names under a prefix were used."""
     may_be = any(
         acl.resource_type in PREFIXED_TYPES
         and (acl.pattern_type is not PatternType.LITERAL or acl.resource_name == WILDCARD)
@@ -159,8 +159,8 @@ def _prefixed(
     operations: Collection[Operation],
     limits: CoverLimits,
 ) -> list[Acl]:
-    """The shortest sufficient prefixes. There may be as many prefixes as names, so the workers drop
-    each prefix for which a shorter one suffices, too."""
+    """The shortest sufficient prefixes. There may be as many prefixes as names, so the workers, not
+    the driver, drop each prefix for which a shorter one suffices."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
@@ -192,8 +192,6 @@ def _prefixed(
 
 
 def _counting(now: Rules, kept: Rules, operations: Collection[Operation]) -> Mapped:
-    """Count the names under each prefix that today's ALLOWs cover completely."""
-
     def counting(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         cover = _cover(now, kept)
         for batch in batches:
@@ -220,7 +218,7 @@ def _counting(now: Rules, kept: Rules, operations: Collection[Operation]) -> Map
 
 
 def _sufficing(limits: CoverLimits) -> Mapped:
-    """Keep the sufficient prefixes. Each has a row for itself and for each shorter prefix
+    """Keep the sufficient prefixes. Each gets a row for itself and for each shorter prefix
     ``around`` it."""
 
     def sufficing(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -1,7 +1,7 @@
 """Counts the known names of resources. The names stay on the workers, which return only counts.
 
-A name is known if an allowed request or an ACL names it; denied requests do not count, because
-anybody can invent names for them. This module must not know what is proposed.
+A name is known if an allowed request or a LITERAL ACL names it; denied requests do not count,
+because anybody can invent names for them. This module must not know what is proposed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PLACED: Final = "resource_type STRING, place BIGINT, names BIGINT"
 
 
 def known_names(questions: DataFrame, acls: Iterable[Acl]) -> DataFrame:
-    """``KNOWN``: the distinct names of allowed requests and of ACLs."""
+    """Rows of ``KNOWN``: the distinct names of allowed requests and of LITERAL ACLs."""
     allowed = questions.where("result = 'ALLOWED'").select("resource_type", "resource_name")
     named = {
         (acl.resource_type.name, acl.resource_name)
@@ -53,8 +53,8 @@ def _counting(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def ranks_in(known: DataFrame, acls: Iterable[Acl]) -> dict[ResourceType, Ranks]:
-    """The input with which ``allowed_pairs`` counts the known names that ``acls`` match. Its size
-    is bounded by the ACLs."""
+    """The ranks of the edges of ``acls``, for ``allowed_pairs``. Their size is bounded by the
+    ACLs."""
     from pyspark.sql import functions as f
 
     edges = edges_of(acls)

@@ -1,10 +1,10 @@
 """The minimal cover: the fewest ALLOWs for a principal's requests, within its grants of today.
 
-Each is a literal ALLOW for one name and operation, or a PREFIXED ALLOW for enough names with a
-common prefix that ends at a separator. None is for ALL, for ``*`` or for User:*. None allows more
-than today's ALLOWs, so every denied request stays denied. Two prefixes that end at separators are
-either nested or disjoint, so choosing the shortest sufficient ones gives the smallest cover.
-Operations that imply others come first, so that the implied ones need no ALLOW.
+A proposed ALLOW is a literal one for one name and operation, or a PREFIXED one for enough names
+with a common prefix that ends at a separator. It is not for ALL or ``*``, and it allows nothing
+that is denied today. If no such ALLOW can express a request, one of today's ALLOWs for it stays.
+Two prefixes that end at separators are either nested or disjoint, so choosing the shortest
+sufficient ones gives the smallest cover.
 
 These are the rules for one name and for one prefix; ``cover_job`` counts names and applies them.
 This module must not know Spark, nor where the requests come from.
@@ -58,8 +58,8 @@ USUAL: Final = CoverLimits()
 
 
 class Needs(NamedTuple):
-    """The operations that a principal did on one name. ``host`` is ``*`` if an ALLOW from any host
-    allowed them, else the client's host."""
+    """The operations that a principal did on one name. ``host`` is the client's if only ALLOWs for
+    some hosts allow the operations, else ``*``."""
 
     principal: str
     host: str
@@ -77,7 +77,7 @@ class Needs(NamedTuple):
         return named._replace(resource_name=prefix, pattern_type=PatternType.PREFIXED)
 
     def has_done(self, operation: Operation) -> bool:
-        """Whether it did ``operation``, or one that implies it."""
+        """Whether the principal did ``operation``, or one that implies it."""
         return not self.operations.isdisjoint(allowing(operation))
 
 
@@ -95,15 +95,15 @@ class Cover:
         return Coverage(self._today, self._kafka)
 
     def is_within_today(self, acl: Acl) -> bool:
-        """Whether one of today's ALLOWs allows all that ``acl`` would, and Kafka accepts it."""
+        """Whether Kafka accepts ``acl``, and one of today's ALLOWs allows all that it would."""
         operation = acl.operation
         return not why_not(acl) and any(
             concerns(allow, operation) for allow in self._coverage.covering(acl)
         )
 
     def needed(self, needs: Needs) -> Iterator[Operation]:
-        """The operations that need an ALLOW: no other operation implies them, and no ``kept``
-        ALLOW allows them."""
+        """The operations that need an ALLOW: no other operation of ``needs`` implies them, and no
+        ``kept`` ALLOW allows them."""
         who = subject(needs.host, needs.principal, kafka=self._kafka)
         for operation in needs.operations:
             implying = IMPLIED_BY.get(operation, frozenset())
@@ -131,8 +131,8 @@ def is_expressible(acl: Acl) -> bool:
 
 
 def staying(inexpressible: Iterable[frozenset[Acl]], kept: Iterable[Acl]) -> list[Acl]:
-    """The ALLOWs of today that must stay, beside those ``kept``: one for each request that no
-    literal ALLOW can express."""
+    """The ALLOWs of today that must stay beside those ``kept``, so that of each set in
+    ``inexpressible`` at least one stays."""
     stay = set(kept)
     staying_acls = []
     for allows in sorted(inexpressible, key=lambda allows: (len(allows), sorted(allows))):

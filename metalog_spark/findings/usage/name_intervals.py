@@ -24,8 +24,9 @@ _LAST = "\U0010ffff"
 
 
 def allowed_pairs(acls: Iterable[Acl], ranks: Mapping[ResourceType, Ranks]) -> int:
-    """How many pairs of a known name and an operation ``acls`` allow. All ACLs are for one
-    principal; DENYs are subtracted, and only operations that Kafka supports on the type count."""
+    """How many pairs of a known name and an operation ``acls`` allow. All ACLs concern one
+    principal. DENYs for all hosts are subtracted, and only operations that Kafka supports on the
+    type count."""
     by_type: dict[ResourceType, list[Acl]] = {}
     for acl in acls:
         by_type.setdefault(acl.resource_type, []).append(acl)

@@ -1,8 +1,7 @@
-"""Classifies ACLs by their use in a window: counted in parts, decided as a whole.
+"""Classifies ACLs by their use in a window.
 
-If several ACLs match, Kafka's log names one of them; ``decide`` always names the same one. An ACL
-is USED if it decided a request, and SHADOWED if others decided all requests that it matches. This
-module must not know Spark.
+If several ACLs match a request, ``decide`` always names the same one of them: only that one counts
+as used. This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class ObservedUse(Enum):
     SHADOWED = "SHADOWED"
     """It matches requests with the result that it gives, and other ACLs decided all of them."""
     ONLY_DENIED = "ONLY_DENIED"
-    """An ALLOW that matched only requests that a DENY denied."""
+    """It is an ALLOW, and a DENY denied each request that it matched, as far as this is known."""
     NEVER = "NEVER"
     """It matched no request that an ACL decided."""
 
@@ -41,19 +40,18 @@ class UsageState(Enum):
 
 
 class Reason(Enum):
-    """Why the use of an ACL without an observed use is unknown. The first reason that applies
-    counts."""
+    """Why the use of an ACL that is not USED is unknown. The first reason that applies counts."""
 
     YOUNGER = "YOUNGER"
-    """It was not in force during the whole window, or its start is unknown."""
+    """It was not certainly in force during the whole window."""
     GAP = "GAP"
     """It matches requests from a time at which the ACLs are unknown."""
-    DISAGREES = "DISAGREES"
-    """It matches requests that the broker answered differently than these ACLs do."""
     WAITS = "WAITS"
     """It matches requests that wait for the log or are not counted yet, and may decide them."""
     AMBIGUOUS = "AMBIGUOUS"
-    """It may have been used by a request in an ambiguous audit line, or in half a line."""
+    """It matches possible requests, such as the other readings of an ambiguous audit line."""
+    DISAGREES = "DISAGREES"
+    """It matches requests that the broker answered differently than the ACLs of that time do."""
     WAS_SUPER = "WAS_SUPER"
     """It matches requests of a principal that was a super user then and is not one any more."""
     SHADOW_GONE = "SHADOW_GONE"
@@ -62,15 +60,19 @@ class Reason(Enum):
     """Too many broker-hours lack the kind of lines that would show its use."""
     CONTROLLER = "CONTROLLER"
     """Too many hours lack a controller's log, and only that log may show its use."""
-    UNLOGGED = "UNLOGGED"
-    """It is the last ACL by which a client in the audit logs may start an idempotent producer,
-    which Kafka does not log."""
     OPENS = "OPENS"
     """With allow.everyone.if.no.acl.found, a name that loses its last ACL is open to everyone."""
+    UNLOGGED = "UNLOGGED"
+    """Without it and all unused ACLs, a client in the audit logs could no longer start an
+    idempotent producer. Kafka does not log such a use."""
 
 
 class UsageKind(Enum):
-    """The meaning of a request for an ACL that matches it."""
+    """What a request shows about an ACL that matches it.
+
+    ``BESIDE``: another ACL decided, with the same answer. ``OVERRIDDEN``: a DENY decided, and the
+    ACL is an ALLOW. From ``GAP`` on it is unknown which ACL decided, or would decide today.
+    """
 
     DECIDED = 0
     BESIDE = 1
@@ -83,11 +85,11 @@ class UsageKind(Enum):
 
 
 class Request(NamedTuple):
-    """A row of USAGE; ``result`` is the broker's answer, ``decided`` ours.
+    """Equal requests and their number; ``result`` is the broker's answer, ``decided`` ours.
 
-    ``was_super``: the request was allowed to a super user who is not one any more. A request that
-    ``waits`` or is only ``possible`` has no decision of ours. ``begins``: the name is only a
-    beginning.
+    ``was_super``: the requests were allowed to a super user who is not one any more. Requests that
+    wait (``waits``) or are only ``possible`` have no decision of ours. ``begins`` is as in
+    ``AclLifetimes.could_match``.
     """
 
     key: RequestKey
@@ -159,7 +161,6 @@ def _usages(lifetimes: AclLifetimes, request: Request) -> Iterator[Key]:
 
 
 def _doubt(request: Request) -> UsageKind | None:
-    """Why it is unknown which ACL decided the request, or would decide it today."""
     if request.possible:
         return UsageKind.POSSIBLE
     if request.waits:
@@ -172,9 +173,10 @@ def _doubt(request: Request) -> UsageKind | None:
 
 
 class Verdict(NamedTuple):
-    """``uses`` is None if the ACL decided nothing. ``matched`` counts all requests that it matches.
-    ``shadow`` is the ACL that decided most of these in place of a SHADOWED one. ``is_hidden``: a
-    controller whose log is missing may have decided by it; this is also set for USED ACLs."""
+    """``uses`` is None if the ACL decided nothing. ``matched`` counts the requests that it matches
+    and an ACL certainly decided. ``shadow`` is the ACL that decided most of these in place of a
+    SHADOWED one. ``is_hidden``: a controller whose log is missing may have decided by this ACL; it
+    is also set for USED ACLs."""
 
     acl: Acl
     lifetimes: tuple[AclLifetime, ...]
@@ -192,7 +194,8 @@ class Verdict(NamedTuple):
 
     @property
     def can_go(self) -> bool:
-        """Whether the ACL is in force and every answer of the window is the same without it."""
+        """Whether the ACL is an unused ALLOW in force: every answer of the window is the same
+        without it."""
         return self.is_alive and self.state is UsageState.UNUSED and is_allow(self.acl)
 
 

@@ -1,7 +1,7 @@
 """Possible requests: other readings of ambiguous audit lines, and readings of half lines.
 
 They have no decision. If an ACL could match a possible request at any time, the ACL may have been
-used, so its use is unknown.
+used, so it is not called unused.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 def with_possible(usage: DataFrame, tables: Tables, window: Window) -> DataFrame:
-    """Rows of ``usage``, and each possible question of the window with ``possible`` true. While
-    requests wait or are not counted, possible questions of any time are included. ``begins``: the
-    name is only a beginning. If a line's clock time came twice, the second time counts only if
-    something changed in between."""
+    """Rows of ``usage``, and with ``possible`` true the possible questions of the window or of an
+    unknown time. While requests wait or are not counted, possible questions of any time are
+    included. ``begins`` is as in ``AclLifetimes.could_match``. If a line's clock time came twice,
+    the second time counts only if the ACLs or the configuration may have changed in between."""
     from pyspark.sql import functions as f
 
     if not tables.has(POSSIBLE):

@@ -1,14 +1,14 @@
-"""The different questions of a window, and two sets of ACLs to answer them.
+"""The different questions of a window, and sets of ACLs to answer them.
 
-There are few different questions, so the authorizer's code decides each once, on the workers.
-Workers get the ACLs as text and index them once in each process.
+Requests repeat, so the workers decide only the different questions, by the authorizer's code. They
+get the ACLs as text, and each process caches the index.
 """
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -16,7 +16,6 @@ from authorizer.analysis.explain.names import nearest_name
 from authorizer.config import AuthorizerConfig, read_kafka_version
 from authorizer.engine.bulk import BulkDecider, RequestColumns
 from authorizer.engine.index import AclIndex
-from authorizer.trace import is_allow
 from metalog.acl import Acl, words_of
 from metalog_spark.findings.usage.acl_lifetimes import acl_of
 from metalog_spark.findings.windows.answers import askable
@@ -38,7 +37,7 @@ QUESTION_COLUMNS: Final = ("principal", "host", "operation", "resource_type", "r
 def questions_in(tables: Tables, window: Window, *, waiting: bool = False) -> DataFrame:
     """``QUESTION_COLUMNS``, the broker's ``result``, and the ``requests`` and times of each.
 
-    With ``waiting``, also requests that wait to be decided, which belong to no window.
+    With ``waiting``, also the requests of ``with_pending``, which belong to no window.
     """
     from pyspark.sql import functions as f
 
@@ -55,8 +54,8 @@ def questions_in(tables: Tables, window: Window, *, waiting: bool = False) -> Da
 
 
 def nearest_allowed(tables: Tables, window: Window, wanted: Collection[str]) -> set[str]:
-    """A few principals that were allowed something, and are among ``wanted`` or have a similar
-    name."""
+    """A few principals that were allowed something and are among ``wanted``, or have a name similar
+    to one of these."""
     allowed = questions_in(tables, window, waiting=True).where("result = 'ALLOWED'")
     principals = allowed.select("principal").distinct().mapInArrow(_nearing(wanted), _PRINCIPAL)
     return {row.principal for row in principals.distinct().collect()}
@@ -84,18 +83,15 @@ class Rules(NamedTuple):
 
     @property
     def opened(self) -> Opened:
-        """These rules with an index, ready to answer; each process caches the last few."""
+        """The rules with an index, ready to answer; each process caches the last few."""
         return _opened(self)
 
 
 class Opened(NamedTuple):
-    """The index, and ``allows``: the ALLOWs by principal."""
-
     acls: tuple[Acl, ...]
     by_name: AclIndex
     config: AuthorizerConfig
     decider: BulkDecider
-    allows: Mapping[str, list[Acl]]
 
 
 def rules(acls: Iterable[Acl], config: AuthorizerConfig) -> Rules:
@@ -114,10 +110,7 @@ def _opened(of: Rules) -> Opened:
     kafka = read_kafka_version(of.kafka_version)
     config = AuthorizerConfig(frozenset(of.super_users), of.allow_everyone, kafka_version=kafka)
     index = AclIndex.of(acls)
-    allows: dict[str, list[Acl]] = {}
-    for acl in filter(is_allow, acls):
-        allows.setdefault(acl.principal, []).append(acl)
-    return Opened(acls, index, config, BulkDecider(index, config), allows)
+    return Opened(acls, index, config, BulkDecider(index, config))
 
 
 def question_columns(batch: pa.RecordBatch) -> RequestColumns:

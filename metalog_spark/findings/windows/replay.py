@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import WILDCARD, Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog_spark.findings.usage.minimal_cover import is_expressible
+from metalog_spark.findings.usage.usage_classes import ALLOWED
 from metalog_spark.findings.windows.questions import QUESTION_COLUMNS, Rules, question_columns
 from metalog_spark.store.arrow import Mapped, batch_of
 
@@ -19,17 +20,16 @@ if TYPE_CHECKING:
 
     from metalog_spark.findings.usage.acl_lifetimes import RequestKey
 
-ALLOWED: Final = "ALLOWED"
-
 
 class Proof(NamedTuple):
     """The numbers of requests when today's ACLs and the least set decide the window.
 
     - ``allowed``: brokers allowed them, also those of super users.
     - ``revoked``: allowed then, and not allowed today.
-    - ``inexpressible``: the default rule allows them, and no ALLOW for their name alone can exist.
-    - ``lost``: the least set would deny them; ``gained``: the least set allows them and today's
-      ACLs do not. Both must be zero for a least set.
+    - ``inexpressible``: allowed then and today, and denied by the least set, since no ALLOW for
+      their name alone can exist.
+    - ``lost``: the others that were allowed then and today, and that the least set denies.
+      ``gained``: the least set allows them and today's ACLs do not. Both must be zero.
     """
 
     requests: int = 0
@@ -45,7 +45,7 @@ _COUNTS: Final = ", ".join(f"{name} BIGINT" for name in Proof._fields)
 
 
 def replayed(questions: DataFrame, now: Rules, then: Rules) -> Proof:
-    """Decide every question of the window by both sets of ACLs."""
+    """Decide all ``questions`` by both sets of ACLs, and count their requests."""
     counted = questions.select(*QUESTION_COLUMNS, "result", "requests").mapInArrow(
         _replaying(now, then), _COUNTS
     )

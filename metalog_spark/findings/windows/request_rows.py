@@ -34,13 +34,14 @@ COLUMNS: Final = (
     "result", "decided", "acl_id", "known", "file", "line",
 )  # fmt: skip
 FIRST: Final = 10
-"""The number of requests shown beside a finding."""
+"""How many requests are shown beside a finding at most."""
 _ORDER: Final = ("time", "file", "line")
 
 
 class RequestFilter(NamedTuple):
-    """The conditions on a request; None matches anything. ``acl_id`` is the deciding ACL,
-    ``matches`` a matching one. ``disagrees``: the broker's answer differs from the ACLs'."""
+    """The conditions on a request; None matches anything. ``acl_id`` is the id of the deciding ACL,
+    ``matches`` that of a matching ACL. ``disagrees``: the broker's answer differs from the
+    ACLs'."""
 
     principal: str | None = None
     operation: str | None = None
@@ -70,8 +71,8 @@ class RequestFilter(NamedTuple):
 
 
 _MATCHED_ALONE: Final = ("GAP", "DISAGREES", "WAS_SUPER")
-"""The reasons of an unknown use for which the matched requests are shown, since the ACL may have
-decided none."""
+"""The reasons of an unknown use whose requests are in DECISIONS, but are not counted as
+``matched``."""
 
 
 def of_acl(acl_id: str, decided: int, matched: int, reason: str | None) -> RequestFilter | None:

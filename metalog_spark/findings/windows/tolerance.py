@@ -9,11 +9,10 @@ from math import ceil, floor, log10
 from typing import Final
 
 _DECIMALS: Final = 6
-"""The decimals of a share in percent."""
 
 
 def tolerance(missing: float) -> str:
-    """The share as a percentage, rounded up to two digits, and to at most ``_DECIMALS``
+    """The share as a percentage, rounded up to two significant digits and at most ``_DECIMALS``
     decimals."""
     percent = 100 * missing
     scale = 10.0 ** min(_DECIMALS, 1 - floor(log10(percent)))

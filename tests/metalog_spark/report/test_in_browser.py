@@ -404,7 +404,7 @@ def test_the_widest_table_fits_a_desk(opened: Browser, tmp_path: Path) -> None:
     seen = datetime(2025, 3, 1, 12, 30)
     acl = "User:search-reporter: ALLOW READ on TOPIC PREFIXED orders.placed.v1"
     names = ("User:shipping-tracker", "DESCRIBE, allowed since", "TOPIC", "customers.consents.v1")
-    row = ("WARNING", *names, 1_286, 1_286, seen, seen, acl, "today's ACLs allow it")
+    row = ("WARNING", *names, 1_286, 1_286, seen, seen, acl, "it is allowed today")
     row = (*row, ("metalog pipeline requests",) * 11)
     columns = denied(Rows()).columns
     path = tmp_path / "denied.html"
