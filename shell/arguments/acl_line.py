@@ -1,8 +1,7 @@
-"""Parses ACLs that are written as one line, in the order of a question: principal, operations,
-resource.
+"""Parses ACLs that are written as one line, such as ``ALLOW User:app READ,DESCRIBE topic:payments
+--prefixed --host 10.0.0.1``.
 
-An example: ``ALLOW User:app READ,DESCRIBE topic:payments --prefixed --host 10.0.0.1``. This module
-must not know what the ACLs are used for.
+This module must not know what the ACLs are used for.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import shlex
 from typing import Final
 
-from metalog.acl import WILDCARD, Acl, Operation, PatternType, PermissionType
+from metalog.acl import WILDCARD, Acl, PatternType, PermissionType
 from metalog.errors import InvalidRequest
 from metalog_sources.formats.nodes.words import read_word
 from shell.arguments.words import parse_operation, parse_resource
@@ -22,7 +21,7 @@ def parse_acl_line(text: str) -> list[Acl]:
     """One ACL for each operation.
 
     Raises:
-        InvalidRequest: the line does not have this form.
+        InvalidRequest: the line is not of the form ``FORM``, or one of its words is unknown.
     """
     try:
         words = shlex.split(text)
@@ -42,15 +41,9 @@ def parse_acl_line(text: str) -> list[Acl]:
         raise InvalidRequest(f"ACL {text!r} is not of the form {FORM}")
     permission, principal, operations, resource = plain
     resource_type, name = parse_resource(resource)
+    chosen = [parse_operation(word) for word in operations.split(",")]
+    permission_type = read_word(PermissionType, permission, "permission")
     return [
-        Acl(resource_type, name, pattern_type, principal, host, operation, _permission(permission))
-        for operation in _operations(operations)
+        Acl(resource_type, name, pattern_type, principal, host, operation, permission_type)
+        for operation in chosen
     ]
-
-
-def _operations(text: str) -> list[Operation]:
-    return [parse_operation(word) for word in text.split(",")]
-
-
-def _permission(text: str) -> PermissionType:
-    return read_word(PermissionType, text, "permission")

@@ -1,5 +1,5 @@
-"""Parses ``--initial-controllers``, the first controllers of a quorum, as kafka-storage writes
-them (KIP-853).
+"""Parses ``--initial-controllers``, the first controllers of a quorum, as kafka-storage does
+(KIP-853).
 
 ``0@example.com:8082:JEXY6aqzQY-32P5TStzaFg,1@[::1]:8083:…``: node id, address, directory id. This
 module must not know what is done with the controllers.
@@ -25,8 +25,7 @@ _MAX_PORT: Final = 65535
 
 
 def parse_controllers(text: str, listener: str) -> tuple[Controller, ...]:
-    """The controllers, each with an endpoint of the listener ``listener``. IPv6 addresses are
-    written as Java writes them."""
+    """The controllers, each with an endpoint of ``listener`` and its address in Java's spelling."""
     from metalog.records.messages.voters_record import Endpoint
     from snapshot.formatting import Controller
 

@@ -28,7 +28,7 @@ CLUSTER_VARIABLES: Final = frozenset({"SPARK_CONF_DIR", "SPARK_HOME", "HADOOP_CO
 """Environment variables that may make Spark run, or keep its files, on another machine."""
 _PACKAGES: Final = ("pyspark", "pandas", "pyarrow", "jinja2")
 _HARMLESS: Final = ("spark.driver.memory=", "spark.executor.", "spark.sql.", "spark.local.dir=")
-"""Prefixes of Spark settings that only affect how Spark runs."""
+"""Prefixes of Spark settings that do not move work or files to another machine."""
 
 
 class SparkFailed(MetalogError):
@@ -36,11 +36,11 @@ class SparkFailed(MetalogError):
 
 
 def check_installed(output: Output) -> None:
-    """Check that the verb's packages are installed, and start to show progress. Call this first in
-    each verb of the pipeline.
+    """Check that the pipeline's packages are installed, and start to show progress. Call this first
+    in each verb of the pipeline.
 
     Raises:
-        InvalidRequest: a package that the verb imports is missing.
+        InvalidRequest: a package is missing.
     """
     output.begin_progress("looking at the input")
     from metalog_spark.session import not_installed
@@ -73,9 +73,10 @@ def add_folder(parser: ArgumentParser) -> None:
 
 @contextmanager
 def spark_session(arguments: Namespace, output: Output) -> Iterator[SparkSession]:
-    """A session for the duration of the block; an existing one is reused and not closed.
+    """A session for the duration of the block. An active session is reused and not closed.
 
-    An error of Spark in the block becomes one line, which names the file with Spark's full output.
+    Raises:
+        SparkFailed: Spark failed in a new session; the message names the file with its output.
     """
     from metalog_spark.session import open_session
 
@@ -83,7 +84,8 @@ def spark_session(arguments: Namespace, output: Output) -> Iterator[SparkSession
     if running is not None:
         yield running
         return
-    _hide_tracebacks()
+    # Keeps py4j's long tracebacks of Ctrl-C off the terminal.
+    logging.getLogger().addHandler(logging.NullHandler())
     handle, name = mkstemp(prefix="metalog-spark-", suffix=".log")
     os.close(handle)
     log = Path(name)
@@ -106,11 +108,6 @@ def spark_session(arguments: Namespace, output: Output) -> Iterator[SparkSession
         _drop(log, unless_written=True)
         raise
     _drop(log)
-
-
-def _hide_tracebacks() -> None:
-    """Keep py4j's long tracebacks of Ctrl-C off the terminal."""
-    logging.getLogger().addHandler(logging.NullHandler())
 
 
 def _drop(log: Path, *, unless_written: bool = False) -> None:
@@ -152,8 +149,8 @@ def check_folder(arguments: Namespace, folder: str) -> None:
 
 
 def is_here(arguments: Namespace, path: str) -> bool:
-    """Whether ``path`` is on this machine's disk for Spark, too: no setting makes Spark run, or
-    keep its files, elsewhere."""
+    """Whether Spark, too, finds ``path`` on this machine's disk. False if a setting may make Spark
+    run, or keep its files, elsewhere."""
     from metalog_spark.session import LOCAL, is_local
     from metalog_spark.store.table_store import placed
 

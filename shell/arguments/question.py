@@ -1,7 +1,7 @@
-"""Reads a question: from arguments, from one pasted audit line, or from many lines.
+"""Reads a question from arguments, from an audit line of Kafka, or from a JSON object.
 
-A question is PRINCIPAL OPERATION TYPE:NAME, or the same in kafka-acls' long options, or a whole
-audit line of Kafka. This module must not decide or print.
+Arguments are PRINCIPAL OPERATION TYPE:NAME, or kafka-acls' long options. This module must not
+decide or print.
 """
 
 from __future__ import annotations
@@ -123,14 +123,14 @@ def parsed_question(
 
 
 def refuse_lone_surrogates(text: str) -> None:
-    """Raise ``InvalidRequest`` if the text has a lone surrogate, as bytes from a terminal have that
-    are not UTF-8. No broker has such a name, so an answer about the name would be false."""
+    """Raise ``InvalidRequest`` if the text has a lone surrogate. Python makes one of each byte of
+    an argument that is not UTF-8. No name in Kafka has one."""
     if has_lone_surrogate(text):
         raise InvalidRequest(f"{text!r} is not Unicode; is the terminal's encoding not UTF-8?")
 
 
 def as_java_writes(host: str | None) -> str | None:
-    """A client's address as brokers write it, which is compared with ACLs."""
+    """A client's address as brokers write it and compare it with ACLs."""
     return None if host is None else client_host(host)
 
 
@@ -194,7 +194,7 @@ _KEYS_IN_LOWER_CASE: Final = {key.lower(): key for key in _REQUEST_KEYS}
 
 
 def read_request(request: Mapping[str, Any]) -> ParsedQuestion:
-    """A question with the keys of ``--json``; other keys are ignored.
+    """The question in a JSON object with the keys of ``--json``. Other keys are ignored.
 
     A key that differs only in case is refused: if ``Host`` were ignored, the question would be
     about any host.

@@ -1,8 +1,8 @@
-"""Parses a SCRAM credential as kafka-storage writes it.
+"""Parses a SCRAM credential in kafka-storage's form.
 
 ``SCRAM-SHA-256=[name=alice,password=alice-secret]``, or with ``salt`` and ``saltedpassword`` in
-base64. No error repeats a value, which may be the password. This module must not know SCRAM's
-computations, nor where a line comes from.
+base64. No error repeats a value except the name: a value may be the password. This module must not
+know SCRAM's computations, nor where a line comes from.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _KEYS = ("name", "password", "salt", "saltedpassword", "iterations")
 
 
 class ScramLine(NamedTuple):
-    """A parsed credential: ``password`` or, with a salt, ``salted_password``. ``repr`` shows
-    neither."""
+    """A parsed credential: ``password``, or ``salted_password`` and its salt. ``repr`` hides all
+    three."""
 
     mechanism: ScramMechanism
     name: str

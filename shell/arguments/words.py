@@ -1,6 +1,6 @@
 """Parses operations and resources as people write them on a command line.
 
-This module must not know what they are used for.
+This module must not know what the words are used for.
 """
 
 from __future__ import annotations

@@ -41,9 +41,7 @@ zsh:   source <(metalog completion zsh)                      in ~/.zshrc, after 
 fish:  metalog completion fish > ~/.config/fish/completions/metalog.fish"""
 
 _METAVARS: Final = ("OPERATION", "NAME", "TYPE:NAME", "QUESTION", "TYPE", "ID")
-"""Metavars with known words. Another verb's ``--operation`` may have other words."""
-
-
+"""The words of ``_known_words`` are for arguments with one of these metavars, or without one."""
 _SOURCES: Final = ("source", "target")
 _OPTION_KINDS: Final = {
     "topic": "topic",
@@ -132,7 +130,7 @@ def _values(action: Action) -> tuple[str, ...]:
 
 @cache
 def _known_words() -> dict[str, tuple[str, ...]]:
-    """By the name of the argument in every verb that has it."""
+    """The words to offer, by an argument's ``dest``."""
     from authorizer.analysis.lint.checks import CHECKS
 
     operations = tuple(map(camel, _creatable(Operation)))

@@ -69,7 +69,7 @@ def run(arguments: Namespace, output: Output) -> int:
         return 0 if figures.is_up else 2
     host, colon, port = arguments.listen.rpartition(":")
     if not colon or not port.isdigit():
-        raise InvalidRequest(f"--listen {arguments.listen}: give HOST:PORT, as 127.0.0.1:9405")
+        raise InvalidRequest(f"--listen {arguments.listen}: give HOST:PORT, such as 127.0.0.1:9405")
     stopping = Event()
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, lambda *_: stopping.set())
@@ -94,7 +94,7 @@ class SourceFigures:
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """All metrics, or only ``metalog_source_up 0`` if SOURCE cannot be read."""
+        """All metrics, or only ``metalog_source_up 0`` if SOURCE or another file cannot be read."""
         try:
             found = list(self._figures())
             self.is_up = True
@@ -102,7 +102,7 @@ class SourceFigures:
             self._output.error(str(error))
             found = []
             self.is_up = False
-        yield _gauge("up", "1 if the SOURCE could be read and gives answers", int(self.is_up))
+        yield _gauge("up", "1 if SOURCE gives answers", int(self.is_up))
         yield from found
 
     def _figures(self) -> Iterator[Metric]:

@@ -1,4 +1,4 @@
-"""Reads claims: sentences about all principals, names and hosts of a kind, in YAML.
+"""Reads claims, statements about all requests of a kind, from YAML.
 
 The format is in docs/formats/expectations.md. This module must not know what is decided.
 """
@@ -90,8 +90,8 @@ def _principal_key(word: str) -> str:
 
 
 def is_claim(entry: Mapping[str, Node]) -> bool:
-    """Whether an entry needs a proof: it covers any principal or host, a CIDR block, or names with
-    a prefix."""
+    """Whether an entry needs a proof: it has ``any``, a CIDR block, or a resource that ends with
+    ``*``."""
     if any(_is_quantified(entry[key]) for key in _QUANTIFIED if key in entry):
         return True
     hosts = _texts(entry.get("host"))

@@ -55,7 +55,7 @@ def read_expectations(paths: list[str]) -> list[Expected | StatedClaim]:
     """All expectations in the files, and in the YAML files of folders.
 
     Raises:
-        InvalidRequest: an entry is invalid; the message names file and line.
+        InvalidRequest: a file or an entry is invalid, or there is no expectation.
     """
     expectations = [
         expectation
@@ -74,7 +74,7 @@ def expectations_of(text: str, file: str) -> Iterator[Expected | StatedClaim]:
     """All expectations of one file.
 
     Raises:
-        InvalidRequest: it has too many.
+        InvalidRequest: an entry is invalid, or there are too many.
     """
     return bounded(_expected(text, file), len(text), "questions")
 
@@ -134,8 +134,7 @@ def _each(node: Node, key: str, read: Callable[[str], _Value]) -> list[_Value]:
 
 
 def _checked_operations(operation: Operation, kind: ResourceType) -> list[Operation]:
-    """For ALL, each operation that Kafka checks on such a resource; it never checks for ALL
-    itself."""
+    """For ALL, each operation that Kafka checks on such a resource: it never checks ALL itself."""
     if operation is not Operation.ALL:
         return [operation]
     return sorted(SUPPORTED_OPERATIONS.get(kind, (operation,)))

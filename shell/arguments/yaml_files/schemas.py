@@ -1,10 +1,9 @@
-"""JSON Schemas of the files that people write, derived from the tables of their readers.
+"""JSON Schemas of the files that people write, derived from the tables of keys and words in the
+files' readers.
 
-With a schema, editors and validators find errors that a reader would refuse: an unknown key, an
-unknown word, a missing key. Readers accept words in any case, so a schema has a pattern for each
-word, and the spellings that an editor offers. VS Code and the YAML language server show the
-messages of ``errorMessage`` and ``patternErrorMessage``; other validators ignore both. This module
-must not know how a file is read.
+Readers accept words in any case, so a schema has a pattern for each word, and the spellings that an
+editor offers. VS Code and the YAML language server show the messages of ``errorMessage`` and
+``patternErrorMessage``; other validators ignore both. This module must not know how a file is read.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Reads the YAML files that a verb's arguments name, each a file or a folder of them.
+"""Reads the YAML files and folders that a verb's arguments name.
 
-This module must not know what is written in them.
+This module must not know what is written in the files.
 """
 
 from __future__ import annotations

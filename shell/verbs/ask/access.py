@@ -43,7 +43,7 @@ metalog access /var/kafka/metadata User:billing
 metalog access SOURCE User:billing --host 10.0.4.12 --at 151
 
 READ, WRITE, DELETE and ALTER imply DESCRIBE; ALTER_CONFIGS implies DESCRIBE_CONFIGS.
-Exit code: 0 it may do something, 1 nothing, 2 no answer."""
+Exit code: 0 it may do something, 1 no ACL allows it anything, 2 no answer."""
 _NAMES_SHOWN: Final = 20
 
 
@@ -157,7 +157,7 @@ def _operations(on: PatternAccess | NameAccess) -> str:
 def _records(
     principal: str, found: Iterable[PrincipalAccess], queries: Queries, *, is_super_user: bool
 ) -> Iterator[dict[str, Any]]:
-    """A record for each pattern, with ``patternType``, and one for each topic, without."""
+    """A record for each pattern, and one for each topic, whose ``patternType`` is null."""
     for part in found:
         all_on: list[PatternAccess | NameAccess] = [*part.patterns, *part.names]
         for on in all_on:

@@ -1,6 +1,5 @@
 """``metalog can SOURCE QUESTION``: yes or no, and the rule or ACL that decides.
 
-Exit codes: 0 yes, 1 no. With many questions: 1 if any is denied, 2 if any line is not a question.
 This module must not know why an ACL does not match; ``explain`` does.
 """
 
@@ -100,8 +99,8 @@ def _answer(parsed: ParsedQuestion, queries: Queries, output: Output) -> int:
 
 
 def _print_next(arguments: Namespace, question: Question | None, output: Output) -> None:
-    """Print the ``explain`` command for the question: with the same arguments, or with the words
-    of ``question`` for a line from stdin."""
+    """Print the ``explain`` command with the same arguments. The words of ``question`` replace an
+    argument ``-``, the line from stdin."""
     words = list(arguments.typed)
     if question is not None and arguments.question == ["-"]:
         at = words.index("-")

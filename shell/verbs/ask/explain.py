@@ -1,7 +1,6 @@
 """``metalog explain SOURCE QUESTION``: why, what nearly matched, and what to change.
 
-Exit codes: 0 explained, whatever the answer is; 2 no answer. This module must not know how an
-explanation is found.
+This module must not know how an explanation is found.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """``metalog apply TARGET WANTED…|plan.json``: gives a cluster the ACLs of files.
 
-On a terminal it asks before it changes anything; elsewhere it needs ``--yes`` or a saved plan.
-After an interruption, a second run makes the remaining changes. This module must not know how a
-plan is made.
+Before it changes anything it asks, except with ``--yes`` or a saved plan; without a terminal it
+needs one of them. After an interruption, a second run makes the remaining changes. This module must
+not know how a plan is made.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ metalog apply FOLDER zookeeper://zk:2181/kafka --include-credentials
 
 In a folder all changes are one metadata transaction. Elsewhere apply adds DENYs first, then
 ALLOWs, and removes ALLOWs before DENYs. A saved plan is refused if the ACLs that its files own
-have changed, if it would now change other decisions, or if the super users or the
-default rule differ. Other changes do not matter. A plan saved with --no-new-access or --only-gain
-is proven again for the target's current ACLs instead. apply's own limits must hold, too.
+have changed, if it would now change other decisions, or if the super users or the default rule
+differ. A plan saved with --no-new-access or --only-gain is proven again for the target's current
+ACLs instead. apply's own limits must hold, too.
 Exit code: 0 done or nothing to do, 2 not done."""
 _MOST_NAMED: Final = 20
 

@@ -1,7 +1,7 @@
 """``metalog export SOURCE``: its ACLs and users in a format for other programs.
 
-The same ACLs give the same bytes, so a second run changes no file. This module must not know how a
-format is written.
+The same state gives the same bytes, so a second run changes no file. This module must not know how
+a format is written.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ metalog export /var/kafka/metadata > acls.yaml                 to review, and to
 metalog export SOURCE --split principal --to acls/             a file for each principal
 metalog export SOURCE -o checkpoint --to DIR --include-credentials
 
-csv is kafka-security-manager's, commands are kafka-acls', strimzi is KafkaUser resources,
-avro holds ACLs only. A snapshot holds all metadata: checkpoint is Kafka's own, avro-snapshot
-the same records in Avro.
+csv is kafka-security-manager's, commands are kafka-acls', strimzi is KafkaUser resources. csv,
+commands and avro hold ACLs only. A snapshot holds all metadata: checkpoint is Kafka's own,
+avro-snapshot the same records in Avro.
 Without --include-credentials users are named without salts and keys; a snapshot then has
 neither users nor secret settings."""
 _SUFFIXES: Final = {
@@ -303,7 +303,7 @@ def _write_split(
 
 
 def _by_principal(document: Document) -> Iterator[tuple[str, Document]]:
-    """A SCRAM user ``NAME`` belongs to ``User:NAME``. ``owns`` belong to nobody."""
+    """A SCRAM user ``NAME`` belongs to ``User:NAME``. ``owns`` is left out."""
     users = {f"User:{user.user}": None for user in document.users}
     parts = {
         principal: tuple(entries)
@@ -357,7 +357,7 @@ def _write_snapshot(exported: SourceDocument, arguments: Namespace, output: Outp
 def _quorum_records(
     exported: SourceDocument, image: MetadataImage
 ) -> Sequence[tuple[ControlMessage, int]]:
-    """The records about voters up to the image's offset, which an image does not contain."""
+    """The log's records about voters up to the image's offset; an image has none."""
     from metalog.log.quorum.voters import quorum_at, quorum_records
 
     if exported.image is None:

@@ -1,7 +1,7 @@
 """``metalog format DIR``: makes a new node's log folder, with users and ACLs from the start.
 
-The verb has kafka-storage's options; ``snapshot.formatting`` knows the folder's content. It prints
-no salt, key or password.
+The verb has kafka-storage's options, and prints no salt, key or password. This module must not know
+the folder's content; ``snapshot.formatting`` does.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ USAGE: Final = "[DIR] [--config FILE] [options]"
 FORMATS: Final = ("text", "json")
 PAGED: Final = False
 EPILOG: Final = """
-A folder without --config is for one node that is its own quorum: Kafka starts on it, and so
-does metalog. An ACL is a line like a question, with ALLOW or DENY before it:
+Without --config, -I and -N the folder is for one node that is its own quorum: Kafka starts on it,
+and so does metalog. An ACL is a line like a question, with ALLOW or DENY before it:
 
   metalog format /var/lib/node --add-scram-file users.txt \\
       --add-acl 'ALLOW User:app READ,WRITE topic:payments' \\
@@ -51,7 +51,7 @@ def configure(parser: ArgumentParser) -> None:
         metavar="FILE",
         help="its server.properties; all folders that it names are formatted",
     )
-    node.add_argument("--node-id", type=int, metavar="N", help="as configured, else 1")
+    node.add_argument("--node-id", type=int, metavar="N", help="default: as configured, else 1")
     quorum = node.add_mutually_exclusive_group()
     quorum.add_argument(
         "-s",
@@ -64,7 +64,7 @@ def configure(parser: ArgumentParser) -> None:
         "-I",
         "--initial-controllers",
         metavar="LIST",
-        help="the quorum's voters, the same list on each: ID@HOST:PORT:DIRECTORY-ID,…",
+        help="the quorum's voters, the same list for each: ID@HOST:PORT:DIRECTORY-ID,…",
     )
     quorum.add_argument(
         "-N",

@@ -1,7 +1,7 @@
 """``metalog kafka-acls TARGET``: adds, removes and lists ACLs with kafka-acls' own options.
 
 It prints what kafka-acls prints, in a stable order, and asks before it removes. This module must
-not know what the options mean; ``formats.acl_options`` does.
+not know what the options mean; ``acl_options`` does.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ metalog kafka-acls @prod --add --allow-principal User:app --operation Read --top
 metalog kafka-acls @prod --add --allow-principal User:app --consumer --topic a --group g
 metalog kafka-acls DIR --remove --allow-principal User:app --topic payments
 
-Options may be repeated. --list takes any SOURCE. Exit code: 0 done, 2 not done
-or not in full."""
+Options may be repeated. --list takes any SOURCE. Exit code: 0 done or declined, 2 not done or not
+in full."""
 _VALUED: Final = {
     "who": (
         ("--allow-principal", "PRINCIPAL", "Type:name; User:* is everybody"),
@@ -202,7 +202,8 @@ def _print_acls(acls: Iterable[Acl], output: Output) -> None:
 def _config_of(
     wanted: EntriesByResource, source: Source, arguments: Namespace, output: Output
 ) -> AuthorizerConfig:
-    """The broker's configuration, if one is given or the check for a lock-out needs it."""
+    """The broker's configuration, if one is given or the check for a lock-out needs it; else
+    Kafka's defaults."""
     from authorizer.config import AuthorizerConfig
 
     options = source.config, arguments.config, arguments.super_users, arguments.allow_everyone
@@ -253,7 +254,7 @@ def _remove(
     arguments: Namespace,
     output: Output,
 ) -> None:
-    """Remove the matching ACLs, which are read after the user has confirmed."""
+    """For each resource, ask unless ``--force``, then read and remove the matching ACLs."""
     if not arguments.force:
         require_terminal(output.out, "--force")
     _refuse_unseen(wanted, target)
@@ -304,7 +305,6 @@ def _warn_of_default(
     arguments: Namespace,
     output: Output,
 ) -> None:
-    """Warns before the user is asked and before any change, as plan and apply do."""
     if config.allow_everyone:
         existing = _acls_on([ResourcePatternFilter()], target, arguments, output)
         for finding in default_findings(steps, existing, config):
@@ -312,8 +312,7 @@ def _warn_of_default(
 
 
 def _refuse_unseen(wanted: EntriesByResource, target: Target) -> None:
-    """Refuse an ACL that the target cannot represent: it could exist there, and listings would not
-    show it."""
+    """Refuse to remove an ACL that metalog cannot write there: it could not list it either."""
     anybody = AccessControlEntryFilter("User:*", "*", Operation.ALL, PermissionType.ALLOW)
     for resource, entries in wanted.entries.items():
         probe = EntriesByResource(wanted.action, {resource: entries or (anybody,)})

@@ -1,7 +1,6 @@
 """``metalog lint SOURCE``: ACLs that are wrong, useless or dangerous.
 
-Exit codes: 0 clean, 1 findings, 2 the source could not be checked. This module must not know what
-any check looks for.
+This module must not know what any check looks for.
 """
 
 from __future__ import annotations
@@ -39,7 +38,8 @@ metalog lint /var/kafka/metadata --config server.properties
 metalog lint acls/ -o github --fail-on warning       in a pull request
 metalog lint SOURCE --for 4.4 --audit kafka-authorizer.log      what an upgrade changes
 
-Exit code: 0 no finding of the severity of --fail-on or worse, 1 findings, 2 no answer."""
+Exit code: 0 no finding of the severity of --fail-on or worse, 1 such a finding, or a changed
+request of --audit, 2 no answer."""
 
 _SHOWN: Final = 20
 _STYLES: Final = {Severity.ERROR: "bad", Severity.WARNING: "warn", Severity.INFO: "faint"}
@@ -131,8 +131,8 @@ def _say_if_other_kafka_differs(
 def _say_upgrade(
     lint_input: LintInput, to: KafkaVersion, arguments: Namespace, output: Output
 ) -> int:
-    """Print how many logged requests the version ``to`` answers differently, and return it; 0
-    without a log."""
+    """Print and return how many logged requests the version ``to`` answers differently; 0 without
+    ``--audit``."""
     level = lint_input.metadata_version
     if lint_input.subject.config.kafka is to:
         output.note(f"Kafka {to.value} decides here already: no answer changes")

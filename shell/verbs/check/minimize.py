@@ -33,7 +33,7 @@ metalog minimize acls/ -o yaml > smaller.yaml
 
 It leaves out ACLs that others make redundant, replaces a complete list of operations by ALL, and
 replaces literals by a prefix if that grants nothing more. Each step is proven: no decision changes
-for any kind of request that the ACLs distinguish. SOURCE is not changed.
+for any kind of request that the ACLs distinguish.
 
 Exit code: 0 done, also if no ACL can go; 2 no answer."""
 

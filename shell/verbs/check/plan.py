@@ -1,7 +1,6 @@
 """``metalog plan TARGET WANTED…``: what apply would change, and for whom.
 
-Exit codes: 0 a plan, with or without changes; 1 by ``--exit-code`` or ``--fail-on-broken``; 2 no
-plan, or one that ``apply`` would refuse. This module must not change a target.
+This module must not change a target.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ metalog apply @prod plan.json                                         exactly th
 --no-new-access refuses a plan if anybody could do anything more, --only-gain if anybody could do
 more than CLAIM allows.
 Exit code: 0 a plan; 1 changes (--exit-code) or broken requests (--fail-on-broken); 2 no plan,
-or one that apply would refuse."""
+one that apply would refuse, or a line of --audit or --requests that is not a request."""
 _SHOWN: Final = 20
 _ANNOTATING: Final = ("markdown", "github", "junit")
 

@@ -1,7 +1,6 @@
 """``metalog test SOURCE FILES``: tests the ACLs against expectations in files.
 
-Exit codes: 0 all are met, 1 some are not, 2 no answer. This module must not know how files are
-read.
+This module must not know how files are read.
 """
 
 from __future__ import annotations
@@ -46,14 +45,14 @@ FILE is a YAML file, or a folder of them:
     - {principal: User:billing, operation: Read, resource: topic:payments, host: 10.0.4.12}
   deny:
     - {principal: User:contractor, operation: All, resource: [topic:payments, group:billing]}
-    - {principal: any except [User:kyc], operation: Read, resource: "topic:pii-*"}   from any host
+    - {principal: any except [User:kyc], operation: Read, resource: "topic:pii-*"}
   only:
     - {principals: [User:app], operation: Write, resource: topic:payments}
-An entry about any principal, any host or a prefix of names is proven, as by metalog prove.
+An entry with any, a CIDR block, or a * at the end of a resource is proven, as by metalog prove.
 
 Exit code: 0 all expectations are met, 1 some are not, 2 no answer."""
 _MOST_LOOKED_UP: Final = 100
-"""How many names are compared with the known names; each costs a pass over the ACLs."""
+"""For how many questions unknown names are looked for; each costs a pass over the ACLs."""
 
 
 class ExpectationResult(NamedTuple):
@@ -112,7 +111,7 @@ def run(arguments: Namespace, output: Output) -> int:
 def _point_out_unknown(
     results: Iterable[ExpectationResult], queries: Queries, output: Output
 ) -> None:
-    """Warn of unknown principals: a DENY for a misspelt principal always passes, and proves
+    """Warn of unknown names in questions to deny: if a name is misspelt, the denial proves
     nothing."""
     first: dict[tuple[object, ...], ExpectationResult] = {}
     for each in results:

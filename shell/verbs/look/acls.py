@@ -39,8 +39,8 @@ USAGE: Final = "SOURCE [filters] [options]"
 FORMATS: Final = ("text", "json", "csv", "markdown")
 PAGED: Final = True
 EPILOG: Final = """\
-With a name and no --resource-pattern-type only its LITERAL ACLs are listed, as by kafka-acls;
-match lists every ACL that matches the name. A repeated option lists the ACLs of each value."""
+With a name and no --resource-pattern-type, only LITERAL ACLs of the name are listed, as by
+kafka-acls; match lists every ACL that reaches it. A repeated option lists ACLs of each value."""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -73,8 +73,8 @@ def _source(
     entries: list[AccessControlEntryFilter],
     output: Output,
 ) -> Source:
-    """A source with the ACLs to list. If there are none, it has all ACLs, since the hint about
-    other patterns needs them."""
+    """A source with the ACLs to list. If there are none, it has all ACLs: the note about that
+    counts them, and names the nearest principal."""
     from shell.tasks.narrow_source import for_listing
 
     reaching = patterns
@@ -163,8 +163,8 @@ def _entry_filters(arguments: Namespace) -> list[AccessControlEntryFilter]:
 
 
 def _say_left_out(pattern: ResourcePatternFilter, admitted: Iterable[Acl], output: Output) -> None:
-    """Print which other patterns match the name: like kafka-acls, the list has only ACLs with
-    exactly that name."""
+    """Print how many prefixed and wildcard ACLs reach the name: the list lacks them, as in
+    kafka-acls."""
     if pattern.name is None:
         return
     reaching = pattern._replace(pattern_type=PatternType.MATCH)
@@ -173,8 +173,8 @@ def _say_left_out(pattern: ResourcePatternFilter, admitted: Iterable[Acl], outpu
         for acl in admitted
         if reaching.matches(acl) and not pattern.matches(acl)
     ]
-    counted = [(kinds.count(kind), kind) for kind in ("prefixed", "wildcard") if kind in kinds]
-    if counted:
-        text = " and ".join(f"{count} {kind}" for count, kind in counted)
+    counts = [(kinds.count(kind), kind) for kind in ("prefixed", "wildcard") if kind in kinds]
+    if counts:
+        text = " and ".join(f"{count} {kind}" for count, kind in counts)
         reach = plural(len(kinds), "ACL also reaches", "ACLs also reach")
         output.note(f"{text} {reach} {pattern.name}: --resource-pattern-type match")

@@ -1,7 +1,6 @@
 """``metalog diff A B``: the differences between two sources, or two moments of one.
 
-With ``--meaning`` it compares their decisions. Exit code 0, or with ``--exit-code`` 1 for a
-difference. This module must not change anything.
+With ``--meaning`` it compares their decisions. This module must not change anything.
 """
 
 from __future__ import annotations
@@ -53,16 +52,16 @@ metalog diff blue/metadata green/metadata --exit-code
 metalog diff @main @dr --meaning --config server.properties       who gains what, who loses it
 
 A --from before the log's start means its start. ACLs are compared by their fields, not by
-their ids. -o commands prints the commands that turn A into B. --meaning compares the decisions for
-every kind of request that an ACL of only one side can change.
-Exit code: 0, with --exit-code 1 if anything differs; 2 no answer."""
+their ids. -o commands prints the commands that give A the ACLs of B. --meaning compares the
+decisions for every kind of request that an ACL of only one side can change.
+Exit code: 0 compared, 1 anything differs (with --exit-code), 2 no answer."""
 
 
 class _State(NamedTuple):
     acls: frozenset[Acl]
     users: Users
     names_users: bool
-    """False for a file that has no users."""
+    """False for a store that has no users."""
     unread_users: tuple[LoadDoubt, ...]
     command_target: CommandTarget
     source: Source
@@ -72,12 +71,12 @@ class _State(NamedTuple):
 def configure(parser: ArgumentParser) -> None:
     add_source(parser, one_moment=False)
     group = parser.add_argument_group("comparison")
-    group.add_argument("other", nargs="?", metavar="B", help="another SOURCE (default: the same)")
+    group.add_argument("other", nargs="?", metavar="B", help="another SOURCE (default: A)")
     group.add_argument("--from", metavar="MOMENT", help=f"the state of A at {MOMENT_FORMS}")
     group.add_argument(
         "--to", metavar="MOMENT", help="the state of B at a moment (default: its end)"
     )
-    group.add_argument("--exit-code", action="store_true", help="1 if anything differs")
+    group.add_argument("--exit-code", action="store_true", help="exit with 1 if anything differs")
     group.add_argument(
         "--meaning", action="store_true", help="who may do more or less in B, not which ACLs differ"
     )
@@ -161,7 +160,7 @@ def _compare_meaning(one: _State, other: _State, arguments: Namespace, output: O
     else:
         raise InvalidRequest(
             "-o commands does not work with --meaning; leave out --meaning to get the commands "
-            "that turn A into B"
+            "that give A the ACLs of B"
         )
     return 1 if arguments.exit_code and not found.is_none else 0
 

@@ -65,7 +65,7 @@ def run(arguments: Namespace, output: Output) -> int:
 def _batches(
     source: Source, arguments: Namespace, output: Output
 ) -> tuple[Iterable[Batch], int | None]:
-    """The batches to show, and the exclusive end offset."""
+    """The batches to show, and the exclusive end offset; None: all of them."""
     log = source.log
     if isinstance(log, CheckpointLog):
         return _snapshot_batches(log, salvage=arguments.salvage), None

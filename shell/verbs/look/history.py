@@ -68,8 +68,8 @@ or at --from. A --from before the log's start means its start."""
 
 
 class Filter(NamedTuple):
-    """A filter of ACLs; None matches everything. One of ``resources`` must match the ACL's
-    pattern."""
+    """A filter of ACLs; None, and no ``resources``, match everything. An ACL must reach one of
+    ``resources``."""
 
     principal: str | None
     operation: Operation | None
@@ -89,7 +89,7 @@ class Filter(NamedTuple):
 
 
 class HistoryLine(NamedTuple):
-    """A change; a removal has the removed ACL, if it is known."""
+    """A change, and the ACL that it removes, if that is known."""
 
     change: Change
     removed: Acl | None = None
@@ -156,7 +156,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 class _HistoryView(NamedTuple):
-    """The history up to the end of the replay. Changes from offset ``first`` on are shown; with
+    """The history up to the end of the replay. Changes after the moment ``first`` are shown; with
     ``follows`` and a negative ``first``, only new ones."""
 
     history: ChangeHistory

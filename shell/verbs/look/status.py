@@ -1,7 +1,6 @@
 """``metalog status SOURCE``: what the log contains, how far it is committed, what is wrong.
 
-Exit code 1 means that something is wrong, but the log could be read. This module must not know what
-an ACL or a user is.
+This module must not know what an ACL or a user means.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``metalog topics SOURCE``: the topics of a log or cluster, and the ACLs that match each.
+"""``metalog topics SOURCE``: the topics of a log or cluster, and the ACLs that reach each.
 
 As in KIP-11, describing a topic shows its ACLs. This module must not know how a question is
 decided.
@@ -110,7 +110,7 @@ def _ids_and_partitions(source: Source, image: MetadataImage) -> dict[str, tuple
 
 
 class _TopicAcls:
-    """By resource name, so that only a few ACLs are compared with each topic."""
+    """ACLs of topics by resource name, so that only a few are compared with each topic."""
 
     def __init__(self, acls: Iterable[Acl]) -> None:
         self._acls: dict[str, list[Acl]] = {}
@@ -119,7 +119,7 @@ class _TopicAcls:
                 self._acls.setdefault(acl.resource_name, []).append(acl)
 
     def reaching(self, name: str) -> tuple[Acl, ...]:
-        """The ACLs that match the topic, in the order in which Kafka checks them."""
+        """The ACLs that reach the topic, in the order in which Kafka checks them."""
         beginnings = {WILDCARD, *(name[:length] for length in range(len(name) + 1))}
         near = (acl for begin in beginnings for acl in self._acls.get(begin, ()))
         found = (acl for acl in near if reaches(acl, ResourceType.TOPIC, name))

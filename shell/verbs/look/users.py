@@ -1,6 +1,6 @@
 """``metalog users SOURCE``: the SCRAM users, without their secrets.
 
-This module must not know SCRAM's computations; it never sees a salt or a key.
+This module must not know SCRAM's computations, and must not read a salt or a key.
 """
 
 from __future__ import annotations

@@ -14,11 +14,11 @@ usage: metalog pipeline VERB DIR [options]      what a cluster's users really di
 """
 
 _CLOSING: Final = """\
-DIR is the folder that build makes: tables of Parquet, which every other verb reads. Without
---master or --remote Spark runs on this machine alone, on all of its cores; it needs Java 17 or
-newer, and pip install 'kraft-metalog[spark]'.
+DIR is the folder that build makes: tables of Parquet for the other verbs. Without --master or
+--remote Spark runs on this machine alone, on all of its cores; it needs Java 17 or newer, and
+pip install 'kraft-metalog[spark]'.
 
-metalog pipeline VERB --help says more.  Exit codes: 0 done, 1 findings, 2 could not answer.
+metalog pipeline VERB --help says more, also what its exit codes mean.
 """
 
 VERBS: Final[dict[str, Verb]] = {

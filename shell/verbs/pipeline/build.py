@@ -1,4 +1,4 @@
-"""``metalog pipeline build``: builds the tables that every other verb of the pipeline reads.
+"""``metalog pipeline build``: builds the tables that other verbs of the pipeline read.
 
 This module must not know how a table is filled.
 """
@@ -72,7 +72,7 @@ def configure(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PARQUET",
-        help="a Parquet table of requests with the same columns",
+        help="a Parquet table with the columns of the table requests",
     )
     group.add_argument("--out", required=True, metavar="DIR", help="the pipeline's folder")
     group.add_argument(
@@ -318,7 +318,7 @@ def _configuration(arguments: Namespace, output: Output) -> Configuration:
 
 
 def named_config(log: str) -> list[str]:
-    """The configuration that metalog.toml has for a name."""
+    """The configuration that metalog.toml has for the name ``log``, if it has one."""
     config = _named(log).config
     return [] if config is None else [str(config)]
 
@@ -340,7 +340,7 @@ def broker_pattern(text: str | None) -> re.Pattern[str] | None:
 
 
 def _say_left_out(files_read: FilesRead, damages: Sequence[str], output: Output) -> bool:
-    """Print which input was left out; returns whether nothing was."""
+    """Print which input was left out; returns whether no request is missing because of that."""
     problems = [f"skipped: {damage}" for damage in damages]
     with_requests = {_log_of(each.path) for each in files_read.logs if each.requests}
     with_requests |= {_log_of(each.file) for each in files_read.named if each.requests}

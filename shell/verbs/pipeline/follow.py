@@ -47,13 +47,13 @@ metalog pipeline follow … --once                      the lines that are there
 Each line counts once, even if the process is killed; start it again with the same DIR. A file is
 read whole when it appears, so move finished files there and do not rename them. A record of the
 topic holds an audit line, and its key names the broker. A request is decided by the ACLs of its
-own time, so it waits until the log is known and committed up to then. Every other verb reads
-DIR as of the last orderly stop.
+own time, so it waits until the log is known and committed up to then. Findings cover the requests
+up to the last orderly stop.
 
 Exit code: 0 stopped on request, 2 it failed."""
 _LOOK_S: Final = 1
 _POSTED_WITHIN_S: Final = 60.0
-"""How long the end waits for a webhook that accepts alerts."""
+"""At the end: how long to wait until the webhook has accepted the alerts posted so far."""
 _OWN_ERROR: Final = re.compile(r"^metalog\.errors\.\w+: (.*)$", re.MULTILINE)
 
 
@@ -88,7 +88,7 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument(
         "--audit-config",
         metavar="FILE",
-        help="the same for the audit topic, if it is in another cluster",
+        help="the client's settings for the audit topic, if it is in another cluster",
     )
     group.add_argument(
         "--uncommitted", action="store_true", help="use records not proven to be committed, too"
@@ -218,9 +218,8 @@ def _check(arguments: Namespace) -> None:
     if not is_topic(arguments.audit):
         if arguments.audit_config is not None:
             raise InvalidRequest(
-                f"--audit-config {arguments.audit_config}: --audit {arguments.audit} is not "
-                "a topic;"
-                " leave it out"
+                f"--audit-config {arguments.audit_config}: --audit {arguments.audit} is not"
+                " a topic; leave it out"
             )
         if is_here(arguments, arguments.audit):
             check_can_be_followed(arguments.audit)
@@ -335,8 +334,8 @@ def _print_until_end(
 
 
 def _stop(query: StreamingQuery, output: Output) -> None:
-    """Stop after the current batch. The folder's state is final only then: until the query stops,
-    another batch may begin."""
+    """Stop after the current batch, and wait: until the query has stopped, another batch may
+    begin."""
     output.note("stopping when this batch is done; Ctrl-C again breaks off")
     while query.status["isTriggerActive"]:
         sleep(_LOOK_S)

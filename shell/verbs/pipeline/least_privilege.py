@@ -1,7 +1,6 @@
 """``metalog pipeline least-privilege DIR``: the fewest ACLs that would have been enough.
 
-Exit codes: 0 nothing to change, 1 changes, 2 no answer. This module must not know how the least set
-is found.
+This module must not know how the least set is found.
 """
 
 from __future__ import annotations
@@ -56,9 +55,10 @@ metalog plan @prod least.yaml --prune
 metalog pipeline what-if DIR least.yaml                              requests that it would break
 
 A principal gets a literal ALLOW for each resource that it used, or a prefixed one if enough
-names share the prefix up to a separator (. - _) and no other known name has it; never more than
-it has today. DENYs stay. Grants of User:* become each principal's own. The window is then
-replayed: every request that was allowed, and still is today, must be allowed by the proposal.
+names share the prefix up to a separator (. - _) and no other known name has it (with --slack: few
+have it); never more than it has today. DENYs stay. Grants of User:* become each principal's own.
+The window is then replayed: every request that was allowed, and still is today, must be allowed by
+the proposal.
 
 Exit code: 0 nothing to change, 1 changes, 2 no answer."""
 _SHOWN: Final = 20
@@ -106,7 +106,7 @@ def run(arguments: Namespace, output: Output) -> int:
     if found.closes:
         output.warn(
             "allow.everyone.if.no.acl.found is true: set it to false once these ACLs are there, "
-            "or what loses its last ACL is open to everyone"
+            "or a resource that loses its last ACL is open to everyone"
         )
     chosen = _chosen(found, arguments.principal)
     proposals, accepted = known.split(chosen, lambda each: {"principal": each.principal})
@@ -135,7 +135,7 @@ def _chosen(found: LeastSet, principal: str | None) -> Sequence[PrincipalProposa
 
 
 def _check_is_known(principal: str, tables: Tables, window: Window) -> None:
-    """Refuse a principal that was mistyped, before the long computation of the least set."""
+    """Refuse an unknown principal before the long computation of the least set."""
     from authorizer.analysis.explain.names import nearest_name
     from authorizer.trace import is_allow
     from metalog_spark.findings.windows.questions import nearest_allowed

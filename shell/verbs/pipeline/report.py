@@ -75,8 +75,8 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument(
         "--since",
         metavar="FILE",
-        help="list the changes since an earlier report, from its file of findings (default: the "
-        "last report in the same folder)",
+        help="list the changes since an earlier report, from its file of findings (default: "
+        "that of the page that --out replaces)",
     )
     group.add_argument(
         "--compare", metavar="DIR2", help="show the differences from the folder of another cluster"
@@ -210,7 +210,7 @@ def _desired(arguments: Namespace, tables: Tables) -> Tables | None:
 
 
 def _known(arguments: Namespace, beside: Path | None) -> KnownFindings:
-    """The findings of the last report are ``beside`` the page, unless --since names a file."""
+    """``beside`` has the findings of the last report, unless ``--since`` names another file."""
     from metalog_spark.report.triage.accepted import read_accepted
     from metalog_spark.report.triage.changes import read_findings
     from metalog_spark.report.write import KnownFindings

@@ -25,8 +25,8 @@ metalog pipeline requests DIR --from -1d --principal User:billing --result DENIE
 metalog pipeline requests DIR --resource TOPIC:orders --disagrees -o csv > odd.csv
 
 Requests are sorted by time, each with the broker's answer, the decision by the ACLs of that
-time, and file and line. Each row of a finding leads to its requests by such a command: in the
-report's page, in -o json, and in text for the first rows.
+time, and file and line. The other verbs print such a command for the requests behind a finding: in
+the report's page, in -o json, and in text for the first rows.
 
 Exit code: 0 printed, 2 no answer."""
 
@@ -65,7 +65,7 @@ def _acl_id(text: str) -> str:
         parse_uuid(text)
     except ValueError:
         raise InvalidRequest(
-            f"{text} is not the id of an ACL; metalog pipeline unused DIR --json prints them"
+            f"{text} is not the id of an ACL; metalog pipeline unused DIR --json prints the ids"
         ) from None
     return text
 

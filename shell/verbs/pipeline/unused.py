@@ -1,7 +1,6 @@
 """``metalog pipeline unused DIR``: unused ACLs, and which of them can go.
 
-Exit codes: 0 nothing can go, 1 something can, 2 no answer. This module must not know how uses are
-counted.
+This module must not know how uses are counted.
 """
 
 from __future__ import annotations
@@ -52,12 +51,12 @@ metalog pipeline unused DIR --from -90d              over the last 90 days of th
 metalog pipeline unused DIR -o commands > remove.sh  kafka-acls' commands, to read and to run
 
 An ACL is used if it decided a request, and shadowed if others decided every request that it
-matches. All ACLs that can go may go at once: no decision of the window changes. An ACL is never
-called unused if its use is uncertain: it is younger than the window, hours lack allowed lines
-(Kafka logs them at DEBUG only), the metadata log has gaps, or only controllers log its
-operation (CREATE, DELETE, ALTER, …) and their logs are missing.
+matches. All ACLs that can go may go at once: no decision of the window changes. An ACL is not
+called unused if its use is unknown, for instance because it is younger than the window, more hours
+than --tolerate lack allowed lines (Kafka logs them at DEBUG only), the metadata log has gaps, or
+only controllers log its operation (CREATE, DELETE, ALTER, …) and their logs are missing.
 
---accepted lists grants that stay although nobody used them; they do not count in the exit code.
+The grants in --accepted stay although nobody used them; they do not count in the exit code.
 
 Exit code: 0 nothing can go, 1 something can, 2 no answer."""
 _SHOWN: Final = 20

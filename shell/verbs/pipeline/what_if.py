@@ -1,7 +1,6 @@
 """``metalog pipeline what-if DIR PROPOSED``: the real requests that other ACLs would answer
 differently.
 
-Exit codes: 0 no answer changes; 1 some change, or may change without an audit line; 2 no answer.
 This module must not know how requests are decided.
 """
 
@@ -64,7 +63,7 @@ metalog pipeline what-if DIR acls/ --prove              also changes that no req
 
 The comparison is with the ACLs at the end of the history, so changes within the window do not
 count. PROPOSED is the whole set of ACLs; files with owns replace only the ACLs that they own,
-as metalog apply --prune does. -o commands prints the ACLs that would keep today's decisions.
+as metalog apply --prune does. -o commands prints commands that would keep today's decisions.
 
 Exit code: 0 no decision changes, 1 some change, or may change without an audit line,
 2 no answer."""
