@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from metalog.text.plurals import counted
 from metalog_sources.moment import time_text
 from metalog_spark.history.archive_history import KNOWN
+from metalog_spark.store.derived_values import kept_until_commit
 from metalog_spark.store.tables import DECISIONS, HISTORY
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from metalog_spark.store.table_store import Tables
 
 
@@ -35,9 +34,11 @@ class PastLogEnd(NamedTuple):
         )
 
 
+@kept_until_commit
 def history_rows(tables: Tables) -> list[Any]:
     """The ``kind`` of each row of HISTORY, ``why``, and the time ``to_ms`` at which it ends."""
-    return tables.once(HISTORY, _collected)
+    columns = ("kind", "why", "unix_millis(to_time) AS to_ms")
+    return tables.read(HISTORY).selectExpr(*columns).collect()
 
 
 def known_until_ms(tables: Tables) -> int | None:
@@ -61,7 +62,3 @@ def later_in(tables: Tables, start_us: int = 0, end_us: int | None = None) -> Pa
         is_later &= time < f.lit(end_us)
     requests = tables.read(DECISIONS).where(is_later).count()
     return PastLogEnd(requests, known_ms) if requests else None
-
-
-def _collected(history: DataFrame) -> list[Any]:
-    return history.selectExpr("kind", "why", "unix_millis(to_time) AS to_ms").collect()

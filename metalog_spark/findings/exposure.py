@@ -42,7 +42,7 @@ from metalog.acl import (
 from metalog_spark.findings.remedy import opening
 from metalog_spark.findings.unused import time_of
 from metalog_spark.findings.usage.acl_lifetimes import ACL_STRUCT
-from metalog_spark.findings.usage.usage_counts import Counted, counted
+from metalog_spark.findings.usage.usage_counts import counted
 from metalog_spark.findings.windows.state import config_now
 from metalog_spark.findings.windows.window import usage_in
 from metalog_spark.store.arrow import frame_of
@@ -150,10 +150,10 @@ class Use(NamedTuple):
 Row = tuple[Any, ...]
 
 
-def exposure(tables: Tables, window: Window, *, requests: Counted | None = None) -> DataFrame:
-    """Rows of ``EXPOSURE`` for the ACLs in force at the end of the history, the most severe first.
-    ``requests`` is the result of ``counted`` for the same input, if the caller has it already."""
-    acls, uses = _used(tables, window, requests)
+def exposure(tables: Tables, window: Window) -> DataFrame:
+    """Rows of ``EXPOSURE`` for the ACLs in force at the end of the history, the most severe
+    first."""
+    acls, uses = _used(tables, window)
     config = config_now(tables)
     rows = [
         *_linted(acls, config, uses),
@@ -179,10 +179,9 @@ def _grants(acls: Iterable[Acl]) -> dict[_Grant, list[Acl]]:
     return grants
 
 
-def access(tables: Tables, window: Window, *, requests: Counted | None = None) -> DataFrame:
-    """Rows of ``ACCESS`` for the ACLs in force at the end of the history, by principal and name;
-    ``requests`` as for ``exposure``."""
-    acls, uses = _used(tables, window, requests)
+def access(tables: Tables, window: Window) -> DataFrame:
+    """Rows of ``ACCESS`` for the ACLs in force at the end of the history, by principal and name."""
+    acls, uses = _used(tables, window)
     config = config_now(tables)
     dangers = opening(acls, config)
     against = _denies_by_principal(acls)
@@ -220,11 +219,9 @@ def access(tables: Tables, window: Window, *, requests: Counted | None = None) -
     return frame_of(tables.session, rows, ACCESS)
 
 
-def _used(
-    tables: Tables, window: Window, requests: Counted | None
-) -> tuple[list[Acl], dict[Acl, Use]]:
+def _used(tables: Tables, window: Window) -> tuple[list[Acl], dict[Acl, Use]]:
     """Today's ACLs, and the use of each ACL in the window."""
-    known = counted(tables, window) if requests is None else requests
+    known = counted(tables, window)
     uses = {acl: Use(count.requests, count.last_us) for acl, count in known.uses.items()}
     return known.lifetimes.at(None), uses
 

@@ -83,35 +83,24 @@ class LeastSet(NamedTuple):
 
 
 def least_privilege(
-    tables: Tables,
-    window: Window,
-    limits: CoverLimits = USUAL,
-    *,
-    tolerated: float = 0.0,
-    used: ClassifiedAcls | None = None,
+    tables: Tables, window: Window, limits: CoverLimits = USUAL, *, tolerated: float = 0.0
 ) -> DataFrame:
     """Rows of ``SCHEMA``, those with the most excess first; see ``least_set``."""
-    found = least_set(tables, window, limits, tolerated=tolerated, used=used)
+    found = least_set(tables, window, limits, tolerated=tolerated)
     rows = [_row(proposal, found.dangers) for proposal in found.proposals]
     return frame_of(tables.session, rows, SCHEMA)
 
 
 def least_set(
-    tables: Tables,
-    window: Window,
-    limits: CoverLimits = USUAL,
-    *,
-    tolerated: float = 0.0,
-    used: ClassifiedAcls | None = None,
+    tables: Tables, window: Window, limits: CoverLimits = USUAL, *, tolerated: float = 0.0
 ) -> LeastSet:
-    """The least-privilege ACLs for the requests in the window. ``used`` is the result of
-    ``classified_acls`` for the same input, if the caller has it already.
+    """The least-privilege ACLs for the requests in the window.
 
     Raises:
         InvalidRequest: more than ``tolerated`` of the window's broker-hours have no allowed line,
             so the requests in them are unknown.
     """
-    used = classified_acls(tables, window, tolerated=tolerated) if used is None else used
+    used = classified_acls(tables, window, tolerated=tolerated)
     seen = used.seen
     if seen.missing > tolerated:
         raise InvalidRequest(

@@ -35,11 +35,11 @@ from metalog_spark.findings.windows.pending import with_pending
 from metalog_spark.findings.windows.state import config_now, known_from_ms, lifetimes_in
 from metalog_spark.findings.windows.window import usage_in
 from metalog_spark.store.arrow import Mapped, batch_of, rows_of
+from metalog_spark.store.derived_values import kept_until_commit
 from metalog_spark.store.tables import CONFIGURATION
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
 
     from authorizer.engine.cache.session_cache import SessionAnswers
     from metalog_spark.findings.windows.window import Window
@@ -143,6 +143,7 @@ def starts_producers(acl: Acl) -> bool:
     return acl.resource_type is ResourceType.CLUSTER and concerns(acl, Operation.IDEMPOTENT_WRITE)
 
 
+@kept_until_commit
 def unseen_in(tables: Tables, window: Window) -> frozenset[RequestOrigin]:
     """The clients that may have started a producer without an audit line, by today's ACLs.
 
@@ -169,13 +170,14 @@ def unseen_in(tables: Tables, window: Window) -> frozenset[RequestOrigin]:
 def _shown_by_default(tables: Tables, acls: Iterable[Acl]) -> bool:
     """Whether the default rule allowed WRITE on HARDCODE during the whole history, because no ACL
     ever matched that name. Kafka logs these checks."""
-    return tables.once(CONFIGURATION, _is_always_open) and not any(
+    return _is_always_open(tables) and not any(
         AclIndex.of(tuple(acls)).buckets_matching(ResourceType.TOPIC, HARDCODE)
     )
 
 
-def _is_always_open(configuration: DataFrame) -> bool:
-    values = {bool(row["allow_everyone"]) for row in configuration.collect()}
+@kept_until_commit
+def _is_always_open(tables: Tables) -> bool:
+    values = {bool(row["allow_everyone"]) for row in tables.read(CONFIGURATION).collect()}
     return values == {True}
 
 

@@ -28,11 +28,12 @@ from metalog_spark.findings.usage.usage_classes import (
     Verdict,
     verdicts,
 )
-from metalog_spark.findings.usage.usage_counts import Counted, counted
+from metalog_spark.findings.usage.usage_counts import counted
 from metalog_spark.findings.windows.answers import answers_in
 from metalog_spark.findings.windows.state import config_now, known_from_ms
 from metalog_spark.findings.windows.window import GIVE_CONTROLLERS, refuse_without_allowed, seen_in
 from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.derived_values import kept_until_commit
 from metalog_spark.store.tables import USAGE
 
 if TYPE_CHECKING:
@@ -133,30 +134,23 @@ class ClassifiedAcls(NamedTuple):
 def unused(tables: Tables, window: Window, *, tolerated: float = 0.0) -> DataFrame:
     """Rows of ``SCHEMA``. If more than ``tolerated`` of the broker-hours lack allowed lines, no ACL
     is called unused. ``InvalidRequest`` if there is no allowed line at all."""
-    return unused_of(classified_acls(tables, window, tolerated=tolerated), tables)
-
-
-def unused_of(found: ClassifiedAcls, tables: Tables) -> DataFrame:
-    """The same from the result of ``classified_acls``, which takes the longest."""
+    found = classified_acls(tables, window, tolerated=tolerated)
     rows = [_row(verdict, found) for verdict in found.verdicts]
     return frame_of(tables.session, rows, SCHEMA)
 
 
-def classified_acls(
-    tables: Tables,
-    window: Window,
-    *,
-    tolerated: float = 0.0,
-    requests: Counted | None = None,
-    seen: WindowCoverage | None = None,
-) -> ClassifiedAcls:
-    """The verdicts for the rows of ``unused``; ``requests`` and ``seen`` are the results of
-    ``counted`` and ``seen_in`` for the same input, if the caller has them already."""
-    seen = seen_in(tables, window) if seen is None else seen
+def classified_acls(tables: Tables, window: Window, *, tolerated: float = 0.0) -> ClassifiedAcls:
+    """The verdicts for the rows of ``unused``."""
+    return _classified(tables, window, tolerated)
+
+
+@kept_until_commit
+def _classified(tables: Tables, window: Window, tolerated: float) -> ClassifiedAcls:
+    seen = seen_in(tables, window)
     refuse_without_allowed(seen, window)
     config = config_now(tables)
     answers = answers_in(tables, window)
-    lifetimes, tally = counted(tables, window) if requests is None else requests
+    lifetimes, tally = counted(tables, window)
     facts = conditions(seen, window, config, tolerated, known_from_ms(tables))
     today, unseen = tuple(lifetimes.at(None)), unseen_in(tables, window)
     by_requests = tuple(verdicts(lifetimes, tally, facts))
@@ -183,11 +177,7 @@ def _keeping_producers(
 def _last_uses(tables: Tables, lifetimes: AclLifetimes) -> dict[Acl, int]:
     """The last use of each ACL. A reused id has none, since the table does not say which ACL had it
     then."""
-    from pyspark.sql import functions as f
-
-    used = tables.read(USAGE).where("known AND decided = result AND acl_id IS NOT NULL")
-    latest = used.groupBy("acl_id").agg(f.unix_micros(f.max("last_time")))
-    by_id: dict[str, int] = dict(map(tuple, latest.collect()))
+    by_id = _last_uses_by_id(tables)
     owners: dict[str, set[Acl]] = {}
     for acl, own in lifetimes.by_acl.items():
         for lifetime in own:
@@ -198,6 +188,15 @@ def _last_uses(tables: Tables, lifetimes: AclLifetimes) -> dict[Acl, int]:
             [acl] = acls
             last_uses[acl] = max(by_id[acl_id], last_uses.get(acl, 0))
     return last_uses
+
+
+@kept_until_commit
+def _last_uses_by_id(tables: Tables) -> dict[str, int]:
+    from pyspark.sql import functions as f
+
+    used = tables.read(USAGE).where("known AND decided = result AND acl_id IS NOT NULL")
+    latest = used.groupBy("acl_id").agg(f.unix_micros(f.max("last_time")))
+    return dict(map(tuple, latest.collect()))
 
 
 def conditions(

@@ -17,7 +17,7 @@ from metalog_spark.findings.denied import denied, explained, in_order, pairs_den
 from metalog_spark.findings.drift import drift
 from metalog_spark.findings.exposure import access, exposure
 from metalog_spark.findings.least_privilege import least_privilege
-from metalog_spark.findings.unused import ClassifiedAcls, classified_acls, unused_of
+from metalog_spark.findings.unused import unused
 from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS, acl_of
 from metalog_spark.findings.usage.usage_counts import Counted, counted
 from metalog_spark.findings.windows.request_rows import (
@@ -114,47 +114,30 @@ class Parts:
         return counted(self._tables, self.window)
 
     @cached_property
-    def _classified(self) -> ClassifiedAcls | InvalidRequest:
-        try:
-            return classified_acls(
-                self._tables,
-                self.window,
-                tolerated=self.tolerated,
-                requests=self.requests,
-                seen=self.seen,
-            )
-        except InvalidSource:
-            raise
-        except InvalidRequest as error:
-            return error
-
-    @cached_property
     def unused(self) -> Rows:
-        if isinstance(self._classified, InvalidRequest):
-            return Rows(refused=str(self._classified))
-        rows = _collected(unused_of(self._classified, self._tables))
-        return Rows(_with_uses(self._tables, self.window, rows), len(rows))
+        return _unless_refused(self._unused)
+
+    def _unused(self) -> Rows:
+        found = unused(self._tables, self.window, tolerated=self.tolerated)
+        rows = _with_uses(self._tables, self.window, _collected(found))
+        return Rows(rows, len(rows))
 
     @cached_property
     def least(self) -> Rows:
-        if isinstance(self._classified, InvalidRequest):
-            return Rows(refused=str(self._classified))
-        try:
-            proposal = least_privilege(
-                self._tables, self.window, tolerated=self.tolerated, used=self._classified
-            )
-        except InvalidRequest as error:
-            return Rows(refused=str(error))
+        return _unless_refused(self._least)
+
+    def _least(self) -> Rows:
+        proposal = least_privilege(self._tables, self.window, tolerated=self.tolerated)
         rows = with_commands(self._tables, self.window, _collected(proposal), _of_principal)
         return Rows(rows, len(rows))
 
     @cached_property
     def may(self) -> Sequence[Row]:
-        return _collected(access(self._tables, self.window, requests=self.requests))
+        return _collected(access(self._tables, self.window))
 
     @cached_property
     def exposure(self) -> Sequence[Row]:
-        rows = _collected(exposure(self._tables, self.window, requests=self.requests))
+        rows = _collected(exposure(self._tables, self.window))
         return with_commands(self._tables, self.window, rows, self._of_exposed)
 
     def _of_exposed(self, row: Row) -> RequestFilter | None:
@@ -261,6 +244,16 @@ def gathered(
         changes=changes(tables, bars),
         acls=parts.requests.lifetimes.at(None),
     )
+
+
+def _unless_refused(make: Callable[[], Rows]) -> Rows:
+    """The rows, or why a finding refused to answer. Damaged tables raise ``InvalidSource``."""
+    try:
+        return make()
+    except InvalidSource:
+        raise
+    except InvalidRequest as error:
+        return Rows(refused=str(error))
 
 
 def _with_uses(tables: Tables, window: Window, rows: Sequence[Row]) -> list[Row]:

@@ -30,15 +30,17 @@ class Days(NamedTuple):
 
 
 class CommittedState(NamedTuple):
-    """The state after all commits. ``places`` are the directories of each table, ``facts`` are by
-    name. Since a table was last replaced, ``parts`` are the directories that were added, and
-    ``days`` the days that were replaced, the newest last."""
+    """The state after the commit ``serial``, which was made at ``written_ns`` (nanoseconds since
+    1970). ``places`` are the directories of each table, ``facts`` are by name. Since a table was
+    last replaced, ``parts`` are the directories that were added, and ``days`` the days that were
+    replaced, the newest last."""
 
     serial: int
     places: Mapping[str, str]
     facts: Mapping[str, Any]
     parts: Mapping[str, tuple[str, ...]]
     days: Mapping[str, tuple[Days, ...]]
+    written_ns: int = 0
 
     def after(self, change: Mapping[str, Any]) -> CommittedState:
         if _STATE in change:
@@ -60,6 +62,9 @@ class CommittedState(NamedTuple):
         for each in change.get("all", ()):
             contents = contents.after(each)
         return contents
+
+    def committed(self, serial: int, written_ns: int) -> CommittedState:
+        return self._replace(serial=serial, written_ns=written_ns)
 
     def as_change(self) -> dict[str, Any]:
         """The change that turns any state into this one."""
@@ -130,7 +135,7 @@ def _replayed(lines: Iterable[str] | None, path: str) -> CommittedState | None:
                 f"{path}/{LIST}: line {contents.serial + 1} is missing, so its commit is unknown:"
                 " restore the whole folder from a backup, or build it again"
             )
-        contents = contents.after(change)._replace(serial=change["serial"])
+        contents = contents.after(change).committed(change["serial"], change.get("written_ns", 0))
     return contents
 
 

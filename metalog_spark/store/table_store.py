@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from metalog.errors import InvalidRequest, InvalidTarget
 from metalog_spark.interrupts import uninterrupted
@@ -54,7 +54,6 @@ NOT_THERE: Final = "PATH_NOT_FOUND"
 _OF_ROWS: Final = frozenset({"all", "places", "parts", "joined", "days"})
 """The keys of commits that change which files are in force."""
 _FIRST: Final = {"kind": KIND, "version": VERSION, "format": _FORMAT}
-T = TypeVar("T")
 
 
 class Tables:
@@ -67,7 +66,6 @@ class Tables:
         self.path = placed(path)
         self._contents = self._written = contents
         self._held: list[Mapping[str, Any]] | None = None
-        self._made: dict[Callable[..., Any], tuple[tuple[Any, ...], Any]] = {}
 
     @classmethod
     def open(cls, session: SparkSession, path: str | Path) -> Tables:
@@ -100,6 +98,11 @@ class Tables:
     def facts(self) -> Mapping[str, Any]:
         """The facts that ``state`` stored: JSON values by name."""
         return self._contents.facts
+
+    @property
+    def is_changing(self) -> bool:
+        """Whether a block of ``at_once`` runs, whose changes may be dropped."""
+        return self._held is not None
 
     def state(self, **facts: Any) -> None:
         """Store ``facts`` (JSON values) beside the tables; stored facts of other names stay."""
@@ -153,15 +156,6 @@ class Tables:
         if laid is not None:
             rows = rows.where(is_newest(table, laid))
         return rows.drop("place")
-
-    def once(self, table: TableSchema, make: Callable[[DataFrame], T]) -> T:
-        """The result of ``make`` for the rows in force, cached while they are in force."""
-        now = self._contents.serial, *self._places(table)
-        known = self._made.get(make)
-        if known is None or known[0] != now:
-            known = self._made[make] = now, make(self.read(table))
-        made: T = known[1]
-        return made
 
     def staged(self, table: TableSchema, place: str) -> DataFrame:
         """The rows at a ``place``, in force or not, including rows without a day."""
@@ -325,10 +319,10 @@ class Tables:
 
     def _committed(self, change: Mapping[str, Any]) -> CommittedState:
         """The state after ``change``, which becomes the next line of the commit log."""
-        contents = self._written.after(change)._replace(serial=self._written.serial + 1)
+        known = {"serial": self._written.serial + 1, "written_ns": time.time_ns()}
+        contents = self._written.after(change).committed(**known)
         is_whole = contents.serial % LINES == 0
         noted = {**_FIRST, **contents.as_change()} if is_whole else change
-        known = {"serial": contents.serial, "written_ns": time.time_ns()}
         self._append(LIST, json.dumps({**known, **noted}, sort_keys=True), alone=is_whole)
         return contents
 

@@ -468,11 +468,12 @@ def test_the_shell_shows_what_is_there_at_each_command(kafka_quorum: KafkaQuorum
 @pytest.mark.parametrize("begin", ["0", "-1h"])
 def test_history_prints_each_change_as_it_commits(begin: str, kafka_quorum: KafkaQuorum) -> None:
     source = f"quorum://{kafka_quorum.controller_bootstrap}"
-    create(kafka_quorum.brokers[1], creation("made-before"))
+    before, meanwhile = (f"{name}-{uuid4()}" for name in ("before", "meanwhile"))
+    create(kafka_quorum.brokers[1], creation(before))
     with started("history", source, "--from", begin, "--follow", "--json") as history:
-        assert any("made-before" in line for line in history.stdout), history.stderr.read()
-        create(kafka_quorum.brokers[1], creation("made-meanwhile"))
-        assert any("made-meanwhile" in line for line in history.stdout), history.stderr.read()
+        assert any(before in line for line in history.stdout), history.stderr.read()
+        create(kafka_quorum.brokers[1], creation(meanwhile))
+        assert any(meanwhile in line for line in history.stdout), history.stderr.read()
 
 
 def test_a_brokers_listener_is_told_from_a_controllers(kafka_quorum: KafkaQuorum) -> None:

@@ -21,6 +21,7 @@ from metalog_spark.findings.windows.questions import QUESTION_COLUMNS
 from metalog_spark.findings.windows.state import config_now, packed_in
 from metalog_spark.findings.windows.window import usage_in
 from metalog_spark.store.arrow import Mapped, batch_of, rows_of
+from metalog_spark.store.derived_values import kept_until_commit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,6 +65,7 @@ class Counted(NamedTuple):
         }
 
 
+@kept_until_commit
 def counted(tables: Tables, window: Window) -> Counted:
     """Counted on the workers; the result's size is bounded by the ACLs, not the requests."""
     from pyspark.sql import functions as f

@@ -11,6 +11,7 @@ from metalog.acl import Operation, PatternType, ResourceType
 from metalog.errors import InvalidSource
 from metalog.text.plurals import counted
 from metalog_spark.findings.windows.window import Window, usage_in
+from metalog_spark.store.derived_values import kept_until_commit
 from metalog_spark.store.tables import COVERAGE, DECISIONS, USAGE
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 
+@kept_until_commit
 def answers_in(tables: Tables, window: Window) -> int:
     """The number of answers in ``window``. ``InvalidSource`` if USAGE or DECISIONS lacks answers
     that COVERAGE counted, or has allowed answers that no authorizer can decide: an ACL could then

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from metalog.text.plurals import counted, plural
 from metalog_sources.moment import time_text
 from metalog_spark.decide.past_log_end import known_until_ms
+from metalog_spark.store.derived_values import kept_until_commit
 from metalog_spark.store.tables import DECISIONS, USAGE, WAITING
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def pending_in(tables: Tables) -> PendingRequests | None:
     """The waiting requests; None without any, as in every folder that ``build`` made."""
     if not tables.has(WAITING):
         return None
-    requests, first_us = tables.once(WAITING, _counted)
+    requests, first_us = _counted(tables)
     return PendingRequests(requests, first_us, known_until_ms(tables)) if requests else None
 
 
@@ -107,6 +108,7 @@ def _decided_from(tables: Tables, first_us: int) -> DataFrame:
     return tables.read(DECISIONS).where(is_later)
 
 
-def _counted(waiting: DataFrame) -> tuple[int, int]:
-    [row] = waiting.selectExpr("count(*)", "unix_micros(min(time))").collect()
+@kept_until_commit
+def _counted(tables: Tables) -> tuple[int, int]:
+    [row] = tables.read(WAITING).selectExpr("count(*)", "unix_micros(min(time))").collect()
     return row[0], row[1] or 0

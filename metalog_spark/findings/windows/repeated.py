@@ -18,6 +18,7 @@ from metalog_spark.coverage.coverage import HOUR_US
 from metalog_spark.history.archive_history import KNOWN
 from metalog_spark.ingest.set_back import SET_BACK, set_back_texts
 from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.derived_values import kept_until_commit
 from metalog_spark.store.tables import ACL_CHANGELOG, CONFIGURATION, HISTORY, POSSIBLE
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def repeated_in(tables: Tables, start_us: int, end_us: int) -> list[RepeatedHour
     """The repeated hours that overlap the window from ``start_us`` to ``end_us``, in order."""
     if not tables.has(POSSIBLE):
         return []
-    every = tables.once(POSSIBLE, _found)
+    every = _found(tables)
     return [hours for hours in every if hours.is_in(start_us, end_us)]
 
 
@@ -116,8 +117,9 @@ def of_hours(rows: Iterable[tuple[str, str, int, int]]) -> list[RepeatedHours]:
     return sorted(every, key=lambda hours: (hours.span, hours.zone))
 
 
-def _found(possible: DataFrame) -> list[RepeatedHours]:
-    return of_hours(map(tuple, second_times(possible).drop("hour").collect()))
+@kept_until_commit
+def _found(tables: Tables) -> list[RepeatedHours]:
+    return of_hours(map(tuple, second_times(tables.read(POSSIBLE)).drop("hour").collect()))
 
 
 def with_a_change(tables: Tables, repeated: Sequence[RepeatedHours]) -> list[RepeatedSpan]:

@@ -30,6 +30,7 @@ from metalog_spark.findings.windows.repeated import (
 )
 from metalog_spark.findings.windows.tolerance import tolerance
 from metalog_spark.ingest.lines.audit_log import LOST_OFFSETS, OTHERS
+from metalog_spark.store.derived_values import kept_until_commit
 from metalog_spark.store.refusals import FOLLOWED
 from metalog_spark.store.tables import ACL_CHANGELOG, COVERAGE, DECISIONS, REJECTED, USAGE
 
@@ -187,19 +188,14 @@ def window_of(
     end of the audit logs. If that is before their beginning, the window begins there, and ``say``
     is called with a line.
     """
-    from pyspark.sql import functions as f
-
-    edges = tables.read(COVERAGE).agg(
-        f.unix_micros(f.min("hour")).alias("first"), f.unix_micros(f.max("hour")).alias("last")
-    )
-    [row] = edges.collect()
-    if row["first"] is None:
+    covered = _covered(tables)
+    if covered is None:
         raise InvalidRequest(f"{tables.path}: {_why_nothing(tables)}")
-    last_us = row["last"] + HOUR_US
+    first_us, last_us = covered
     begin = None if start is None else parse_moment(start)
-    start_us = row["first"] if begin is None else _time(tables, begin, last_us)
-    if isinstance(begin, BeforeLast) and start_us < row["first"]:
-        start_us = row["first"]
+    start_us = first_us if begin is None else _time(tables, begin, last_us)
+    if isinstance(begin, BeforeLast) and start_us < first_us:
+        start_us = first_us
         say(f"the audit logs begin at {time_text(start_us // 1000)}: {start} is before that")
     end_us = last_us if end is None else _time(tables, parse_moment(end), last_us)
     window = Window(max(0, start_us), min(_LAST_DAY_US, end_us))
@@ -208,14 +204,23 @@ def window_of(
             first, last = (time_text(us // 1000) for us in window)
             raise InvalidMoment(f"--from {first}: the audit logs end at {last}")
         raise InvalidMoment(f"the window between --from and --to is empty: {window}")
-    if window.end_us <= row["first"] or window.start_us >= last_us:
-        whole = Window(row["first"], last_us)
-        raise InvalidMoment(f"no audit lines in {window}; the audit logs cover {whole}")
+    if window.end_us <= first_us or window.start_us >= last_us:
+        raise InvalidMoment(f"no audit lines in {window}; the audit logs cover {covered}")
     if (waiting := pending_in(tables)) is not None:
         window = _before(window, waiting.first_us, f"decided yet; {waiting.text()}")
     if (uncounted := uncounted_in(tables)) is not None:
         window = _before(window, uncounted.first_us, f"counted yet; {uncounted.text()}")
     return window
+
+
+@kept_until_commit
+def _covered(tables: Tables) -> Window | None:
+    """The hours with audit lines, from the first to the last."""
+    from pyspark.sql import functions as f
+
+    edges = (f.unix_micros(edge("hour")) for edge in (f.min, f.max))
+    [(first_us, last_us)] = tables.read(COVERAGE).agg(*edges).collect()
+    return None if first_us is None else Window(first_us, last_us + HOUR_US)
 
 
 def _before(window: Window, first_us: int, why: str) -> Window:
@@ -254,6 +259,7 @@ def _time(tables: Tables, moment: Moment, last_us: int) -> int:
     return int(max(known))
 
 
+@kept_until_commit
 def seen_in(tables: Tables, window: Window) -> WindowCoverage:
     """The coverage of ``window`` by the audit logs."""
     from pyspark.sql import functions as f

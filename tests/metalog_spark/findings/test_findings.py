@@ -18,7 +18,6 @@ from metalog_spark.findings.least_privilege import least_privilege, least_set
 from metalog_spark.findings.unused import Totals, classified_acls, conditions, unused
 from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS, acl_of
 from metalog_spark.findings.usage.usage_classes import Reason
-from metalog_spark.findings.usage.usage_counts import counted
 from metalog_spark.findings.what_if import what_if
 from metalog_spark.findings.windows.window import (
     DAY_US,
@@ -425,10 +424,8 @@ def test_a_dark_hour_leaves_what_was_not_used_unknown(spark: SparkSession, tmp_p
     waiting = [waits(CAROL, WRITE, "payments"), waits(BOB, READ, "new")]
     tables.replace(WAITING, frame_of(spark, waiting, WAITING.schema))
     day = window_of(tables)
-    requests, seen = counted(tables, day), seen_in(tables, day)
     strict, lenient = (
-        classified_acls(tables, day, tolerated=tolerated, requests=requests, seen=seen)
-        for tolerated in (0.0, 0.03)
+        classified_acls(tables, day, tolerated=tolerated) for tolerated in (0.0, 0.03)
     )
     reasons = {each.acl: each.reason for each in strict.verdicts}
     assert (reasons[PAYMENTS], reasons[MALORYS]) == (Reason.WAITS, Reason.COVERAGE)
@@ -437,7 +434,7 @@ def test_a_dark_hour_leaves_what_was_not_used_unknown(spark: SparkSession, tmp_p
     assert found[MALORYS].can_go
     assert found[PAYMENTS].reason is Reason.WAITS
     assert [found[power].reason for power in POWERS] == [None, Reason.CONTROLLER]
-    least = least_set(tables, day, tolerated=0.03, used=lenient).acls
+    least = least_set(tables, day, tolerated=0.03).acls
     assert {*least} == {
         allow("shop.", READ, BOB, prefixed=True),
         allow("new", READ, BOB),
@@ -445,7 +442,7 @@ def test_a_dark_hour_leaves_what_was_not_used_unknown(spark: SparkSession, tmp_p
         *POWERS,
     }  # fmt: skip
     with pytest.raises(InvalidRequest, match=r"1 of 48 broker-hours.*--tolerate 2\.1%"):
-        least_set(tables, day, used=strict)
+        least_set(tables, day)
 
 
 def test_what_a_snapshot_within_the_window_has_is_not_called_unused(
@@ -459,7 +456,7 @@ def test_what_a_snapshot_within_the_window_has_is_not_called_unused(
     found = {each.acl: each for each in both.verdicts}
     assert found[PAYMENTS].reason is found[MALORYS].reason is Reason.YOUNGER
     assert both.totals.can_go == 0
-    assert {PAYMENTS, MALORYS, ORDERS} <= {*least_set(tables, window_of(tables), used=both).acls}
+    assert {PAYMENTS, MALORYS, ORDERS} <= {*least_set(tables, window_of(tables)).acls}
     second = classified_acls(tables, window_of(tables, "2026-01-02"))
     assert {each.acl for each in second.verdicts if each.can_go} >= {PAYMENTS, MALORYS, ORDERS}
 

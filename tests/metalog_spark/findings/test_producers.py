@@ -103,7 +103,7 @@ def test_what_may_have_let_a_producer_start_stays_as_far_as_it_must(tables: Tabl
     assert going == {NEVER_DONE[1], GONE, ON_CLUSTER, BESIDE, PRODUCES[1], OLD}
     unlogged = {each.acl for each in found.verdicts if each.reason is Reason.UNLOGGED}
     assert unlogged == {NEVER_DONE[0], DENIED}
-    least = least_set(tables, day, used=found)
+    least = least_set(tables, day)
     assert {*least.acls} == {
         STANDS_BY, NEVER_DONE[0], READS, PRODUCES[0], DENIED, YOUNG,
         allow("logs", READ, ERIN),

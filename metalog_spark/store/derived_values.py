@@ -1,0 +1,60 @@
+"""Values that are computed from a folder's tables, and kept until a commit changes the folder.
+
+All ``Tables`` of a Spark session share them. So the second question of a session does not compute
+again what the first one did. This module must not know what a value means.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Final, TypeVar, TypeVarTuple
+from weakref import WeakKeyDictionary
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from metalog_spark.store.commit_log import CommittedState
+    from metalog_spark.store.table_store import Tables
+
+_MOST: Final = 64
+"""The number of values that a session keeps. The largest values have an entry for each ACL."""
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
+
+
+class DerivedValues:
+    """The values of a session that were used last."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Hashable, tuple[CommittedState, Any]] = OrderedDict()
+
+    def get(self, key: Hashable, state: CommittedState, make: Callable[[], T]) -> T:
+        """The kept value of ``key`` if it was made in the same ``state``, else a new one."""
+        kept = self._kept.pop(key, None)
+        if kept is None or kept[0] != state:
+            kept = state, make()
+        self._kept[key] = kept
+        if len(self._kept) > _MOST:
+            self._kept.popitem(last=False)
+        value: T = kept[1]
+        return value
+
+
+_OF_SESSIONS: Final[WeakKeyDictionary[SparkSession, DerivedValues]] = WeakKeyDictionary()
+
+
+def kept_until_commit(make: Callable[[Tables, *Arguments], T]) -> Callable[[Tables, *Arguments], T]:
+    """Decorates a function of ``Tables`` and hashable arguments. Its results must not be changed,
+    since later calls return them again."""
+
+    @wraps(make)
+    def kept(tables: Tables, *arguments: *Arguments) -> T:
+        if tables.is_changing:
+            return make(tables, *arguments)
+        values = _OF_SESSIONS.setdefault(tables.session, DerivedValues())
+        key = tables.path, make, arguments
+        return values.get(key, tables.contents, lambda: make(tables, *arguments))
+
+    return kept
