@@ -2,7 +2,7 @@
 
 A point is an offset or a time. An offset means all records below it, as in a snapshot's name. A
 time means the longest prefix of the log before the first batch with a later time. Sources: KIP-801
-for records and ids, KIP-866 for transactions. This module must not know where changes are read
+for records and ids, KIP-868 for transactions. This module must not know where changes are read
 from, nor how a question is decided (``decision_timeline`` does).
 """
 

@@ -1,9 +1,8 @@
 """Lists a principal's permissions: as patterns, and on existing names.
 
-If a DENY covers all names of a pattern, the denied operation is left out; otherwise the DENY is
-listed as an exception of the pattern. For a host in ACLs, only the patterns and names are decided
-that ACLs for this host, but not for every host, affect. So the work is linear in the ACLs, the
-names and the result. A region is a set of clients that match the same hosts of ACLs.
+If a DENY covers all names of a pattern, the denied operation is left out; if it covers some of
+them, it is listed as an exception of the pattern. A region is a set of clients that match the same
+hosts of ACLs. For a region, only the patterns and names that ACLs on its hosts affect are decided.
 This module must not know where names come from.
 """
 
@@ -57,8 +56,8 @@ def access(
     """A principal's permissions from ``host``, by ACLs only: super users are not considered.
 
     Without ``host``: first the permissions from a host that no ACL names. Then, for each host in
-    the ACLs, the differences from these, or from the CIDR block around it. In a difference, a
-    pattern or name without operations has lost all of them.
+    the ACLs, the differences, if any, from these permissions or those of the next wider CIDR block.
+    In a difference, a pattern or name without operations has lost all of them.
     """
     mine = [acl for acl in dict.fromkeys(acls) if acl.principal in (principal, WILDCARD_PRINCIPAL)]
     here = _Names(acls, config, principal, names)

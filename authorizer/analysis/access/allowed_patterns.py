@@ -102,7 +102,7 @@ class _Denies:
         return {mask: [acl.resource_name for acl in acls] for mask, acls in listed}
 
     def on_all(self, pattern_type: PatternType, name: str) -> int:
-        """The operations, as bits, that they deny on every name that a pattern matches."""
+        """The operations, as bits, that are denied on every name that a pattern matches."""
         is_literal = pattern_type is _LITERAL
         denied = self._literals.get(name, 0) if is_literal else 0
         if is_literal and name == WILDCARD:
@@ -119,7 +119,7 @@ class _Denies:
     def on_some(self, on: PatternAccess, left: int) -> tuple[_DenyRange, ...]:
         """The ranges of the DENYs that deny an operation of ``left`` on some of the names.
 
-        ``left`` is without ``on_all``, so none of them matches all the names.
+        ``left`` has no operation of ``on_all``, so none of these DENYs matches all the names.
         """
         if on.pattern_type is _LITERAL and on.name != WILDCARD:
             return ()
@@ -181,7 +181,7 @@ class AllowedPatterns:
         self._exceptions: dict[tuple[object, ...], tuple[Acl, ...]] = {}
 
     def from_host(self, host: str | None) -> list[PatternAccess]:
-        """The patterns with an allowed operation from ``host``; None is one that no ACL names."""
+        """The patterns with an allowed operation from ``host``; None: one that no ACL names."""
         alike: dict[tuple[ResourceType, int], list[_Pattern]] = {}
         hosts = self._hosts_of(WILDCARD if host is None else host)
         for pattern in self._allows:
@@ -202,8 +202,8 @@ class AllowedPatterns:
     def differing(self, region: HostRegion, own: Iterable[Acl]) -> list[PatternAccess]:
         """The patterns whose permissions from ``region`` differ from those of the region around it.
 
-        ``own`` are the ACLs on this region's host. Call ``from_host(None)``, and this method for
-        the region around, first.
+        ``own`` are the ACLs whose host matches the region, without those for every host. Call
+        ``from_host(None)``, and this method for the region around, first.
         """
         touched: set[_Pattern] = set()
         for acl in own:

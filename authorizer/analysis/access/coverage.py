@@ -1,6 +1,6 @@
 """Finds ACLs that cover another ACL completely, and ACLs that overlap.
 
-ACLs are indexed by sorted names, and by principal and host, so the cost of a look-up does not grow
+ACLs are indexed by sorted names, and by principal and host, so the cost of a look-up hardly grows
 with the number of ACLs. As in Kafka, LITERAL ``*`` matches every name except longer names that
 begin with ``*``. This module must not know what its results are used for.
 """
@@ -44,7 +44,7 @@ class Coverage:
         self._many = {who: _Many(group) for who, group in self._by_who.items() if len(group) > FEW}
 
     def covering(self, acl: Acl) -> Iterator[Acl]:
-        """ACLs whose names, principals and hosts include those of ``acl``.
+        """ACLs whose names, principals and hosts include those of ``acl``, itself included.
 
         These are all ACLs on its own name, and for each operation at least one wider ACL, if any.
         """
@@ -109,7 +109,7 @@ def _reaches_all(wide: Acl, acl: Acl) -> bool:
 
 
 def meet(one: Acl, other: Acl) -> bool:
-    """Whether both patterns match some name."""
+    """Whether some name matches both patterns."""
     kind = other.resource_type
     if one.resource_type is not kind:
         return False
@@ -197,7 +197,7 @@ class MatchedNames:
 
 
 _Key = tuple[ResourceType, str | None, str | None]
-"""A resource type, a principal and a host; None means all of them together."""
+"""A resource type, a principal and a host; None means all principals, or all hosts."""
 
 
 class Allowed:

@@ -1,7 +1,7 @@
-"""Divides clients into regions by the hosts in ACLs: in one region, the same ACLs match.
+"""Divides clients into regions: all clients of a region match the same hosts of ACLs.
 
-Each address in an ACL is a region. Each CIDR block is a region without the narrower blocks and
-addresses inside it that ACLs name. Two blocks are disjoint, or one contains the other. A block
+An address in an ACL is a region. The region of a CIDR block is the block without the narrower
+blocks and the addresses that ACLs name. Two blocks are disjoint, or one contains the other. A block
 matches an IPv6 client whatever its zone (``fe80:0:0:0:0:0:0:1%2``), but an address matches only its
 own text. So IPv6 addresses never cover a block: clients with other zones are left. This module
 must not know what the ACLs of a region decide.
@@ -23,18 +23,18 @@ from metalog.hosts.host_block import IPV4_BITS, IPV6_BITS, HostBlock, client_add
 Span = tuple[int, int]
 """The numbers of the first and the last address."""
 _NOT_CLIENTS: Final = {
-    IPV4_BITS: (0, 0),  # Kafka finds 0.0.0.0 in no block
+    IPV4_BITS: (0, 0),
     IPV6_BITS: (0xFFFF << IPV4_BITS, (0xFFFF << IPV4_BITS) + (1 << IPV4_BITS) - 1),
 }
-"""Addresses in a block that no client can have: in Java, these IPv6 addresses are IPv4."""
+"""Addresses that Kafka finds in no block: 0.0.0.0, and IPv6 addresses that are IPv4 in Java."""
 
 
 class HostRegion(NamedTuple):
     """A set of clients that match the same hosts of ACLs.
 
     ``host`` is the narrowest of these hosts, and ``matching`` are all of them except ``*``.
-    ``client`` is the address of one client. ``around`` is the ``host`` of the region that contains
-    this one; None stands for all clients that no ACL names.
+    ``client`` is the address of one client. ``around`` is the ``host`` of the next wider region;
+    None stands for all clients that no ACL names.
     """
 
     host: str
@@ -50,11 +50,9 @@ def can_be_a_client(host: str) -> bool:
 
 
 def host_regions(hosts: Iterable[str], kafka: KafkaVersion) -> list[HostRegion]:
-    """The regions of ``hosts``, those that the fewest hosts match first, else in their order.
+    """The regions of ``hosts``, each after the next wider one.
 
-    So a region follows the one that contains it.
-
-    A block has no region if the narrower blocks in it, or IPv4 addresses, cover all of it.
+    A block has no region if narrower blocks and IPv4 addresses cover all of it.
     """
     return list(_regions(tuple(dict.fromkeys(hosts)), kafka))
 
@@ -84,7 +82,7 @@ class MeetingHosts:
 
 
 def hosts_meet(one: str, other: str, kafka: KafkaVersion) -> bool:
-    """Whether some client matches both hosts."""
+    """Whether one client may match both hosts."""
     if one == other or WILDCARD in (one, other):
         return True
     if not kafka.matches_blocks or ("/" not in one and "/" not in other):
@@ -150,8 +148,7 @@ def _regions(hosts: tuple[str, ...], kafka: KafkaVersion) -> tuple[HostRegion, .
 def _client_of(
     block: HostBlock, inside: Iterable[Span], addresses: Iterable[Span], hosts: Container[str]
 ) -> str | None:
-    """A client of ``block`` that is neither in ``inside`` nor one of ``hosts``, without a zone if
-    there is one."""
+    """A client of ``block`` that matches no narrower host; with a zone only if necessary."""
     span = block.first.value, block.last.value
     taken = [*inside, _NOT_CLIENTS[block.bits]]
     value = _outside(span, [*taken, *addresses])

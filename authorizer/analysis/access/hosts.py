@@ -1,7 +1,7 @@
 """Compares hosts as Kafka does: as Java's text of an address; from 4.4 on, also by CIDR block.
 
-It finds how an ACL's host differs from the client's. For a question without a host, it finds the
-hosts in ACLs for which the decision differs. This module must not know names or principals.
+This module finds how an ACL's host differs from the client's. For a question without a host, it
+finds the hosts in ACLs for which the decision differs. It must not know names or principals.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ IPAddress = IPv4Address | IPv6Address
 
 
 class HostAnswer(NamedTuple):
-    """From ``host`` the decision is ``allowed``, because of ``acl``; around it the opposite."""
+    """The decision from ``host``, by ``acl``; the next wider region has the opposite decision."""
 
     host: str
     allowed: bool
@@ -109,8 +109,8 @@ def block_beside(host: str, client: str) -> str | None:
 def meant_block(host: str) -> str | None:
     """The CIDR block that ``host`` was meant to be: a range in a form that Kafka does not read.
 
-    Such forms are stars instead of the last numbers (``10.0.*.*``), a mask
-    (``10.0.0.0/255.0.0.0``), IPv4 written as IPv6, and blanks around a block.
+    Examples are stars instead of the last numbers (``10.0.*.*``), a mask (``10.0.0.0/255.0.0.0``),
+    IPv4 written as IPv6, and blanks around a block.
     """
     text = host.strip()
     if "/" not in text:

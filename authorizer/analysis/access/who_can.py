@@ -1,8 +1,7 @@
 """Finds the principals that may do one operation on one resource, and the ACLs that decide.
 
-The work is linear in the ACLs for the resource, and in the hosts in the result: holders whose own
-ACLs name no host share one list of differing hosts. This module must not know logs, files or how
-anything is shown.
+Principals whose own ACLs name no host share one list of the hosts with another decision. This
+module must not know logs, files or how anything is shown.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Holder(NamedTuple):
 
 
 class WhoCan(NamedTuple):
-    """The holders of a permission; the holder for everyone else is the last one.
+    """The holders, by principal; the last one is for everyone else.
 
     If ``by_default``, no ACL's pattern matches the resource, and ``allow.everyone.if.no.acl.found``
     is true. Super users may do everything, and are not listed.

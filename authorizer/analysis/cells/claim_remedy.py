@@ -1,7 +1,7 @@
 """Finds a change of ACLs after which a witness no longer breaks its claim.
 
-Each change is tested: the authorizer decides the witness again, and both sets of ACLs are compared
-outside the claim. This module must not know how a change is made or shown.
+Each change is tested: the authorizer decides the witness again, and the ACLs before and after are
+compared outside the claim. This module must not know how a change is made or shown.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ counts as ``exceeds_claim``."""
 
 
 class ClaimRemedy(NamedTuple):
-    """A change; if ``exceeds_claim``, it also reverses decisions on requests outside the claim.
+    """A change; if ``exceeds_claim``, it may also reverse decisions on requests outside the claim.
 
     An operation that the claim's operations imply counts as inside the claim.
     """
@@ -38,7 +38,7 @@ def claim_remedy(
     acls: Collection[Acl], config: AuthorizerConfig, witness: Witness
 ) -> ClaimRemedy | None:
     """The first change without an effect outside the claim, else the one that removes the fewest
-    ACLs; None if no ACL can reverse the decision, as for a super user."""
+    ACLs; None if no tried change reverses the decision, as for a super user."""
     question = witness.question
     traced = trace(acls, config, question)
     changes = _denying if witness.is_allowed else _allowing
@@ -99,7 +99,7 @@ def _allowing(traced: Trace, requests: Requests, question: Question) -> Iterator
 
 def _acl(requests: Requests, question: Question, who: str, permission: PermissionType) -> Acl:
     name, is_literal = requests.names
-    if not name:  # LITERAL * matches no longer name that begins with *
+    if not name:  # LITERAL * does not match a longer name that begins with *
         name, is_literal = WILDCARD, not question.resource_name.startswith(WILDCARD)
     pattern = PatternType.LITERAL if is_literal else PatternType.PREFIXED
     operation = question.operation

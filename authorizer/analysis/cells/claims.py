@@ -1,6 +1,6 @@
 """Proves claims about ACLs with one decision for each cell of the claim's requests.
 
-The result is the number of decided cells, or one concrete request that breaks the claim. The
+The result is the number of decided cells, and a request that breaks the claim, if there is one. The
 authorizer's own engine decides; this module does not interpret ACLs. It must not know how a claim
 is written or shown.
 """

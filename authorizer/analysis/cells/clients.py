@@ -1,9 +1,9 @@
 """Classes of client addresses: the same hosts of ACLs match all addresses of a class.
 
-Hosts are intervals of addresses: an address, a CIDR block, or all addresses that neither the ACLs
-nor the claim name. IPv6 clients that differ only in the zone are different addresses in one block.
-Each class has an address that a client can have. This module must not know names, principals or
-decisions.
+A class is one address, a CIDR block without the narrower hosts in it, or all addresses that neither
+the ACLs nor the claim name. IPv6 clients that differ only in the zone are different addresses in
+one block. Each class has an address that a client can have. This module must not know names,
+principals or decisions.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class ClientClass(NamedTuple):
     """The clients that match the hosts ``matching``, and no other host of the ACLs.
 
     ``host`` is the narrowest of these hosts, or None. ``client`` is the address of one client.
-    ``own`` are the hosts that distinguish this class from the class that contains it, which comes
-    before it; ``around`` is a client of that class. Both are None if that class is not among the
-    requested clients.
+    ``own`` are the hosts that distinguish this class from that of the next wider host, and
+    ``around`` is a client of that class. Both are None if that class is not requested, or if one of
+    ``own`` must be separate.
     """
 
     host: str | None
@@ -89,7 +89,7 @@ class ClientClasses:
         return found
 
     def _matched(self, named: Iterable[str]) -> frozenset[str]:
-        """The hosts that can match a client, and the hosts that divide the clients."""
+        """Those of ``named`` that can match a client, and the requested and separate hosts."""
         hosts = {
             host
             for host in named

@@ -1,8 +1,8 @@
 """Finds the requests that two sets of ACLs decide differently, cell by cell.
 
-Only ACLs of the symmetric difference can make a cell differ, so only the cells that they match are
-decided, by each set, on the same request. This module must not know where the sets come from, nor
-how a difference is shown.
+If the configurations are equal, only ACLs that are in one of the sets can make a cell differ. Then
+only the cells that such ACLs match are decided. This module must not know where the sets come from,
+nor how a difference is shown.
 """
 
 from __future__ import annotations
@@ -130,11 +130,11 @@ class SetComparison:
 
     @property
     def cells(self) -> int:
-        """The most cells that are decided."""
+        """An upper bound of the decided cells."""
         return self._planned.cells
 
     def compared(self) -> Iterator[tuple[Session, list[CellChange]]]:
-        """Every decided cell, equal ones included, by session."""
+        """All cells by session, those with equal decisions included."""
         for requests, sessions in self._planned.sessions:
             for session in sessions:
                 cells = zip(*(cells_of([session], each) for each in self._contexts), strict=True)
@@ -195,7 +195,7 @@ class SetComparison:
         )
 
     def by_type(self) -> Iterator[TypeChange]:
-        """The sessions with another answer to ``BY_TYPE``, possibly without a changed cell: for
+        """Sessions with another answer to ``BY_TYPE``, at least those without a changed cell: for
         this question the authorizer considers patterns, also those that no topic's name can
         match."""
         operation, kind = BY_TYPE
@@ -273,9 +273,10 @@ def _may_on_some(context: DecisionContext, identity: tuple[str, str]) -> bool:
 
 
 def without_cells(acls: Collection[Acl]) -> list[Acl]:
-    """The ACLs that may change the answer to ``BY_TYPE`` and the decision of no cell.
+    """The ACLs that may change the answer to ``BY_TYPE`` without a changed cell.
 
-    Either no topic can have a name that such an ACL matches, or other ACLs match all these names.
+    Their type of pattern or permission is unknown, no topic can have a name that they match, or
+    other ACLs match all these names.
     """
     operation, kind = BY_TYPE
     relevant = [acl for acl in acls if acl.resource_type is kind and concerns(acl, operation)]

@@ -64,8 +64,8 @@ def unplanned_losses(
 ) -> Iterator[Question]:
     """The requests that the change from ``now`` to ``then`` newly denies.
 
-    ``planned`` has the ACLs before and after the change as it was planned. Requests that this
-    change newly denied, too, are left out.
+    ``planned`` has the ACLs before and after the change as it was planned. Requests that the
+    planned change denies, too, are left out.
     """
     compared = SetComparison(now, then, config, other_acls=(*planned[0], *planned[1]))
     before, after = (compared.answers_by(acls) for acls in planned)

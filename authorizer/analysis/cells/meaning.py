@@ -1,9 +1,10 @@
 """Describes, by patterns, the operations that principals gain or lose between two sets of ACLs.
 
-A statement joins cells: its prefix stands for all names that begin with it, except those listed as
-exceptions. A principal or host that no ACL names stands for all such. A named one has its own
-statement if its decisions differ from theirs. Every statement has a witness: a request with the
-decisions of both sets. This module must not know how a statement is shown.
+A statement joins cells: its prefix stands for all names that begin with it (the empty prefix: all
+that do not begin with ``*``), except those listed as exceptions. One principal or host stands for
+all that no ACL names. A named one has its own statement if its decisions differ. Every statement
+has a witness: a request with the decisions of both sets. This module must not know how a statement
+is shown.
 """
 
 from __future__ import annotations

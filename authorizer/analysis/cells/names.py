@@ -1,9 +1,9 @@
 """Classes of resource names: the same patterns match all names of a class.
 
-Only two things about a name matter: the literal that it equals, and the longest prefix that it
-begins with. So the literals and prefixes of some ACLs divide all names into a finite number of
-classes. A class without a valid resource name represents no request. This module must not know
-principals, hosts or decisions.
+Three things about a name matter: the literal that it equals, the longest prefix that it begins
+with, and whether it begins with ``*``. So the literals and prefixes of some ACLs divide all names
+into a finite number of classes. A class without a valid resource name represents no request. This
+module must not know principals, hosts or decisions.
 """
 
 from __future__ import annotations

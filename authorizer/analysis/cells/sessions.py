@@ -83,7 +83,7 @@ class Requests(NamedTuple):
 
 
 class SessionAround(NamedTuple):
-    """A session, by client and principal; ignored if it has the same decisions as ``unless``."""
+    """A session, by client and principal; ignored where ``unless`` has the same change."""
 
     identity: tuple[str, str]
     unless: tuple[str, str] | None = None
@@ -124,7 +124,7 @@ class Sessions:
     """The sessions of ``requests``, divided by ``acls`` from one set or from several.
 
     With ``differing``, only cells whose decision one of these ACLs can change are listed. With
-    ``is_any_set`` the other ACLs may be any subset of ``acls``, else they are all of them. No cell
+    ``is_any_set`` a set may have any of the other ``acls``, else it has all of them. No cell
     has requests both inside and outside one of ``separate``.
     """
 
@@ -282,7 +282,7 @@ class Sessions:
     ) -> list[Patterns]:
         """The patterns of ACLs that can change a decision of the session.
 
-        On a name without ACLs the default rule may decide, which any principal's ACL ends for
+        On a name without ACLs the default rule may decide; any principal's ACL ends that for
         everybody.
         """
         assert self._differing is not None

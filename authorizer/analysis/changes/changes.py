@@ -1,7 +1,7 @@
 """Lists the changes that a log's committed records make to ACLs and users.
 
 The changes of a transaction take effect at its end. Those of an aborted or open transaction have no
-effect (KIP-866). This module must not know where records are read from.
+effect (KIP-868). This module must not know where records are read from.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CHANGE_RECORDS: Final = (
 
 
 class CredentialChange(NamedTuple):
-    """The record at ``offset`` sets a credential; ``iterations`` of None mean that it removes it.
+    """The record at ``offset`` sets a credential, or removes it if ``iterations`` is None.
 
     The other fields are those of a ``TimelineChange``.
     """

@@ -1,7 +1,7 @@
 """Finds names that gain their first or lose their last ACL, for ``allow.everyone.if.no.acl.found``.
 
 With this setting, Kafka allows everybody everything on a name without ACLs. The first ACL on it,
-even a DENY, ends this for everybody else. When the last ACL is removed, everybody is allowed again.
+even a DENY, ends this. When the last ACL is removed, everybody is allowed again.
 This module must not know decisions.
 """
 

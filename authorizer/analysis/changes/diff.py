@@ -16,9 +16,9 @@ Users = Mapping[tuple[str, ScramMechanism], ScramCredential]
 
 
 class UserDifference(NamedTuple):
-    """A changed credential; the iterations are None if the user has none for the mechanism.
+    """A changed credential: its iterations ``before`` and ``after``, None without a credential.
 
-    They are equal if only salt and keys changed, as with a new password.
+    Both are equal if only salt and keys changed, as with a new password.
     """
 
     user: str
@@ -40,7 +40,7 @@ class Difference(NamedTuple):
 def difference(
     acls: Iterable[Acl], other_acls: Iterable[Acl], users: Users, other_users: Users
 ) -> Difference:
-    """The changes that turn this state into the other one.
+    """The changes that turn the first state into the other one.
 
     If a credential has no salt, as in some files, only the iterations are compared.
     """

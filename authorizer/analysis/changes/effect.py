@@ -1,9 +1,9 @@
 """Checks whether a planned change of ACLs still has its planned effect.
 
 The effect is the set of requests whose decision the change reverses. ACLs that were added or
-removed since may already have reversed some, or may decide them differently. All cells that the
-change can affect are compared. This module must not know where ACLs come from, nor how a plan is
-saved.
+removed after the planning may already have reversed some decisions, or may decide some requests
+differently. All cells that the change can affect are compared. This module must not know where ACLs
+come from, nor how a plan is saved.
 """
 
 from __future__ import annotations

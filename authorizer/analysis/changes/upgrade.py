@@ -2,8 +2,8 @@
 
 The versions match hosts differently: an ACL whose host is a CIDR block matches only from Kafka 4.4
 on. Each difference has a witness: one request that the two versions decide differently. All cells
-that such an ACL can affect are compared. This module must not know where ACLs come from, nor how a
-difference is shown.
+that such an ACL can affect are compared, unless they are too many. This module must not know where
+ACLs come from, nor how a difference is shown.
 """
 
 from __future__ import annotations

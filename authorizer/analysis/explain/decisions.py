@@ -33,6 +33,6 @@ def explain_decision(
         action.resource.resource_type,
         action.resource.name,
         context.host,
-        tuple(context.additional_principals),
+        context.additional_principals,
     )
     return explain(authorizer.acls(), authorizer.config, question)

@@ -1,7 +1,7 @@
-"""Explains a decision: the reason, the near misses, and the smallest change that reverses it.
+"""Explains a decision: the reason, the near misses, and the smallest changes that reverse it.
 
-The result is data; the shell turns it into text. The work is one linear pass over the ACLs. This
-module must not know logs, files or how anything is shown.
+The result is data; the shell turns it into text. All ACLs are read once. This module must not know
+logs, files or how anything is shown.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Explanation(NamedTuple):
     For a question without a host, ``hosts`` are the hosts in ACLs for which the decision differs.
     ``kafka`` is the version of Kafka that decides so. ``assumed`` are configuration keys that were
     not set, with the assumed values. ``since`` is None if the history is unknown. ``unknown`` are
-    names in the question that do not exist in the log.
+    the unknown names in the question.
     """
 
     question: Question

@@ -1,6 +1,6 @@
 """The JSON form of an explanation.
 
-Keys are only ever added. This module must not know how the lines are written.
+Keys are only ever added. This module must not know where the JSON is written.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Finds the known name that an unknown name was probably meant to be.
 
-The cost is bounded. First it looks up the names at an edit distance of one, which are some
+The cost is bounded. First the search looks up the names at an edit distance of one, which are some
 thousands. Then it scans the known names, but compares only a limited number in full: the longer the
-name, the fewer. Names that share the longest beginning and end with it come first. This module must
-not know where known names come from.
+name, the fewer. Those that share the longest beginning and end with the unknown name come first.
+This module must not know where known names come from.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def nearest_name(name: str, known: Collection[str]) -> str | None:
 
 
 def nearest_principal(principal: str, known: Collection[str]) -> str | None:
-    """The same for principals ``Type:name``; an equal type does not count as similarity."""
+    """As ``nearest_name``, for principals ``Type:name``; equal types do not count as similar."""
     kind, colon, name = principal.partition(":")
     start = kind + colon
     by_name = {other[len(start) :] for other in known if other.startswith(start)}

@@ -1,4 +1,4 @@
-"""Finds near misses: ACLs with one attribute that does not match, or that a DENY overrides.
+"""Finds near misses: ACLs of which one attribute does not match, and ALLOWs under a DENY.
 
 One linear pass over all ACLs finds them, together with the candidates of the trace. For a denied
 question they are ALLOWs, and for an allowed one DENYs. This module must not know how to reverse a
@@ -26,9 +26,7 @@ class NearMiss(NamedTuple):
     """An ACL that nearly matched, and the one reason why it did not.
 
     ``acl`` does not match, by ``kind``; ``would_match`` differs in ``attribute`` alone and
-    matches.
-
-    For DENY_OVERRIDES no attribute misses: ``acl`` matches, and ``deny`` overrides it.
+    matches. For DENY_OVERRIDES no attribute misses: ``acl`` matches, and ``deny`` overrides it.
     """
 
     kind: NearMissKind
@@ -39,7 +37,7 @@ class NearMiss(NamedTuple):
 
 
 class MissScan(NamedTuple):
-    """All candidates, and the ACLs that miss by their pattern, or their resource type, alone."""
+    """All candidates; other ACLs that match but for the pattern; those of other resource types."""
 
     candidates: list[Acl]
     by_pattern: list[Acl]
@@ -47,7 +45,7 @@ class MissScan(NamedTuple):
 
 
 def scan_misses(acls: Iterable[Acl], question: Question, kafka: KafkaVersion) -> MissScan:
-    """Scan ``acls`` once, and keep the candidates and those that nearly match."""
+    """Scan ``acls`` once, and keep the candidates and those that may nearly match."""
     candidates: list[Acl] = []
     by_pattern: list[Acl] = []
     by_resource_type: list[Acl] = []
@@ -139,8 +137,8 @@ def _by_resource_type(acl: Acl, question: Question) -> list[NearMiss]:
 
 
 def _sort_key(miss: NearMiss, question: Question) -> tuple[int, bool, int, int, Acl]:
-    """By kind, then by similarity, then in a fixed order. Kinds that are not typos are sorted
-    together, and there the ACLs of the question's principal come first."""
+    """By kind, then the question's principal first, then by similarity, then in a fixed order. All
+    kinds from OPERATION_NOT_IMPLIED on come after that principal, so they count as one kind."""
     rank = miss.kind.rank
     kind = min(rank, NearMissKind.OPERATION_NOT_IMPLIED.rank)
     alike = common_prefix(miss.acl.principal, question.principal) + common_prefix(

@@ -1,7 +1,7 @@
 """Finds the change of ACLs that led to the present decision.
 
-The work is linear in the changes, whatever the number of ACLs, because only ACLs whose pattern
-matches the resource are kept. This module must not know where the changes are read from.
+Only ACLs whose pattern matches the resource are kept, so a change costs the same, whatever the
+number of ACLs. This module must not know where the changes are read from.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ class Cause(Enum):
 
 
 class Since(NamedTuple):
-    """The decision dates from the record at ``offset``, which added or removed ``acl``.
+    """The decision dates from the record at ``offset``, which added or removed ``acl``, or from the
+    START, with an ``acl`` of None.
 
     ``at`` is the lowest offset (exclusive) whose state includes this change.
     """
@@ -75,14 +76,14 @@ class DecisionChanges:
         self.allowed = self._acls.allowed
 
     def following(self, changes: Iterable[TimelineChange]) -> Iterator[DecisionChange]:
-        """The changes of the decision in ``changes``, which follow the earlier ones."""
+        """The changes of the decision in ``changes``, which follow those of earlier calls."""
         for group in at_once(changes):
             found = self._after(group)
             if found is not None:
                 yield found
 
     def _after(self, group: Iterable[TimelineChange]) -> DecisionChange | None:
-        """The last change in a group that changes the decision, or None."""
+        """The last change of the decision in a group; None if the group as a whole keeps it."""
         acls, allowed, last = self._acls, self.allowed, None
         for change in group:
             before = acls.unbind(change.id)

@@ -18,7 +18,7 @@ from metalog.acl import Acl
 
 
 class Severity(IntEnum):
-    """``ERROR``: the ACL has no effect, another effect than its text says, or opens too much."""
+    """``ERROR``: for example, the ACL has no effect, or another effect than its text says."""
 
     INFO = 1
     WARNING = 2
@@ -48,7 +48,7 @@ class LintSubject(NamedTuple):
 
     ``times`` counts the ids (of a log) or lines (of files) of each ACL with more than one.
     ``outside`` are the ACLs that their own file does not own, with the reason. ``owned_twice`` are
-    places in files, with the reason why another file owns the same ACLs.
+    places in files, each with a message about the other file that owns the same ACLs.
     """
 
     acls: tuple[Acl, ...]
@@ -78,7 +78,7 @@ class Finding(NamedTuple):
     """``message`` is a clause about ``acl``, or about ``name`` if there is no ACL.
 
     ``by`` is the other ACL in the message. To mend the finding, remove ``remove`` and add ``add``;
-    ``advice`` is for changes without a command. ``effects`` are the decisions that another version
+    ``advice`` is what else to do. ``effects`` are the decisions that another version
     of Kafka changes.
     """
 

@@ -105,7 +105,7 @@ _NEEDED: Final[Mapping[_Kind, tuple[_Kind, ...]]] = {
     (CommandKind.REMOVE, PermissionType.ALLOW): _ADDS,
     (CommandKind.REMOVE, PermissionType.DENY): (*_ADDS, (CommandKind.REMOVE, PermissionType.ALLOW)),
 }
-"""By kind of change: it gets a command only if all changes of these other kinds have one."""
+"""By kind of change: such a change needs commands for all changes of these other kinds."""
 
 
 class Commands(NamedTuple):
@@ -162,7 +162,7 @@ def _option(option: str, value: str) -> str:
 
 
 def _problem_of(value: str) -> str | None:
-    """Why the command line, or Java's ``trim()``, would change ``value``; None if they do not."""
+    """Why kafka-acls would not get ``value`` unchanged; None if it would."""
     if not value:
         return "takes no empty text for"
     if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):

@@ -1,7 +1,7 @@
 """Finds ALLOWs that grant more than any application needs.
 
-Such an ALLOW makes its principal as powerful as a super user, or lets it change Kafka's internal
-topics. This module must not know who is a super user, nor how a finding is shown.
+Such an ALLOW makes its principal nearly as powerful as a super user, or lets it change Kafka's
+internal topics. This module must not know who is a super user, nor how a finding is shown.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def internal_topics(acl: Acl) -> tuple[str, ...]:
 
 
 def danger(acl: Acl) -> str | None:
-    """Why ``acl`` is too dangerous to end an outage, in words; None for an ordinary grant."""
+    """Why nobody should add ``acl`` to end an outage, in words; None for an ordinary grant."""
     if internal_topics(acl):
         return "it may change topics that Kafka keeps for itself, and so forge what they hold"
     return power(acl)

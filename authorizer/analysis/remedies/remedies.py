@@ -72,9 +72,10 @@ class Remedy(NamedTuple):
     """A change of ACLs that reverses the decision: it removes ``remove`` and adds ``add``.
 
     - ``widens``: the attributes in which the change affects more than the question. These are all
-      attributes if names may lose their last ACL under ``allow.everyone.if.no.acl.found``.
+      but the resource type if names may lose their last ACL under
+      ``allow.everyone.if.no.acl.found``.
     - ``ends_default``: ``add`` is the first ACL on some names, which ends
-      ``allow.everyone.if.no.acl.found`` there for everybody else.
+      ``allow.everyone.if.no.acl.found`` there.
     - ``mends``: the near miss that the change corrects.
     - ``use``: the next operation of a client that was denied a look-up; ``add`` allows it too.
     - ``powers``: in words, why the granted rights are dangerous, such as those of a super user.
@@ -144,10 +145,8 @@ def _uses(question: Question, request: str | None) -> tuple[Operation, ...]:
 def _to_use(
     traced: Trace, config: AuthorizerConfig, question: Question, uses: Iterable[Operation]
 ) -> list[Remedy]:
-    """Remedies that also allow the client's next operation after a look-up.
-
-    Otherwise its next request would be denied. Empty if a DENY matches that operation.
-    """
+    """Remedies that also allow the client's next operation after a look-up, unless a DENY matches
+    it. Without such a remedy, the client's next request would be denied."""
     found, who = [], question.subject(config.kafka)
     for use in uses:
         wanted = question._replace(operation=use)
@@ -272,7 +271,6 @@ def _beyond(acls: Iterable[Acl], question: Question) -> tuple[Attribute, ...]:
 
 
 def _reverses(remedy: Remedy, traced: Trace, config: AuthorizerConfig, question: Question) -> bool:
-    """Whether ``remedy`` reverses the decision."""
     after = (*_left(remedy, traced), *remedy.add)
     return trace(after, config, question).allowed is not traced.allowed
 

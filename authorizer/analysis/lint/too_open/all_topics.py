@@ -1,4 +1,4 @@
-"""A grant on all names, future ones included."""
+"""A grant on all topics, future ones included."""
 
 from __future__ import annotations
 

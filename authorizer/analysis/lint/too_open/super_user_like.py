@@ -1,4 +1,4 @@
-"""A grant that lets a principal give itself any permission."""
+"""A grant that makes a principal nearly as powerful as a super user."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ HALVES = {
         _Half(_TRANSACTION, _WRITE_TOPIC, "may use a transactional id but WRITE no topic"),
     ),
 }
-"""By task: both permissions are needed for its requests."""
+"""By task: its requests need both permissions."""
 
 
 def _find(subject: LintSubject) -> Iterator[Finding]:

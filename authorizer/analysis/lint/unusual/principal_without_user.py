@@ -32,7 +32,7 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
 
 
 def _may_be_scram(principal: str) -> bool:
-    """Whether it is not a distinguished name, a Kerberos name, or one of Kafka's own."""
+    """Whether it is a User, but not a distinguished name, a Kerberos name or one of Kafka's own."""
     name = principal.removeprefix(_USER)
     return (
         principal.startswith(_USER)

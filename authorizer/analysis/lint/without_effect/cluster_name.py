@@ -1,4 +1,4 @@
-"""An ACL on a cluster that is not called ``kafka-cluster``, as every cluster is."""
+"""An ACL on another cluster's name than ``kafka-cluster``, the only name that Kafka uses."""
 
 from __future__ import annotations
 
