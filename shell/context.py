@@ -44,8 +44,7 @@ MOMENT_FORMS: Final = "an offset (exclusive), @MILLIS, -6h (before the last reco
 def add_source(
     parser: ArgumentParser, *, one_moment: bool = True, kinds: SourceKinds = ANY
 ) -> None:
-    """Add SOURCE, and with ``one_moment`` the options for a part of the log. Verbs that compare
-    moments have their own options."""
+    """Add SOURCE and its options, with ``one_moment`` also ``--at``."""
     read = parser.add_argument_group("input")
     add_place(read, kinds)
     add_command_config(read)
@@ -102,7 +101,8 @@ def add_config(parser: ArgumentParser) -> None:
 
 
 def verb_options(arguments: Namespace) -> Iterator[str]:
-    """The given options of ``add_source`` and ``add_config``, to pass to another verb."""
+    """The given options of ``add_source``, except ``--at``, and of ``add_config``, to pass to
+    another verb."""
     for name in ("command_config", "config", "super_users", "kafka"):
         if (value := getattr(arguments, name)) is not None:
             yield f"--{name.replace('_', '-')}={value}"
@@ -118,7 +118,7 @@ def opened_source(arguments: Namespace, output: Output) -> Source:
 def opened_text(
     text: str, arguments: Namespace, output: Output, kinds: SourceKinds = ANY
 ) -> Source:
-    """Open a SOURCE that is not the first argument, with the same checks."""
+    """Open the SOURCE ``text``, which must be one of ``kinds``."""
     from metalog_sources.source import open_source
 
     file = arguments.command_config
@@ -141,15 +141,15 @@ def replayed_source(
     is_whole: bool = False,
     notes: RecordNotes | None = None,
 ) -> Replayed:
-    """The state of SOURCE for these arguments. Prints warnings about the source.
+    """The state of SOURCE for these arguments. Prints notes, and with ``warn`` warnings.
 
-    The state has all subjects if it ``is_whole``, otherwise only those that concern authorization,
-    and topic names. ``notes`` gets the log's records. ``shows`` is for a verb that shows the log's
-    content, or calls ``refuse_doubts_of`` itself. Unreadable SCRAM users are an error only if the
-    output ``rests_on_users``.
+    The state has all subjects if it ``is_whole``, otherwise those of ``AUTHORIZATION``. ``notes``
+    gets the log's records. ``shows`` is for a verb that shows the log's content, or calls
+    ``refuse_doubts_of`` itself. Unreadable SCRAM users are an error only if the output
+    ``rests_on_users``.
 
     Raises:
-        UncertainSource: the source has a doubt, so no answer is certain; not with ``shows``.
+        UncertainSource: the source has a doubt; not with ``shows`` or ``--salvage``.
     """
     from metalog.image.selection import AUTHORIZATION
     from metalog_sources.moment import parse_moment
@@ -187,7 +187,7 @@ def replayed_source(
 def store_document(
     store: Store, arguments: Namespace, output: Output, *, rests_on_users: bool = False
 ) -> Document:
-    """The current content of a store. Prints warnings, and refuses doubts."""
+    """The current content of a store. Prints warnings, and calls ``refuse_doubts_about``."""
     return state_document(store.state(), arguments, output, rests_on_users=rests_on_users)
 
 
@@ -207,11 +207,7 @@ def state_document(
 def refuse_doubts_of(
     replayed: Replayed, arguments: Namespace, output: Output, *, rests_on_users: bool = False
 ) -> None:
-    """Raise ``UncertainSource`` if the source has a doubt; with ``--salvage``, the output says what
-    is missing instead.
-
-    ``InvalidSource`` if ``--committed`` leaves out the whole log.
-    """
+    """``refuse_nothing_proven`` and ``refuse_doubts_about`` for the state ``replayed``."""
     refuse_nothing_proven(replayed, arguments)
     about_users = replayed.unread_users if rests_on_users else ()
     refuse_doubts_about((*replayed.doubts, *about_users), arguments, output)
@@ -237,7 +233,8 @@ def refuse_nothing_proven(replayed: Replayed, arguments: Namespace) -> None:
 
 
 def refuse_doubts_about(doubts: Sequence[LoadDoubt], arguments: Namespace, output: Output) -> None:
-    """The same as ``refuse_doubts_of``, for doubts from any part of a replay."""
+    """Raise ``UncertainSource`` if there are ``doubts``; with ``--salvage``, the output says what
+    is missing instead."""
     if not doubts:
         return
     from metalog_sources.certainty import doubt_fields, doubt_line, refuse_doubts
@@ -247,7 +244,6 @@ def refuse_doubts_about(doubts: Sequence[LoadDoubt], arguments: Namespace, outpu
 
 
 def _say_unread_users(doubts: Sequence[LoadDoubt], output: Output) -> None:
-    """The answer does not depend on the users."""
     for doubt in doubts:
         output.warn(f"{doubt.reason}; its SCRAM users were left out")
 
@@ -333,7 +329,7 @@ def broker_properties(file: Path | None, arguments: Namespace) -> dict[str, str]
 def read_config(
     arguments: Namespace, source: Source, output: Output, *, decides: bool = False
 ) -> Context:
-    """The configuration from ``--config`` or SOURCE's name, and the options that override it.
+    """The configuration from ``--config`` or the named SOURCE, and the options that override it.
 
     ``InvalidRequest`` if a verb ``decides``, but the configured node has no authorizer.
     """

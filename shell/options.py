@@ -123,7 +123,8 @@ def build_parser(name: str, line: str, module: VerbModule) -> ArgumentParser:
 
 
 def plain_parser(name: str, advice: str) -> ArgumentParser:
-    """A parser for words that do not belong to a verb. Its messages end with ``advice``."""
+    """A parser for words that do not belong to a verb; ``advice`` ends its error messages, unless
+    they name a similar option."""
     return _Parser(prog=name, advice=advice)
 
 

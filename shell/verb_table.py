@@ -1,7 +1,7 @@
 """Tables of verbs: that of ``metalog`` itself, and those of verbs with inner verbs.
 
-A table is static, and a verb's module is imported when it runs. A module with a table ``TABLE`` has
-inner verbs; any other module is a ``VerbModule``. This module must not know what any verb does.
+A module with a table ``TABLE`` has inner verbs; any other module is a ``VerbModule``. This module
+must not know what any verb does.
 """
 
 from __future__ import annotations
@@ -30,11 +30,9 @@ class VerbModule(Protocol):
 
     def configure(self, parser: ArgumentParser) -> None:
         """Add the verb's own arguments to the parser."""
-        ...
 
     def run(self, arguments: Namespace, output: Output) -> int:
         """Run the verb; returns the exit code of ``metalog``."""
-        ...
 
 
 class Verb(NamedTuple):

@@ -62,7 +62,8 @@ def run(
 
 
 def prompt_marker(replayed: Replayed) -> str:
-    """The prompt's mark for a state that is stale or not yet committed; empty for other states."""
+    """The part of the prompt for a state that is stale, or not proven to be committed; else
+    empty."""
     marks = []
     if replayed.offset > replayed.proven.offset:
         marks.append("uncommitted")

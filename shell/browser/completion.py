@@ -1,8 +1,7 @@
 """Completes the word at the cursor: a command, a path component, or a command's argument.
 
-The completion only takes a line and a session, and returns candidates. With more than ``MOST``
-candidates it returns only their common prefix, so a directory of a million ACLs costs little. This
-module must not know how candidates are shown.
+More than ``MOST`` paths or arguments become one candidate, their common prefix. This module must
+not know how candidates are shown.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ MOST: Final = 500
 
 
 class CompletionCandidate(NamedTuple):
-    """A candidate: ``text`` may replace the line from ``start`` on. ``label`` is the path's last
-    component."""
+    """A candidate: ``text`` may replace the line from ``start`` on. The list of candidates shows
+    ``label``."""
 
     start: int
     text: str
@@ -49,7 +48,7 @@ def complete(session: ShellSession, line: str) -> Iterator[CompletionCandidate]:
 
 
 def _few(matching: list[str], prefix: str) -> list[str]:
-    """The candidates ``matching``. If they are too many, their common prefix, if it is longer than
+    """The candidates ``matching``; of too many, only the common prefix, if it is longer than
     ``prefix``."""
     if len(matching) <= MOST:
         return matching

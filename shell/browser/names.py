@@ -1,7 +1,7 @@
 """Writes any name as a path component that can be printed and typed.
 
-Nearly every name is its own path component. Percent codes (RFC 3986, of UTF-8) replace characters
-that break a path or a terminal:
+Nearly every name is its own path component. Percent codes (RFC 3986, of UTF-8) replace text that
+breaks a path or a terminal:
 
 - a slash, and characters that do not print;
 - a blank at either end;

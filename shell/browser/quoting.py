@@ -71,7 +71,7 @@ def split(line: str) -> list[str]:
     """The words of a complete line.
 
     Raises:
-        InvalidRequest: a quote is not closed.
+        InvalidRequest: a quote is not closed, or the line ends with a backslash.
     """
     scanned = scan(line)
     if scanned.open_quote:

@@ -42,7 +42,7 @@ class Builtin(NamedTuple):
 
 
 class ShellSession:
-    """The state that commands share. ``width`` is that of the terminal, None without a terminal.
+    """The state that commands share. ``width`` is that of the terminal at a prompt, else None.
     ``refresh`` returns the newest root, for a log that changes.
 
     ``failed`` is true once any command has reported an error; ``leaving`` once ``exit`` was typed.

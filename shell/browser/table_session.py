@@ -1,7 +1,7 @@
-"""A session on a pipeline's tables: each line is SQL, or a verb of ``metalog pipeline``.
+"""A session on a pipeline's tables: a line is SQL, or a verb of ``metalog pipeline``.
 
-All lines share one Spark session, so only the first line waits for its start. This module must not
-know Spark, nor what any verb does.
+All lines share one Spark session, so Spark starts once. This module must not know Spark, nor what
+any verb does.
 """
 
 from __future__ import annotations
@@ -30,12 +30,11 @@ _COMMANDS: Final = {
     "exit": "leave; Ctrl-D does, too",
 }
 _MOST_ROWS: Final = 1_000
-"""How many rows of a query are shown."""
-_LAST_WORD: Final = re.compile(r"[^\s,()]*$")
+_BETWEEN_WORDS: Final = re.compile(r"[\s,()]")
 
 
 class QueryRows(NamedTuple):
-    """The rows of a query: at most one more than are shown, to know whether there are more."""
+    """The rows of a query: one more than are shown, if there are more."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
@@ -174,10 +173,11 @@ class TableSession:
         return [self._folder] if is_positional else ["--out", self._folder]
 
     def complete(self, line: str) -> Iterator[CompletionCandidate]:
-        """Candidates for the last word: a verb, its option, or a name in SQL."""
-        match = _LAST_WORD.search(line)
-        start = 0 if match is None else match.start()
-        last, before = line[start:], line[:start].split()
+        """Candidates for the last word: the first word of a line, a verb's option, or a name in
+        SQL."""
+        last = _BETWEEN_WORDS.split(line)[-1]
+        start = len(line) - len(last)
+        before = line[:start].split()
         for name in self._candidates(before, last):
             yield CompletionCandidate(start, f"{name} ", name)
 

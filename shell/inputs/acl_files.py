@@ -1,4 +1,4 @@
-"""Reads ACLs and users of any SOURCE as a document, for the verbs that import or export them.
+"""Reads the ACLs and users of any SOURCE as a document.
 
 This module must not know formats.
 """

@@ -36,8 +36,8 @@ class BatchQuestions:
         self.bad = 0
 
     def groups(self, output: Output) -> Iterable[QuestionGroup]:
-        """Groups of equal audit lines, the most frequent first; or requests, one by one while they
-        are read."""
+        """Audit lines grouped by question and result, the largest group first; or requests, one by
+        one while they are read."""
         if not self.is_audit:
             return (QuestionGroup(parsed, 1, number) for number, parsed in self._parsed(output))
         grouped: dict[tuple[Any, ...], QuestionGroup] = {}

@@ -68,8 +68,8 @@ def _api(text: str) -> ApiPermissions:
 
 
 def _applicable(api: ApiPermissions, named: Named) -> tuple[PermissionStep, ...]:
-    """The permissions that are always needed, and those that the named resources need. Without any,
-    those on the cluster, or else all of ``api``."""
+    """The permissions that are always needed, and those that the named resources need. If there are
+    none, those on the cluster. If there are none either, all of ``api``."""
     types = set(named) - {ResourceType.CLUSTER}
     needs = [
         need

@@ -1,7 +1,7 @@
 """Selects and reports the SCRAM credentials that are copied together with ACLs.
 
-Credentials are copied unchanged, so users keep their passwords. No credential is removed. Reports
-show only a credential's iterations. This module must not know how credentials are written.
+Credentials are copied unchanged, so users keep their passwords. Reports show no salts and keys.
+This module must not know how credentials are written.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class CredentialMove(NamedTuple):
         )
 
     def fields(self) -> dict[str, object]:
-        """The JSON keys, as in ``users --json``."""
+        """The JSON keys, as in ``passwd --json``."""
         user, mechanism, credential = self.user
         return {
             "change": "set",
@@ -61,7 +61,8 @@ def add_credentials(parser: ArgumentParser) -> None:
 def moves(
     wanted: Sequence[ScramUser], target: Target, arguments: Namespace, output: Output
 ) -> tuple[CredentialMove, ...]:
-    """The credentials of ``wanted`` that ``target`` does not have."""
+    """The credentials of ``wanted`` that ``target`` does not have; none without
+    ``--include-credentials``."""
     if not arguments.include_credentials:
         if isinstance(target, LogTarget) and (found := list(_moves(wanted, target))):
             output.note(f"{_counted(found)} not moved; --include-credentials moves them too")

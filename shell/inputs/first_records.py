@@ -33,8 +33,8 @@ def first_records(arguments: Namespace, features: dict[str, int], output: Output
     """The bootstrap records, features first.
 
     Raises:
-        InvalidRequest: Kafka would refuse some records, or the first controller could not write
-            them.
+        InvalidRequest: an option is invalid, Kafka would refuse a record, or the first controller
+            could not write the records.
     """
     from metalog.controller.migration import Migration, migrate
     from metalog.controller.transaction import transaction_batches

@@ -33,8 +33,8 @@ _YAML = (".yaml", ".yml")
 class LintInput(NamedTuple):
     """The input of ``lint``.
 
-    ``positions`` has the position of each ACL's first entry in a file, ``named_positions`` those of
-    other names in findings. ``acls`` are the ACLs of a log, with their ids. Suggested commands
+    ``positions`` says where in the files to fix an ACL, ``named_positions`` where to fix a name (of
+    a finding without an ACL). ``acls`` are the ACLs of a log, with their ids. Suggested commands
     change ``target``.
     """
 

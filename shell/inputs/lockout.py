@@ -1,4 +1,4 @@
-"""Refuses to delete SCRAM credentials that are needed to log in and change ACLs and users.
+"""Refuses to delete the login of the caller, or of the last SCRAM user that may alter ACLs.
 
 This module must not know how a credential is deleted.
 """
@@ -96,7 +96,6 @@ def _cluster_acls(
 
 
 def add_lockout(parser: ArgumentParser) -> None:
-    """Add the options that protect against lockout, beside those of the broker's configuration."""
     group = parser.add_argument_group("protection against lockout")
     group.add_argument(
         "--allow-lockout",

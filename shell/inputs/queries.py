@@ -42,9 +42,9 @@ def queries_of(
 ) -> Queries:
     """The queries on a verb's SOURCE and configuration.
 
-    With ``questions``, only the state that they need is read, and the state that shows unknown
-    names in ``pointed_out``. Audit ``lines`` replace assumed settings of the configuration.
-    ``is_whole`` reads all subjects of the image. ``notes`` gets the log's records.
+    With ``questions``, ``tasks.narrow_source.for_questions`` chooses the part of a store to read.
+    Audit ``lines`` replace assumed settings of the configuration. ``is_whole`` reads all subjects
+    of the image. ``notes`` gets the log's records.
     """
     opened = source = opened_source(arguments, output)
     context = read_config(arguments, source, output, decides=True)

@@ -19,7 +19,8 @@ _NOT_XML: Final = re.compile("[\ufffe\uffff]")
 
 
 class Case(NamedTuple):
-    """A test case; it passed if ``failures`` is empty."""
+    """A test case; ``skipped`` is the reason why it did not run. Otherwise it passed if
+    ``failures`` is empty."""
 
     name: str
     failures: Sequence[str] = ()

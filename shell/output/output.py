@@ -1,8 +1,7 @@
 """Writes a verb's answers as text lines, JSON lines, CSV or Markdown, and its notes to stderr.
 
-Text has one item per line, aligned by blanks, without borders, never truncated. JSON has one object
-per line, and stdout has nothing else. A verb passes records; only this module knows streams,
-colours, the pager and formats. This module must not know what the records mean.
+Text is aligned by blanks, without borders, and never truncated. JSON has one object per line, and
+stdout has nothing else. This module must not know what the records mean.
 """
 
 from __future__ import annotations
@@ -123,7 +122,7 @@ class Output:
         return progress
 
     def end_progress(self) -> None:
-        """Show no progress from now on, also after an interruption."""
+        """Erase the progress line, if there is one."""
         if self._progress is not None:
             self._progress.stop()
         self._progress = self._verb_progress = None
@@ -183,8 +182,9 @@ class Output:
         """Say what is missing in the output, as ``lines`` and as JSON: on stderr, and in the output
         itself.
 
-        Each JSON object gets the key ``missing``; Markdown, CSV, commands and GitHub's annotations
-        begin with it. The writers of SARIF, JUnit and raw bytes read ``missing``.
+        Each JSON object gets the key ``missing``; Markdown, CSV, YAML, commands and GitHub's
+        annotations begin with the ``lines``. The writers of SARIF, JUnit and raw bytes read
+        ``missing``.
         """
         found = tuple(lines)
         for line in found:
@@ -242,8 +242,8 @@ class Output:
     def aligned(
         self, rows: Iterable[Sequence[Cell | str]], indent: str = "", *, whole: bool = False
     ) -> None:
-        """Write rows in columns. The widest cell so far, and among the first hundreds of rows, sets
-        a column's width.
+        """Write rows in columns. The widest cell so far, and of the first 500 rows, sets a column's
+        width.
 
         A very wide cell does not count, and shifts only its own row. On a terminal, a row that does
         not fit continues on the next line, unless ``whole``.

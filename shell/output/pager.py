@@ -25,7 +25,7 @@ class Pager:
         self._process: Popen[str] | None = None
 
     def start(self) -> TextIO | None:
-        """A stream into the pager, or None if no pager is configured or it cannot start."""
+        """A stream into the pager; None if the output uses no pager."""
         command = os.environ.get("PAGER", "less")
         if not self._wanted or not _can_run(command):
             return None

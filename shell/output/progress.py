@@ -1,9 +1,8 @@
 """Shows a command's progress on a terminal's stderr.
 
 A separate thread updates the line twice a second, also during a long step that cannot report
-progress, such as a sort. The line ends when the answer begins to appear on the same terminal. It
-uses its own file descriptor, because standard error may be redirected while another process starts.
-This module must not know what is being done.
+progress, such as a sort. It writes to its own file descriptor, because standard error may be
+redirected while another process starts. This module must not know what is being done.
 """
 
 from __future__ import annotations

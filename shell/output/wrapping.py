@@ -1,6 +1,6 @@
 """Wraps lines to a terminal's width, only between words or columns.
 
-Text is wrapped only for a terminal. This module must not know what the text says.
+This module must not know what the text says.
 """
 
 from __future__ import annotations

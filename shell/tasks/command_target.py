@@ -1,8 +1,8 @@
 """The cluster that suggested commands change, and the form of the commands.
 
-If SOURCE names a cluster, commands name it and its client settings. Otherwise they contain
-variables that the reader's shell must set. Text, JSON and ``-o commands`` all use these commands.
-This module must not know what a command is for.
+For ``cluster://`` and ``quorum://``, commands have the address and the client settings of SOURCE.
+Otherwise they contain variables that the reader's shell must set. This module must not know what a
+command is for.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ class CommandTarget(NamedTuple):
         return [line.replace(_KAFKA_ACLS, own, 1) for line in lines]
 
     def as_json(self, lines: Iterable[str] | None) -> dict[str, Any]:
-        """JSON keys for a change with the commands ``lines``, None if no command can make it."""
+        """JSON keys for a change with the commands ``lines``; ``lines`` is None if no command can
+        make the change."""
         if lines is None:
             return {"commands": None, "ownCommands": None}
         listed = list(lines)

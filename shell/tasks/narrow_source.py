@@ -1,7 +1,7 @@
-"""Requests from a store only the resources that an answer needs.
+"""Requests from a store only the ACLs that an answer needs.
 
-The answer is the same as from all ACLs. If it needs more, such as the name nearest to a mistyped
-name, all ACLs are requested. This module must not know how an answer is shown.
+The answer is the same as from all ACLs. If the answer needs more, such as the name nearest to a
+mistyped name, all ACLs are requested. This module must not know how an answer is shown.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def for_listing(
     patterns: Sequence[ResourcePatternFilter],
     is_enough: Callable[[Collection[Acl]], bool] = lambda acls: True,
 ) -> Source:
-    """The ACLs of ``source`` that ``patterns`` match; all ACLs if those are not ``is_enough``."""
+    """The ACLs of ``source`` that ``patterns`` match; all ACLs if ``is_enough`` is false for the
+    matched ones."""
     return _narrowed(source, patterns, (), lambda state: is_enough(state.document.acls))
 
 
@@ -69,8 +70,6 @@ def _narrowed(
 
 
 class _Narrowed:
-    """A store that reads only the needed part of another store, when it is read."""
-
     def __init__(
         self,
         store: NarrowStore,

@@ -71,7 +71,7 @@ class Queries:
 
     @property
     def may_go_back(self) -> bool:
-        """Whether ``--at`` can be suggested: the caller has not chosen a moment."""
+        """Whether ``--at`` can be suggested: the source is a log, and the user chose no moment."""
         return self._replayed.source.store is None and self._replayed.moment is None
 
     def trace(self, question: Question) -> Trace:
@@ -82,9 +82,11 @@ class Queries:
     def explain(
         self, question: Question, *, is_alone: bool = True, request: str | None = None
     ) -> Explanation:
-        """The explanation of one question of ``request``. If it ``is_alone``, also the unknown
-        names, and since when the answer has been the same; for this, older parts of the log may be
-        read."""
+        """The explanation of a question; ``request`` is the name of the logged request.
+
+        If the question ``is_alone``, the explanation also has the unknown names, and since when the
+        answer has been the same; for the latter, older parts of the log may be read.
+        """
         from authorizer.analysis.explain.explain import explain
         from metalog_sources.targets.target import creates_blocks
         from shell.tasks.history import answer_since
@@ -187,8 +189,8 @@ class Queries:
         return host
 
     def check_ready(self, question: Question) -> None:
-        """Refuse to answer before the first committed record; as in Kafka, only super users get an
-        answer then."""
+        """Raise ``AuthorizerNotReady`` before the first committed record, and ``UncertainSource``
+        at a doubt. As in Kafka, super users get an answer anyway."""
         if question.principal in self.context.config.super_users:
             return
         if not self._replayed.ready:
@@ -199,7 +201,7 @@ class Queries:
         self._refuse_doubts()
 
     def id_of(self, acl: Acl) -> Uuid | None:
-        """The lowest id of ``acl``; None in a store."""
+        """The lowest id of ``acl``; None if it has none, as in a store."""
         if self._replayed.source.store is not None:
             return None
         return next(iter(self.image.acls.ids(acl)), None)

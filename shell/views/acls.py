@@ -1,4 +1,4 @@
-"""Formats an ACL: as JSON keys, as cells of a row, and in a sentence.
+"""Formats an ACL: as JSON keys, and as cells of a row.
 
 This module must not know where ACLs come from or what they decide.
 """

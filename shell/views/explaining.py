@@ -1,4 +1,4 @@
-"""Explains a question, a checklist or many questions, on a log that the caller has replayed.
+"""Explains a question, a checklist or many questions.
 
 This module must not know where the arguments come from, nor how an explanation is found.
 """

@@ -1,8 +1,8 @@
 """Prints an explanation, for a person under pressure.
 
-The answer comes first, then the reason, near misses, and the commands to type. Each item is one
-line, never cut; a command has a line of its own, to be copied. This module must not know how the
-explanation was found.
+The answer comes first, then the reason, near misses, and the commands to type. No line is cut; a
+command has a line of its own, to be copied. This module must not know how the explanation was
+found.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def result_cell(allowed: bool) -> Cell:
 
 
 def changed_since(parsed: ParsedQuestion, allowed: bool) -> str:
-    """A cell for an audit line whose answer differs from today's: the answer in the line."""
+    """A cell for an audit line whose answer differs from ``allowed``: the answer in the line."""
     if parsed.audit is None or bool(parsed.audit.result) is allowed:
         return ""
     return "ALLOWED then" if parsed.audit.result else "DENIED then"
@@ -293,8 +293,8 @@ def _near_misses(explanation: Explanation, queries: Queries, output: Output, who
 
 
 def _nearest(explanation: Explanation) -> Sequence[NearMiss]:
-    """The near misses to print: after a DENY, the ALLOWs that it overrides; otherwise the likely
-    mistakes, or without any, the first others."""
+    """The near misses to print: after a DENY, the ALLOWs that it overrides; otherwise the first
+    likely mistakes. If there are none, and the answer is DENIED, the first others."""
     near, decision = explanation.near_misses, explanation.trace.decision
     if decision.acl is not None and not decision.result:
         return [miss for miss in near if miss.kind is NearMissKind.DENY_OVERRIDES]
@@ -305,7 +305,7 @@ def _nearest(explanation: Explanation) -> Sequence[NearMiss]:
 
 
 def near_text(miss: NearMiss, question: Question) -> str:
-    """Why ``miss`` does not match, in a clause."""
+    """Why ``miss`` did not allow the request, in a clause."""
     return _NEAR[miss.kind].format(
         host=host_text(question),
         name=shown(question.resource_name),

@@ -27,8 +27,8 @@ _HOSTS_SHOWN: Final = 3
 def print_holders(
     question: Question, answer: WhoCan, super_users: Sequence[str], output: Output
 ) -> None:
-    """Print the principals that may do it, with hosts and ACLs; those whose ALLOW a DENY overrides;
-    and the super users."""
+    """Print the principals that may do it, with hosts and ACLs, unless everyone else has the same
+    answer; those whose ALLOW a DENY overrides; and the super users."""
     *named, everyone = answer.holders
     may = [holder for holder in named if holder.may and holder._replace(principal=None) != everyone]
     may += [everyone] if everyone.may else []
@@ -46,18 +46,18 @@ def print_holders(
     denied = [holder for holder in answer.holders if holder.is_overridden]
     if denied:
         output.line("denied, though an ALLOW matches")
-        output.aligned((_denied_row(holder) for holder in denied), indent="  ")
+        rows = ([_name(holder), _by(holder)] for holder in denied)
+        output.aligned(rows, indent="  ")
     if super_users:
         output.line(f"super users may do everything: {', '.join(map(shown, super_users))}")
 
 
 def _rows(holder: Holder, question: Question) -> Iterator[list[Cell | str]]:
-    principal = Cell(_who(holder), "strong")
+    principal = _name(holder)
     if holder.allowed:
         denied = _hosts(holder.hosts)
         where = f"from any host but {denied}" if denied else "from any host"
-        by = Cell("" if holder.acl is None else sentence(holder.acl), "faint")
-        yield [principal, where, by] if question.host is None else [principal, by]
+        yield [principal, where, _by(holder)] if question.host is None else [principal, _by(holder)]
         return
     by_acl: dict[Acl, list[HostAnswer]] = {}
     for answer in holder.hosts:
@@ -69,17 +69,13 @@ def _rows(holder: Holder, question: Question) -> Iterator[list[Cell | str]]:
         yield [principal, where, Cell(sentence(acl), "faint")]
 
 
-def _denied_row(holder: Holder) -> list[Cell | str]:
-    allowed = _hosts([answer for answer in holder.hosts if answer.allowed])
-    return [
-        Cell(_who(holder), "strong"),
-        Cell("" if holder.acl is None else sentence(holder.acl), "faint"),
-        f"but not from {allowed}" if allowed else "",
-    ]
+def _name(holder: Holder) -> Cell:
+    who = "everyone else" if holder.principal is None else shown(holder.principal)
+    return Cell(who, "strong")
 
 
-def _who(holder: Holder) -> str:
-    return "everyone else" if holder.principal is None else shown(holder.principal)
+def _by(holder: Holder) -> Cell:
+    return Cell("" if holder.acl is None else sentence(holder.acl), "faint")
 
 
 def _hosts(answers: Iterable[HostAnswer]) -> str:

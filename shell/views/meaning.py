@@ -97,8 +97,8 @@ def print_meaning(found: Meaning, arguments: Namespace, output: Output) -> None:
 
 
 def print_changes(found: Meaning, output: Output) -> None:
-    """The same as ``print_meaning``, if no SOURCE has the ACLs after the change: witnesses are in
-    words."""
+    """Print the differences, if no SOURCE has the ACLs after the change: with each a witness in
+    words, instead of a command."""
     for change in found.changes:
         output.aligned([[_SIGNS[change.change], change_text(change)]])
         question = change.witness

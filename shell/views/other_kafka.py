@@ -57,8 +57,8 @@ def say_other_result(acls: Iterable[Acl | None], kafka: KafkaVersion, output: Ou
 
 
 def say_other_plan(made: Planned, groups: Iterable[QuestionGroup], output: Output) -> None:
-    """Print one line if the plan has a different effect under the other Kafka version: for the
-    principals of its steps, or for the requests ``groups``."""
+    """Print one line if the plan has a different effect under the other Kafka version, for the
+    requests ``groups`` or for any other request."""
     other = made.of_other_kafka
     if other is None:
         return

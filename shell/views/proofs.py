@@ -108,8 +108,8 @@ def print_proofs(
 def witness_lines(
     proof: ClaimOutcome, queries: Queries, arguments: Namespace, output: Output
 ) -> Iterator[str]:
-    """The request that breaks the claim, the ``explain`` command for it, and the change that would
-    fix it."""
+    """The request that breaks the claim, the ``explain`` command for this request, and a change
+    after which the request does not break the claim."""
     witness = proof.result.witness
     if witness is None or proof.traced is None:
         return
@@ -144,7 +144,7 @@ def broken_text(proof: ClaimOutcome) -> str:
 
 
 def remedy_text(proof: ClaimOutcome) -> str:
-    """The change after which the claim would hold, in words."""
+    """The change after which this witness would not break the claim, in words."""
     rule = None if proof.traced is None else proof.traced.decision.rule
     change = proof.remedy
     if change is None:
@@ -221,7 +221,7 @@ def proof_json(proof: ClaimOutcome, queries: Queries, arguments: Namespace) -> d
 
 
 def point_out_unknown(claims: Iterable[StatedClaim], queries: Queries, output: Output) -> None:
-    """Note the unknown principals of claims: most often a name is misspelled."""
+    """Note the unknown principals of claims, which are most often misspelled."""
     claim_of: dict[str, StatedClaim] = {}
     for stated in claims:
         for principal in sorted(stated.principals.names - {SUPER_USERS}):
@@ -237,8 +237,8 @@ def point_out_unknown(claims: Iterable[StatedClaim], queries: Queries, output: O
 
 
 def say_other_proofs(proved: list[ClaimOutcome], queries: Queries, output: Output) -> None:
-    """Print one line if other claims hold under the other Kafka version, if the version is
-    assumed."""
+    """Print one line if the version is assumed, and claims have another result under the other
+    Kafka version."""
     other = queries.of_other_kafka
     if other is None:
         return

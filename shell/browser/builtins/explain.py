@@ -74,8 +74,8 @@ def explain_command(
             "QUESTION is PRINCIPAL OPERATION TYPE:NAME [--host ADDRESS], or an audit line of Kafka",
             "in quotes, as in: explain User:app Write topic:payments --host 10.0.0.7. It takes the",
             "question options of metalog explain: --consumer, --producer, --audit FILE and so on.",
-            "The broker's configuration is an option of metalog shell: --config, --super-users,",
-            "--allow-everyone and --kafka.",
+            "The broker's configuration is set by options of metalog shell: --config,",
+            "--super-users, --allow-everyone and --kafka.",
         ),
         run=run,
         least=1,
@@ -112,7 +112,6 @@ def _operations(session: ShellSession) -> list[str]:
 
 
 def _resources(session: ShellSession) -> list[str]:
-    """A type alone, such as ``topic:``, lets the user type any name after it."""
     resources: dict[str, None] = {}
     for type_name in _names(session, "/acl/byResource"):
         kind = type_name.lower().replace("_", "-")

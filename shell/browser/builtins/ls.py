@@ -1,4 +1,4 @@
-"""``ls``: list names, one per line, or in columns on a terminal."""
+"""``ls``: list names, one per line, or in columns at the prompt."""
 
 from __future__ import annotations
 

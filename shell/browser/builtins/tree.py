@@ -1,5 +1,4 @@
-"""``tree``: print directories and the contents of their files, indented, in the form of Kafka's
-shell."""
+"""``tree``: print directories, indented, and one line for each file."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""ACLs: ``/acl/id`` in KIP-801's JSON, ``/acl`` by principal and by resource, and Kafka's form.
+"""ACLs: ``/acl`` by id, principal and resource, in KIP-801's JSON, and ``/image/acls`` in Kafka's
+form.
 
-One pass builds the groups of ids when they are first used. This module must not know how the tree
-is printed.
+This module must not know how the tree is printed.
 """
 
 from __future__ import annotations

@@ -37,8 +37,7 @@ def kafka_configs(image: ConfigsImage, *, show_secrets: bool) -> Directory:
 
 
 def _name(resource: ConfigResource) -> str:
-    """``TYPE:name``, or the type alone for the type's default. A type that Kafka does not know is
-    its code."""
+    """``TYPE:name``, or the type alone for the type's default."""
     type_name = _TYPE_NAMES.get(resource.type, f"UNKNOWN_{resource.type}")
     return f"{type_name}:{resource.name}" if resource.name else type_name
 

@@ -1,6 +1,6 @@
-"""Reads the folders and the quorum from a node's server.properties.
+"""Reads the folders and the listeners from a node's server.properties.
 
-Keys and defaults are Kafka's. This module must not know how they are used.
+The keys are Kafka's. This module must not know how the values are used.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from metalog_node.config.listeners import ADVERTISED, LISTENERS, named_addresses
 
 
 class NodeFolders(NamedTuple):
-    """A node's folders and listeners. ``directories`` are in the file's order, with
-    ``metadata_dir`` among them. ``controller`` is the node's controller listener as (name, host,
-    port), None without one. ``controller_listener`` is the name of all controllers' listeners in
-    this configuration."""
+    """A node's folders and listeners. ``directories`` include ``metadata_dir``. ``controller`` is
+    the node's controller listener as (name, host, port), None without one. ``controller_listener``
+    is the first name in ``controller.listener.names``."""
 
     node_id: int
     roles: frozenset[str]
@@ -29,14 +28,14 @@ class NodeFolders(NamedTuple):
     controller_listener: str | None
     has_authorizer: bool
     allows_unstable: bool
-    """Accept feature levels that no Kafka has released."""
+    """Whether feature levels that no Kafka has released are accepted."""
 
 
 def node_config(properties: Mapping[str, str], file: str) -> NodeFolders:
-    """The folders and the quorum.
+    """The folders and listeners in ``properties``, which were read from ``file``.
 
     Raises:
-        InvalidRequest: it is not the configuration of a KRaft node.
+        InvalidRequest: they are not the configuration of a KRaft node.
     """
     if "zookeeper.connect" in properties:
         raise InvalidRequest(

@@ -1,4 +1,4 @@
-"""Follows a log that is still being written, and yields each committed change.
+"""Follows a log that is still being written, and yields the committed changes.
 
 The replica replays on its own thread, and passes changes to the thread that prints them. This
 module must not know how a change is shown.
@@ -57,8 +57,8 @@ def follow(
     """Yield the changes after ``replayed``, in lists of changes that arrived together, until the
     caller stops.
 
-    If a fault prevents reading the log, ``report`` is called with the fault instead of logging it,
-    and reading is tried again. With ``salvage``, unreadable records are skipped.
+    ``report`` gets a fault that prevents reading the log; the fault is not logged, and reading is
+    tried again. With ``salvage``, unreadable records are skipped.
     """
     log = replayed.source.log
     if not isinstance(log, LiveLog):

@@ -1,4 +1,4 @@
-"""Metrics and a probe of ``metalog pipeline follow``, over the node's HTTP listener.
+"""Metrics and a probe of ``metalog pipeline follow``, over HTTP.
 
 This module must not know what is followed.
 """

@@ -1,4 +1,4 @@
-"""Counts the logged requests whose decision a plan would change.
+"""Finds the requests whose decision a plan would change.
 
 This module must not know how the counts are shown.
 """
@@ -24,18 +24,19 @@ if TYPE_CHECKING:
 
 
 _MOST_CELLS: Final = 500_000
-"""The most kinds of requests to compare; with more, the other Kafka version is not compared."""
+"""The most kinds of requests to compare; if there are more, only logged requests are compared."""
 
 
 class ChangedAnswers(NamedTuple):
-    """Requests of the audit log that the plan would answer differently."""
+    """Equal requests that the plan would answer differently; ``was``: they are allowed now."""
 
     group: QuestionGroup
     was: bool
 
 
 class Audit(NamedTuple):
-    """The requests with a changed answer; ``bad`` lines of the log could not be read."""
+    """The requests with a changed answer, among ``requests`` requests; ``bad`` lines of the log
+    could not be read."""
 
     turned: list[ChangedAnswers]
     requests: int
@@ -52,7 +53,7 @@ class Audit(NamedTuple):
 
 
 def audited(made: Planned, groups: Iterable[QuestionGroup]) -> Audit:
-    """Compare the present and the planned answer for each question, once; the logged answers do not
+    """Compare the present and the planned answer to each question; the logged answers do not
     matter."""
     before, after = (_answer_of(acls, made) for acls in (made.current, made.after))
     turned: dict[Question, ChangedAnswers] = {}

@@ -65,7 +65,7 @@ def gains_refused(proof: GainProof, limit: GainLimit) -> str | None:
 
 
 def saved_proof(limit: GainLimit, proof: GainProof) -> PlanProof:
-    """The part of ``proof`` that a saved plan stores: it has no witnesses."""
+    """The proof as a saved plan stores it: the claims' texts and the number of cells."""
     return PlanProof(limit.texts, proof.cells)
 
 

@@ -1,8 +1,7 @@
 """Saved plans: reads and makes them, and checks them against the target's current state.
 
-A plan stays valid if the ACLs that its files own, the answers that it changes, the super users,
-the default rule and the Kafka version are unchanged.
-This module must not change a target.
+A plan stays valid if the ACLs that its files own, the answers that it changes, the super users, the
+default rule and the Kafka version are unchanged. This module must not change a target.
 """
 
 from __future__ import annotations

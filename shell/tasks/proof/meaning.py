@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 class Meaning(NamedTuple):
-    """The differences in decisions between two sets. ``cells`` is the largest number of cells that
-    were compared; ``acls`` are in only one of the sets."""
+    """The differences in decisions between two sets. At most ``cells`` cells were compared.
+    ``acls`` counts the ACLs in only one of the sets."""
 
     changes: list[AccessChange]
     by_type: list[TypeChange]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _US_A_TOPIC: Final = 1.4
 _US_AN_ACL: Final = 0.2
 """How long Kafka 4.3.1's authorizer takes in microseconds: for a topic of a Metadata request, and
-for each ACL that matches the topic. docs/performance/metadata-requests.md has the measurement."""
+for each ACL that reaches the topic. docs/performance/metadata-requests.md has the measurement."""
 
 
 class KeptAcls(NamedTuple):
@@ -40,7 +40,7 @@ class KeptAcls(NamedTuple):
 
 class Minimized(NamedTuple):
     """The smaller set and the steps to it. ``matching`` counts, before and after, the ACLs that
-    match each existing topic, summed over the topics: Kafka checks them for a Metadata request."""
+    reach each existing topic, summed over the topics: Kafka checks them for a Metadata request."""
 
     steps: tuple[PlanStep, ...]
     acls: frozenset[Acl]
@@ -51,7 +51,8 @@ class Minimized(NamedTuple):
 
     @property
     def kafka_us(self) -> tuple[float, float]:
-        """About how long Kafka's authorizer takes for a Metadata request for all topics."""
+        """About how long Kafka's authorizer takes for a Metadata request for all topics, before and
+        after, in microseconds."""
         before, after = (_US_A_TOPIC * self.topics + _US_AN_ACL * acls for acls in self.matching)
         return before, after
 

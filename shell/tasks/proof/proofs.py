@@ -83,8 +83,8 @@ def _mask(operations: Sequence[Operation], kind: ResourceType) -> int:
 
 
 class ClaimOutcome(NamedTuple):
-    """The result for a claim. If it is broken: the trace of the witness's decision, and the change
-    that would deny or allow it."""
+    """The result for a claim. If the claim is broken: the trace of the decision on the witness, and
+    a change that would reverse this decision, if there is one."""
 
     stated: StatedClaim
     result: ProofResult

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 NAMES: Final = "names"
-"""The argument with which a script asks the verb for names."""
+"""The argument with which a script asks ``metalog completion`` for names."""
 QUESTION: Final = "question"
 LOGIN: Final = "login"
 """The kind of the names of SCRAM users."""
@@ -38,7 +38,7 @@ class CompletedVerb(NamedTuple):
 
 class CompletedCommand(NamedTuple):
     """The whole command: ``verbs`` by all their words, such as ``pipeline build``; the line that
-    describes each verb, and each inner verb of ``pipeline``."""
+    describes each verb, and each inner verb."""
 
     verbs: Mapping[str, CompletedVerb]
     lines: Mapping[str, str]

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def show_dry_run(found: DryRun, out: str, zone: str, output: Output) -> bool:
-    """Print how many files have audit lines, and name the others. ``zone`` is used for times
-    without a zone. Returns whether every file has an audit line."""
+    """Print what a build would read, and name the files without an audit line at their beginning.
+    ``zone`` is used for times without a zone. Returns whether there are no such files."""
     odd = [file for file in found.files if file.first is None]
     for file in odd:
         output.warn(f"{file.path}: no audit line at its beginning")

@@ -1,4 +1,4 @@
-"""The common part of verbs that show findings: the window, and the words of a row.
+"""The common part of verbs that show findings: options, the window, and the words of a row.
 
 This module must not know Spark, nor how findings are computed.
 """
@@ -55,7 +55,7 @@ def add_window(parser: ArgumentParser) -> None:
         dest="end",
         type=_moment,
         metavar="MOMENT",
-        help="before then (default: where they end)",
+        help="before then (default: where the audit logs end)",
     )
 
 
