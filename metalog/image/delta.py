@@ -33,20 +33,20 @@ from metalog.records.frame import Undecodable
 from metalog.records.unread import UnreadRecord, UnreadRun
 
 Refused = Callable[[int, Any, CorruptLog], None]
-"""Called for a record that contradicts the state, with its offset; if it returns, the record is
-skipped."""
+"""Called with the offset, the record and the fault, for a record that cannot be read or contradicts
+the state. If it returns, the record is skipped."""
 
 
 def stop_at(offset: int, message: Any, fault: CorruptLog) -> None:
-    """Refuse a record that contradicts the state."""
+    """Raise ``fault``, with its offset."""
     raise fault.located(offset=offset) from None
 
 
 class MetadataDelta:
     """Changes to ``image``; a replacement holds a whole snapshot instead.
 
-    A subject's delta (``acls``, ``scram``, …) is None until a record changes the subject, and never
-    None in a replacement.
+    A subject's delta (``acls``, ``scram``, …) is None until a record changes the subject; in a
+    replacement it is None only if the subject is not read.
     """
 
     __slots__ = (
@@ -156,8 +156,8 @@ _Change = Callable[[MetadataDelta, Any], None]
 def _applied_by(subject: ImageSubject, method: Callable[[Any, Any], object]) -> _Change:
     """The function that applies the first record of a type; the delta stores it for the next.
 
-    It ignores records that the image's replay does not read: a record that is not plain is decoded
-    even if its type is unread.
+    It ignores records of subjects that are not read: a record with a key or headers is decoded even
+    if its type is unread.
     """
 
     def replay(delta: MetadataDelta, message: Any) -> None:

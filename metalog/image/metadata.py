@@ -45,7 +45,7 @@ class MetadataImage(NamedTuple):
         """The records of a snapshot of this image with their versions, in Kafka's order.
 
         The image's own metadata.version determines the record versions. A replay of the records
-        makes an equal image. Within a subject they are sorted, so equal images give equal
+        makes equal subjects. The records of a subject are sorted, so equal subjects give equal
         snapshots.
         """
         level = self.features.level_to_write

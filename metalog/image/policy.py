@@ -60,11 +60,8 @@ def may_be_marker(message: Any) -> bool:
 
 
 def readable_of(message: Any) -> Any | None:
-    """The metadata record in an Undecodable ``message`` that can be read all the same, because its
-    version is unknown, or because only Kafka's reader refuses it.
-
-    None for any other message, and for a transaction marker.
-    """
+    """The metadata record in an Undecodable ``message`` if only its version is unknown, or if only
+    Kafka's reader refuses it. None for any other message, and for a transaction marker."""
     if type(message) is not Undecodable or message.control_type is not None:
         return None
     readable: Any = message.lenient

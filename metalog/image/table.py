@@ -3,9 +3,9 @@
 The first entries (the "bulk") are in one plain dict, which is the fastest to fill and to read.
 Later changes are in front of it, in a tree of two levels with 64 x 64 small dicts ("leaves"). The
 high bits of the key's hash choose the leaf; the low bits choose the slot inside a dict. A change
-copies only the leaf that it changes, and the pointers to it. Two cases make one new dict of all
-entries: a table of up to ``SMALL`` entries, and a change after a sixteenth of the bulk has
-changed, so that few removed entries stay in memory.
+copies only the leaf that it changes, and the pointers to it. In two cases a change makes one new
+dict of all entries: if the bulk has at most ``SMALL`` entries, and if more than a sixteenth of it
+would have changed, so that few removed entries stay in memory.
 
 Keys must have well spread hashes, such as bytes, strings and tuples. Integers work too, but above
 ``SMALL`` all changed integers would share one leaf.
@@ -32,7 +32,7 @@ Parts = tuple[dict[K, V], Nodes | None, int, int]
 SMALL: Final = 2048
 FAN: Final = 64
 _KEPT_APART: Final = 16
-"""If more than one in so many entries of the bulk has changed, the next change makes one dict."""
+"""A change makes one dict if more than one in so many entries of the bulk would have changed."""
 _HIGH: Final = 48
 _MASK: Final = FAN * FAN - 1
 

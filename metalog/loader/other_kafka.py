@@ -29,7 +29,7 @@ def refuse_other_kafka(features: FeaturesImage, kafka: str | None) -> None:
     problem = None if kafka is None else features.problem_for(kafka)
     if problem is not None:
         raise ConfigException(
-            f"kafka.version={kafka}: {problem}; name the Kafka that runs on it, or leave it out"
+            f"kafka.version={kafka}: {problem}; name the Kafka of this log, or remove the setting"
         )
 
 
@@ -70,7 +70,7 @@ def skipped_line(skipped: Skipped) -> str:
 
 
 class ForeignTracesLog:
-    """Logs each trace once, for a program that follows a log without showing its state."""
+    """Logs one trace of each kind, for a program that does not show the log's state."""
 
     def __init__(self) -> None:
         self._logged: set[str] = set()

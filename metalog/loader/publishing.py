@@ -21,8 +21,8 @@ _log = logging.getLogger(__name__)
 class PublisherFault(NamedTuple):
     """A publisher's latest ``error``, raised at ``offset``, and its number of errors (``times``).
 
-    The publisher missed a delta, so its next delta is the whole image. ``healed`` is true once it
-    accepted one.
+    The publisher missed a delta, so its next delta is the whole image. ``healed`` is true once the
+    publisher accepted such a delta.
     """
 
     publisher: str

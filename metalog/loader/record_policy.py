@@ -1,8 +1,8 @@
 """What a loader does with an unreadable record: stop, or count it and go on.
 
-``metalog.image.policy`` says which records concern authorization. A strict policy stops at those.
-A tolerant one, for tools that show a log's content, keeps a ``LoadDoubt`` of each. This module
-must not know what is committed.
+``metalog.image.policy`` says which records concern authorization. A strict policy stops at such a
+record. A tolerant one, for tools that show a log's content, keeps a ``LoadDoubt`` of it. This
+module must not know what is committed.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Skipped(NamedTuple):
 class LoadDoubt(NamedTuple):
     """A reason why an image may differ from the one in Kafka's authorizer.
 
-    ``fault`` is the first of ``records`` such records, with its position; a strict loader stops
-    there. No answer may be given from an image with a doubt.
+    ``records`` counts the records with this reason. ``fault`` has the position of the first, at
+    which a strict loader stops. No answer from an image with a doubt is certain.
     """
 
     records: int
@@ -59,7 +59,7 @@ class RecordPolicy:
 
     @property
     def skipped(self) -> Mapping[str, Skipped]:
-        """The skipped records by type."""
+        """The skipped records, by type; also the missing ones, as a type of their own."""
         return dict(self._skipped)
 
     @property
@@ -85,7 +85,7 @@ class RecordPolicy:
         span: range,
         batches: Sequence[Batch],
     ) -> None:
-        """Apply to ``delta`` all ``records`` of ``batches`` whose offsets are in ``span``.
+        """Apply to ``delta`` the ``records`` of ``batches``, whose offsets are in ``span``.
 
         A tolerant policy also applies a readable record that Kafka's reader refuses, and keeps a
         doubt of it, since tools show what the log contains. If this raises, ``delta`` is
@@ -118,8 +118,8 @@ class RecordPolicy:
         delta.replay_all([(offset, readable)], partial(self._refuse, delta, batches))
 
     def readable(self, batch: Batch, controls: Iterable[Any], first: int) -> Iterator[Any]:
-        """The readable control records of ``batch``, the first at offset ``first``; the others may
-        be skipped."""
+        """The readable ones of ``controls``, records of ``batch`` from offset ``first`` on; the
+        others are skipped, or stop a strict loader."""
         for offset, message in enumerate(controls, first):
             if not isinstance(message, Undecodable):
                 yield message

@@ -1,13 +1,13 @@
 """Replay: takes the events of a log, and publishes images.
 
-The loader is pure: its driver (a Replica, a command) reads the log and opens the snapshots. It
+The loader does no I/O: its driver (a Replica, a command) reads the log and opens the snapshots. It
 publishes nothing above the last stable offset: the high-water mark, or the beginning of an open
 metadata transaction if that is lower. Batches above it are held back, within a bound. A
 transaction takes effect as a whole at its end; an aborted one has no effect.
 
-A fault raises ``CorruptLog`` and takes the loader back to its last published state: ``position``
-is the offset to read again from, and the image stays in force meanwhile. This module must not know
-files, threads, clocks, nor what publishers do.
+A fault raises ``CorruptLog`` and takes the loader back to its last published state, or to the log's
+beginning after ``Diverged``: ``position`` is the offset to read again from. The image stays in
+force meanwhile. This module must not know files, threads, clocks, nor what publishers do.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class Loader:
 
     @property
     def skipped(self) -> Mapping[str, Skipped]:
-        """The skipped records by type."""
+        """The skipped records, by type; also the missing ones, as a type of their own."""
         return self._policy.skipped
 
     @property
@@ -149,7 +149,7 @@ class Loader:
         return self._policy.doubts
 
     def note_fault(self, fault: Exception) -> None:
-        """Go back to the last published state; the log's reader calls it for its own faults too."""
+        """Go back as after a fault of the loader; the log's reader reports its own faults here."""
         offset = fault.offset if isinstance(fault, CorruptLog) else None
         self._fault = (self._replayed.offset if offset is None else offset, fault)
         if isinstance(fault, Diverged):
@@ -186,7 +186,7 @@ class Loader:
         self._publish_if_due()
 
     def load_snapshot(self, id: SnapshotId, batches: Iterable[Batch]) -> None:
-        """Replace the whole state by a snapshot, or leave it unchanged (``CorruptLog``).
+        """Replace the whole state by a snapshot; ``CorruptLog`` if it is damaged or too old.
 
         ``batches`` include header and footer, which are checked here.
         """

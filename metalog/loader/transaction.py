@@ -1,4 +1,4 @@
-"""A metadata transaction that has begun and not ended (KIP-866), and its buffered records.
+"""A metadata transaction that has begun and not ended (KIP-868), and its buffered records.
 
 This module must not know what is committed, nor when a transaction ends.
 """
@@ -17,10 +17,8 @@ from metalog.text.plurals import counted
 class OpenTransaction(NamedTuple):
     """A transaction that began at ``offset`` and has not ended: its records are not in force.
 
-    ``records`` is the number of its records so far.
-
-    ``unread`` has the reason for each of its unreadable records that concern authorization. Each
-    becomes a doubt when the transaction ends.
+    ``records`` is the number of its buffered records. ``unread`` maps the offset of each unreadable
+    one to the reason; such a record becomes a doubt if the transaction is committed.
     """
 
     offset: int

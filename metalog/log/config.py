@@ -1,7 +1,7 @@
 """The settings of a node's log: Kafka's keys ``metadata.log.*`` and ``metadata.max.*``.
 
-Names, defaults and lowest values are Kafka's. This module must not know how the settings are used,
-nor where the properties come from.
+Names and defaults are Kafka's. This module must not know how the settings are used, nor where the
+properties come from.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _HOUR_MS: Final = 60 * 60 * 1000
 class LogConfig(NamedTuple):
     """The settings, in bytes and milliseconds.
 
-    A retention limit of -1 means no limit. A snapshot or idle interval of 0 means never.
+    A retention limit of -1 means no limit. ``snapshot_interval_ms`` 0 means no snapshots by time,
+    and ``idle_interval_ms`` 0 no NoOpRecords.
     """
 
     segment_bytes: int = DEFAULT_SEGMENT_BYTES

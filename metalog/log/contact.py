@@ -1,8 +1,7 @@
 """Measures how long the peer of a log has been silent.
 
 An answer or a record proves that the peer is alive; the absence of errors does not. Any thread may
-ask a log with a peer how long it has been silent (``ports.PeerLog``). This module must not know
-what an answer is.
+read ``silent_for_s``. This module must not know what an answer is.
 """
 
 from __future__ import annotations

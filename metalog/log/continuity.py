@@ -1,7 +1,7 @@
 """Checks the continuity of a log: offsets and epochs, which no CRC covers.
 
-Offsets have no gap, the epoch rises only at a LEADER_CHANGE batch, and both agree with
-``leader-epoch-checkpoint`` if it exists. Pure. This module must not know where batches come from.
+Offsets have no gap, the epoch rises only at a LEADER_CHANGE batch, and neither contradicts a
+``leader-epoch-checkpoint``. Pure. This module must not know where batches come from.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Continuity:
             )
 
     def _check_checkpoint(self, batch: Batch) -> None:
-        """Compare with the checkpoint; read before the log, it may lack the newest epochs."""
+        """The checkpoint was read before the log, so it may lack the newest epochs."""
         starts = self._epochs.starts
         self._epochs_agree_below = min(
             (start.start_offset for start in starts if start.start_offset > batch.last_offset),

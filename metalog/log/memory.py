@@ -1,6 +1,6 @@
-"""A log in memory, with batches and snapshots, for tests and embedding.
+"""Logs in memory, for tests and embedding.
 
-It behaves as a log on disk does. This module must not know any file.
+This module must not know any file.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class MemoryLog:
         return self._bounds
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """The events from offset ``start``, or from its batch, up to the present end of the log."""
+        """The events from the batch of offset ``start`` on, up to the present end of the log."""
         if start < self._bounds.start:
             newest = max(self._snapshots)
             yield SnapshotNeeded(newest)
@@ -68,7 +68,7 @@ class MemoryLog:
                 yield Appended(batch)
 
     def splits(self) -> Sequence[Split]:
-        """The log as input splits, in order; empty if it cannot be split."""
+        """The log as one input split; empty if the log is empty."""
         return [MemorySplit(self._batches)] if self._batches else []
 
     def snapshots(self) -> Sequence[SnapshotId]:
@@ -141,7 +141,7 @@ class WritableMemoryLog:
         return MemoryLog(self._batches).bounds()
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """The events from offset ``start``, or from its batch, up to the present end of the log."""
+        """The events from the batch of offset ``start`` on, up to the present end of the log."""
         self._news = []
         yield from MemoryLog(self._batches).read(start)
 
@@ -153,7 +153,7 @@ class WritableMemoryLog:
         return news
 
     def splits(self) -> Sequence[Split]:
-        """The log as input splits, in order; empty if it cannot be split."""
+        """The log as one input split; empty if the log is empty."""
         return MemoryLog(self._batches).splits()
 
     def snapshots(self) -> Sequence[SnapshotId]:

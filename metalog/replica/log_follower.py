@@ -1,7 +1,7 @@
 """Follows a log: reads it to its end, polls it for more, and feeds a loader.
 
-A fault does not end it. The last good image stays in force, and the log is read again from there
-after a pause, which grows up to ``MAX_BACKOFF_S``. If this node leads the log, the follower hands
+A fault does not stop the follower. The last good image stays in force, and after a pause, which
+grows up to ``MAX_BACKOFF_S``, the log is read again. If this node leads the log, the follower hands
 over to ``LogLeader`` and continues when that returns. ``run`` is for the replica's thread; any
 thread may read the properties. This module must not know what kind of log it has, nor what
 publishers do.
@@ -72,7 +72,7 @@ class LogFollower:
 
     @property
     def state(self) -> State:
-        """The loader's state; also ``Stale`` if the log's peer is silent."""
+        """The loader's state, but ``Stale`` instead of ``Ready`` while the log's peer is silent."""
         state, silent_s = self._loader.state, self.silent_for_s or 0.0
         if isinstance(state, Ready) and silent_s >= SILENT_AFTER_S:
             why = Unanswered(f"no answer from the log for {silent_s:.0f} s")
@@ -107,7 +107,7 @@ class LogFollower:
         """Follow the log until ``stop``, or to the end of a log that is not live.
 
         Args:
-            fault: the error of an earlier ``begin``, already reported; ``begin`` is tried again.
+            fault: the reported error of an earlier ``begin``, which is tried again; or None.
         """
         backoff, before = MIN_BACKOFF_S, self._loader.position
         while fault is not None or (fault := self._stopped_by()) is not None:

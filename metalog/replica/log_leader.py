@@ -2,9 +2,9 @@
 
 A ``WritableLog`` has one writer, which leads from start to end. With a ``Candidacy`` this node
 leads after its election, until it is dismissed or fenced. Publishers that change ACLs
-(``UsesAclMutator``) get the leader while it leads, and None otherwise. Any thread may call
-``submit`` and its variants; only the replica's thread may call the rest. This module must not know
-how a log is followed, nor what a change is about.
+(``UsesAclMutator``) get the leader when it begins to lead, and None at the end. Any thread may call
+``submit`` and its variants. This module must not know how a log is followed, nor what a change is
+about.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _log = logging.getLogger(__name__)
 
 
 class LogLeader(ChangeSubmitter):
-    """The writer of ``log``: always, or with a ``candidacy`` while it is elected.
+    """Writes a ``WritableLog`` always, and another log while its ``candidacy`` is elected.
 
     Args:
-        log: the log; it is written only if it is a ``WritableLog``.
+        log: the log that the replica follows.
         loader: changes are decided on its image.
         publishers: the leader is passed to those that change ACLs.
         candidacy: takes part in elections; None without elections.
@@ -55,12 +55,12 @@ class LogLeader(ChangeSubmitter):
 
     @property
     def is_active(self) -> bool:
-        """Whether this node accepts changes at present."""
+        """Whether this node is the log's writer at present."""
         return self._queue is not None
 
     @property
     def is_sole_writer(self) -> bool:
-        """Whether it leads without an election."""
+        """Whether this node leads without an election."""
         return self._is_sole_writer
 
     @property
@@ -103,7 +103,7 @@ class LogLeader(ChangeSubmitter):
             queue.carry_out_next(self._idle_s)
 
     def lead_until_dismissed(self, is_closing: Callable[[], bool]) -> None:
-        """Claim the log, and carry out changes until another node is elected or has claimed it."""
+        """Claim the log, and carry out changes until this node is dismissed, fenced or closed."""
         candidacy = self._candidacy
         if candidacy is None:
             raise NotController("this log has no elections")

@@ -5,10 +5,9 @@ the log: a ``WritableLog`` from the start, any other log after its ``Candidacy``
 images form one sequence, whichever node writes. This class starts and stops both, and shows their
 state.
 
-A second thread (``staleness``) tells the publishers' gates how old the image may be, counted from
-the last answer of the log's peer. Otherwise only the replica's thread uses the loader and the
-publishers. Any thread may read the replica's attributes. This module must not know what kind of log
-it has.
+The replica's thread replays the log and publishes. Another thread (``staleness``) tells the
+publishers' gates how long the image may have been out of date. Any thread may read the replica's
+attributes. This module must not know what kind of log it has.
 """
 
 from __future__ import annotations
@@ -49,10 +48,10 @@ class Replica(ChangeSubmitter):
         entropy: the source of random bytes.
         idle_s: write a NoOp record after so many seconds without a change
             (``metadata.max.idle.interval.ms``).
-        candidacy: takes part in elections for a log that this replica follows; closed with it.
+        candidacy: takes part in elections for a log that this replica follows; ``close`` closes it.
         prepare: called before the log is claimed, at each attempt; it may raise as ``claim`` does.
         is_patient: ``start`` does not raise a ``CorruptLog`` or ``Unanswered`` of ``prepare`` or
-            ``claim``. Both are retried, and ``state`` has the fault until then.
+            ``claim``. A retry follows, and ``state`` has the fault until one succeeds.
         kafka: the version of Kafka to behave as, such as ``4.4``. ACLs are accepted and refused as
             by this version. For a log that this version cannot load, ``loaded`` raises
             ``ConfigException``. None derives the version from the log's metadata.version.
@@ -166,7 +165,7 @@ class Replica(ChangeSubmitter):
 
     @property
     def is_active(self) -> bool:
-        """Whether the replica accepts changes now."""
+        """Whether this replica is the log's writer now."""
         return self._leader.is_active
 
     @property
@@ -176,7 +175,7 @@ class Replica(ChangeSubmitter):
 
     @property
     def state(self) -> State:
-        """The loader's state; also ``Stale`` if the log's peer has gone silent."""
+        """The loader's state, but ``Stale`` instead of ``Ready`` while the log's peer is silent."""
         return self._follower.state
 
     @property
@@ -197,10 +196,7 @@ class Replica(ChangeSubmitter):
 
     @property
     def fence(self) -> Exception | None:
-        """Why this replica, the writer of the log, can no longer write; else None.
-
-        None also if another process is the writer.
-        """
+        """Why this replica, as the log's writer, accepts no more changes; else None."""
         return self._leader.fence
 
     @property
@@ -215,10 +211,10 @@ class Replica(ChangeSubmitter):
 
     @property
     def publisher_faults(self) -> Sequence[PublisherFault]:
-        """The publishers that raised an exception, with the last one of each."""
+        """The publishers that raised an exception, with the last exception of each."""
         return self._loader.publisher_faults
 
     @property
     def skipped(self) -> Mapping[str, Skipped]:
-        """The records that were skipped, by type."""
+        """The skipped records, by type; also the missing ones, as a type of their own."""
         return self._loader.skipped

@@ -1,4 +1,4 @@
-"""Tells the gates of a loader's publishers how old the image is, on its own thread.
+"""Tells the gates of a loader's publishers how long the image has been stale, on its own thread.
 
 The replica's thread may wait for an answer that never comes, so another thread checks the time.
 This module must not know why an image is stale.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future
-from functools import partial
 from typing import TypeVar
 
 from metalog.acl import Acl, AclFilter
@@ -30,8 +29,8 @@ class ChangeSubmitter:
     """The methods that change a log through its one writer; any thread may call them.
 
     Each returns at once. A future is done when its change is durable and published. A change that
-    is refused has Kafka's error in the future's result; an exception of the future means that the
-    change may not be written: ``NotController`` if the log cannot be written here, ``LogFenced``
+    is refused has Kafka's error in the future's result. An exception of the future means that the
+    log may lack the change: ``NotController`` if the log cannot be written here, ``LogFenced``
     after a failed write.
     """
 
@@ -84,7 +83,7 @@ class ChangeSubmitter:
             acls: the ACLs. One that exists already succeeds, and nothing is written.
 
         Returns:
-            A future for each of ``acls``, in order; its result is true if it was refused.
+            A future for each of ``acls``, in order; its result is true if the ACL was refused.
 
         Raises:
             NotController: the log cannot be written here.
@@ -133,8 +132,7 @@ class ChangeSubmitter:
         Returns:
             A future of one outcome for each of ``filters``, in order.
         """
-        change = partial(acl_control.delete_acls, filters=filters)
-        return self.submit(lambda image: change(image.acls))
+        return self.submit(lambda image: acl_control.delete_acls(image.acls, filters))
 
     def alter_scram(self, request: AlterScramRequest) -> Future[dict[str, ApiError]]:
         """Set and delete SCRAM credentials (KIP-554).

@@ -367,7 +367,7 @@ def test_what_a_transaction_does_comes_at_its_end_or_never(tmp_path: Path) -> No
 def test_a_transaction_may_have_begun_before_the_first_segment_that_was_kept(
     tmp_path: Path,
 ) -> None:
-    """KIP-866 does not limit a transaction to a segment: it may span three. At the log's own
+    """KIP-868 does not limit a transaction to a segment: it may span three. At the log's own
     beginning, or after a transaction's end, another end is damage."""
     kept = ArchiveFolder(tmp_path / "kept").segment(50, ace(1)).segment(52, END, NOTHING, ace(3))
     kept.snapshot(54, ace(1), ace(2))

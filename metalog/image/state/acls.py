@@ -173,7 +173,7 @@ class AclsDelta:
 
     @property
     def changes(self) -> Mapping[Uuid, Acl | None]:
-        """The net changes in record order, None for a removal.
+        """The net changes, None for a removal.
 
         An ACL that was added and removed again since ``image`` is left out. If ``image`` has no
         ACL, or a snapshot replaces all, the result has the present ACLs and then the removals.
@@ -188,7 +188,7 @@ class AclsDelta:
         self.add_run(AclRun([record.id], [acl_of(record)]))
 
     def add_run(self, run: AclRun) -> None:
-        """Add all ACLs of ``run``; a start-up adds about a million of them this way."""
+        """Add all ACLs of ``run``; a start may add a million of them this way."""
         added = zip(run.ids, run.acls, strict=True)
         whole = self._own_whole()
         if whole is None:

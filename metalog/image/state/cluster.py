@@ -8,7 +8,7 @@ This module must not know partitions, nor what a listener's security protocol me
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog
@@ -120,7 +120,9 @@ class ClusterDelta(CertainDelta):
             in_controlled_shutdown=record.in_controlled_shutdown,
             is_migrating_zk_broker=record.is_migrating_zk_broker,
             directories=tuple(record.log_dirs),
-            cordoned_directories=_uuids_or_none(record.cordoned_log_dirs),
+            cordoned_directories=(
+                None if record.cordoned_log_dirs is None else tuple(record.cordoned_log_dirs)
+            ),
         )
 
     def unregister_broker(self, record: UnregisterBrokerRecord) -> None:
@@ -175,10 +177,6 @@ class ClusterDelta(CertainDelta):
         if broker.epoch != epoch:
             raise CorruptLog(f"changes broker {id} of epoch {epoch}; it is at {broker.epoch}")
         return broker
-
-
-def _uuids_or_none(uuids: Sequence[Uuid] | None) -> tuple[Uuid, ...] | None:
-    return None if uuids is None else tuple(uuids)
 
 
 def _listeners(

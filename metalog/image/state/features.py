@@ -55,7 +55,7 @@ METADATA_VERSIONS: Final[Mapping[int, str]] = {
     33: "4.4-IV2",
     34: "4.5-IV0",
 }
-"""Feature level of metadata.version -> its name in Kafka 4.4's MetadataVersion."""
+"""Feature level of metadata.version -> its name in MetadataVersion, up to Kafka 4.4's."""
 
 OLDEST_METADATA_VERSION: Final = 7
 """The lowest level that Kafka 4 loads: that of 3.3, the first release for production."""
@@ -71,7 +71,7 @@ CIDR_HOSTS_SINCE: Final = 32
 
 
 def record_version(level: int, since: Mapping[int, int]) -> int:
-    """The newest record version that ``level`` may write; ``since`` maps a level to its version."""
+    """The newest record version at ``level``; ``since`` maps a level to the version from it on."""
     return max((version for first, version in since.items() if level >= first), default=0)
 
 

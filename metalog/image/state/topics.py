@@ -195,7 +195,7 @@ class TopicsDelta(CertainDelta):
     def change_run(self, run: PartitionChangeRun) -> None:
         """Apply all changes of ``run``; ``StoppedRun`` at the first that contradicts the state.
 
-        Most records of a cluster's log are such changes, so this function makes no call for them.
+        Most records of a cluster's log are such changes, so the usual one costs no function call.
         """
         partitions = self._partitions
         for change in run.changes:

@@ -51,11 +51,11 @@ class Stamp(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """One node's log: its batches in order from ``start`` on.
+    """The log in one folder: its batches in order from ``start`` on.
 
-    A snapshot stands for everything below ``start``. ``voter`` is the node's id, or None if its
-    folder does not name it; ``snapshot`` is its newest, (0, 0) for none. ``is_archive``: all of it
-    is committed.
+    A snapshot stands for everything below ``start``. ``voter`` is the node's id, or None if the
+    folder does not name it. ``snapshot`` is the newest, (0, 0) for none. All records of an archive
+    are committed.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Copy(NamedTuple):
 
 
 class Divergence(NamedTuple):
-    """Two copies have different records from ``offset`` on: one of them was not committed."""
+    """Two copies have different records from ``offset`` on; at most one copy's are committed."""
 
     first: str
     second: str
@@ -91,7 +91,7 @@ class Divergence(NamedTuple):
 
 class Agreement(NamedTuple):
     """The proof from all copies of one quorum; ``holders`` are the indexes of the copies with all
-    committed records."""
+    records below ``committed``."""
 
     committed: int
     why: str
@@ -194,6 +194,5 @@ def _common_end(first: Copy, second: Copy) -> int:
 
 
 def _epochs_differ_before(offset: int, first: Copy, second: Copy) -> bool:
-    """Whether the record before ``offset`` has different leader epochs in the two copies."""
     epochs = first.epoch_before(offset), second.epoch_before(offset)
     return None not in epochs and epochs[0] != epochs[1]

@@ -1,7 +1,7 @@
-"""A metadata log in a folder: Kafka's ``metadata.log.dir``, stopped, running or copied.
+"""A metadata log in a folder: Kafka's ``metadata.log.dir``, or a copy; its node may be running.
 
-Reading takes no lock, creates nothing and changes nothing. A snapshot of a higher epoch
-than the log, or of the same epoch and past its end, replaces the log, as in Kafka.
+Reading takes no lock, creates nothing and changes nothing. As in Kafka, a snapshot replaces an
+undamaged log if its epoch is higher, or if the epochs are equal and it ends past the log's end.
 This module must not apply any record.
 """
 
@@ -44,9 +44,9 @@ _MOST_BATCHES_A_POLL: Final = 1000
 class DirectoryLog:
     """The log in a controller's folder, for reading; ``open_log`` opens it.
 
-    Its end is that of the last ``refresh``, ``read`` or ``poll``. With ``committed``, only the
-    provably committed part is read (see ``proven``). Raises ``InvalidSource`` if there is no
-    metadata log, and ``CorruptLog`` if it is damaged.
+    ``refresh``, ``read`` and ``poll`` look for a new end. With ``committed``, only the provably
+    committed part is read (see ``proven``). Raises ``InvalidSource`` if there is no metadata log,
+    and ``CorruptLog`` if ``leader-epoch-checkpoint`` is damaged.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class DirectoryLog:
 
     @property
     def folder(self) -> LogFolder:
-        """The folder's files at the last ``refresh``, ``read`` or ``poll``."""
+        """The folder's files, as last listed."""
         return self._folder
 
     @property
@@ -99,7 +99,7 @@ class DirectoryLog:
 
     @property
     def ends(self) -> LogEnds:
-        """The start and end of the log at the last ``refresh``, ``read`` or ``poll``."""
+        """The start and end of the log, as last found."""
         return self._ends
 
     @property
@@ -109,15 +109,15 @@ class DirectoryLog:
 
     @property
     def damage(self) -> CorruptLog | None:
-        """The damage that prevents reading the last segment to its end, or None.
+        """The damage at which the search for the log's end stopped, or None.
 
-        ``bounds`` ends before it; reading past this end raises it.
+        ``bounds`` ends before the damage, and ``read`` raises it there.
         """
         return self._ends.damage
 
     @property
     def missing(self) -> CorruptLog | None:
-        """The error for lost records at the log's end, if a file's name proves them; else None."""
+        """The error for records lost at the log's end, if a file's name proves it; else None."""
         return self._beyond(is_certain=True)
 
     @property
@@ -202,9 +202,9 @@ class DirectoryLog:
         return LogBounds(ends.start, ends.end, ends.epoch, None, NOT_ON_DISK)
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """The events from offset ``start``, or from its batch, up to the present end of the log.
+        """The events from the batch of offset ``start`` on, up to the present end of the log.
 
-        Raises ``CorruptLog`` if the log is damaged.
+        Raises ``CorruptLog`` at damage, or if the records before the log's start are lost.
         """
         self.refresh()
         ends = self._ends
@@ -235,7 +235,7 @@ class DirectoryLog:
         return events
 
     def batches(self, start: int) -> Iterator[Batch]:
-        """The batches from that of offset ``start`` to the end, committed or not."""
+        """The batches from that of offset ``start`` on, committed or not."""
         ends = self._ends
         if ends.read_position is None or ends.replaced_by is not None or start >= ends.end:
             return
@@ -247,10 +247,8 @@ class DirectoryLog:
                 return
 
     def control_batches(self, start: int) -> Iterator[Batch]:
-        """The control batches among ``batches``.
-
-        Those that the search for the log's end has already read come from memory.
-        """
+        """The control batches among ``batches``; those kept from the search for the log's end
+        come from memory."""
         ends = self._ends
         if ends.replaced_by is not None:
             return
@@ -265,7 +263,7 @@ class DirectoryLog:
                 yield batch
 
     def splits(self) -> Sequence[Split]:
-        """The log as input splits, in order; empty if it cannot be split."""
+        """The log as input splits, in order; empty if a snapshot replaces the log."""
         if self._ends.replaced_by is not None:
             return []
         return [

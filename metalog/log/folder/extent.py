@@ -1,9 +1,9 @@
 """Detects a log that lost records at its end, by the files that Kafka keeps beside its segments.
 
 A log that was cut between two batches looks complete. Kafka writes a producer snapshot
-(``N.snapshot``) after all records below offset N, and an index entry after its batch. It removes
-both before it truncates records. So a reader that reads these files before the log never finds them
-ahead of a complete log. This module must not read a batch.
+(``N.snapshot``) after all records below offset N, and an index entry after its batch. These files
+must be read before the log: then a batch appended meanwhile does not look lost. This module must
+not read a batch.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TIME_ENTRY: Final = struct.Struct(">qi")
 
 
 class LogExtent(NamedTuple):
-    """The log once held all records below offset ``end``: ``file``, or an entry in it, proves it.
+    """``file``, or an entry in it, shows that the log once held all records below offset ``end``.
 
     ``is_certain`` is false if a power cut may have left an entry without its batch, or an index
     without its segment.
@@ -37,9 +37,9 @@ class LogExtent(NamedTuple):
 def find_extents(
     partition: Path, names: Sequence[str], files: Files, segment: int | None = None
 ) -> tuple[LogExtent, ...]:
-    """The former ends of a ``segment``, by default the last one.
+    """The ends that a ``segment`` (by default the last one) once reached.
 
-    They come from the ``names`` in the partition's folder, and from the segment's indexes.
+    The ``names`` in the partition's folder and the segment's indexes show them.
     """
     bases = layout.segments(names)
     base = segment if segment is not None else bases[-1] if bases else -1
@@ -60,7 +60,7 @@ def find_extents(
 def beyond(extents: Iterable[LogExtent], end: int, *, is_certain: bool) -> CorruptLog | None:
     """The error for records that are missing after a log's ``end``, or None.
 
-    Only ``extents`` that are certain count, or only the others, by ``is_certain``.
+    Only the ``extents`` with this ``is_certain`` count.
     """
     last = max((each for each in extents if each.is_certain is is_certain), default=None)
     if last is None or last.end <= end:

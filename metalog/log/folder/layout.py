@@ -1,7 +1,7 @@
 """The layout of a metadata log's folder: file names, and the small files beside the segments.
 
-Names and formats are Kafka's (``UnifiedLog``, ``Snapshots``, ``LeaderEpochCheckpointFile``,
-``QuorumStateData``, ``PartitionMetadataFile``); ``docs/formats/directory.md`` has them all.
+Kafka's names and formats are those of ``UnifiedLog``, ``Snapshots``, ``LeaderEpochCheckpointFile``,
+``QuorumStateData`` and ``PartitionMetadataFile``; ``docs/formats/directory.md`` describes them.
 Pure: bytes in, values out; ``CorruptLog`` for bytes that cannot be read. This module must not
 know the contents of a segment or a snapshot, and it does not open files.
 """
@@ -116,7 +116,7 @@ def snapshots(names: Iterable[str]) -> list[SnapshotId]:
 
 
 def unfinished(names: Iterable[str], before: SnapshotId | None = None) -> list[str]:
-    """The names of unfinished files, whose writer was killed: ours (``NAME.part``) and Kafka's.
+    """The names of unfinished files: ours (``NAME.part``) and Kafka's.
 
     With ``before``, only those of snapshots older than that one.
     """
@@ -248,7 +248,7 @@ def quorum_state_bytes(state: QuorumState) -> bytes:
 
 
 class MetaProperties(NamedTuple):
-    """``meta.properties``: the owner of the folder; an id is None if the file has none."""
+    """``meta.properties``: the owner of the folder; a field is None if the file lacks its key."""
 
     cluster_id: str | None
     node_id: int | None
@@ -291,7 +291,7 @@ def archive_properties_bytes(properties: ArchiveProperties) -> bytes:
 
 
 def meta_properties_bytes(properties: MetaProperties) -> bytes:
-    """A ``meta.properties`` of version 1, as Kafka formats it."""
+    """A ``meta.properties`` with the keys of Kafka's version 1."""
     lines = {
         "node.id": properties.node_id,
         "directory.id": properties.directory_id,

@@ -1,8 +1,8 @@
 """Finds the metadata log at a path, and reads the small files around it.
 
-A path may be a ``metadata.log.dir`` or its ``__cluster_metadata-0``, stopped, running or
-copied. Nothing is locked, created or changed. This module must not know the contents of a segment
-or a snapshot.
+A path may be a ``metadata.log.dir``, its ``__cluster_metadata-0``, or a copy of either; the node
+may be running. Nothing is locked, created or changed. This module must not know the contents of a
+segment or a snapshot.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _SEARCHED: Final = 200
 class LogFolder(NamedTuple):
     """The files of a metadata log's folder at one moment, before any batch is read.
 
-    ``partition`` is the folder with the segments. ``log_dir`` is the folder above it, or None if
-    the partition's folder was moved out of it. A small file is None if it is missing, or if it is
-    too damaged to use; ``problems`` then names it. The log, which is read later, must not end
-    before any of ``extents``. If ``is_marked``, the folder's name or a file in it marks a metadata
-    log, whatever its segments contain.
+    ``partition`` is the folder with the segments, and ``log_dir`` the ``metadata.log.dir`` around
+    it, or None for a partition's folder alone. ``quorum_state``, ``meta_properties`` or
+    ``archive`` is None if its file is missing or damaged; ``problems`` names the damaged ones. The
+    log, which is read later, must not end before any of ``extents``. If ``is_marked``, the folder's
+    name or a file in it marks a metadata log, whatever its segments contain.
     """
 
     partition: Path
@@ -53,7 +53,8 @@ class LogFolder(NamedTuple):
 
 
 def read_folder(path: Path, files: Files) -> LogFolder:
-    """The metadata log in ``path``; ``InvalidSource`` if there is none."""
+    """The metadata log in ``path``; ``InvalidSource`` if there is none, ``CorruptLog`` if its
+    ``leader-epoch-checkpoint`` is damaged."""
     try:
         return _read_folder(path, files)
     except OSError as error:
@@ -61,7 +62,7 @@ def read_folder(path: Path, files: Files) -> LogFolder:
 
 
 def unreadable(path: Path, error: OSError) -> InvalidSource:
-    """The error, one line, for a file that the system refuses to read."""
+    """The error for a file that the system refuses to read."""
     place = error.filename if error.filename is not None else path
     if isinstance(error, PermissionError):
         return InvalidSource(f"{place}: no permission to read it; copy it or ask its owner")

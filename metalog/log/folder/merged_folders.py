@@ -1,4 +1,4 @@
-"""Reads several voters' folders as one log: a record in a majority of them is committed.
+"""Reads several folders of one quorum as one log: the part that they prove to be committed.
 
 This module must not apply any record.
 """
@@ -38,7 +38,7 @@ class FoldersLog:
         self.agreement = agree(copies, self.voters.ids)
         best = min(self.agreement.holders, key=lambda place: copies[place].start)
         self.source = logs[best]
-        """The folder that is read: among those with the whole committed part, the earliest log."""
+        """The log that is read: of those with the whole committed part, the first to begin."""
         self._epoch = _epoch_below(self.agreement.committed, copies[best], self.source)
 
     @property
@@ -69,8 +69,7 @@ class FoldersLog:
 
     @property
     def damage(self) -> CorruptLog | None:
-        """None: the other folders have the records of a damaged one, or ``missing`` has the
-        fault."""
+        """None: ``missing`` has the damage that may hide committed records."""
         return None
 
     @property

@@ -126,7 +126,7 @@ class SegmentReader:
         return TornTail(self._name, self.position, size, self._continuity.next_offset)
 
     def _has_hole(self, frame: bytes) -> bool:
-        """Whether sectors of ``frame``, the file's last one at ``position``, were not written.
+        """Whether some sectors of the file's last ``frame`` were not written.
 
         If its checksum is right, or right except for one bit, its zeros were written.
         """
@@ -211,10 +211,10 @@ def _has_at_most_one_wrong_bit(frame: bytes) -> bool:
 
 
 def _why_no_torn_batch(tail: bytes, next_offset: int | None, written: int) -> str | None:
-    """Why ``tail`` is damage, and not the rest of a batch after a crash; None if it may be one.
+    """Why ``tail`` is damage, and not the rest of a batch after a crash; None if it may be torn.
 
-    A tail is torn only if its ``written`` bytes, those before a hole, are the start of the next
-    batch, and if it does not contain a complete batch with a damaged length.
+    The ``written`` bytes, those before a hole, of a torn tail are zeros or the start of the next
+    batch. They are not a complete batch with a damaged length.
     """
     head = tail[: min(written, HEADER_SIZE)]
     if not tail[:written].strip(b"\0"):

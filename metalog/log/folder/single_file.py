@@ -1,6 +1,6 @@
 """Reads logs that are one file: a segment without its folder, or one snapshot.
 
-If a ``leader-epoch-checkpoint`` is beside a segment, the segment is checked against it. This module
+A segment with Kafka's name is checked against a ``leader-epoch-checkpoint`` beside it. This module
 must not know whole folders, and it does not apply records.
 """
 
@@ -62,7 +62,7 @@ def read_checkpoint(path: Path, files: Files) -> Iterator[Batch]:
 
 
 def read_snapshot_file(path: Path, files: Files) -> Iterator[Batch]:
-    """The batches of a snapshot in either form, as ``read_checkpoint`` returns them."""
+    """The batches of a ``.checkpoint`` or ``.avro`` file; the caller checks them, too."""
     named = layout.avro_snapshot_id(path.name)
     return read_checkpoint(path, files) if named is None else _read_avro(path, named, files)
 
@@ -168,8 +168,8 @@ class SegmentLog:
 class CheckpointLog:
     """One snapshot's file, read as a log without other records.
 
-    If the name of a ``.checkpoint`` is not Kafka's (such as ``bootstrap.checkpoint``), its end
-    offset is 0, and its epoch is that of its first batch.
+    If the file's name has no offset and epoch (such as ``bootstrap.checkpoint``), the end offset is
+    0, and the epoch is that of the first batch.
     """
 
     def __init__(self, path: str | Path, *, files: Files = LOCAL_FILES) -> None:

@@ -1,7 +1,7 @@
 """Reads a folder's segments, batch by batch, from one position to the end.
 
 Segments follow one another without a gap, and only the last one may have a torn tail. This module
-must not know snapshots, and it does not apply records.
+must not know the contents of snapshots, and it does not apply records.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from metalog.records.batch import Batch, prefix_of
 
 MOST_CONTROLS: Final = 1024
 LARGEST_KEPT: Final = 4096
-"""How many control batches are kept, and the largest of them in bytes; most have a few hundred."""
+"""The most control batches to keep, and the most bytes of one; most have a few hundred bytes."""
 
 
 class ReadPosition(NamedTuple):
     """A reader's position: before ``byte`` of a segment.
 
-    ``next_offset`` and ``epoch`` are the end offset and the epoch of the previous batch; the epoch
-    is None before the first batch.
+    ``next_offset`` and ``epoch`` are the end offset and the epoch of the previous batch. The epoch
+    is None if that batch was not read.
     """
 
     segment: int
@@ -95,7 +95,7 @@ def segments_from(folder: LogFolder, start: int) -> tuple[int, ...]:
 
 
 def position_before(folder: LogFolder, files: Files, offset: int) -> ReadPosition:
-    """The position before the batch that has ``offset``; the batches before it are not read."""
+    """The position before the batch that has ``offset``; earlier batches are not checked."""
     segment = segments_from(folder, offset)[0]
     if offset <= segment:
         return beginning(segment)
@@ -139,13 +139,13 @@ class LogEnds(NamedTuple):
     """The snapshot that replaces the segments: it has a higher epoch, or is past their end."""
     torn_tail: TornTail | None
     damage: CorruptLog | None
-    """The damage that prevents reading the last segment to its end; ``end`` is before it."""
+    """The damage at which the search for the end stopped; ``end`` is before it."""
     read_position: ReadPosition | None
     """The position after the last batch; None without segments."""
     walked_from: int
     """The base offset of the first segment that was read to find the end."""
     controls: tuple[Batch, ...] | None
-    """The control batches from there on; None if they are too many to keep."""
+    """The control batches from there on; None if they are too many or too large to keep."""
     last_batch: LastBatch | None
     """The batch before ``read_position``; None if there is none in its segment."""
 
@@ -201,7 +201,7 @@ def _survey(folder: LogFolder, files: Files, known: LogEnds | None) -> _Survey:
 
 
 def _walked(walk: SegmentWalk, walked_from: int, known: tuple[Batch, ...] | None) -> _Survey:
-    """Read to the end, and add its control batches to those ``known``."""
+    """Read to the end, and add the control batches to those ``known``."""
     found: list[Batch] = []
     damage = batch = None
     try:

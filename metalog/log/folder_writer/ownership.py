@@ -1,8 +1,8 @@
-"""Checks that this node may write a folder's log: it must be the quorum's only voter.
+"""Checks that a folder's node may write its log: the node must be the quorum's only voter.
 
 In a quorum with other voters, a batch in a new epoch would win the next election, and the others
-would truncate committed records. For the same reason any oddity of the folder refuses the writer,
-except a torn tail, which a crash leaves. This module must not change anything.
+would truncate committed records. A folder with any problem that a crash does not explain is
+refused, too. This module must not change anything.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def check_ownership(log: DirectoryLog, configured: Collection[int] | None) -> Ow
     """The owner of ``log``; ``InvalidTarget`` or ``CorruptLog`` if it may not be written.
 
     ``configured`` are the voters in the node's configuration (``controller.quorum.voters``). Before
-    the node's first start, no other place names voters.
+    the first start of a node with static voters, the folder names none.
     """
     properties = _properties(log)
     node = properties.node_id

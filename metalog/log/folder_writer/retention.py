@@ -1,8 +1,8 @@
 """Deletes segments and snapshots that a newer snapshot replaces, by Kafka's retention limits.
 
-The oldest snapshot is deleted, with the segments that only it needs, while all files together are
-larger than ``metadata.max.retention.bytes``, or while its last record is older than
-``metadata.max.retention.ms``. The newest snapshot stays, whatever the limits.
+The oldest snapshot is deleted, with the segments that only it needs, while segments and snapshots
+together are larger than ``metadata.max.retention.bytes``, or while the snapshot's last record is
+older than ``metadata.max.retention.ms``. The newest snapshot stays, whatever the limits.
 ``snapshot_to_keep`` is pure. This module must not know when it is called.
 """
 
@@ -65,8 +65,8 @@ def measured(folder: LogFolder, files: Files) -> tuple[list[RetainedSnapshot], i
 def trim_folder(folder: LogFolder, before: SnapshotId, files: Files) -> None:
     """Delete the snapshots older than ``before``, and the segments completely below its end.
 
-    It deletes the oldest file first, each one durably before the next. So the log has no gap after
-    an interruption or an ``OSError``.
+    The last segment stays. The others are deleted oldest first, each durably before the next, so
+    the log has no gap after an interruption or an ``OSError``.
     """
     if before not in folder.snapshots:
         raise InvalidRequest(f"{folder.partition}: there is no snapshot {before}")
@@ -86,7 +86,7 @@ def trim_folder(folder: LogFolder, before: SnapshotId, files: Files) -> None:
 
 
 def remove_unfinished(folder: Path, files: Files, before: SnapshotId | None = None) -> None:
-    """Delete the files of ``unfinished``, whose writer was killed.
+    """Delete the files that ``layout.unfinished`` names.
 
     Only the writer of ``folder`` may call it. A file that cannot be deleted stays, with a warning.
     """

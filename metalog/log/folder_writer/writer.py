@@ -83,8 +83,8 @@ class WritableDirectoryLog:
     def claim(self) -> int:
         """Become the only writer, in a new epoch; returns the epoch.
 
-        Raises ``InvalidTarget`` if this node may not write the log, ``CorruptLog`` if it is
-        damaged, and ``LogFenced`` after it was claimed or closed.
+        Raises ``InvalidTarget`` if this node may not write the log, ``CorruptLog`` if the log is
+        damaged, and ``LogFenced`` if it was claimed or closed before, or a write fails.
         """
         if self._appender is not None or self._fenced is not None:
             raise LogFenced(f"{self.path}: {self._fenced or 'claimed already'}")
@@ -197,7 +197,7 @@ class WritableDirectoryLog:
         return news
 
     def splits(self) -> Sequence[Split]:
-        """The log as input splits, in order; empty if it cannot be split."""
+        """The log as input splits, in order; empty if a snapshot replaces the log."""
         return self._log.splits()
 
     def snapshots(self) -> Sequence[SnapshotId]:

@@ -1,7 +1,7 @@
 """The connection of a quorum's observer to one controller.
 
 If it is lost, the next one goes to the first other controller that accepts a connection. This
-module also asks for the cluster's id. It must not know the log, nor what an answer means.
+module also asks for the cluster's id. It must not know the log.
 """
 
 from __future__ import annotations
@@ -91,10 +91,11 @@ class ControllerConnection:
             raise InvalidSource(f"{self._path}: {error}") from None
 
     def after_loss(self, controller: Address, trouble: str) -> tuple[FollowVerdict, str]:
-        """Connect to the first other controller that accepts a connection.
+        """Connect to the first other controller that accepts a connection, unless it is time for a
+        pause.
 
-        All are tried together: one after another, each silent one would take a whole timeout. The
-        result's text is ``trouble``, with the errors of the attempts if all failed.
+        One timeout covers all attempts. The result's text is ``trouble``, with the errors of the
+        attempts if all failed.
         """
         verdict = self._follower.no_answer(controller)
         others = [each for each in self._follower.controllers if each != controller]

@@ -53,7 +53,7 @@ _READ_WAIT_S: Final = 0.5
 
 
 class LeaderState(NamedTuple):
-    """The state of the leader's log in its last answer."""
+    """The state of the leader's log in one answer."""
 
     start: int
     high_watermark: int
@@ -66,7 +66,7 @@ class QuorumLog:
 
     ``bootstrap`` is HOST:PORT[,HOST:PORT] of controllers, one of which must be running. The
     constructor does not connect. Methods raise ``InvalidSource`` if no controller can be reached or
-    leads, or if the quorum may not be followed. The next read then tries the next controller.
+    leads, or if the quorum may not be followed. A later call tries again.
 
     The cluster's id is requested at its first use, or with ``identifies`` by the first connection.
     Controllers send it only to principals that may ALTER the cluster, and log a refusal.
@@ -161,11 +161,11 @@ class QuorumLog:
         return LogBounds(start, mark, leader.epoch, mark, why)
 
     def refresh(self) -> None:
-        """Ask the leader again for the end of the log."""
+        """Forget the end of the log: its next use asks the leader."""
         self._survey = None
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """The events from offset ``start``, or from its batch, up to the present end of the log."""
+        """The events from the batch of offset ``start`` on, up to the present end of the log."""
         self.refresh()
         end = self.bounds().end
         self._follower.seek(start)
@@ -196,7 +196,7 @@ class QuorumLog:
         return news
 
     def splits(self) -> Sequence[Split]:
-        """The log as input splits, in order; empty if it cannot be split."""
+        """Empty: a quorum's log cannot be split."""
         return ()
 
     def snapshots(self) -> Sequence[SnapshotId]:

@@ -36,13 +36,13 @@ class FollowVerdict(Enum):
     LEADS = auto()
     ASK_ON = auto()
     PAUSE = auto()
-    """The last controller of the list was asked, and no leader is known."""
+    """The last controller of the list was asked in vain: wait before the next request."""
 
 
 class Follower:
     """Ask ``target`` for ``fetch_position``, then pass the answer to ``handle_response``.
 
-    If the leader answered, pass it to ``read``. Without an answer, call ``no_answer``.
+    If the leader answered, pass its answer to ``read``. Without an answer, call ``no_answer``.
     """
 
     def __init__(self, controllers: Sequence[Address]) -> None:
@@ -86,8 +86,8 @@ class Follower:
 
     @property
     def fetch_position(self) -> FetchPosition:
-        """The next position to fetch. If the epoch of the record before it is unknown, it is taken
-        to be the leader's."""
+        """The next position to fetch. An unknown epoch of the record before it is taken to be the
+        leader's."""
         last = self._epochs.at(self.position - 1)
         if last is None:
             last = self.leader.epoch if self.position else 0
@@ -125,7 +125,7 @@ class Follower:
         return self.no_answer(controller)
 
     def _learn(self, fetched: Fetched) -> bool:
-        """Note the leader and the endpoints; whether the leader is later than the known one."""
+        """Note leader and endpoints; returns whether the leader is later than the known one."""
         self._endpoints.update(fetched.endpoints)
         named, known = fetched.leader, self.leader
         is_later = named.epoch > known.epoch or (

@@ -1,7 +1,7 @@
 """Decodes a snapshot that is fetched in chunks (KIP-630): chunks in, batches out.
 
-The snapshot is never in memory as a whole. A chunk may end anywhere. This module does not check
-header and footer. Pure. It must not know where the chunks come from.
+A chunk may end anywhere: memory holds one chunk and the beginning of one batch. The caller checks
+header and footer. Pure. This module must not know where the chunks come from.
 """
 
 from __future__ import annotations

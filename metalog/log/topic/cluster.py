@@ -191,7 +191,7 @@ class TopicCluster:
         return self.consumer(own)
 
     def consumer(self, own: Mapping[str, Any]) -> tuple[Troubles, Any]:
-        """A consumer with the settings ``own``; it sends no request yet."""
+        """A consumer with the cluster's settings and ``own``."""
         troubles = Troubles()
         try:
             consumer = _api.Consumer({**self._settings, **own, **troubles.settings})
@@ -206,7 +206,7 @@ _NOT_OURS: Final = ("GROUP_AUTHORIZATION_FAILED", "COORDINATOR_NOT_AVAILABLE")
 
 
 class CommittedMessages:
-    """The committed messages from ``position`` on, which moves past each returned one."""
+    """The committed messages from ``position`` on; ``position`` moves past each returned one."""
 
     def __init__(self, cluster: TopicCluster, troubles: Troubles, consumer: Any, start: int):
         self.position = start
@@ -233,7 +233,7 @@ class CommittedMessages:
                 )
 
     def within(self, timeout_s: float) -> Iterator[Stored]:
-        """Waits up to ``timeout_s`` seconds for a message; yields all that have arrived."""
+        """Waits up to ``timeout_s`` seconds for a message; yields those that have arrived."""
         first = self._consumer.poll(timeout_s)
         if first is None:
             self._prove_contact()
@@ -352,8 +352,8 @@ class Transactions:
                     raise
 
     def _stable_end(self, end: int) -> int:
-        """The last stable offset, once it is past ``end``. The coordinator answers before the
-        partition has the marker, and a reader that starts now must see all of it."""
+        """The last stable offset, once it has reached ``end``. The coordinator answers before the
+        partition has the marker, and a reader that starts now must see the whole transaction."""
         deadline = time.monotonic() + TIMEOUT_S
         wait_s = 0.0005
         while (stable := watermarks(self._consumer, self._address).stable) < end:

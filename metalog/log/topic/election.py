@@ -105,7 +105,7 @@ class TopicCandidacy:
                 self._is_resigning.clear()
                 self._stand_aside(consumer)
         except Exception:
-            _log.exception("%s: the election is broken off", cluster.address)
+            _log.exception("%s: this node no longer takes part in elections", cluster.address)
         finally:
             self._dismiss()
             consumer.close()

@@ -1,7 +1,7 @@
 """A metadata log in a Kafka topic, read as its cluster has committed it.
 
 A reader must reach the offset that was the last stable one when it began. It compares positions,
-not records, because transaction markers and aborted records take the last offsets of the topic.
+not records, because transaction markers and aborted records may take the topic's last offsets.
 Snapshots are in a separate folder, if there is one. Reading changes nothing. This module must not
 apply any record.
 """
@@ -47,8 +47,8 @@ class TopicLog:
 
     ``settings`` are librdkafka's (``client_settings`` translates Kafka's). ``snapshots`` is a
     folder of ``.checkpoint`` or ``.avro`` files. With ``is_for_state``, a reader that starts at
-    the beginning gets the newest snapshot first. Raises ``InvalidSource`` if the topic does not
-    exist or may lose records, or if its cluster does not answer in time.
+    the beginning gets the newest snapshot first. Methods raise ``InvalidSource`` if the topic does
+    not exist, or if its cluster refuses or does not answer in time.
     """
 
     def __init__(
@@ -139,11 +139,11 @@ class TopicLog:
         return LogBounds(start, stable, epoch, stable, WHY_STABLE)
 
     def refresh(self) -> None:
-        """Ask the cluster again for the end of the log."""
+        """Forget the end of the log: its next use asks the cluster."""
         self._ends = self._last = None
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """The events from offset ``start``, or from its batch, up to the present end of the log.
+        """The events from the batch of offset ``start`` on, up to the present end of the log.
 
         Raises ``CorruptLog`` if the log is damaged.
         """
@@ -177,7 +177,7 @@ class TopicLog:
             follower.close()
 
     def splits(self) -> Sequence[Split]:
-        """The log as input splits, in order; empty if it cannot be split."""
+        """The log as input splits, in order."""
         start, stable = self._known()
         begins = range(start, stable, _SPLIT_OFFSETS)
         return [

@@ -1,6 +1,6 @@
 """The format of a metadata log in a Kafka topic: a message per record, a transaction per append.
 
-A topic has no place for our control batches or leader epochs. So a header of each message names its
+A topic has no place for a quorum's control batches or epochs. So a header of each message names its
 epoch, the end of the previous append, and its number within its append. With these a reader detects
 lost, duplicate and foreign messages. It turns each append into one batch, as in a log file.
 ``docs/formats/topic.md`` describes the bytes.
@@ -218,7 +218,7 @@ class Assembler:
             )
 
     def _gap_before(self, message: Stored, header: AppendHeader) -> Iterator[Gap]:
-        """The gap before ``message``: transaction markers and aborted messages."""
+        """The gap before ``message``: lost records, or transaction markers and aborted messages."""
         known = self._start if self.last is None else self.last.end
         if header.follows > known:
             yield Gap(self._next, message.offset, lost=True)

@@ -1,9 +1,9 @@
 """The only writer of a metadata log in a Kafka topic: it claims the log, then appends durably.
 
 A claim takes three steps. The writer takes over the topic's ``transactional.id``, so the cluster
-refuses the previous writer. It reads the log to its end. It appends a LEADER_CHANGE record with the
-next epoch. Each append is a transaction, which is visible as a whole or not at all. After a failed
-append the writer may never append again. This module must not know what records mean.
+refuses the previous writer. It looks for the log's last append. It appends a LEADER_CHANGE record
+with the next epoch. Each append is a transaction, which is visible as a whole or not at all. After
+a failed write the writer may never append again. This module must not know what records mean.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ class WritableTopicLog:
     def claim(self) -> int:
         """Become the only writer, in a new epoch; returns the epoch.
 
-        Raises ``InvalidTarget`` if this node may not write the log, ``CorruptLog`` if it is
-        damaged, and ``LogFenced`` after it was claimed or closed.
+        Raises ``InvalidTarget`` if this node may not write the log, ``CorruptLog`` if the log is
+        damaged, and ``LogFenced`` if it was claimed or closed before, or a write fails.
         """
         if self._transactions is not None or self._fenced is not None:
             raise LogFenced(f"{self.path}: {self._fenced or 'claimed already'}")
@@ -140,7 +140,7 @@ class WritableTopicLog:
         return LogBounds(self._start, self._end, self._epoch, self._end, "no other writer exists")
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """The events from offset ``start``, or from its batch, up to the present end of the log.
+        """The events from the batch of offset ``start`` on, up to the present end of the log.
 
         Raises ``CorruptLog`` if the log is damaged.
         """
@@ -157,7 +157,7 @@ class WritableTopicLog:
         return news
 
     def splits(self) -> Sequence[Split]:
-        """The log as input splits, in order; empty if it cannot be split."""
+        """The log as input splits, in order."""
         return self._log.splits()
 
     def snapshots(self) -> Sequence[SnapshotId]:
@@ -183,7 +183,7 @@ class WritableTopicLog:
             )
 
     def _begin_epoch(self) -> None:
-        """Begin the next epoch: open transactions are aborted now, so the log is complete."""
+        """Begin the next epoch; the cluster has aborted the previous writer's open transaction."""
         self._log.refresh()
         self._refuse_unwritable()
         bounds, last = self._log.bounds(), self._log.last
