@@ -1,8 +1,8 @@
 """The data pipeline: years of a metadata log and of audit logs, on Spark.
 
-The code of ``metalog`` and ``authorizer`` decodes and decides; this package only runs that code on
-Spark's workers. Importing the package starts nothing and needs no Java. Each of the names below is
-imported at its first use.
+``metalog`` and ``authorizer`` decode and decide; this package runs their code on Spark's workers.
+Importing the package starts nothing and needs no Java. Each of the names below is imported at its
+first use.
 """
 
 from __future__ import annotations

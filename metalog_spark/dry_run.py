@@ -1,8 +1,7 @@
 """Previews a build from each file's beginning and end, without Spark.
 
-It writes nothing, and reads at most ``_SAMPLE`` bytes at either end of a file. So line counts are
-estimates, and the times are those of the first and last audit lines in these bytes. This module
-must not know Spark, nor how anything is shown.
+It writes nothing, and reads at most ``_SAMPLE`` bytes at either end of a file. So the line count of
+a longer file is an estimate. This module must not know Spark, nor how anything is shown.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ _Stamp = tuple[str, int, int]
 class FileLook(NamedTuple):
     """A preview of a file. ``lines`` is an estimate.
 
-    ``first`` and ``last`` are times of audit lines; None if there are none, or if a compressed
-    file would have to be decompressed whole. ``is_known``: an earlier build has read the file, and
-    it is not read again.
+    ``first`` and ``last`` are the times of the first and last audit line in the bytes that were
+    read, or None. Of a compressed file that was not read whole, ``last`` is None. ``is_known``: an
+    earlier build has read the file, and a build does not read it again.
     """
 
     path: str
@@ -50,7 +49,7 @@ class FileLook(NamedTuple):
 
     @property
     def days(self) -> Iterator[date]:
-        """The days from the first to the last line."""
+        """The days from ``first`` to ``last``; without ``last``, only the day of ``first``."""
         if self.first is not None:
             end = (self.last or self.first).date()
             for number in range((end - self.first.date()).days + 1):
@@ -65,8 +64,8 @@ class MissingRecords(NamedTuple):
 
 
 class DryRun(NamedTuple):
-    """The result. ``days`` are the days with lines in the ``files``; ``again`` are those that the
-    folder already has. The log ranges from ``start`` to ``end``, exclusive."""
+    """The result. ``days`` are those of the ``files`` that a build would read; ``again`` are those
+    of them that already have requests. The log ranges from ``start`` to ``end``, exclusive."""
 
     files: Sequence[FileLook]
     days: Sequence[date]
@@ -105,8 +104,8 @@ def _known_files(out: Path) -> Set[_Stamp]:
     for file in (out / CURRENT / FILES.name).glob("*.parquet"):
         rows = parquet.read_table(file, columns=["path", "length", "modified"]).to_pylist()
         for row in rows:
-            us = (row["modified"] - _EPOCH) // timedelta(microseconds=1)
-            stamps.add((row["path"], row["length"], us // 1000))
+            ms = (row["modified"] - _EPOCH) // timedelta(milliseconds=1)
+            stamps.add((row["path"], row["length"], ms))
     return stamps
 
 
@@ -115,9 +114,9 @@ def _look(path: Path, zone: Zone, broker: str, known: Set[_Stamp]) -> FileLook:
     size = status.st_size
     stamp = str(path.absolute()), size, status.st_mtime_ns // 1_000_000
     with path.open("rb") as file:
-        is_packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
-        file.seek(0)
-        begins, read = _unpacked(file) if is_packed else _beginning(file)
+        sample = file.read(_SAMPLE)
+        is_packed = sample.startswith(GZIP_MAGIC)
+        begins, read = _unpacked(sample) if is_packed else (sample, len(sample))
         ends = b"" if is_packed or size <= _SAMPLE else _end(file, size)
     is_whole = read >= size
     lines = begins.count(b"\n") + (is_whole and not begins.endswith(b"\n") and bool(begins))
@@ -128,20 +127,14 @@ def _look(path: Path, zone: Zone, broker: str, known: Set[_Stamp]) -> FileLook:
     return FileLook(str(path), broker, size, is_packed, estimate, first, last, stamp in known)
 
 
-def _beginning(file: BinaryIO) -> tuple[bytes, int]:
-    begin = file.read(_SAMPLE)
-    return begin, len(begin)
-
-
 def _end(file: BinaryIO, size: int) -> bytes:
     file.seek(size - _SAMPLE)
     return file.read(_SAMPLE).partition(b"\n")[2]
 
 
-def _unpacked(file: BinaryIO) -> tuple[bytes, int]:
-    """The decompressed content of the first bytes, and the number of compressed bytes read. In a
-    damaged file, only the content before the damage."""
-    packed = file.read(_SAMPLE)
+def _unpacked(packed: bytes) -> tuple[bytes, int]:
+    """The decompressed content, and the number of compressed bytes read. It ends before the first
+    gzip member with damage."""
     content, left = b"", packed
     while left and len(content) < _SAMPLE:
         unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)

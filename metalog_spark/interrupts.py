@@ -1,7 +1,7 @@
 """Delays Ctrl-C while an operation must not be left half done.
 
-The earlier handler of Ctrl-C is restored at the end. Ctrl-C interrupts only the main thread; on
-another thread, or if Ctrl-C is ignored, nothing changes. This module must not know what is done.
+Ctrl-C interrupts only the main thread. On another thread, or if Python has no handler of Ctrl-C,
+nothing changes. This module must not know what is done.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def first_ctrl_c() -> Iterator[Event]:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """A ``with`` block during which Ctrl-C is delayed until its end."""
+    """Delays Ctrl-C to the end of a ``with`` block. If the block raises, Ctrl-C is dropped."""
     with _interruption(once=False) as interrupted:
         yield
     if interrupted.is_set():

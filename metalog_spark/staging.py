@@ -1,9 +1,9 @@
 """Reads and decides a build's input in one write, into a directory of DECISIONS that is not in
 force yet, and summarizes the rows.
 
-To number the lines of a file with several splits, a first pass counts the lines of all splits. The
-written rows show whether the second pass had the same splits. This module must not know how the
-rows are used.
+To number the lines of a file with several splits, a first pass counts the lines of each split. If
+the written rows show that the second pass had other splits, both passes are repeated. This module
+must not know how the rows are used.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 _ATTEMPTS: Final = 3
 _SMALL_BYTES: Final = 1 << 20
 _LARGE_PART: Final = 256
-"""A file may have several splits if it has more than 1/256 of all bytes."""
+"""A file with more than 1/256 of its group's bytes may have several splits."""
 _BEFORE: Final = (
     "sum(lines) OVER (PARTITION BY {} ORDER BY start ROWS BETWEEN UNBOUNDED PRECEDING AND 1"
     " PRECEDING) AS lines"
@@ -94,8 +94,8 @@ class Decider(NamedTuple):
 class Staged(NamedTuple):
     """Rows in the directory ``place`` of DECISIONS, which is not in force yet.
 
-    ``files`` are rows of ``FACTS``. For tables of requests: ``facts`` has the facts by the table's
-    name, ``shown`` the line forms, and ``lacks_rule`` whether any row has no rule.
+    ``files`` are rows of ``FACTS``. About ``AuditInput.tables``: ``facts`` by the table's name, the
+    line forms ``shown``, and ``lacks_rule``: a line has no rule.
     """
 
     tables: Tables
@@ -119,11 +119,14 @@ class Staged(NamedTuple):
             rejected,
             _split_sums(side).select("file", "start", "lines", "bytes", "size"),
         ]
-        return reduce(_with, parts, as_read(requests))
+        read = as_read(requests)
+        for part in parts:
+            read = read.unionByName(part, allowMissingColumns=True)
+        return read
 
     def hours(self, without: Collection[str]) -> DataFrame:
-        """The result of ``coverage.counted`` for tables of requests and for the files, except those
-        at ``without``."""
+        """The result of ``coverage.counted`` for the tables and for the files, without the files
+        at the paths ``without``."""
         from pyspark.sql import functions as f
 
         session = self.tables.session
@@ -145,7 +148,7 @@ class Staged(NamedTuple):
         return sums.withColumns({name: f.col(name) > 0 for name in COUNTS[3:]})
 
     def usage(self) -> DataFrame:
-        """Partial rows of USAGE for all requests except those of ``uncounted`` days."""
+        """Partial rows of USAGE; those of ``uncounted`` days are incomplete."""
         side = self.tables.staged(DECISIONS, self.place).where("day IS NULL")
         sums = {
             "requests": COUNT,
@@ -204,8 +207,7 @@ def _rows(
     session: SparkSession, before: Splits, audit: AuditInput, decider: Decider, folder: Path | None
 ) -> Iterator[DataFrame]:
     """Rows of DECISIONS and side rows: of the tables, then of each group of files. Rows that
-    workers write to ``folder`` are not among them. Spark lists the files of a group while it reads
-    them."""
+    workers write to ``folder`` are not among them."""
     if audit.by_table is not None:
         yield _rows_of(audit.by_table, decider)
     numbers = frame_of(session, before, SPLITS) if before else None
@@ -298,10 +300,6 @@ def _split_sums(side: DataFrame) -> DataFrame:
         .selectExpr("file", "broker", sums)
         .select("file", "broker", "sums.*")
     )
-
-
-def _with(one: DataFrame, more: DataFrame) -> DataFrame:
-    return one.unionByName(more, allowMissingColumns=True)
 
 
 def _lines_by_split(before: Splits) -> Numbers:

@@ -2,8 +2,9 @@
 
 Kafka logs allowed requests at DEBUG only. In an hour without an allowed line, the broker allowed
 nothing or did not log it; the log does not show which (docs/reference/audit-coverage.md). An
-``ambiguous`` line may be forged: it is counted, but proves nothing. The lines also show which logs
-are a controller's (docs/reference/controller-operations.md). This module must not know findings.
+``ambiguous`` line may be forged, so it does not show that allowed requests are logged. The lines
+also show which logs are a controller's (docs/reference/controller-operations.md). This module must
+not know findings.
 """
 
 from __future__ import annotations
@@ -41,10 +42,8 @@ COUNTS: Final = ("allowed", "denied", "ambiguous", "is_sure", "controller")
 
 
 def counted(requests: DataFrame) -> DataFrame:
-    """Counts rows of REQUESTS: ``broker, hour, allowed, denied``. ``is_sure``: an allowed request
-    is unambiguous. ``controller``: such a request is a controller's. Hours without requests have no
-    row.
-    """
+    """Counts rows of REQUESTS by broker and hour. ``is_sure``: an allowed request is unambiguous.
+    ``controller``: such a request is a controller's. Hours without requests have no row."""
     from pyspark.sql import functions as f
 
     is_allowed = f.col("result") == "ALLOWED"

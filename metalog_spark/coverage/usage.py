@@ -18,23 +18,16 @@ _SAME: Final = tuple(name for name in USAGE.columns if name not in _COUNTED)
 
 def usage(decisions: DataFrame) -> DataFrame:
     """The rows of USAGE for rows of DECISIONS."""
-    from pyspark.sql import functions as f
-
-    counted = decisions.groupBy(*_SAME).agg(
-        f.count("*").alias("requests"),
-        f.min("time").alias("first_time"),
-        f.max("time").alias("last_time"),
-    )
-    return counted.select(*USAGE.columns)
+    return _summed(decisions, "count(*)", "min(time)", "max(time)")
 
 
 def added_up(parts: DataFrame) -> DataFrame:
     """The sum of ``parts``, which are rows of USAGE."""
-    from pyspark.sql import functions as f
+    return _summed(parts, "sum(requests)", "min(first_time)", "max(last_time)")
 
-    counted = parts.groupBy(*_SAME).agg(
-        f.sum("requests").alias("requests"),
-        f.min("first_time").alias("first_time"),
-        f.max("last_time").alias("last_time"),
-    )
-    return counted.select(*USAGE.columns)
+
+def _summed(rows: DataFrame, *sums: str) -> DataFrame:
+    from pyspark.sql.functions import expr
+
+    counted = (expr(each).alias(name) for each, name in zip(sums, _COUNTED, strict=True))
+    return rows.groupBy(*_SAME).agg(*counted).select(*USAGE.columns)

@@ -46,8 +46,7 @@ def decided(requests: DataFrame, state: bytes, configuration: Configuration) -> 
 
     ``state`` is the result of ``metalog_spark.history.state.packed``. A request in a gap of the
     history is decided by the last known ACLs. Some requests get no decision: requests before the
-    history, requests with a missing or unknown part, and requests with a pattern that is not
-    LITERAL.
+    history, with a null, with an unknown operation or type, or with a pattern that is not LITERAL.
     """
     periods = configuration.periods
 
@@ -58,9 +57,9 @@ def decided(requests: DataFrame, state: bytes, configuration: Configuration) -> 
 
 
 def answered(requests: DataFrame, decide: Callable[..., pa.Array]) -> DataFrame:
-    """The rows of DECISIONS by ``decide``, which runs in a worker. It takes ``QuestionColumns`` and
-    returns a ``StructArray`` of ``decide_worker.DECIDED``. Its type hints must name ``pa.Array``,
-    because Spark reads them."""
+    """The rows of DECISIONS by ``decide``, which runs in a worker. It takes the columns of
+    ``QuestionColumns`` and returns a ``StructArray`` of ``decide_worker.DECIDED``. Its type hints
+    must name ``pa.Array``, because Spark reads them."""
     from pyspark.sql.functions import expr
     from pyspark.sql.pandas.functions import arrow_udf
 

@@ -1,8 +1,8 @@
 """Decides requests in the worker that has read them from audit lines.
 
-A line goes to Python once, as text, and comes back as a row of DECISIONS. One write stores all
-results: decisions as rows of DECISIONS, and every other result as a side row, which has no day, and
-its kind as ``request_name``. This module must not know how a line is read, nor Spark.
+One write stores all results: decisions as rows of DECISIONS, and every other result as a side row,
+which has no day, and its kind as ``request_name``. This module must not know how a line is read,
+nor Spark.
 """
 
 from __future__ import annotations
@@ -51,9 +51,8 @@ _WORDS: Final = ("operation", "resource_type", "pattern_type")
 
 
 class SideKind(StrEnum):
-    """The kind of a side row: a rejected line, another reading of an ambiguous line, the sums of a
-    split, the sum of equal requests, or a day without such sums, since few of its requests are
-    equal."""
+    """The kind of a side row: a rejected line, a possible request, the sums of a split, the sum of
+    equal requests, or a day of ``UsageSums.uncounted``."""
 
     REJECTED = "rejected"
     POSSIBLE = "possible"
@@ -131,7 +130,7 @@ def _decisions(batch: pa.RecordBatch, worker: DecideWorker) -> list[pa.Array]:
 
 
 def _words(batch: pa.RecordBatch) -> pa.Array:
-    """Operation and resource type as one column; an impossible pattern makes it an unknown word."""
+    """Operation and resource type as one column: an unknown word if the pattern is not LITERAL."""
     coded = [batch[name].dictionary_encode() for name in _WORDS]
     operations, types, patterns = (each.dictionary.to_pylist() for each in coded)
     words = [

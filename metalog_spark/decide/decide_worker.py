@@ -1,9 +1,8 @@
 """Decides Arrow columns of requests, each as of its own time, in a worker process.
 
-A question comes as one column, and is split here. Its parts become numbers, so each text is
-examined once a batch, and each question is decided once. The decision timeline of a question is
-cached for later batches. A request's time only selects from the timeline. This module must not know
-Spark, nor where the columns come from.
+The parts of questions become numbers, so each text is examined once per batch. The decision
+timeline of a question is cached, also for later batches. A request's time only selects from the
+timeline. This module must not know Spark, nor where the columns come from.
 """
 
 from __future__ import annotations
@@ -94,7 +93,7 @@ class QuestionColumns(NamedTuple):
 
 @lru_cache(maxsize=2)
 def deciding(state: bytes, periods: tuple[ConfigPeriod, ...]) -> DecideWorker:
-    """The worker for a state and configuration, made once in this process.
+    """The worker for a state and configuration, cached in this process.
 
     PySpark's workers collect garbage after each task. The worker has no reference cycles, so it is
     frozen for the garbage collector.
@@ -111,7 +110,7 @@ class DecideWorker:
         self._moments = _Moments(state, periods)
         self._timelines = DecisionTimelines(timeline)
         self._sessions = len(self._timelines.principals), self._timelines.host_numbers
-        self._principals = _in_bytes(self._timelines.principals)
+        self._principals = {name.encode(): at for name, at in self._timelines.principals.items()}
         self._versions = [period.config.kafka for period in periods]
         has_blocks = self._timelines.host_numbers > len(self._timelines.hosts)
         matches_blocks = all(kafka.matches_blocks for kafka in self._versions)
@@ -128,7 +127,7 @@ class DecideWorker:
         self._offsets = np.array(timeline.offsets)
         self._turns = TimelineColumns(len(timeline))
         self._is_open = bytearray()
-        """By the number of a set of ACLs: whether an ACL for ``User:*`` is in it."""
+        """By the number of a set of ACLs: whether the ACLs name ``User:*`` or many principals."""
         self._named: set[int] = set()
         """The principals that ACLs name in the other sets: set and principal as one number."""
         self._recent_questions = NumberSlots()
@@ -136,8 +135,8 @@ class DecideWorker:
         self._of_name: list[dict[str, int]] = [{} for _ in ResourceType]
 
     def decide(self, columns: QuestionColumns) -> pa.StructArray:
-        """A row for each question, in the columns ``DECIDED``. A row is null without a history, or
-        if no authorizer answers the question."""
+        """A row for each question, in the columns ``DECIDED``. The answer is NOTHING before the
+        history, or if no authorizer answers the question."""
         return self.decide_parts(_parts(columns.questions), columns.times)
 
     def decide_parts(self, parts: Iterable[pa.BinaryArray], times_us: pa.Array) -> pa.StructArray:
@@ -372,10 +371,6 @@ def _parts(questions: pa.BinaryArray) -> Iterator[pa.BinaryArray]:
 def _places(coded: pa.DictionaryArray) -> Numbers:
     places: Numbers = coded.indices.to_numpy().astype(np.int64)
     return places
-
-
-def _in_bytes(numbers: Mapping[str, int]) -> dict[bytes, int]:
-    return {text.encode(): number for text, number in numbers.items()}
 
 
 def _remembered(known: dict[K, int], keys: list[K], compute: Callable[[K], int]) -> list[int]:

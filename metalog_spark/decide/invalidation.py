@@ -1,8 +1,8 @@
 """The earliest time from which two states (ACLs and configuration) may decide differently.
 
-Each build reads the whole log, but decides again only requests after the first difference in an
-ACL, a gap of the history, or the configuration. A log that has grown differs from its old end on.
-This module must not know how the tables are filled.
+Each build reads the whole log, but decides earlier requests again only from the first difference
+on: in an ACL, a gap of the history, or the configuration. This module must not know how the tables
+are filled.
 """
 
 from __future__ import annotations

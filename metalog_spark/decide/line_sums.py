@@ -1,6 +1,6 @@
-"""Sums that a worker makes while it decides lines, so that no later job counts the rows.
+"""Sums over each split's lines, which a worker makes while it decides them.
 
-For each split it counts lines by kind. This module must not know how a line is read, nor Spark.
+So no later job counts the rows. This module must not know how a line is read, nor Spark.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ SUMS: Final = (
 
 - its start, the counters of ``ReadSplit``, and line counts by kind and reason;
 - the hours since 1970, each with the first five fields of ``_Run``;
-- the first time of a sure line with a request name, and of one with a rule;
-- the time from which a clock was set back (by ten minutes to two hours);
+- the first time of an unambiguous line with a request name, and of one with a rule;
+- the first time from which a clock was set back (by ten minutes to two hours);
 - whether a request has no rule, and whether a line is only the end of a record.
 """
 HOUR_US: Final = 3_600_000_000
@@ -43,7 +43,7 @@ Truths = NDArray[np.bool_]
 
 
 class SplitSums:
-    """The sums of each split's lines, by file and start."""
+    """The sums, by file and start of a split."""
 
     def __init__(self) -> None:
         self._of: dict[tuple[str, int], dict[str, Any]] = {}

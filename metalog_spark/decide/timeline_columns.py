@@ -1,4 +1,4 @@
-"""Decision timelines in columns, and a fixed-size cache of numbers.
+"""Decision timelines in columns, and a fixed-size cache from numbers to numbers.
 
 This module must not know what a question is.
 """
@@ -18,30 +18,29 @@ Numbers = NDArray[np.int64]
 BEFORE_LIFETIMES: Final = 2
 """The offset of ACL lifetimes' numbers in columns, after UNMATCHED and NO_PATTERN."""
 SLOT_BITS: Final = 20
-"""The cache has ``2 ** SLOT_BITS`` slots, one question each."""
+"""The cache has ``2 ** SLOT_BITS`` slots, one key each."""
 _SCATTER: Final = np.uint64(0x9E3779B97F4A7C15)
 """An odd multiplier with random-looking bits: it spreads neighbours over the slots."""
 
 
 class NumberSlots:
-    """A cache of numbers with a fixed size. A number can be in only one slot, and replaces the
-    number there. So the cache never grows, and a lookup is one array access. Lookups take a whole
-    column."""
+    """A cache with a fixed size. A key can be in only one slot, and replaces the key there. So the
+    cache never grows, and a lookup is one array access. Lookups take a whole column."""
 
     def __init__(self) -> None:
         self._keys = np.full(1 << SLOT_BITS, -1, np.int64)
         self._found = np.empty(1 << SLOT_BITS, np.int64)
 
-    def find(self, questions: Numbers, compute: Callable[[Numbers], Numbers]) -> Numbers:
-        """The number of each of ``questions`` (none is negative); ``compute`` computes the
-        numbers of those without a slot."""
-        slots = questions.view(np.uint64) * _SCATTER >> np.uint64(64 - SLOT_BITS)
+    def find(self, keys: Numbers, compute: Callable[[Numbers], Numbers]) -> Numbers:
+        """The number of each of ``keys`` (none is negative); ``compute`` computes the numbers of
+        the keys that are not in the cache."""
+        slots = keys.view(np.uint64) * _SCATTER >> np.uint64(64 - SLOT_BITS)
         found: Numbers = self._found[slots]
-        lacking = np.flatnonzero(self._keys[slots] != questions)
+        lacking = np.flatnonzero(self._keys[slots] != keys)
         if len(lacking):
-            found[lacking] = compute(questions[lacking])
+            found[lacking] = compute(keys[lacking])
             taken = slots[lacking]
-            self._keys[taken] = questions[lacking]
+            self._keys[taken] = keys[lacking]
             self._found[taken] = found[lacking]
         return found
 

@@ -1,8 +1,7 @@
 """Counts equal requests while a worker decides them, so that no later job counts all rows.
 
-A task adds up its batches, and gives out its sums at its end. If few of its requests are equal, a
-later job counts their days from the rows, since a sum costs more than a row. This module must not
-know how a line is read, nor Spark.
+A task adds up its batches. If few of its requests are equal, a later job counts their days from the
+rows, since a sum costs more than a row. This module must not know how a line is read, nor Spark.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ _AGAIN: Final = list(zip(COUNTED, ("sum", "min", "max"), strict=True))
 _FEWER, _FEW = 3, 1 << 16
 """Sums are given out if there is one for at least ``_FEWER`` requests, or at most ``_FEW`` sums."""
 _MOST: Final = 1 << 18
-"""How many sums wait, at most, for equal requests."""
+"""If more sums than this wait for equal requests, they are added up or given out."""
 
 
 class UsageSums:
-    """The sums of a task. ``uncounted`` are days, numbered from 1970, whose requests no sum
-    counts."""
+    """The sums of a task. ``uncounted`` are the days, numbered from 1970, whose requests are not
+    all in the sums."""
 
     def __init__(self) -> None:
         self.uncounted: set[int] = set()
@@ -36,8 +35,8 @@ class UsageSums:
         self._sums = self._requests = 0
 
     def add(self, rows: pa.RecordBatch) -> Iterator[pa.Table]:
-        """Add rows of DECISIONS; the sums that cannot wait are rows with the columns ``ALIKE`` and
-        ``COUNTED``."""
+        """Add rows of DECISIONS, and yield the sums that cannot wait, with the columns ``ALIKE``
+        and ``COUNTED``."""
         if self._days(rows) <= self.uncounted:
             return
         self._wait(_summed(rows), len(rows))

@@ -58,8 +58,8 @@ class Member(NamedTuple):
 
 
 class Archive(NamedTuple):
-    """``parts`` in order of offsets, without overlaps, from ``start`` up to ``end``. ``snapshots``
-    are the snapshots of all members, each with its member, oldest first."""
+    """The records from ``start`` up to ``end``, as ``parts`` in order of offsets, without overlaps.
+    ``snapshots`` are the snapshots of all members, each with its member, oldest first."""
 
     text: str
     start: int
@@ -112,8 +112,8 @@ class _Connected(Protocol):
 class Logs:
     """The logs that ``text`` names, a SOURCE or a pattern of folders, opened at the first look.
 
-    A log that is not one of ``kinds`` is refused. With ``committed``, records that no log proves
-    to be committed are left out.
+    A log that is not one of ``kinds`` is refused. With ``committed``, each log is read only as far
+    as it is proven to be committed.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class Logs:
         """The archive as it is now.
 
         Raises:
-            InvalidSource: the logs belong to different clusters.
+            InvalidSource: there is no log, or there are several that are not of one log.
         """
         known, self._sources = self._sources, {}
         for name in _named(self.text):
@@ -236,8 +236,8 @@ def _in_order(members: Sequence[Member]) -> Iterator[LogSplit | LogHole]:
 def _holes(
     start: int, end: int, damage: CorruptLog | None, members: Sequence[Member]
 ) -> Iterator[LogHole]:
-    """The gaps from ``start`` up to ``end``, in this order: damage, records that are not proven to
-    be committed, offsets that no folder has."""
+    """The gaps from ``start`` up to ``end``: only ``damage``, if there is any; else first records
+    that are not proven to be committed, then offsets that no folder has."""
     if damage is not None:
         yield LogHole(start, end, damage.found, is_damage=True)
         return

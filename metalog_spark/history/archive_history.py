@@ -1,8 +1,8 @@
 """The history of ACLs in an archive: known offset ranges, and the lifetimes of ACLs in them.
 
 A known range begins at the log's start or at a snapshot, and ends at a gap, at damage or at the
-log's end. An ACL that exists only before a gap ended in the gap. Splits are scanned on any worker,
-and combined here. This module must not know Spark.
+log's end. An ACL that exists before a gap but not after it ended in the gap. Splits are scanned on
+any worker, and combined here. This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _NO_SNAPSHOT: Final = "there are records, but no snapshot from which to replay t
 
 
 class RelevantRecord(NamedTuple):
-    """A record of a split that concerns ACLs, or is of another Kafka version. ``time_ms`` is the
-    latest time in the split up to this record."""
+    """A record of a split that concerns ACLs, or shows the version of Kafka. ``time_ms`` is the
+    latest time in the split up to this record's batch."""
 
     offset: int
     time_ms: int
@@ -129,13 +129,9 @@ def check_ends(archive: Archive, advice: str = ADVICE) -> None:
     Raises:
         CorruptLog: a log is damaged at its end.
     """
-    for hole in (part for part in archive.parts if isinstance(part, LogHole)):
-        _check_is_no_damage(hole, advice)
-
-
-def _check_is_no_damage(hole: LogHole, advice: str) -> None:
-    if hole.is_damage:
-        raise CorruptLog(hole.why, advice=advice)
+    for part in archive.parts:
+        if isinstance(part, LogHole) and part.is_damage:
+            raise CorruptLog(part.why, advice=advice)
 
 
 def history_of(
@@ -158,8 +154,8 @@ def history_of(
     latest_ms = 0
     for run in _runs(archive, scanned):
         if isinstance(run, LogHole):
-            if not skip_damaged:
-                _check_is_no_damage(run, advice)
+            if run.is_damage and not skip_damaged:
+                raise CorruptLog(run.why, advice=advice)
             ranges.append(_lost(run.is_damage, run.start, run.end, run.why))
             continue
         if run.end == 0 < archive.end:

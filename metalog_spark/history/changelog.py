@@ -1,8 +1,7 @@
 """Fills the tables HISTORY and ACL_CHANGELOG from a SOURCE.
 
-Each split of the log is scanned by a task of its own. Records about ACLs are few, and are combined
-on the driver. The same SOURCE gives the same rows. This module must not know how a history is
-computed.
+If the log has several splits, a task of its own scans each. Records about ACLs are few, and are
+combined on the driver. This module must not know how a history is computed.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from metalog_spark.history.archive_history import (
     history_of,
     scan,
 )
-from metalog_spark.history.splits import LogSplit
+from metalog_spark.history.splits import OPEN_END, LogSplit
 from metalog_spark.store.arrow import frame_of, in_spark, table_of
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import ACL_CHANGELOG, HISTORY
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from authorizer.history.timeline import Edge
 
 _ADVICE: Final = f"{ADVICE}, or leave it out by --skip-damaged"
-_OPEN_END: Final = 1 << 62
 _SCANNED: Final = (
     "piece INT, offset BIGINT, time_ms BIGINT, value BINARY, first_ms BIGINT, damage STRING"
 )
@@ -51,11 +49,11 @@ def read_changelog(
 ) -> tuple[pa.Table, pa.Table, int | None]:
     """The rows of ACL_CHANGELOG and HISTORY for ``logs``, and the last metadata.version.
 
-    ``warn`` is called with a line for each record of another Kafka. With ``skip_damaged``, damage
-    becomes a row of HISTORY.
+    ``warn`` is called with a line for each kind of record of another Kafka. With ``skip_damaged``,
+    damage becomes a row of HISTORY.
 
     Raises:
-        CorruptLog: names the first damage.
+        CorruptLog: the log is damaged, and ``skip_damaged`` is false.
     """
     try:
         archive = logs.look()
@@ -145,7 +143,7 @@ def history_table(ranges: Iterable[KnownRange], source: str) -> pa.Table:
             source,
             each.kind,
             each.start,
-            None if each.end > _OPEN_END else each.end,
+            None if each.end >= OPEN_END else each.end,
             _micros(each.start_ms),
             _micros(each.end_ms),
             each.why,

@@ -1,8 +1,8 @@
 """The super users, the default rule and the Kafka version over time, which the log does not
 contain.
 
-``--config FILE`` is in force from the beginning, ``--config MOMENT=FILE`` from a time until the
-next one. This module must not know what is decided by a configuration.
+``--config FILE`` is in force from the beginning, ``--config MOMENT=FILE`` from that moment, each
+until the next one. This module must not know what is decided by a configuration.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Configuration:
 
     @staticmethod
     def of(table: DataFrame) -> Configuration:
-        """The configuration in the table CONFIGURATION. Settings without a row are unknown."""
+        """The configuration in the table CONFIGURATION; without rows, Kafka's defaults."""
         columns = ("super_users", "allow_everyone", "kafka_version", "source")
         rows = table.selectExpr("unix_micros(from_time) from_us", *columns).collect()
         periods = [

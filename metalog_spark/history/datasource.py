@@ -1,9 +1,9 @@
 """A metadata log as a Spark data source: ``spark.read.format("metalog").load(SOURCE)``.
 
 SOURCE is as for the verbs (a folder, a file, ``topic://``, ``quorum://``), or a pattern of folders.
-A partition is a segment, or a range of a topic's offsets. A stream continues from its last offset,
-with at most ``maxOffsetsPerTrigger`` offsets at a time. Our own code reads the log in Spark's
-Python workers. This module must not know what records mean.
+A partition is a split of the log, such as a segment, or a gap. A stream continues from its last
+offset, with at most ``maxOffsetsPerTrigger`` offsets at a time. Our own code reads the log in
+Spark's Python workers. This module must not know what records mean.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Options(NamedTuple):
     """The options of a reader; ``_NAMES`` has the names that Spark's users write.
 
     - ``committed`` leaves out records that are not proven to be committed.
-    - With ``skip_damaged``, unreadable records become a row with the error.
+    - With ``skip_damaged``, the unreadable rest of a partition becomes one row with the error.
     - ``secrets`` shows salts, keys and passwords.
     - ``first`` is an offset, ``EARLIEST`` or ``LATEST``.
     - ``wanted`` has the record types to read, and for a batch the end.
@@ -108,7 +108,7 @@ def read_options(texts: Mapping[str, str]) -> Options:
     """The options.
 
     Raises:
-        InvalidRequest: one is unknown or invalid.
+        InvalidRequest: an option is unknown or invalid, or SOURCE is missing.
     """
     known = {name.lower(): name for name in _NAMES}
     options: dict[str, str] = {}
@@ -255,7 +255,7 @@ class UnfilteredLogReader(_RowReader, DataSourceReader):
 
 
 class LogReader(UnfilteredLogReader):
-    """A reader that leaves out records that a filter excludes, for filters that it can evaluate."""
+    """Applies the filters of ``pushed_filters`` itself, and leaves the others to Spark."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802 - Spark's
         self._wanted, left = push(filters, self._wanted)

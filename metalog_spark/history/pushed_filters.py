@@ -1,7 +1,7 @@
-"""Filters of a query that a log's reader applies itself, before it decodes anything.
+"""Filters of a query that a log's reader applies itself: Spark's filter pushdown.
 
-This is Spark's filter pushdown. The reader applies comparisons of offset, timestamp and type with a
-constant; Spark applies the other filters.
+The reader compares offset and timestamp with constants, and applies ``=`` and ``IN`` of types.
+Spark applies the other filters.
 """
 
 from __future__ import annotations

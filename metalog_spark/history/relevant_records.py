@@ -1,8 +1,8 @@
-"""The records of a batch that a history needs: those that concern ACLs, or that show another
-version of Kafka.
+"""The records of a batch that a history needs: those that concern ACLs, or that show the version of
+Kafka.
 
-If a strict loader would stop at a record because of ACLs, the record raises ``CorruptLog`` here,
-too. This module must not know Spark, nor what the records are used for.
+If a strict loader would stop at a record because of ACLs, this module raises ``CorruptLog``. It
+must not know Spark, nor what the records are used for.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _RELEVANT_TYPES: Final = (
 _RELEVANT: Final = frozenset(kind.API_KEY for kind in _RELEVANT_TYPES)
 _UNREAD: Final = UnreadTypes.all_but((*_RELEVANT_TYPES, FeatureLevelRecord))
 _PASSED: Final = METADATA.keys() - _RELEVANT - {FeatureLevelRecord.API_KEY}
-"""Types of records that concern neither ACLs nor another Kafka."""
+"""The known types of records that a history does not need."""
 
 
 def relevant(batch: Batch) -> Iterator[tuple[int, bytes]]:

@@ -127,8 +127,8 @@ class HeadSplit(NamedTuple):
 
 
 class WholeSplit(NamedTuple):
-    """A log that cannot be split, such as that of a live quorum. The task opens it again and reads
-    it up to ``end``.
+    """A log that cannot be split, such as that of a live quorum. The task opens the log again and
+    reads it from ``start`` up to ``end``.
 
     Raises:
         InvalidSource: the log no longer reaches ``end``.

@@ -1,7 +1,8 @@
 """The ACLs of a pipeline's folder with the time of each, in the form that is sent to workers.
 
 The form is one compressed Arrow stream. The driver makes it from ACL_CHANGELOG, and from HISTORY if
-unknown ranges matter. An index is never sent. This module must not know how anything is decided.
+unknown ranges matter. Each worker builds its own index of the ACLs. This module must not know how
+anything is decided.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _HISTORY: Final = ("kind", "from_offset", "from_time", "to_time")
 
 
 class FolderState(NamedTuple):
-    """``timeline`` is None if no record of the log was read. ``unknown`` are time ranges in
+    """``timeline`` is None if the history has no known range. ``unknown`` are time ranges in
     milliseconds whose ACLs are unknown; an end of None is open."""
 
     timeline: Timeline | None

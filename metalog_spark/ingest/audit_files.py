@@ -57,8 +57,8 @@ def broker_of(path: str, pattern: BrokerPattern) -> str:
 
 
 def unpacked(content: pa.Buffer) -> Iterator[bytes]:
-    """The decompressed content up to the first damage; then one of ``DAMAGE`` is raised.
-    Uncompressed content is returned unchanged."""
+    """The decompressed content in blocks, up to the first block with damage; then one of ``DAMAGE``
+    is raised. Uncompressed content is returned unchanged."""
     magic = content[:4].to_pybytes()
     file = pa.BufferReader(content)
     if magic.startswith(GZIP_MAGIC):

@@ -13,19 +13,21 @@ import pyarrow as pa
 
 from metalog.errors import InvalidRequest
 from metalog.text.plurals import counted
-from metalog_spark.ingest.audit_files import BLOCK_BYTES, DAMAGE, BrokerPattern, broker_of, unpacked
-from metalog_spark.store.preflight import files_below, files_named
+from metalog_spark.ingest.audit_files import DAMAGE, BrokerPattern, broker_of, unpacked
+from metalog_spark.store.preflight import PARQUET, files_below, files_named, first_bytes
 
-_PARQUET: Final = (b"PAR1", b"PARE")
 _IN_EACH_LINE: Final = b"Principal "
 _LOOKED_AT: Final = 64 << 20
-"""At most this many bytes of the files are searched for an audit line."""
+"""At most about this many bytes of all files together are searched for an audit line."""
 
 
 def check_audit(patterns: Sequence[str], out: str, pattern: BrokerPattern) -> list[str]:
-    """Check the files, and return the empty files, which Spark does not list. ``InvalidRequest`` if
-    one of ``patterns`` matches nothing, a file that is not an audit log, or a file in the
-    pipeline's folder ``out``; or if ``pattern`` finds no broker in a path."""
+    """Check the files, and return the paths of the empty files, which Spark does not list.
+
+    Raises:
+        InvalidRequest: one of ``patterns`` matches nothing, a Parquet file, or a file in the
+            pipeline's folder ``out``; or ``pattern`` finds no broker in a path.
+    """
     own, empty = Path(out).resolve(), dict[str, None]()
     for audit in patterns:
         is_any = False
@@ -39,7 +41,7 @@ def check_audit(patterns: Sequence[str], out: str, pattern: BrokerPattern) -> li
                 )
             if not file.stat().st_size:
                 empty[str(file.absolute())] = None
-            if _begins(file) in _PARQUET:
+            if first_bytes(file) in PARQUET:
                 raise InvalidRequest(
                     f"--audit {audit}: {file} is Parquet among other files; name the table alone"
                 )
@@ -52,11 +54,12 @@ def holds_parquet(audit: str) -> bool:
     """Whether ``audit`` is a Parquet file, or a folder whose first file is one."""
     place = Path(audit)
     first = next((file for file in files_below(place) if file.is_file()), None)
-    return first is not None and _begins(first) in _PARQUET
+    return first is not None and first_bytes(first) in PARQUET
 
 
 def check_has_line(patterns: Sequence[str]) -> None:
-    """Raise ``InvalidRequest`` if no file has an audit line near its beginning."""
+    """Raise ``InvalidRequest`` if no file has an audit line. Files with more than ``_LOOKED_AT``
+    bytes in total may pass without one."""
     left, first, count = _LOOKED_AT, "", 0
     for file in (file for audit in patterns for file in files_named(audit)):
         for chunk in _chunks(file):
@@ -88,16 +91,10 @@ def _why_nothing(audit: str) -> str:
     return "no file has this name or matches this pattern"
 
 
-def _begins(file: Path) -> bytes:
-    with file.open("rb") as opened:
-        return opened.read(len(_PARQUET[0]))
-
-
 def _chunks(file: Path) -> Iterator[bytes]:
     """The decompressed content of ``file``; in place of damage, the sign of an audit line."""
     with pa.memory_map(str(file)) if file.stat().st_size else pa.BufferReader(b"") as opened:
         try:
-            for chunk in unpacked(opened.read_buffer(_LOOKED_AT)):
-                yield chunk[:BLOCK_BYTES]
+            yield from unpacked(opened.read_buffer(_LOOKED_AT))
         except DAMAGE:
             yield _IN_EACH_LINE

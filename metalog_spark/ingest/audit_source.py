@@ -9,7 +9,7 @@ the driver. This module must not know what a line says.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -56,11 +56,11 @@ _LOCAL: Final = "regexp_replace(path, '^file:/+', '/') AS path"
 
 
 def listed(session: SparkSession, patterns: Sequence[str]) -> DataFrame:
-    """The files that ``patterns`` name, as rows of ``LISTED``: files, folders with everything
-    below them, and Spark's patterns, also ``FOLDER/**/NAME``.
+    """The files that ``patterns`` name, as rows of ``LISTED``. A pattern is a file, a folder with
+    the files below it, or a pattern of Spark's, also ``FOLDER/**/NAME``.
 
     Raises:
-        InvalidRequest: a pattern matches nothing.
+        InvalidRequest: a pattern matches nothing, or Spark cannot read the place that it names.
     """
     found = _all(_listed(session, pattern) for pattern in dict.fromkeys(patterns))
     return frame_of(session, [], LISTED) if found is None else found.dropDuplicates(["path"])
@@ -91,8 +91,8 @@ def _listed(session: SparkSession, pattern: str) -> DataFrame:
 
 
 def no_file_system(place: str, error: Exception) -> InvalidRequest | None:
-    """The message if Spark has no file system for the scheme of ``place``, or cannot reach
-    ``place``; None for any other ``error``."""
+    """The error to raise if Spark has no file system for the scheme of the URI ``place``, or cannot
+    reach ``place``; None for any other ``error``."""
     scheme, is_uri, _ = place.partition(":/")
     reason = first_line(error)
     if not is_uri:
@@ -147,13 +147,20 @@ class AuditFiles:
         """All lines as rows of ``READ``; or as rows of ``schema``, if ``then`` converts them on the
         worker. ``before`` (rows of ``SPLITS``) has the number of lines before each split, so that
         lines are numbered from the file's start."""
+        from metalog_spark.ingest.audit_splits import read_packed, read_splits
+
+        def on_worker(decode: Callable[..., Iterator[pa.RecordBatch]]) -> Mapped:
+            def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+                return then(decode(batches, zone, pattern))
+
+            return read
+
         found = []
         if self._lines is not None:
-            read = _split_reader(zone, pattern, then)
-            found.append(_numbered(self._lines, before).mapInArrow(read, schema))
+            lines = _numbered(self._lines, before)
+            found.append(lines.mapInArrow(on_worker(read_splits), schema))
         if self._contents is not None:
-            read = _packed_reader(zone, pattern, then)
-            found.append(self._contents.mapInArrow(read, schema))
+            found.append(self._contents.mapInArrow(on_worker(read_packed), schema))
         every = _all(found)
         return frame_of(self._session, [], schema) if every is None else every
 
@@ -182,24 +189,6 @@ def _numbered(lines: DataFrame, before: DataFrame | None) -> DataFrame:
         return lines.withColumn("lines", f.lit(0).cast("bigint"))
     joined = lines.join(f.broadcast(before), ["path", "start"], "left")
     return joined.select(*lines.columns, f.coalesce("lines", f.lit(0)).alias("lines"))
-
-
-def _split_reader(zone: Zone, pattern: BrokerPattern, then: Mapped) -> Mapped:
-    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from metalog_spark.ingest.audit_splits import read_splits
-
-        return then(read_splits(batches, zone, pattern))
-
-    return read
-
-
-def _packed_reader(zone: Zone, pattern: BrokerPattern, then: Mapped) -> Mapped:
-    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from metalog_spark.ingest.audit_splits import read_packed
-
-        return then(read_packed(batches, zone, pattern))
-
-    return read
 
 
 def _literal(path: str) -> str:

@@ -1,8 +1,8 @@
 """The worker's part of reading audit files and a topic's records.
 
 A plain file comes in splits, line by line. A compressed file comes whole and is decompressed here,
-so that the content before damage is read. Only LF ends a line. The last row of a split is about the
-split itself. This row serves to number the file's lines, and to recognize the file later. This
+so that content before damage is read. Only LF ends a line. The last row of a file's split is about
+the split itself. This row serves to number the file's lines, and to recognize the file later. This
 module must not know what a line says, nor how Spark is asked for files.
 """
 
@@ -48,11 +48,11 @@ LINES: Final = (
 """A line. For a line that is too long: its beginning, LF, and its length in bytes."""
 _MISNAMED: Final = "packed by gzip, and its name does not end in .gz: rename the file"
 _HEAD_BYTES: Final = 16 << 10
-"""How many bytes are fingerprinted. The output of a container's start scripts, which is the same in
-each file, is shorter."""
+"""How many bytes are fingerprinted: more than the output of a container's start scripts, which may
+begin each file."""
 _MOST_LINES: Final = 16_384
 _MOST_BYTES: Final = 16 << 20
-"""How many bytes of lines are in memory at once: a topic's records may be of any size."""
+"""A batch ends after this many bytes of lines: a topic's records may be of any size."""
 
 
 class Record(NamedTuple):
@@ -68,7 +68,7 @@ class Record(NamedTuple):
 
 class _Head:
     """Fingerprints of a file's beginning, one at the end of each line of its first 16 KiB. They
-    show whether a file begins with the whole content of another file."""
+    show whether a file begins as another file does."""
 
     def __init__(self) -> None:
         self.found: list[int] = []
@@ -125,8 +125,8 @@ class _Running:
 def read_splits(
     batches: Iterable[pa.RecordBatch], zone: Zone, pattern: BrokerPattern
 ) -> Iterator[pa.RecordBatch]:
-    """Read batches of ``LINES``, each with its file's path and size, its split's start, and the
-    number of lines before it. Spark may send texts with 32-bit or 64-bit offsets."""
+    """Read batches of ``LINES``, each with its file's path, its split's start, its file's size, and
+    the number of lines before its split. Spark may send texts with 32-bit or 64-bit offsets."""
     running: _Running | None = None
     for batch in batches:
         lines, paths = batch.column(0).cast(pa.binary()), batch.column(1)
@@ -302,8 +302,7 @@ class _Gathered:
         self._faults[len(self._lines) - 1] = fault
 
     def add_record(self, record: Record) -> None:
-        """Add the possible readings of the lines of ``record`` together; they must be the lines
-        that were added last."""
+        """Add the possible readings of the lines of ``record`` together, after these lines."""
         of = self._files[record.file, record.broker]
         self._whole.append((self._of.index(of), record.lines))
 

@@ -2,9 +2,9 @@
 files in any of Spark's formats, such as ``table:json.`/logs```.
 
 A table with the columns of requests is read as requests. In any other table each row is one audit
-line: the column ``value``, or the only column, or else the whole row as JSON. Rows have no order,
-so a table's line has no number and no neighbours. This module must not know what a line says, nor
-which file is which.
+line: the column ``value``, or the only column besides ``broker``, or else the whole row as JSON.
+Rows have no order, so such a line has no number and no neighbours. This module must not know what a
+line says, nor which file is which.
 """
 
 from __future__ import annotations
@@ -37,11 +37,7 @@ def is_table(audit: str) -> bool:
 
 
 def refuse_parquet(files: FileGroups) -> None:
-    """Refuse Parquet files, since lines are expected.
-
-    Raises:
-        InvalidRequest: a pattern or a folder of an object store names Parquet.
-    """
+    """Raise ``InvalidRequest`` if one of ``files`` is Parquet by its name: lines are expected."""
     if files.parquet is not None:
         raise InvalidRequest(
             f"{files.parquet}: Parquet among files of lines; give it an --audit of its own:"
@@ -60,7 +56,7 @@ def read_audit_table(
     """The table ``name`` as rows of ``READ``.
 
     Raises:
-        InvalidRequest: Spark does not find it, or it has neither requests nor lines.
+        InvalidRequest: Spark cannot read it, or it has neither requests nor lines.
     """
     table, broker = _opened(session, name), _broker_named(name)
     if set(NEEDED).issubset(table.columns):
@@ -143,7 +139,7 @@ def _broker_around(
     around: str | None, line: bytes, name: str, broker: str, pattern: BrokerPattern
 ) -> str:
     """The broker's name, found by ``pattern`` in a column as ``NAME=VALUE``, in a field of the
-    JSON around the line, or in the table's name."""
+    JSON around the line, or in the table's name; ``broker`` without a pattern."""
     if pattern is None:
         return broker
     fields = (*fields_around(around or ""), *fields_around(line.decode(errors="replace")), name)

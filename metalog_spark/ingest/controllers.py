@@ -1,8 +1,8 @@
 """Knows which requests only a controller logs, by Kafka 4.3.1's ControllerApis and KafkaApis.
 
 A broker forwards most changes of the cluster without authorizing them; the active controller
-authorizes them. The log of an active controller is recognized by requests that no broker receives:
-one broker heartbeat is enough. This module must not know Spark, nor files.
+authorizes them. The log of an active controller is recognized by requests that no broker logs: one
+broker heartbeat is enough. This module must not know Spark, nor files.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ _AMONG_NODES: Final = (
     "FetchSnapshot",
 )  # fmt: skip
 REQUESTS: Final = (*_PASSED_ON, *_AMONG_NODES)
-"""Requests that an active controller logs and a broker never logs, without the requests of
-elections, which inactive controllers log, too."""
+"""Requests that only an active controller logs."""
 
 _DECIDED: Final = {
     ResourceType.CLUSTER: frozenset(

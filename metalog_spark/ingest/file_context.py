@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _MOST_LINES: Final = 1_024
-"""The most lines of a record. Kafka's names have at most 249 characters, so fewer line feeds."""
+"""Records with more lines are not recognized."""
 _MOST_SENT: Final = 200_000
 """The most rows that are broadcast to every task; more rows are joined by sorting."""
 _END: Final = " with resourceRefCount = "

@@ -33,10 +33,11 @@ FACTS: Final = (
 )
 """A row for each listed file; the facts of a file without lines are null.
 
-The first columns are those of ``FileFacts``; ``head`` is the last of ``heads``. ``request_us`` and
-``rule_us`` are the first times of lines with a request name and with a rule. ``back_us`` is the
-time from which the clock was set back. ``lacks_rule``: a request lacks its rule; ``has_end``: a
-line only ends a record; ``is_cut``: the file ends within a line; ``is_split``: Spark split it.
+The columns from ``requests`` to ``days`` are those of ``FileFacts``, except ``head``, the last of
+``heads``. ``request_us`` and ``rule_us`` are the first times of lines with a request name and with
+a rule. ``back_us`` is the first time from which the clock was set back. ``lacks_rule``: a request
+lacks its rule; ``has_end``: a line only ends a record; ``is_cut``: the file ends within a line;
+``is_split``: Spark split it.
 """
 _COUNTS: Final = ("requests", "not_audit", "broken")
 _FORMS: Final = ("request_us", "rule_us")
@@ -82,8 +83,8 @@ class FileRead(NamedTuple):
 
 
 class FileFacts(NamedTuple):
-    """As ``FileRead``; also the number of ``lines`` and the ``heads`` from the file's splits, and
-    the ``days`` of its requests."""
+    """As ``FileRead``; also the number of ``lines``, the fingerprints of the beginning (``heads``),
+    and the ``days`` of the requests."""
 
     requests: int = 0
     not_audit: int = 0
@@ -112,7 +113,7 @@ class LogRead(NamedTuple):
 
 class FilesRead(NamedTuple):
     """``named`` has what messages may name, in order: files without a request, with a fault, or
-    left out, and all tables of requests. ``logs`` has sums over all files."""
+    left out, and all tables. ``logs`` has sums over all files."""
 
     named: Sequence[FileRead]
     logs: Sequence[LogRead]
@@ -129,7 +130,7 @@ def files_read(
     files: DataFrame, same: Mapping[str, Same], tables: Mapping[str, FileFacts]
 ) -> FilesRead:
     """What was read of ``files`` (rows of ``FACTS``), of which the ``same`` are left out, and of
-    ``tables`` of requests."""
+    ``tables``."""
     from pyspark.sql import functions as f
 
     counts = (f"coalesce({name}, 0) AS {name}" for name in _COUNTS)
@@ -152,8 +153,8 @@ def files_read(
 class KeptFacts(NamedTuple):
     """Facts about the files that are not left out, together: the number of ``lines`` that are
     requests or broken, the ``days`` with requests, the forms ``shown``, and when clocks were
-    ``set_back``. A request ``lacks_rule``. A line ``may_be_broken``: a file ends within a line, or
-    a line only ends a record."""
+    ``set_back``. ``lacks_rule``: a request has no rule. ``may_be_broken``: a file ends within a
+    line, or a line only ends a record."""
 
     lines: int = 0
     days: Set[date] = frozenset()
@@ -215,7 +216,7 @@ def _at(files: DataFrame, paths: Iterable[str]) -> DataFrame:
 
 
 def facts_of(read: DataFrame) -> dict[str, FileFacts]:
-    """``FACTS`` by file, from rows of ``requests.READ``. A file without lines is missing."""
+    """``FileFacts`` by file, from rows of ``requests.READ``. A file without lines is missing."""
     from pyspark.sql import functions as f
 
     reason = f.col("reason")

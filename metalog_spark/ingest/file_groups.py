@@ -30,7 +30,7 @@ _PLACE: Final = "row_number() OVER (ORDER BY regexp_replace(path, '(?s)^.*/', ''
 
 class FileGroup(NamedTuple):
     """How many ``files`` a group has, the ``longest`` and ``total`` length in bytes, and the path
-    of a Parquet file, if there is one."""
+    of a file with Parquet's suffix, if there is one."""
 
     number: int
     files: int
@@ -49,7 +49,7 @@ class FileGroups(NamedTuple):
     @classmethod
     def of(cls, tables: Tables, files: DataFrame) -> FileGroups:
         """The groups of ``files`` (rows of ``LISTED``). Spark holds its own listing as long as
-        Python has frames with it; these are cycles, which only Python's collector removes."""
+        Python has frames with it; frames are in cycles, which only Python's collector removes."""
         from pyspark.sql import functions as f
 
         number = f"CAST(({_PLACE}) DIV {MOST_FILES} AS INT) AS number"
@@ -64,7 +64,7 @@ class FileGroups(NamedTuple):
 
     @property
     def parquet(self) -> str | None:
-        """The path of a Parquet file."""
+        """The path of a Parquet file, if there is one."""
         return min((group.parquet for group in self.groups if group.parquet), default=None)
 
     @property

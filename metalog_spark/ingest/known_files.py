@@ -1,10 +1,11 @@
 """Recognizes audit files: files that must be read, duplicates under another name, and files whose
 rows are replaced.
 
-A file with the same path, length and modification time is not read again. If a file begins with the
-whole content of a known file, it replaces the known file, even at another path. Fingerprints at the
-ends of its first lines show this. The table FILES has the known files. Spark compares files, and
-only those that match another file come to the driver. This module must not know lines.
+A file with the same path, length and modification time is not read again. Fingerprints of the first
+16 KiB show whether a file begins as a known file does, even at another path. If so, the file
+replaces the known file, or is left out if it has fewer lines. The table FILES has the known files.
+Spark compares files, and only those that match another file come to the driver. This module must
+not know lines.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class ClassifiedFiles(NamedTuple):
 
 
 class _Grown(NamedTuple):
-    """A file that begins with the whole content of the known file ``file``."""
+    """A file that begins as the known file ``file`` does."""
 
     path: str
     lines: int
@@ -111,7 +112,7 @@ def after(read: DataFrame, found: ClassifiedFiles, known: DataFrame) -> DataFram
 
 
 def _copies(read: DataFrame) -> Iterable[tuple[str, str]]:
-    """Each file whose whole content is the beginning of other files, and the longest of these."""
+    """Each file as which others begin, and the longest of these others."""
     beginnings = read.selectExpr("path", "lines", "head AS whole", "explode(heads) AS head")
     longest = beginnings.selectExpr(
         "path",
@@ -123,8 +124,8 @@ def _copies(read: DataFrame) -> Iterable[tuple[str, str]]:
 
 
 def _grown(taken: DataFrame, known: DataFrame) -> Mapping[str, Sequence[_Grown]]:
-    """By path: the files that begin with the whole content of known files. A file without a whole
-    line is known by its path."""
+    """By path: the files that begin as known files do. A known file without a whole line is
+    recognized by its path."""
     own = taken.selectExpr("path", "coalesce(lines, 0) AS lines", "heads")
     rows = known.selectExpr("path AS at", "head", "file", "lines AS known_lines", "days")
     by_head = own.selectExpr("*", "explode(heads) AS head").join(rows, "head")

@@ -1,7 +1,7 @@
 """Reads tables of requests, and defines ``READ``, the common form of all rows that are read.
 
-A row of ``READ`` is a request, a rejected line or a possible request, so a file is read once for
-all three tables. This module must not know how a line is read, nor how the rows are used.
+``READ`` has the rows of three tables (requests, rejected lines, possible requests), so a file is
+read once for all three. This module must not know how a line is read, nor how the rows are used.
 """
 
 from __future__ import annotations
@@ -48,8 +48,7 @@ _WORDS: Final[Mapping[str, Mapping[str, Enum]]] = {
     "pattern_type": {"LITERAL": PatternType.LITERAL},
     "result": by_plain_name(AuthorizationResult),
 }
-"""The columns with Kafka's words, and the value of each word in any spelling; a request is for one
-name, never for a prefix."""
+"""The columns with Kafka's words, and the value of each word in any spelling."""
 _NO_WORDS: Final = {
     "operation": "its operation is none of Kafka's",
     "resource_type": "its resource_type is none of Kafka's",
@@ -80,10 +79,12 @@ def read_table(session: SparkSession, path: str) -> DataFrame:
 
 def requests_in(table: DataFrame, path: str, broker: str) -> DataFrame:
     """The rows of ``table``, which is called ``path``, as rows of ``READ``. The table needs the
-    columns of the question, the answer and the time (``time`` is a timestamp or text). Words may
-    have the spelling of any Kafka version, and hosts any form. Other columns may be missing or
-    null. The default of ``broker`` is the argument, of ``pattern_type`` LITERAL, of ``ambiguous``
-    false, and of the others null.
+    columns ``NEEDED``; ``time`` is a timestamp or text. Operations and types may have the spelling
+    of any Kafka version. Other columns may be missing or null. The default of ``broker`` is the
+    argument, of ``pattern_type`` LITERAL, of ``ambiguous`` false, and of the others null.
+
+    Raises:
+        InvalidRequest: a column is missing, or the times are numbers.
     """
     from pyspark.sql import functions as f
 
@@ -102,8 +103,10 @@ def requests_in(table: DataFrame, path: str, broker: str) -> DataFrame:
     columns |= {name: f.coalesce(columns[name], f.lit(value)) for name, value in assumed.items()}
     columns["host"] = _client_hosts(columns["host"])
     columns |= {"file": f.lit(path), "day": f.to_date(columns["time"])}
-    is_lacking = f.greatest(*(_is_lacking(columns[name]) for name in NEEDED))
-    reason = f.when(is_lacking, _LACKING).when(_is_out_of_time(columns["time"]), _OUT_OF_TIME)
+    needed = [columns[name] for name in NEEDED]
+    lacks = (each.isNull() | ~f.is_valid_utf8(each.cast("string")) for each in needed)
+    is_out_of_time = ~f.unix_micros(columns["time"]).between(0, TIMES_END_US - 1)
+    reason = f.when(f.greatest(*lacks), _LACKING).when(is_out_of_time, _OUT_OF_TIME)
     for name, known in _WORDS.items():
         columns[name] = _word(columns[name], known)
         reason = reason.when(columns[name].isNull(), _NO_WORDS[name])
@@ -122,19 +125,6 @@ def _check_has_times(table: DataFrame, path: str) -> None:
             f"{path}: its column time is {kind}, not a timestamp; convert it, for example"
             " from milliseconds by Spark's timestamp_millis(time)"
         )
-
-
-def _is_lacking(column: Column) -> Column:
-    from pyspark.sql import functions as f
-
-    return column.isNull() | ~f.is_valid_utf8(column.cast("string"))
-
-
-def _is_out_of_time(time: Column) -> Column:
-    from pyspark.sql import functions as f
-
-    micros = f.unix_micros(time)
-    return (micros < 0) | (micros >= TIMES_END_US)
 
 
 def _word(column: Column, known: Mapping[str, Enum]) -> Column:

@@ -25,7 +25,8 @@ def joined(one: SetBack, other: SetBack) -> dict[str, list[int]]:
 
 
 def set_back_texts(found: SetBack, start_us: int, end_us: int) -> list[str]:
-    """One line about all brokers whose logs go back within the window; none without any."""
+    """One line about all brokers whose logs go back from ``start_us`` up to ``end_us`` (exclusive);
+    empty if there are none."""
     inside = [
         (us, broker) for broker, times in found.items() for us in times if start_us <= us < end_us
     ]

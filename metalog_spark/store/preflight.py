@@ -26,8 +26,7 @@ _IN_A_DEMO: Final = "tables"
 _LOCK: Final = ".lock"
 _WITHOUT_LOCKS: Final = frozenset({ENOLCK, ENOSYS, EOPNOTSUPP})
 """The error of a file system without locks, such as some NFS mounts."""
-_PARQUET: Final = b"PAR1"
-_ENCRYPTED: Final = b"PARE"
+PARQUET: Final = (b"PAR1", b"PARE")
 """The first bytes of Parquet, without and with an encrypted footer."""
 
 
@@ -166,19 +165,20 @@ def check_is_table(path: str, option: str) -> None:
     if not is_pattern(path) and not place.exists():
         raise InvalidRequest(f"{option} {path}: there is no such file or folder")
     first = next(files_below(place), None)
-    begins = b"" if first is None else _begins(first)
-    if begins == _ENCRYPTED:
+    begins = b"" if first is None else first_bytes(first)
+    if begins == PARQUET[1]:
         raise InvalidRequest(
             f"{option} {path}: encrypted Parquet, and Spark has no keys; give them by"
             " --spark-conf spark.hadoop.parquet.…, or name a copy that is not encrypted"
         )
-    if place.is_file() and begins != _PARQUET:
+    if place.is_file() and begins != PARQUET[0]:
         raise InvalidRequest(f"{option} {path}: not Parquet; name audit logs by --audit")
 
 
-def _begins(file: Path) -> bytes:
+def first_bytes(file: Path) -> bytes:
+    """The bytes of ``file`` to compare with ``PARQUET``."""
     with file.open("rb") as opened:
-        return opened.read(len(_PARQUET))
+        return opened.read(len(PARQUET[0]))
 
 
 def _contents(place: Path, path: str) -> CommittedState | None:

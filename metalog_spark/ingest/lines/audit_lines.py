@@ -39,7 +39,7 @@ _NEXT: Final = re.compile(
 )
 """Text with which the next line may begin, or bytes that were never written."""
 _NEXT_LINE: Final = re.compile(r'\[?[12]\d{3}-\d\d-\d\d[ T]\d\d|\{"|\x00')
-"""The same, as no topic's name has it."""
+"""The same, in a form that few names have."""
 _REQUEST: Final = " for request = "
 _CUT_CHARACTER: Final = re.compile(
     f"[\udcc2-\udcf4][\udc80-\udcbf]{{0,2}}(?=\r?\\Z|{_NEXT.pattern})"
@@ -197,11 +197,11 @@ def _unescaped(escape: re.Match[str]) -> str:
 def _of_other_encodings(raw: bytes, zone: Zone, *, is_whole: bool) -> Iterator[Possible]:
     """The readings of a line if its bytes, or only those that are not UTF-8, have another
     encoding, or are a part of a character."""
-    bytes_told = raw.decode(errors="surrogateescape")
-    for cut in islice(_CUT_CHARACTER.finditer(bytes_told), _MOST_HALVES):
-        before = bytes_told[: cut.start()].encode(errors="surrogateescape")
+    with_bytes = raw.decode(errors="surrogateescape")
+    for cut in islice(_CUT_CHARACTER.finditer(with_bytes), _MOST_HALVES):
+        before = with_bytes[: cut.start()].encode(errors="surrogateescape")
         yield from half_readings(before.decode(errors="backslashreplace"), zone)
-    mixed = _STRAY.sub(lambda found: _stray(found[0]), bytes_told)
+    mixed = _STRAY.sub(lambda found: _stray(found[0]), with_bytes)
     for text in dict.fromkeys([mixed, *(raw.decode(each, "replace") for each in _ENCODINGS)]):
         found = read_text(text, zone, is_whole=is_whole)
         if found.request is not None:

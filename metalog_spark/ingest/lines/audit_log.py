@@ -1,10 +1,10 @@
 """Turns lines of audit logs into rows: requests, rejected lines and possible requests.
 
 No line is dropped: each is a request or rejected, or both if a part of it is a half line. The rows
-of a line depend only on its own bytes, so a file may be read in any splits. ``file_context`` adds
-the facts that only neighbouring lines show. A line is ambiguous in three cases: it has bytes that
-are not UTF-8 (shown as escapes), a hostile name may have made it, or its time came twice when
-clocks were set back. This module must not know Spark.
+of a file's line do not depend on other lines, so a file may be read in any splits. ``file_context``
+adds the facts that only neighbouring lines show. A line is ambiguous if it has bytes that are not
+UTF-8 (shown as escapes), if a hostile name or two joined lines may have made it, or if its time
+came twice when clocks were set back. This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OTHERS: Final = (NOT_AUDIT, EMPTY)
 """The reasons for rejecting lines that are not audit lines."""
 LOST: Final = "deleted unread"
 LOST_OFFSETS: Final = rf"^{LOST}: offsets (\d+) to (\d+)$"
-"""The reason of a row that stands for a range of lost records."""
+"""Matches the reason of a row that stands for a range of lost records."""
 _TEXTS: Final = (
     "principal", "host", "operation", "resource_type", "resource_name", "pattern_type",
     "request_name",
@@ -61,16 +61,14 @@ SCHEMA: Final = pa.schema(
         ("head", pa.list_(pa.int64())),
     ]
 )
-"""The columns of ``requests``, then the other columns of ``rejected``; a row of one table has nulls
-in the other's columns. ``possible`` is true in rows of ``possible_requests``, else null; ``zone``
-is a column of that table. ``start`` is the position of the split in the file, and ``line`` counts
-from there. The columns after ``start`` are those of ``ReadSplit``; only the one row about the split
-itself has them."""
+"""The columns of ``requests.READ``. ``start`` is the position of the split in the file. The columns
+after ``start`` are those of ``ReadSplit``; only the one row about the split itself has them."""
 
 
 class ReadSplit(NamedTuple):
-    """The facts about a split that was read: the number of ``lines``, their ``bytes`` with each
-    LF, the ``size`` of the file, and the fingerprints of the file's beginning."""
+    """The facts about a split that was read: the number of ``lines``, their ``bytes`` with an LF
+    for each, the ``size`` of the file, and the fingerprints of the file's beginning (``head``),
+    which only the file's first split has."""
 
     lines: int
     bytes: int
@@ -86,7 +84,7 @@ last line."""
 
 class Origin(NamedTuple):
     """The position of lines: for each line, its index in ``files`` and ``brokers`` (``of``), the
-    start of its split (``starts``), and its number in the split."""
+    start of its split (``starts``), and its number (``numbers``)."""
 
     files: Sequence[str]
     brokers: Sequence[str]
@@ -124,8 +122,8 @@ def read_lines(
     """Parse ``lines`` from ``origin`` into a batch of common lines and batches of others.
 
     Lines with ``faults`` are rejected; each may be the beginning of a request. Lines at
-    ``unended`` have no LF; a whole line among them is a request. ``packed`` lines share a record
-    with others, and are ambiguous.
+    ``unended`` have no LF; such a line is a request only if it has a rule. ``packed`` lines share
+    a record with others, and are ambiguous.
     """
     common = _without(common_lines(lines, zone), faults)
     is_odd = np.ones(len(lines), np.bool_)

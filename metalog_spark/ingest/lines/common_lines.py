@@ -2,9 +2,9 @@
 
 Such a line has the separator `` = `` exactly six times. So each part lies between two known
 separators, and a name cannot be mistaken for a part. Parts are dictionary-encoded, so each
-distinct text is parsed once per batch. All other lines are left to ``audit_lines``, which parses
-these lines to the same result. This module must not know files, Spark, nor what else a line may
-mean.
+distinct text is parsed at most once per batch. All other lines are left to ``audit_lines``, which
+would parse the common lines to the same result. This module must not know files, Spark, nor what
+else a line may mean.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _EQUALS, _SPACE, _BRACKET = b"= ["
 _MINUTE: Final = re.compile(rb"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}")
 _MINUTE_BYTES: Final = 16
 _SECONDS_END: Final = _MINUTE_BYTES + 7
-"""The length of the text between the minutes and the end of the seconds: ``:56,123``."""
+"""The length of a time, such as ``2026-11-21 18:35:56,123``."""
 _LAYOUT: Final = re.compile(rb"\]? (?:(?:TRACE|DEBUG|INFO|WARN) )?")
 _LONGEST_PREFIX: Final = 1 + _SECONDS_END + len("] DEBUG ")
 _TAIL_BYTES: Final = 48
-"""A limit that the text before a line's rule never reaches, in bytes."""
+"""How many bytes after a line's last separator are read: more than its text before the ACL has."""
 _REMEMBERED: Final = 1 << 16
 _PARTS: Final = (
     re.compile(rb"(?s:(.*)) is (Allowed|Denied) [Oo]peration"),
@@ -45,7 +45,7 @@ _PARTS: Final = (
         rb" (?:(SuperUser|DefaultAllow|DefaultDeny)|MatchingAcl\(acl=)(?s:.*)"
     ),
 )
-"""The text after each separator, up to the key before the next separator."""
+"""The text after each separator, up to the next separator."""
 
 Numbers = NDArray[np.int64]
 Truths = NDArray[np.bool_]
@@ -53,8 +53,8 @@ Values = tuple[Any, ...] | None
 
 
 class Common(NamedTuple):
-    """The parsed lines. ``places`` are their indexes, ``micros`` their times since 1970, and
-    ``columns`` their content, named as in ``Row``. All are unambiguous."""
+    """The parsed lines, all unambiguous. ``places`` are their indexes, ``micros`` their times in
+    microseconds since 1970, and ``columns`` their content, named as in ``Row``."""
 
     places: Numbers
     micros: Numbers

@@ -1,10 +1,10 @@
 """Finds half lines by the form of the other lines in the same broker's log.
 
-Kafka's lines became longer: before 2.4 they end after the resource's name, before
-StandardAuthorizer after the request, and newer lines name a rule. So half a line looks like a whole
-line of an older Kafka. From the first line with a longer form on, each shorter line of the same
-broker is half a line. This depends only on the lines' times, so the result does not depend on
-files, splits or the order of reading. This module must not know findings.
+Kafka's lines became longer: since 2.4 they name the request after the resource, and
+StandardAuthorizer's also name a rule. So half a line looks like a whole line of an older Kafka.
+From the time of a broker's first line with a longer form on, each shorter line of the broker is
+half a line. So the result does not depend on files, splits or the order of reading. This module
+must not know findings.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 FORMS: Final = "forms"
-"""The name of the fact that says since when a broker's lines are complete. By the broker's name, it
-has the first times of a line with a request name and of a line with a rule, in microseconds since
-1970, or null."""
+"""The fact with each broker's line forms: by the broker's name, the first time of a line with a
+request name and of a line with a rule, in microseconds since 1970, or null."""
 HALF: Final = "half a line: it ends sooner than its broker's lines did by then"
 Shown = Mapping[str, Sequence[int | None]]
 _LINE: Final = f"{IS_REQUEST} AND line IS NOT NULL"
@@ -64,8 +63,8 @@ def _first(times: Iterable[int | None]) -> int | None:
 
 
 def is_half(shown: Shown) -> Column:
-    """Whether a row of REQUESTS is from half a line. It is false for rows of a table of requests,
-    which is not a log."""
+    """Whether a row of REQUESTS is from half a line; false for a row without a line number, such as
+    a table's."""
     from pyspark.sql import functions as f
 
     limits = [_by_broker(shown, place) for place in range(2)]
@@ -86,7 +85,7 @@ def _by_broker(shown: Shown, place: int) -> Column:
 
 def divided(read: DataFrame, shown: Shown, broken: DataFrame | None = None) -> DataFrame:
     """Rows of ``requests.READ`` with the half lines rejected, and the possible readings of each.
-    ``broken`` names other half lines by file and line, with ``why``; lines without a reason are
+    ``broken`` names other half lines by file and line, with ``why``; its lines without ``why`` are
     ambiguous."""
     from pyspark.sql import functions as f
 
