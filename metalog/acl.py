@@ -1,8 +1,8 @@
-"""Kafka's ACLs as values: enums with Kafka's codes, one ACL, and the two filters.
+"""Kafka's ACLs as values: enums with Kafka's codes, one ACL, and the filters.
 
 An ``Acl`` (Kafka's StandardAcl or AclBinding) has no id; the log gives each ACL one.
-Enum members sort by their code. Strings sort as Java sorts them, by UTF-16 code
-unit (``java_order``), because Kafka's listings and decisions depend on that order.
+Enum members sort by their code. ``java_order`` sorts strings as Java does, by UTF-16 code
+unit: Kafka's listings and decisions depend on that order.
 
 Sources: KIP-11 (operations, permissions), KIP-290 (pattern types, filters),
 Kafka 4.3 for the codes. This module must not know records, images or decisions.
@@ -77,7 +77,7 @@ IMPLIED_BY: Final[dict[Operation, frozenset[Operation]]] = {
     ),
     Operation.DESCRIBE_CONFIGS: frozenset({Operation.ALTER_CONFIGS}),
 }
-"""Operation -> the operations whose ALLOW grants it too (never whose DENY denies it)."""
+"""Operation -> the operations whose ALLOW grants it too. Their DENY does not deny it."""
 
 
 SUPPORTED_OPERATIONS: Final[dict[ResourceType, frozenset[Operation]]] = {
@@ -125,7 +125,8 @@ SUPPORTED_OPERATIONS: Final[dict[ResourceType, frozenset[Operation]]] = {
 class Acl(NamedTuple):
     """One access control entry on one resource pattern, without its id.
 
-    ``principal`` is ``Type:name``; ``host`` is ``*`` or an address in Java's text.
+    ``principal`` is ``Type:name``. ``host`` is ``*`` or an address in Java's text; for Kafka 4.4 it
+    may also be a CIDR block.
     """
 
     resource_type: ResourceType
@@ -138,9 +139,9 @@ class Acl(NamedTuple):
 
 
 def acl_problem(acl: Acl) -> str | None:
-    """Why Kafka's controller would not create ``acl``, in Kafka's words and order of checks.
+    """Why Kafka's controller refuses ``acl``, in Kafka's words and order of checks, or None.
 
-    None if the controller creates it. Limits on the encoded bytes are not checked here.
+    Limits on the encoded bytes are not checked here.
     """
     problem = None
     if acl.resource_type is ResourceType.CLUSTER and acl.resource_name != CLUSTER_NAME:
@@ -164,7 +165,7 @@ def acl_problem(acl: Acl) -> str | None:
 
 
 def camel(word: IntEnum) -> str:
-    """``DescribeConfigs``: an enum's name as Kafka's tools and audit lines write it."""
+    """``DescribeConfigs``: a member's name as Kafka's tools and audit lines write it."""
     return "".join(part.capitalize() for part in word.name.split("_"))
 
 

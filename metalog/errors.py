@@ -3,7 +3,7 @@
 ``InvalidRequest`` and its subclasses carry the name and code of Kafka's own
 error (``org.apache.kafka.common.protocol.Errors``). ``CorruptLog`` and its
 subclasses say which file, which offset, which byte. Nothing else escapes a
-decoder, whatever the bytes. Every message is one line: what, where, what to do.
+decoder, whatever the bytes. Every message is one line.
 
 This module must not know how an error is shown or sent.
 """
@@ -15,7 +15,7 @@ from typing import ClassVar, Final, NamedTuple
 
 
 class ErrorCode(IntEnum):
-    """The error codes of our responses, by Kafka's names, those of Kafka 4.4 included.
+    """Some of Kafka's error codes, by Kafka's names, up to Kafka 4.4.
 
     Codes from 20,000 up are ours: KIP-506 and KIP-801 name these errors, and Kafka has no number
     for them.
@@ -63,7 +63,7 @@ SUCCESS: Final = ApiError()
 
 
 class MetalogError(Exception):
-    """Anything that this project raises on purpose; ``str()`` of it is one line."""
+    """The base class of this project's errors; ``str()`` of one is one line."""
 
 
 class InvalidRequest(MetalogError):
@@ -84,7 +84,7 @@ class Unanswered(InvalidSource):
 
 
 class InvalidTarget(InvalidRequest):
-    """A TARGET that may not be written to, and what to use instead."""
+    """A TARGET or a log that cannot be written to."""
 
 
 class ConfigException(InvalidRequest):
@@ -98,7 +98,7 @@ class NotController(InvalidRequest):
 
 
 class LogFenced(NotController):
-    """This writer may never write again: another writer claimed the log, or a write failed."""
+    """This process is not the log's writer, or no longer; the message says why."""
 
 
 class InvalidMoment(InvalidRequest):
@@ -106,7 +106,7 @@ class InvalidMoment(InvalidRequest):
 
 
 class AuthorizerNotReady(InvalidRequest):
-    """The authorizer has not replayed up to the high-water mark yet (KIP-801)."""
+    """The authorizer may not answer: its image is incomplete or stale, or it closed (KIP-801)."""
 
     code = ErrorCode.AUTHORIZER_NOT_READY
 

@@ -1,7 +1,7 @@
 """Combines futures without blocking a thread, and defines the future of the initial load.
 
-Each future from here is running from the start, so nobody can cancel it: several callers may wait
-for the same one. This module must not know what the futures stand for.
+Nobody can cancel a future of this module, because several callers may wait for it.
+This module must not know what the futures stand for.
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ _FINAL = (CorruptLog, AuthorizerNotReady)
 
 
 class InitialLoad(Future[None]):
-    """A future that is done once the whole log was replayed, and that holds the last fault.
+    """A future that is done once the log was replayed, or cannot be replayed with these settings.
 
-    A fault leaves it pending, because the replay is retried and may succeed. ``result`` and
-    ``exception`` raise a fault that no retry can mend, instead of waiting. It cannot be cancelled:
-    all listeners wait for the same future.
+    Any other fault leaves it pending, because the replay is retried and may succeed. ``result`` and
+    ``exception`` raise a fault that no retry can mend, instead of waiting.
     """
 
     def __init__(self) -> None:
@@ -68,7 +67,10 @@ class InitialLoad(Future[None]):
         super().result(0)
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
-        """The exception of the completed future, or None; waits and raises as ``result`` does."""
+        """The ``ConfigException`` of the completed future, or None.
+
+        It waits as ``result`` does, and raises the other errors of ``result``.
+        """
         self._wait(timeout)
         return super().exception(0)
 
@@ -101,7 +103,7 @@ def done_future() -> Future[None]:
 
 
 def after(future: Future[T], make: Callable[[Future[T]], R]) -> Future[R]:
-    """A future of ``make(future)``, called once ``future`` is done; ``make`` may fail it."""
+    """A future of ``make(future)``, called once ``future`` is done, or of ``make``'s error."""
     made: Future[R] = Future()
     made.set_running_or_notify_cancel()
 

@@ -103,5 +103,4 @@ class SnapshotId(NamedTuple):
 
 
 FORMATTED_SNAPSHOT: Final = SnapshotId(0, 0)
-"""The snapshot at offset 0 that formatting writes into a node's folder. It is not a state of a log
-that has records: nothing is committed at offset 0."""
+"""The snapshot that formatting writes into a node's folder. It includes no record of the log."""

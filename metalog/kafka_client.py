@@ -68,7 +68,7 @@ class Troubles:
         self.settings: dict[str, Any] = {"logger": _log, "error_cb": self._note}
 
     def why(self, error: BaseException) -> str:
-        """The text for ``error``; for an error of the client itself, the last reported cause."""
+        """The text for ``error``; if the client raised it, the last reported cause, if any."""
         if is_local(error) and self.client is not None:
             with suppress(Exception):
                 self.client.poll(0)

@@ -103,7 +103,7 @@ class Log(Protocol):
     def read(self, start: int) -> Iterator[LogEvent]:
         """The events from offset ``start`` up to the end of the log at the time of the call.
 
-        If ``start`` is inside a batch, the whole batch comes.
+        If ``start`` is inside a batch, the first event has the whole batch.
         """
         ...
 
@@ -161,11 +161,12 @@ class WritableLog(LiveLog, Protocol):
     def claim(self) -> int:
         """Become the writer, in a new epoch, and append its LEADER_CHANGE.
 
-        Returns the epoch. Both errors leave the log unchanged, and it may be claimed again later.
+        Returns the epoch. After ``InvalidTarget`` or ``CorruptLog``, ``claim`` may be tried again.
 
         Raises:
-            InvalidTarget: this log may not be written.
+            InvalidTarget: this log cannot be written.
             CorruptLog: the log is damaged.
+            LogFenced: the log was closed.
         """
         ...
 
@@ -176,13 +177,13 @@ class WritableLog(LiveLog, Protocol):
 
         Raises:
             InvalidRequest: Kafka could not read so large a batch; nothing was written.
-            LogFenced: an earlier write failed (every later call then raises it too), or
-                ``epoch`` is not that of the last claim.
+            LogFenced: a write failed (every later call then raises it too), or ``epoch`` is not
+                that of the last claim.
         """
         ...
 
     def trim(self, before: SnapshotId) -> None:
-        """Delete the log before this snapshot, which is durable and replaces it."""
+        """Delete the records that this snapshot includes; the snapshot must be durable."""
         ...
 
     def bootstrap_records(self) -> Sequence[tuple[Message, int]]:
@@ -198,7 +199,10 @@ class Candidacy(Protocol):
     """A node's candidacy to be the only writer of a log that several nodes follow."""
 
     def stand(self, dismissed: Callable[[], None]) -> None:
-        """Take part in elections; any thread calls ``dismissed`` when the node no longer leads."""
+        """Take part in elections.
+
+        ``dismissed`` is called when the node no longer leads, on any thread.
+        """
         ...
 
     @property
@@ -209,7 +213,7 @@ class Candidacy(Protocol):
         ...
 
     def first_records(self) -> Sequence[tuple[Message, int]]:
-        """The node's own records; as a new leader, it writes them after the activation records."""
+        """The records that the node, as a new leader, writes after the activation records."""
         ...
 
     def resign(self) -> None:
@@ -236,8 +240,8 @@ class AclMutator(Protocol):
     """Changes ACLs (KIP-801).
 
     ``context`` names the caller, whose permission was checked before. Each method returns one
-    future per item, in order. Its result is the outcome for the item; its exception says that the
-    log could not be written.
+    future per item, in order. Its result is the outcome for the item; its exception says why there
+    is none.
     """
 
     def create_acls(
@@ -264,18 +268,18 @@ class UsesAclMutator(Protocol):
 
 @runtime_checkable
 class Publisher(Protocol):
-    """Receives each new image, on the Replica's thread, in order.
+    """Receives each new image, in order, on one thread.
 
-    ``delta.image`` is the old image, and ``image`` the new one. An exception is stored as the
-    publisher's fault; the other publishers still receive the image.
+    An exception is stored as the publisher's fault; the other publishers still receive the image.
     """
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
         """Take the next image.
 
         Args:
-            delta: the changes since the previous image.
-            image: the image after the change; it is immutable and may be kept.
+            delta: the changes from the previous image, ``delta.image``, to ``image``. After an
+                exception, the next delta is the whole image.
+            image: the new image; it is immutable and may be kept.
             manifest: which part of the log made the change, and where that part ends.
         """
         ...
@@ -283,17 +287,16 @@ class Publisher(Protocol):
 
 @runtime_checkable
 class Gate(Protocol):
-    """A publisher with a readiness gate: it answers only from a complete, recent image."""
+    """A publisher with a readiness gate: it does not answer before its image is complete."""
 
     def complete_initial_load(self) -> None:
         """The publisher received its first image, which holds the log up to the high-water mark."""
         ...
 
     def note_staleness(self, for_ms: int) -> None:
-        """The image has been stale for ``for_ms`` milliseconds; 0: it is no longer stale.
+        """The image has been stale for ``for_ms`` milliseconds; 0: it is not stale.
 
-        Another thread than the publishing one calls it from time to time, but never during a
-        publication.
+        Any thread may call it, but never during a publication.
         """
         ...
 
@@ -303,5 +306,5 @@ class LoadObserver(Protocol):
     """A gate that tells waiting callers why it is still closed."""
 
     def note_load_fault(self, fault: Exception) -> None:
-        """``fault`` hinders the first replay of the log, which is retried."""
+        """Report ``fault`` to the callers that wait for the first replay of the log."""
         ...

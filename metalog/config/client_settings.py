@@ -1,8 +1,8 @@
 """Translates a client's security settings from Kafka's keys to librdkafka's.
 
-Every part that connects to a cluster uses it. A key that concerns security and has no
-counterpart is an error that names the key. Any other unknown key is left out, and a line names
-it. No message contains a value: values may be passwords. This module must not connect.
+A key that concerns security and has no counterpart is an error that names the key. Any other
+unknown key is left out, and a line names it. No message contains a value: values may be passwords.
+This module must not connect.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def librdkafka_settings(properties: Mapping[str, str]) -> tuple[dict[str, str], 
     """librdkafka's settings, and one line for each key that is left out.
 
     Raises:
-        InvalidRequest: a key concerns security and has no counterpart in librdkafka.
+        InvalidRequest: a key that concerns security, or its value, has no counterpart in
+            librdkafka.
     """
     settings: dict[str, str] = {}
     left_out = []

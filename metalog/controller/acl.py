@@ -1,10 +1,10 @@
 """Turns requests to create and delete ACLs into records.
 
-It refuses the same requests as Kafka's admin handlers and AclControlManager, with the same codes
-and texts; which hosts it refuses depends on Kafka's version (``acl_hosts``). Creating an existing
-ACL succeeds and writes nothing. An ACL that two filters match is removed once and listed by both.
-Pure: it only reads the image, and ids come from ``entropy``. This module must not know the caller,
-nor check permissions.
+It refuses the requests that Kafka's admin handlers and AclControlManager refuse, with the same
+codes and texts; which hosts it refuses depends on Kafka's version (``acl_hosts``). It also refuses
+texts that no record can hold, and has a limit on the ACLs in a response. Creating an existing ACL
+succeeds and writes nothing. An ACL that two filters match is removed once and listed by both. Pure:
+ids come from ``entropy``. This module must not know the caller, nor check permissions.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from metalog.records.primitives.text import text_problem
 
 _FEW: Final = 4
 _MOST_LISTED: Final = 10 * MAX_RECORDS_PER_USER_OPERATION
-"""The most ACLs in the response to one request. It lists the matches of each filter, so many
-filters with the same matches could fill the memory."""
+"""The most ACLs in the response to one request. A response lists the matches of each filter, so
+many filters with the same matches could fill the memory."""
 _TEXTS: Final = ("name", "principal", "host")
 
 _TOO_MANY_CREATED: Final = ApiError(

@@ -1,8 +1,8 @@
 """Checks the host of a new ACL; the version of Kafka that creates the ACL decides which are valid.
 
-Kafka 4.3 accepts any text. Kafka 4.4 accepts a CIDR block (KIP-1276) if the metadata.version
-allows it, and refuses any other text with a slash. Error codes and messages are Kafka's. This
-module must not know the stored ACLs, nor what an ACL decides.
+Kafka 4.3 accepts any text. Kafka 4.4 refuses an empty text, and a text with a slash unless it is a
+CIDR block (KIP-1276) and the metadata.version allows blocks. Error codes and messages are Kafka's.
+This module must not know the stored ACLs, nor what an ACL decides.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def creator_for(features: FeaturesImage, kafka: str | None = None) -> AclCreator
 
 
 def creator_of_cluster(supported: int, finalized: int) -> AclCreator:
-    """The creator for a cluster: ``supported`` is its newest metadata.version, and ``finalized``
-    the one in force."""
+    """The creator for a cluster: ``supported`` is the newest metadata.version that the cluster
+    supports, and ``finalized`` the one in force."""
     newest = [kafka for kafka, level in LATEST_METADATA_VERSIONS.items() if level <= supported]
     return AclCreator(max(newest, default=min(LATEST_METADATA_VERSIONS)), finalized)
 

@@ -2,8 +2,8 @@
 
 A log without a metadata.version gets its bootstrap records, even if it has other records. They are
 one metadata transaction if their metadata.version supports transactions, else one batch. A
-transaction that the previous leader left open is aborted. Pure. This module must not know where the
-bootstrap records come from.
+transaction that the previous leader left open is aborted, unless these records are one batch. Pure.
+This module must not know where the bootstrap records come from.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ MAX_RECORDS_PER_USER_OPERATION: Final = 10_000
 
 
 class ControllerResult(NamedTuple, Generic[R]):
-    """``records`` are (message, version) pairs in request order; they form one batch."""
+    """``records`` are (message, version) pairs in request order; all or none take effect."""
 
     records: Sequence[tuple[Any, int]]
     response: R

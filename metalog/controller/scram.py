@@ -2,11 +2,10 @@
 
 The client sends a salted password. If it sends the password itself (KIP-506), ``scram_password``
 turns that request into one for this module. Requests are refused as by Kafka 4.3's
-ScramControlManager and ScramImage, with the same codes and messages. A user may appear only once
-in an ``AlterScramRequest``, whatever the mechanism.
+ScramControlManager and ScramImage, with the same codes and messages; ``new_user_problem`` has
+limits of ours. A user may appear only once in an ``AlterScramRequest``, whatever the mechanism.
 
-Pure: the image is only read. The ``repr`` of a request shows no secret. This module must not
-know connections.
+Pure. The ``repr`` of a request shows no secret. This module must not know connections.
 """
 
 from __future__ import annotations
@@ -141,7 +140,7 @@ def name_problem(name: str) -> str | None:
 
 
 def new_user_problem(name: str, salt: bytes) -> str | None:
-    """Why nobody could log in with a credential of this ``name`` and ``salt``, or None.
+    """Why no credential of this ``name`` and ``salt`` is created, or None.
 
     A log may already have such a credential: it is read, and can be deleted.
     """

@@ -77,7 +77,7 @@ class HashResult(NamedTuple):
 
 
 class ScramPasswordResponse(NamedTuple):
-    """One result for each hash type and user in the request, in its order."""
+    """One result for each hash type and user in the request."""
 
     throttle_time_ms: int
     hash_results: Sequence[HashResult]
@@ -185,7 +185,7 @@ def _unsupported(hash_type: int, config: ScramPasswordConfig) -> ApiError:
 
 
 def _policy_error(policy: ScramPasswordPolicy, password: str) -> ApiError:
-    """The policy's decision; anything but True refuses.
+    """The policy's decision; any answer but True refuses.
 
     The message of an exception in the policy is not shown: it may contain the password.
     """

@@ -1,7 +1,7 @@
 """A node's settings for KIP-506's passwords: KIP-506's keys, and one of ours.
 
-An invalid setting stops the node: with a misspelt key, a policy would check no password. This
-module must not know requests, nor load a class.
+An invalid setting keeps the node from starting: with a misspelt key, no policy would check the
+passwords. This module must not know requests, nor load a class.
 """
 
 from __future__ import annotations
@@ -48,21 +48,16 @@ class ScramPasswordConfig(NamedTuple):
         Raises:
             ConfigException: a value is invalid, or a key is unknown.
         """
-        return scram_password_config(properties)
-
-
-def scram_password_config(properties: Mapping[str, object]) -> ScramPasswordConfig:
-    """The settings in ``properties``; ``ConfigException`` names the key that cannot be used."""
-    for key in properties:
-        if key.startswith(_PREFIX) and key not in KEYS:
-            raise ConfigException(f"{key} is unknown; known are {', '.join(KEYS)}")
-    iterations = {each: _iterations(properties, key) for each, key in _ITERATIONS.items()}
-    enabled = _enabled(properties)
-    return ScramPasswordConfig(
-        {mechanism: iterations[mechanism] for mechanism in ScramMechanism if mechanism in enabled},
-        _text(properties, POLICY_CLASS) or None,
-        _takes_salted(properties),
-    )
+        for key in properties:
+            if key.startswith(_PREFIX) and key not in KEYS:
+                raise ConfigException(f"{key} is unknown; known are {', '.join(KEYS)}")
+        iterations = {each: _iterations(properties, key) for each, key in _ITERATIONS.items()}
+        enabled = _enabled(properties)
+        return cls(
+            {each: number for each, number in iterations.items() if each in enabled},
+            _text(properties, POLICY_CLASS) or None,
+            _takes_salted(properties),
+        )
 
 
 def _takes_salted(properties: Mapping[str, object]) -> bool:

@@ -37,10 +37,10 @@ def transaction_batches(
 ) -> list[Records]:
     """The batches to append; the records ``before`` precede the transaction.
 
-    If ``metadata_version`` has no transactions, all records are one batch.
+    If ``metadata_version`` has no transactions, ``records`` are one batch, without ``before``.
 
     Raises:
-        InvalidRequest: this batch, or the whole transaction, would be too large.
+        InvalidRequest: a record, this batch, or the whole transaction would be too large.
     """
     has_transactions = metadata_version >= TRANSACTIONS_SINCE
     if has_transactions:

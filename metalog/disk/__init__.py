@@ -1,1 +1,1 @@
-"""The disk: the port `Files`, through which every byte is read or written, and file locks."""
+"""The disk: the port `Files`, through which files are read and written, and file locks."""

@@ -1,4 +1,4 @@
-"""The port to the disk: every byte that this project reads or writes goes through ``Files``.
+"""The port to the disk: ``Files``, through which this project reads and writes files.
 
 ``LocalFiles`` is the real disk. Tests pass other implementations, which fail or count writes.
 Failures are ``OSError``, as the system reports them; the caller turns them into messages.
@@ -123,7 +123,7 @@ def read_whole(files: Files, path: Path) -> bytes:
 def replace_whole(files: Files, path: Path, data: bytes) -> None:
     """Replace a small file durably: after a crash it holds the old bytes, or all of ``data``.
 
-    ``OSError`` names ``path``; the temporary file beside it, which is hidden, is removed.
+    If a write fails, ``OSError`` names ``path``, and the hidden temporary file is removed.
     """
     part = path.with_name(f".{path.name}.tmp")
     try:
@@ -313,7 +313,7 @@ def _open_new(path: Path, mode: int) -> int:
 
 
 def _give_to_owner(descriptor: int, path: Path) -> None:
-    """Give the open file to its folder's owner; ``path`` may name another file by now."""
+    """As root, give the open file to its folder's owner; ``path`` may name another file by now."""
     if os.geteuid() == 0:
         folder = path.parent.stat()
         os.fchown(descriptor, folder.st_uid, folder.st_gid)
@@ -352,7 +352,7 @@ def _is_stream(mode: int) -> bool:
 
 
 def _has_type(path: Path, wanted: int) -> bool:
-    """Whether ``path`` has this type; unlike ``Path.is_file``, it raises ``PermissionError``."""
+    """Whether ``path`` has this type; from 3.14 on, ``Path.is_file`` hides ``PermissionError``."""
     try:
         return stat.S_IFMT(path.stat().st_mode) == wanted
     except (FileNotFoundError, NotADirectoryError):

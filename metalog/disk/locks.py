@@ -1,8 +1,8 @@
 """File locks that other processes respect, Java processes included.
 
 Java's ``FileChannel.tryLock`` is an fcntl lock. Such a lock belongs to the process, not to the
-caller, and closing any descriptor of the file releases it. So this process never opens a file
-again that it has locked. This module must not know what a lock protects.
+caller, and closing any descriptor of the file releases it. So ``LocalLock`` does not open a file
+that this process has locked. This module must not know what a lock protects.
 """
 
 from __future__ import annotations

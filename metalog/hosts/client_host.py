@@ -1,7 +1,7 @@
 """Writes a client's host as Java's ``InetAddress.getHostAddress`` does.
 
-Kafka compares an ACL's host with that text only, so each client's host is written this way before
-a decision. Java writes IPv6 in lower-case hex, without leading zeros, and never shortens it with
+Kafka compares an ACL's host with that text, so each client's host is written this way before a
+decision. Java writes IPv6 in lower-case hex, without leading zeros, and never shortens it with
 ``::``. A zone follows ``%``. An IPv4-mapped address becomes IPv4. This module must not resolve
 names.
 """

@@ -1,9 +1,9 @@
 """Reads an ACL's host that is a CIDR block (KIP-1276), as Kafka 4.4 reads it.
 
 Kafka reads an IPv4 block with a regular expression, and an IPv6 block with Java's
-``InetAddress.getByName`` and ``Integer.parseInt``. A text is a block if these accept it. There is
-one difference: Kafka resolves a host name, and here a name is not a block. The zone of an address
-must be a number, and is then ignored. This module must not know ACLs, nor resolve names.
+``InetAddress.getByName`` and ``Integer.parseInt``. A text is a block if these accept it. Java also
+accepts a host name, which it resolves, and a zone that names an interface; this module does not. A
+zone that is a number is ignored. This module must not know ACLs, nor resolve names.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class Address(NamedTuple):
 
 
 def parse_addresses(text: str) -> list[Address]:
-    """The addresses in ``HOST:PORT[,HOST:PORT]``; IPv6 is in brackets. Else ``InvalidRequest``."""
+    """The addresses in ``HOST:PORT[,HOST:PORT…]``, IPv6 in brackets; else ``InvalidRequest``."""
     return [_address(part.strip()) for part in text.split(",")]
 
 

@@ -35,7 +35,7 @@ BOUND_OPERATIONS: Final = {int(each): each for each in Operation if each > Opera
 BOUND_PERMISSION_TYPES: Final = {
     int(each): each for each in PermissionType if each > PermissionType.ANY
 }
-"""The enums' members that an ACL of Kafka 4.3 can have, by code; the others are for filters."""
+"""The enums' members that an AclBinding of Kafka 4.3 can have, by code."""
 
 
 def resource_type_of(code: int) -> ResourceType:
@@ -55,7 +55,6 @@ def permission_type_of(code: int) -> PermissionType:
 
 
 def acl_of(record: AccessControlEntryRecord) -> Acl:
-    """The ACL in ``record``."""
     return Acl(
         _RESOURCE_TYPES[record.resource_type],
         record.resource_name,

@@ -1,7 +1,6 @@
 """Fast paths that encode the values of plain ACL records; ``acl_fast_decode`` is the inverse.
 
-They write the same bytes as the general codec, and cache the bytes of texts that repeat.
-
+They write the same bytes as the general codec, and cache bytes that repeat.
 This module must not know batches.
 """
 

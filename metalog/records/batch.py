@@ -1,8 +1,8 @@
 """Record batches of Kafka's message format v2: reading, checking, writing.
 
 ``decode_batch`` checks the header and the checksum. The records are inflated and checked only when
-they are read: callers that need only offsets and epochs do not pay for it. So ``messages``,
-``entries`` and ``records`` raise ``CorruptLog`` too.
+they are read: callers that need only offsets and epochs do not pay for it. So the methods that
+read records raise ``CorruptLog`` too.
 
 The checksum does not cover bytes 0 to 20. This module checks the length and magic among them.
 ``log.continuity`` checks base offset and epoch against the previous batch.
@@ -108,7 +108,7 @@ class Batch(NamedTuple):
 
     @property
     def record_count(self) -> int:
-        """The batch's number of offsets; in a metadata log, also its number of records."""
+        """The number of records; each has one offset."""
         return self.last_offset - self.base_offset + 1
 
     @property
@@ -146,28 +146,22 @@ class Batch(NamedTuple):
     def _record(self, raw: RawRecord) -> BatchRecord:
         return BatchRecord(
             self.base_offset + raw.offset_delta,
-            self._timestamp(raw),
+            self._timestamp(raw.timestamp_delta),
             raw.key,
             raw.value,
             raw.headers,
             raw.attributes,
         )
 
-    @property
-    def _plain_timestamp(self) -> int:
+    def _timestamp(self, delta: int) -> int:
         if self.attributes & _TIMESTAMP_TYPE_BIT:
             return self.max_timestamp
-        return self.base_timestamp
-
-    def _timestamp(self, raw: RawRecord) -> int:
-        if self.attributes & _TIMESTAMP_TYPE_BIT:
-            return self.max_timestamp
-        return self.base_timestamp + raw.timestamp_delta
+        return self.base_timestamp + delta
 
     def entries(self) -> Iterator[MessageEntry]:
         """The records with decoded messages; ``CorruptLog`` if one is damaged."""
         is_control, base_offset, new = self.is_control, self.base_offset, tuple.__new__
-        plain_timestamp = self._plain_timestamp
+        plain_timestamp = self._timestamp(0)
         for raw in self.raw_records():
             _, timestamp_delta, offset_delta, key, value, headers = raw
             value = value or b""
@@ -180,7 +174,7 @@ class Batch(NamedTuple):
                 why = refusal(raw, is_control=is_control)
                 if why is not None:
                     message = refused(message, value, why)
-            timestamp = self._timestamp(raw) if timestamp_delta else plain_timestamp
+            timestamp = self._timestamp(timestamp_delta) if timestamp_delta else plain_timestamp
             yield new(MessageEntry, (base_offset + offset_delta, timestamp, version, message))
 
     def parts(self, unread: UnreadTypes | None = None) -> list[Part]:
@@ -241,7 +235,7 @@ def batch_size(buffer: bytes, position: int = 0) -> int | None:
 def decode_batch(
     buffer: bytes, position: int = 0, *, file: str | None = None, file_position: int | None = None
 ) -> Batch:
-    """The batch at ``position`` of ``buffer``; ``CorruptLog`` if there is none.
+    """The batch at ``position`` of ``buffer``; ``CorruptLog`` if it is missing or damaged.
 
     ``file_position`` is the batch's position in ``file``, by default ``position``.
     """
@@ -303,15 +297,13 @@ def _header_problem(
 
 
 def prefix_of(batch: Batch) -> bytes:
-    """The first ``PREFIX_SIZE`` bytes of ``batch`` in its file: offset, length, epoch, checksum."""
+    """The first ``PREFIX_SIZE`` bytes of ``batch`` in its file, checksum included."""
     return _PREFIX.pack(batch.base_offset, batch.size - LENGTH_END, batch.epoch, _MAGIC, batch.crc)
 
 
 def encode_batch(batch: Batch) -> bytes:
-    """The bytes of a batch; its records are encoded again.
-
-    Compressed records keep their bytes, since another compressor would write other bytes.
-    """
+    """The bytes of a batch. Only uncompressed records are encoded again: another compressor would
+    write other bytes."""
     if batch.compression == NONE:
         batch = batch._replace(data=write_records(list(batch.raw_records())))
     return batch_bytes(batch)
@@ -347,8 +339,8 @@ def build_batch(
 ) -> Batch:
     """A batch of metadata records, or of control records, with one timestamp for all.
 
-    ``messages`` are pairs of message and version. ``InvalidRequest`` if the list is empty, or mixes
-    both kinds.
+    ``messages`` are pairs of message and version. ``InvalidRequest`` if the list is empty or mixes
+    both kinds, or if a version cannot hold its message.
     """
     control = [isinstance(message, ControlMessage) for message, _ in messages]
     if not messages or any(control) != all(control):

@@ -25,13 +25,14 @@ _ADVICE: Final = "use an older snapshot, or read it with --salvage"
 _VERSION: Final = 0
 RECORDS_PER_BATCH: Final = 1024
 BYTES_PER_BATCH: Final = 1 << 20
-"""The size of our batches in bytes, far below the 8 MiB of Kafka's largest batch."""
+"""The most bytes of values in one of our batches, unless it has one value only; far below the
+8 MiB of Kafka's largest batch."""
 
 
 def check_snapshot(batches: Iterable[Batch], epoch: int | None = None) -> Iterator[Batch]:
-    """The batches between header and footer: metadata records, and other control records.
+    """The batches before that of the footer, without a batch of the header alone.
 
-    The iterator raises ``CorruptSnapshot`` as soon as it finds damage. A reader must not use the
+    The iterator raises ``CorruptSnapshot`` as soon as a rule is broken. A reader must not use the
     batches before the iterator's end. ``epoch`` is the epoch in the snapshot's name, or None to
     accept any.
     """

@@ -1,8 +1,8 @@
 """Decodes and encodes control records: a key with version and type, and a message.
 
 Only the types that a metadata quorum writes have a message class. Any other record becomes an
-``Undecodable``: a producer's transaction marker, a type or version of a newer Kafka, and every
-record that Kafka's reader refuses with an exception. As in Kafka, the version in the key matters
+``Undecodable``: a producer's transaction marker, a type or version of a newer Kafka, and a
+malformed record. As in Kafka, the version in the key matters
 only if it is negative. This module must not know batches.
 """
 
@@ -24,7 +24,7 @@ _TRANSACTION_MARKERS: Final = {0: "ABORT", 1: "COMMIT"}
 
 
 def decode_control(key: bytes | None, value: bytes) -> tuple[int, ControlMessage | Undecodable]:
-    """The version of a control record, and its message."""
+    """The version of a control record (-1 if unknown), and its message."""
     if key is None or len(key) < _KEY.size:
         return UNKNOWN_VERSION, Undecodable(value, "a control record without a type in its key")
     key_version, kind = _KEY.unpack_from(key)
@@ -58,7 +58,7 @@ def _why_no_message(key_version: int, kind: int) -> str:
 
 
 def encode_control(message: ControlMessage, version: int) -> tuple[bytes, bytes]:
-    """Key and value of a control record; the message's own ``version`` must be this one."""
+    """Key and value of a control record; ``InvalidRequest`` if ``version`` cannot hold it."""
     if message.version != version:
         raise InvalidRequest(f"{message.TYPE_NAME} of version {message.version}, not {version}")
     value = bytearray()

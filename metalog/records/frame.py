@@ -29,9 +29,9 @@ _MAX_INT16: Final = 0x7FFF
 class Undecodable(NamedTuple):
     """A record's value that is not a message of this version of Kafka, and the reason.
 
-    ``api_key`` and ``version`` are None if the value is malformed before them. ``api_key`` is also
-    None if it is larger than an int16. In a control batch, ``control_type`` is set instead of both.
-    ``lenient`` is the message that Kafka reads, since Kafka does not check versions; or None.
+    ``api_key`` and ``version`` are None if unknown. In a control batch, ``control_type`` takes the
+    place of ``api_key``. ``lenient`` is the message in a value whose bytes can be read, although
+    its version is unknown or Kafka refuses its record; or None.
     """
 
     value: bytes
@@ -54,7 +54,7 @@ _decoders: dict[bytes, _Decode] = {}
 
 
 def decode_value(value: bytes) -> tuple[int, Message | Undecodable]:
-    """The version of the record in ``value``, and its message."""
+    """The version of the record in ``value`` (-1 if unknown), and its message."""
     decode = _decoders.get(value[:_FRAME_SIZE])
     if decode is not None:
         version = value[_FRAME_SIZE - 1]
@@ -122,7 +122,10 @@ def refused(message: Message | ControlMessage | Undecodable, value: bytes, why: 
 
 
 def unreadable_value(reason: str) -> bytes:
-    """A value that replaces an unreadable value of another encoding; no log of Kafka has it."""
+    """A value that ``decode_value`` turns into an ``Undecodable`` with ``reason``.
+
+    It replaces a value of another encoding that cannot be read. No log of Kafka has it.
+    """
     return _NO_FRAME + reason.encode()
 
 

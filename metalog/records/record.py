@@ -128,10 +128,9 @@ def plain_starts(count: int) -> list[bytes]:
 
 
 def plain_value(payload: bytes, at: int, start: bytes) -> tuple[bytes, int] | None:
-    """The value of the plain record at ``at``, and the position after it.
+    """The value of the plain record at ``at``, and the position after the record.
 
-    None if ``read_record`` must read the record. A plain record has a value only, and lengths of at
-    most two bytes. ``start`` is the bytes after its length; see ``plain_start``.
+    None if ``read_record`` must read the record. ``start`` is the record's ``plain_start``.
     """
     try:
         size = payload[at]

@@ -1,9 +1,8 @@
 """Skips records whose type the reader does not need, without decoding their bodies.
 
-It skips a record only if everything around the body is plain: its length, its offset delta, no key,
-no headers, and a frame with a known version, type and record version. The general code reads any
-other record, so it also finds each unknown type, version and frame. The body of a skipped record is
-not read; the batch's checksum covers it.
+Only a plain record (see ``record``) with a known frame version, type and record version is skipped.
+The general code reads any other record, so it finds each unknown type, version and frame. The body
+of a skipped record is not read; the batch's checksum covers it.
 
 This module must not know which types a reader wants, nor batches.
 """

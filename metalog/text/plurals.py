@@ -1,7 +1,6 @@
 """Writes numbers with their nouns: ``1 ACL``, ``1,200 ACLs``.
 
-Every count that a person reads is written by these functions. This module must not know what is
-counted.
+This module must not know what is counted.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ _BEGINNING: Final = 60
 
 
 def shortened(message: str) -> str:
-    """``message`` with each very long word cut to its beginning and its length."""
+    """``message`` with each word of more than 1,000 characters as its beginning and its length."""
     return _LONG.sub(_beginning, message)
 
 

@@ -2,8 +2,8 @@
 
 Version 0 is Kafka's. Version 1 is ours, and ApiVersions announces it. It has the same bytes, but
 its error code may also be one of ours, such as AUTHORIZER_NOT_READY, for which Kafka has no number.
-In version 0 each of these becomes UNKNOWN_SERVER_ERROR (KIP-801). This module must not know what is
-forwarded, nor who may forward it.
+Version 0 has UNKNOWN_SERVER_ERROR instead (KIP-801). This module must not know what is forwarded,
+nor who may forward it.
 """
 
 from __future__ import annotations

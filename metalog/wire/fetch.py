@@ -1,9 +1,8 @@
 """Fetch and FetchSnapshot of ``__cluster_metadata``, as an observer sends them (KIP-595, KIP-630).
 
-It builds requests from plain values and reads answers into plain values, in every version that a
-controller supports. The replica id is always -1: the leader then keeps no state for this observer,
-which never advances the high-water mark (docs/decisions/0034-observer-without-replica-id.md). This
-module must not decide what to fetch next.
+It builds requests from plain values and reads answers into plain values. The replica id is always
+-1: the leader then keeps no state for this observer, which never advances the high-water mark
+(docs/decisions/0034-observer-without-replica-id.md). This module must not decide what to fetch.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ def fetch_request(
     wait_s: float,
     most_bytes: int = MOST_BYTES,
 ) -> Body:
-    """A Fetch request; the leader answers when it has new records, or after ``wait_s`` seconds."""
+    """A Fetch request; the leader answers after ``wait_s`` seconds at the latest."""
     parts = request_parts(FETCH, version)
     partition = parts.FetchPartition(
         partition=0,
@@ -116,7 +115,7 @@ def fetch_request(
 
 
 def read_fetched(body: Body) -> Fetched:
-    """The answer in ``body``; ``Malformed`` if it is about another partition."""
+    """The answer in ``body``; ``Malformed`` if it is not about one partition."""
     endpoints = _endpoints(body)
     if body.error_code != ErrorCode.NONE:
         return Fetched(int(body.error_code), EpochLeader(), endpoints)
@@ -177,6 +176,6 @@ def _only_partition(topics: tuple[Any, ...]) -> Any:
 
 
 def _endpoints(body: Body) -> dict[int, Address]:
-    """The addresses of nodes by id; error responses have them from version 17 on."""
+    """The addresses of nodes by id; empty if the version does not have them."""
     endpoints = getattr(body, "node_endpoints", ())
     return {int(each.node_id): Address(each.host, each.port) for each in endpoints}

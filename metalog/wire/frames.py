@@ -1,7 +1,7 @@
 """Frames: on a connection, each message follows its length in four bytes.
 
-The reader takes bytes in pieces of any size and returns whole frames. It checks a length before it
-stores any byte of the frame. This module must not know what a frame contains.
+The reader takes bytes in pieces of any size and returns whole frames. It refuses a length above its
+limit at once. This module must not know what a frame contains.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ LENGTH_BYTES: Final = 4
 _HTTP: Final = b"HTTP"
 """The first bytes of a web server's answer."""
 DEFAULT_LIMIT: Final = 100 << 20
-"""Kafka's ``socket.request.max.bytes``."""
+"""Kafka's default for ``socket.request.max.bytes``."""
 
 
 class Malformed(InvalidRequest):

@@ -41,7 +41,7 @@ class WireRequest(NamedTuple):
 class UnreadRequest:
     """A request whose body is decoded at its first use, so an earlier refusal costs nothing.
 
-    ``client_id`` and ``body`` raise the errors of ``read_request``, and ``TooManyElements``.
+    ``client_id`` and ``body`` raise the errors of ``read_request``.
     """
 
     __slots__ = ("_most_elements", "_payload", "_request", "head")
@@ -85,7 +85,8 @@ def read_request(payload: bytes, *, most_elements: int = sys.maxsize) -> WireReq
 
     Raises:
         UnsupportedVersion: no class declares this API key and version.
-        Malformed: the bytes are not such a request, or it has more than ``most_elements``.
+        Malformed: the bytes are not such a request.
+        TooManyElements: it has more than ``most_elements`` in its arrays and tagged fields.
     """
     head = read_head(payload)
     declared, at, client_id = _declared(head, payload, most_elements)
@@ -110,7 +111,7 @@ def write_request(body: Body, correlation_id: int, client_id: str | None) -> byt
         correlation_id=correlation_id,
         client_id=client_id,
     )
-    return _written(header, body)
+    return write_data(header, body)
 
 
 def correlation_of(payload: bytes) -> int:
@@ -129,15 +130,11 @@ def read_response(payload: bytes, declared: type[Body]) -> Body:
 
 def write_response(body: Body, correlation_id: int) -> bytes:
     header = type(body).__header_schema__(correlation_id=correlation_id)
-    return _written(header, body)
+    return write_data(header, body)
 
 
-def write_data(data: Any) -> bytes:
-    """The bytes of one structure without a header."""
-    return _written(data)
-
-
-def _written(*parts: Any) -> bytes:
+def write_data(*parts: Any) -> bytes:
+    """The bytes of one structure or several; ``InvalidRequest`` if one cannot be written."""
     out = io.BytesIO()
     try:
         for part in parts:

@@ -1,6 +1,6 @@
-"""Decodes a message with the kio class that declares it.
+"""Decodes a message with the class that declares it.
 
-kio has the classes and the writer. The reader is ours, because bytes from a network are not
+kio has most classes and the writer. The reader is ours, because bytes from a network are not
 trusted (docs/decisions/0035-own-reader-of-kio-classes.md):
 
 - An array grows as its elements are read; its declared length allocates no memory.
@@ -164,7 +164,7 @@ def _read_tagged(
 
 
 reader_of: Final[Callable[[Any], Compound]] = cache(_compiled)
-"""The reader for a class; it raises one of ``UNREADABLE``."""
+"""The reader for a class; it raises one of ``UNREADABLE``, or ``TooManyElements``."""
 
 
 def _simple(read_value: Reader) -> Compound:

@@ -17,7 +17,7 @@ from metalog.errors import ErrorCode, InvalidRequest
 from metalog.wire.declared import acls_v0, extensions, newest
 
 Body = Any
-"""A request or response: an instance of a frozen dataclass of kio or of ``extensions``."""
+"""A request or response: an instance of a frozen dataclass of kio or of ``declared``."""
 
 
 _OUR_REQUESTS: Final = {**extensions.REQUESTS, **acls_v0.REQUESTS, **newest.REQUESTS}

@@ -1,4 +1,4 @@
-"""Chooses the version of an API from the ranges in the answer to ApiVersions.
+"""ApiVersions, for either side of a connection, and the choice of an API's version.
 
 A client sends ApiVersions before it knows any version. A peer without the requested version of
 ApiVersions answers in version 0 with error 35, and names its own versions of ApiVersions
@@ -129,8 +129,7 @@ def versions_payload(
 ) -> bytes:
     """The bytes of ``versions_response``.
 
-    They are encoded once and cached: every client sends ApiVersions before its login, and may
-    retry at once.
+    They are encoded once and cached: a client may repeat ApiVersions without a login.
     """
     key = None
     if features is not None:

@@ -19,7 +19,7 @@ from authorizer.config import EARLY_START_LISTENERS, ZOOKEEPER_CONNECT, from_pro
 from authorizer.loading import own_keys
 from metalog.config.properties import Property, parse_properties
 from metalog.controller.scram_password_config import KEYS as SCRAM_PASSWORD_KEYS
-from metalog.controller.scram_password_config import ScramPasswordConfig, scram_password_config
+from metalog.controller.scram_password_config import ScramPasswordConfig
 from metalog.disk.files import LOCAL_FILES, read_whole
 from metalog.errors import ConfigException
 from metalog.hosts.host_port import Address, parse_addresses
@@ -190,7 +190,7 @@ class _Reading:
             log=located.read(LOG_DIR, log_config, located.properties),
             controller_listener=next(iter(names), ""),
             scram_passwords=located.read(
-                SCRAM_PASSWORD_KEYS[0], scram_password_config, located.properties
+                SCRAM_PASSWORD_KEYS[0], ScramPasswordConfig.configured, located.properties
             ),
             max_connections=settings.max_connections,
             max_connections_per_ip=settings.max_connections_per_ip,

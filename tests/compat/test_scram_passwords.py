@@ -20,7 +20,7 @@ from metalog.controller.scram_password import (
     ScramPasswordRequest,
     plan_passwords,
 )
-from metalog.controller.scram_password_config import scram_password_config
+from metalog.controller.scram_password_config import ScramPasswordConfig
 from metalog.records.messages import UserScramCredentialRecord
 from metalog.scram import ScramMechanism, credential_of
 from shell.main import main
@@ -127,7 +127,7 @@ def test_a_credential_is_the_one_that_kafka_derives(
         for message in ([] if batch.is_control else batch.messages())
         if isinstance(message, UserScramCredentialRecord)
     ]
-    config = scram_password_config(
+    config = ScramPasswordConfig.configured(
         {
             f"sasl.scram.password.change.{name}.iterations": str(iterations)
             for name in ("SHA256", "SHA512")

@@ -17,7 +17,7 @@ from metalog.controller.scram_password import (
     ScramPasswordRequest,
     plan_passwords,
 )
-from metalog.controller.scram_password_config import scram_password_config
+from metalog.controller.scram_password_config import ScramPasswordConfig
 from shell.main import main
 from tests.support.kafka.scram import MECHANISMS, ScramKafka, scram_kafka
 from tests.support.kafka.tools import KafkaTools
@@ -83,7 +83,7 @@ def set_as_kip_506_says(folder: Path, user: str, password: str) -> None:
     request = ScramPasswordRequest([ScramCredentials(user, 2, password)])
     caller = Caller(is_encrypted=True, is_super_user=True)
     plan = plan_passwords(
-        request, caller, scram_password_config({}), None, lambda size: b"7" * size
+        request, caller, ScramPasswordConfig.configured({}), None, lambda size: b"7" * size
     )
     with Replica(WritableDirectoryLog(folder)) as replica:
         for change in plan.requests.values():

@@ -1,10 +1,10 @@
 """A snapshot as an Avro container file: the records of a checkpoint, for data tools.
 
-The schema is one union of all record types. The file's metadata names the snapshot. Avro has no
+The schema is one union of record types. The file's metadata names the snapshot. Avro has no
 number of records and no checksum, so the last block has the number of records and the CRC-32C of
 all bytes before it. By these, the reader refuses a truncated or changed file. It returns the
 batches of a checkpoint with the same records. ``docs/formats/avro.md`` describes the format. This
-module must not know files, nor what the records mean.
+module must not know where files are, nor what the records mean.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ class _Out:
         return len(data)
 
     def flush(self) -> None:
-        """Do nothing: there is no buffer."""
+        """Do nothing: ``taken`` returns what was written."""
 
     def seekable(self) -> bool:
         return False

@@ -1,10 +1,9 @@
 """The source text of a struct's ``decode`` and ``encode``, from its fields. Used by
 ``message_source`` only.
 
-For nearly every record, the code makes no call per field. Consecutive fields of fixed size are one
-``struct``, and so is an array of them. It handles a compact length of one byte, and an empty
-section of tagged fields, without a call. For all other cases and errors, it calls
-``primitives.fields``.
+Consecutive fields of fixed size are one ``struct``. Without a call to ``primitives.fields``,
+``decode`` handles a compact length of one byte, a short array of int32 or UUIDs, and an empty
+section of tagged fields. For other cases and for errors, both call ``primitives.fields``.
 
 Text in, text out. This module must not know files, nor the JSON form.
 """
@@ -30,7 +29,7 @@ _FORMATS: Final = {
     "uuid": "16s",
 }
 _TABLES: Final = {"int32": "INT32_ARRAYS", "uuid": "UUID_ARRAYS"}
-"""The types whose arrays ``primitives.fields`` reads and writes as a whole."""
+"""The tables of ``primitives.fields`` for short arrays of these types."""
 
 
 def layouts(code: str) -> list[str]:

@@ -89,7 +89,7 @@ def _repr_constants(fields: list[TypedField]) -> list[str]:
 def _json_text_body(fields: list[TypedField]) -> list[str]:
     """The code that writes each field after a comma, and the first one after a brace.
 
-    All fields are read at once, which costs less than reading one field by its name.
+    All fields are read at once, which costs less than reading each by its name.
     """
     lines = [f"{', '.join(f.local for f in fields)}, _ = self"] if fields else []
     always = list(takewhile(lambda f: f.field.tag is None and f.first == 0, fields))

@@ -1,10 +1,10 @@
 """Decodes all records of a batch at once, with a fast path for ACLs: the hot path of replay.
 
 Most records of a metadata log with many ACLs are plain ACLs: no key, no headers, no timestamp
-delta, no tagged fields, a name of at most 126 bytes, and no doubt about the meaning. The fast path
-turns consecutive plain ACLs into one ``AclRun``: ids and ACLs, without a message for each. The
-general code (``record``, ``frame``) reads any other record, and alone decides what is wrong with
-it.
+delta, no tagged fields, texts of at most 126 bytes, and no doubt about the meaning. The fast path
+turns consecutive plain ACLs into one ``AclRun``: ids and ACLs, without a message for each.
+``partition_fast_decode`` is another fast path. The general code (``record``, ``frame``) reads any
+other record, and alone decides what is wrong with it.
 
 A plain record is
 
@@ -13,7 +13,7 @@ A plain record is
 
 The length of the record and the length of the name determine the position of each part, so there is
 one ``struct`` for each pair of lengths. The last part repeats from record to record, so its meaning
-is cached. Equal names are one text.
+is cached. Equal names share one object.
 
 This module must not know files, offsets or control records.
 """
@@ -55,7 +55,7 @@ from metalog.records.record import (
 from metalog.records.unread import UNREAD_RECORD, UnreadRun, UnreadTypes
 
 MAX_CACHED = 1 << 16
-"""The size of each cache (names, ends of ACLs, texts in these); a full cache is emptied."""
+"""The size of each cache (names, ends of ACLs, texts in the ends); a full cache is emptied."""
 MAX_SHAPES = 1 << 9
 """The size of the cache of record lengths, for each size of an offset delta."""
 
@@ -130,7 +130,7 @@ _shapes_by_delta_size: dict[int, dict[int, _Shape]] = {3: {}, 4: {}, 5: {}}
 
 
 def decode_parts(payload: bytes, count: int, unread: UnreadTypes | None = None) -> list[Part]:
-    """Decode ``count`` records, in order; ``MalformedRecord`` if there are fewer.
+    """Decode ``count`` records, in order; ``MalformedRecord`` if there are more or fewer.
 
     Records of the types ``unread`` are not decoded.
     """

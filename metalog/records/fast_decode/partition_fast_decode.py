@@ -1,9 +1,8 @@
 """Fast path of replay: decodes consecutive partition changes without a message for each.
 
-Most records of a controller's log are partition changes.
-
-A change is plain if its record is plain (``record.plain_value``), each length has one byte, and it
-changes only the in-sync replicas, only the leader, or both in this order:
+A cluster with many partitions writes mostly partition changes. A change is plain if its record is
+plain (``record.plain_value``), each length has one byte, and it changes nothing but the in-sync
+replicas and the leader, in this order:
 
     length | attributes 0, timestamp delta 0, offset delta | key -1, value length, 1, 5, version
     | partition, topic

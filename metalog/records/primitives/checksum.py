@@ -1,4 +1,4 @@
-"""Computes CRC-32C, the only checksum of the log.
+"""Computes CRC-32C, the checksum of a record batch.
 
 No other module imports google_crc32c. This module must not know what the bytes mean.
 """
@@ -30,10 +30,10 @@ def is_one_bit_off(difference: int, size: int) -> bool:
 
     The wrong bit is among the ``size`` bytes, or in one of the checksums.
 
-    A checksum is linear: a bit with ``n`` bits after it changes the checksum by the result of ``n +
-    1`` steps of the shift register on 1. The search for ``n`` is baby-step giant-step; the giant
-    step is about the square root of the number of bits. For each bit, one in 2**32 differences fits
-    by chance.
+    A checksum is linear: a bit with ``n`` bits after it changes the checksum by the result of
+    ``n + 1`` steps of the shift register on 1. The search for ``n`` is baby-step giant-step;
+    the giant step is about the square root of the number of bits. For each bit, one in 2**32
+    differences fits by chance.
     """
     if difference.bit_count() <= 1:
         return True

@@ -21,7 +21,7 @@ MAX_INFLATED: Final = 64 << 20
 _MAX_RATIO: Final = 64
 _ALWAYS: Final = 1 << 20
 """A batch may inflate to ``_MAX_RATIO`` times its size, or to ``_ALWAYS`` bytes if that is more.
-The records of one inflated byte may take about forty bytes of memory."""
+Once decoded, one inflated byte may take about forty bytes of memory."""
 
 _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER: Final = 16
@@ -38,7 +38,7 @@ def inflate(compression: str, data: bytes, limit: int = MAX_INFLATED) -> bytes:
         return data
     try:
         return _INFLATERS[compression](data, limit)
-    except Exception as error:  # cramjam has no error class of its own above Exception
+    except Exception as error:  # the errors of zlib and cramjam have no other common base
         raise ValueError(f"{compression} data that cannot be inflated: {error}") from None
 
 

@@ -1,4 +1,4 @@
-"""The field types of Kafka's flexible versions: one reader and one writer each.
+"""Reads and writes the field types of Kafka's flexible versions.
 
 A reader takes ``(data, at)``, and returns the value and the position of the next field. ``data``
 ends with the message. Bytes that cannot be read raise one of ``UNREADABLE``; a value that cannot
@@ -30,7 +30,7 @@ _INT64: Final = struct.Struct(">q")
 _FLOAT64: Final = struct.Struct(">d")
 
 MAX_TAGGED_FIELDS: Final = 1_024
-"""The most tagged fields of one struct; Kafka's structs have at most seven. A field of two bytes
+"""The most tagged fields of one struct; Kafka's structs have at most nine. A field of two bytes
 takes many more in memory."""
 
 TaggedFields = tuple[tuple[int, bytes], ...]

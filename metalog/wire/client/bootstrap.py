@@ -1,8 +1,8 @@
 """Connects to the first of several peers that accepts a connection, with one timeout for all.
 
-The peers are tried in order. The next attempt begins when the last one has failed, or after a
-quarter of a second (as in RFC 8305), so a silent peer does not use up the time of the others. If
-all fail, the error has each peer's error. This module must not know what the connection is for.
+The peers are tried in order. The next attempt begins when one has failed, or after a quarter of a
+second (as in RFC 8305), so a silent peer does not use up the time of the others. If all fail, the
+error has each peer's error. This module must not know what the connection is for.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _ATTEMPT_DELAY_S: Final = 0.25
 _REPORT_S: Final = 0.1
 """An attempt ends so many seconds before the timeout, so that its error can still be reported."""
 _TRY_NEXT_PEER: Final = (Unreachable, Malformed, NoCommonVersion)
-"""Errors after which another peer is tried. All peers would raise any other error, such as a
-refused login."""
+"""Errors after which another peer is tried. Any other error, such as a refused login, would come
+from all peers."""
 
 
 def first_connection(
@@ -41,7 +41,7 @@ def first_connection(
         check: may refuse a connection by raising ``NoCommonVersion``.
 
     Raises:
-        Unreachable: no peer can be used.
+        Unreachable: none of several peers can be used. An only peer's own error is raised.
         AuthenticationFailed: a peer refuses the login.
     """
 

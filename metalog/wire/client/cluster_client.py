@@ -1,4 +1,4 @@
-"""A client for a cluster's ACLs and SCRAM users, through any of its nodes.
+"""A client for a cluster's ACLs, SCRAM users and topics, through one of its nodes.
 
 A read without an answer is repeated. A write is repeated only if the answer says that nothing was
 changed: NOT_CONTROLLER, from a controller that does not lead. (A broker forwards a write.) This
@@ -100,9 +100,9 @@ def check_answers(connection: Connection) -> None:
 class ClusterClient:
     """A client of the cluster that has the ``bootstrap`` nodes, one of which must be running.
 
-    The first call connects. Every method raises ``Unreachable`` if no node can be used,
+    The first call connects. A call raises ``Unreachable`` if no node can be used,
     ``AuthenticationFailed`` if the login is refused, and ``NoCommonVersion`` if the node does not
-    offer the API.
+    offer an API that the call requires.
     """
 
     def __init__(self, bootstrap: Sequence[Address], settings: ClientSettings) -> None:
@@ -228,7 +228,7 @@ class ClusterClient:
             except Unreachable:
                 self.close()
                 disconnects += 1
-                if disconnects > _MOST_DISCONNECTS or self._is_over(begun_s):
+                if disconnects > _MOST_DISCONNECTS or self._left(begun_s) <= _PAUSE_S:
                     raise
             except Malformed:
                 self.close()
@@ -283,9 +283,6 @@ class ClusterClient:
     def _left(self, begun_s: float) -> float:
         left = begun_s + self._settings.call_timeout_s - time.monotonic()
         return max(min(self._settings.request_timeout_s, left), 0.0)
-
-    def _is_over(self, begun_s: float) -> bool:
-        return self._left(begun_s) <= _PAUSE_S
 
 
 def _version(connection: Connection, api_key: int, versions: Iterable[int]) -> int:

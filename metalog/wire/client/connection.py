@@ -42,7 +42,7 @@ _SILENT_TLS: Final = f"{_SILENT} One without TLS: {_TRY_SECURED}"
 
 
 class Unreachable(InvalidRequest):
-    """No process listens at the address, or the peer was too slow or closed the connection."""
+    """There is no answer from the peer at the address; the message says why."""
 
 
 class Connection:

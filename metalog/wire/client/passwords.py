@@ -1,8 +1,7 @@
 """KIP-506's client: sets SCRAM passwords on a node, only over TLS.
 
-The node checks them with its policy, and salts them with its number of iterations. Kafka does not
-have this API; our node does (docs/formats/README.md has its number). This module must not keep a
-password.
+The node checks them with its policy, and derives the credentials. Kafka does not have this API; our
+node does (docs/formats/README.md has its number). This module must not keep a password.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class EncryptionRequired(InvalidRequest):
 
 
 class PasswordRefused(InvalidRequest):
-    """The node refused a change for one user; the message is the node's."""
+    """The node refused, or did not confirm, a change for one user; the message says why."""
 
 
 class ScramEntity(NamedTuple):
@@ -74,7 +73,7 @@ class SetScramPasswordResult:
 class PasswordClient:
     """Sets SCRAM passwords on nodes of this project (KIP-506), only over TLS.
 
-    It tries the nodes in turn until it reaches one. Each call opens its own connection.
+    It tries the nodes in turn until it reaches one. Each request has its own connection.
     """
 
     @classmethod
@@ -124,8 +123,8 @@ class PasswordClient:
             credentials: the users with their mechanisms and new passwords.
 
         Returns:
-            A future for each user and mechanism. Its exception is ``PasswordRefused`` with the
-            node's message, or ``InvalidRequest`` if no node could be reached.
+            A future for each user and mechanism. Its exception is ``PasswordRefused``, or another
+            ``InvalidRequest`` if the request failed.
 
         Raises:
             EncryptionRequired: the connection would not be TLS; nothing was sent.

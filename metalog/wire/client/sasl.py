@@ -1,8 +1,8 @@
 """The client's side of SASL: PLAIN (RFC 4616) and SCRAM (RFC 5802, RFC 7677) as Kafka speaks them.
 
 ``metalog.scram`` computes proofs and signatures. As in Kafka, names and passwords are UTF-8 and
-SASLprep is not applied. The client also refuses a server that does not prove that it knows the
-password. No error or ``repr`` contains a secret. This module must not know how tokens are sent.
+SASLprep is not applied. With SCRAM, the client refuses a server that does not prove that it knows
+the password. No error or ``repr`` contains a secret. This module must not know how tokens are sent.
 """
 
 from __future__ import annotations

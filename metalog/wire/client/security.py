@@ -1,7 +1,7 @@
 """How a client secures a connection: Kafka's client keys as a TLS context and a login.
 
 ``config.client_settings`` translates the keys. An error names a setting that this client does not
-support. No error contains a value, which may be a password. This module must not connect.
+support. No error contains a secret. This module must not connect.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Security(NamedTuple):
 
     @property
     def user(self) -> str | None:
-        """The principal that the peer sees by default; None without a login."""
+        """The principal that the peer sees by default; None without a SASL login."""
         return None if self.credentials is None else f"User:{self.credentials.username}"
 
 

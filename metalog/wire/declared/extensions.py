@@ -1,9 +1,8 @@
 """Our APIs and versions that Kafka's schemas do not have, declared as kio declares Kafka's.
 
-Envelope in version 1 has the bytes of version 0, but its error code may also be one of ours, for
-errors without a number in Kafka. ScramPassword has the fields of KIP-506, which has no API key
-(docs/formats/README.md has ours). This module must not know what any message is for, and must not
-import ``annotations`` from ``__future__``: its annotations are read at run time.
+``envelope`` describes version 1 of Envelope. ScramPassword has the fields of KIP-506, which has no
+API key (docs/formats/README.md has ours). This module must not know what any message is for, and
+must not import ``annotations`` from ``__future__``: its annotations are read at run time.
 """
 
 from collections.abc import Mapping

@@ -18,7 +18,7 @@ from metalog.controller.scram_password import (
     ScramPasswordResponse,
     plan_passwords,
 )
-from metalog.controller.scram_password_config import ScramPasswordConfig, scram_password_config
+from metalog.controller.scram_password_config import ScramPasswordConfig
 from metalog.errors import ConfigException, ErrorCode
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import NOTHING
@@ -151,7 +151,7 @@ def test_a_user_and_mechanism_named_twice_is_left_alone() -> None:
 
 def test_a_mechanism_that_is_not_enabled_is_refused() -> None:
     key = "sasl.scram.password.change.enabled.mechanisms"
-    only_512 = scram_password_config({key: "SHA512"})
+    only_512 = ScramPasswordConfig.configured({key: "SHA512"})
     given: list[Given] = [("a", 1, "x"), ("a", 2, "x"), ("b", 1, None), ("c", 3, "x")]
     response = carried_out(planned(*given, config=only_512))[1]
     refusal = (
@@ -161,7 +161,7 @@ def test_a_mechanism_that_is_not_enabled_is_refused() -> None:
     found = answers(response)
     assert [found[1, "a"], found[1, "b"], found[2, "a"]] == [refusal, refusal, (0, None)]
     assert found[3, "c"][0] == ErrorCode.UNSUPPORTED_SASL_MECHANISM
-    none = planned(*given, config=scram_password_config({key: ""}))
+    none = planned(*given, config=ScramPasswordConfig.configured({key: ""}))
     assert not none.requests
     told = answers(carried_out(none)[1])[1, "a"][1]
     assert told == "Passwords cannot be set for hash type 1; those enabled: none"
@@ -245,14 +245,14 @@ def test_no_password_is_shown() -> None:
 
 
 def test_the_defaults_are_kip_506s() -> None:
-    assert scram_password_config({}) == ({SHA_256: 4096, SHA_512: 4096}, None, True)
-    assert scram_password_config({"listeners": "x"}) == DEFAULTS
+    assert ScramPasswordConfig.configured({}) == ({SHA_256: 4096, SHA_512: 4096}, None, True)
+    assert ScramPasswordConfig.configured({"listeners": "x"}) == DEFAULTS
     most = ScramPasswordConfig.configured({"sasl.scram.password.change.SHA256.iterations": "16384"})
     assert most.iterations[SHA_256] == 16384
 
 
 def test_the_configuration() -> None:
-    config = scram_password_config(
+    config = ScramPasswordConfig.configured(
         {
             "sasl.scram.password.change.enabled.mechanisms": " SHA512 , SHA256 ",
             "sasl.scram.password.change.SHA512.iterations": "8192",
@@ -260,7 +260,9 @@ def test_the_configuration() -> None:
         }
     )
     assert config == ({SHA_256: 4096, SHA_512: 8192}, "ours.Policy", True)
-    assert not scram_password_config({"sasl.scram.password.salted.enable": "False"}).takes_salted
+    assert not ScramPasswordConfig.configured(
+        {"sasl.scram.password.salted.enable": "False"}
+    ).takes_salted
     plan = planned(("a", 2, "x"), config=config)
     assert plan.requests[SHA_512].upsertions[0].iterations == 8192
 
@@ -281,4 +283,4 @@ def test_the_configuration() -> None:
 )
 def test_a_setting_that_cannot_be_used_is_named(key: str, value: str, said: str) -> None:
     with pytest.raises(ConfigException, match=said):
-        scram_password_config({f"sasl.scram.password.{key}": value})
+        ScramPasswordConfig.configured({f"sasl.scram.password.{key}": value})
