@@ -105,14 +105,10 @@ def spark_session(arguments: Namespace, output: Output) -> Iterator[SparkSession
     except SparkFailed:
         raise
     except BaseException:
-        _drop(log, unless_written=True)
+        if not log.stat().st_size:
+            log.unlink()
         raise
-    _drop(log)
-
-
-def _drop(log: Path, *, unless_written: bool = False) -> None:
-    if not (unless_written and log.stat().st_size):
-        log.unlink()
+    log.unlink()
 
 
 @contextmanager

@@ -128,11 +128,12 @@ def claim_of(word: str, entry: Mapping[str, Node], position: FilePosition) -> St
         raise fault(
             entry["resource"].position, "only must list its resources, such as topic:payments"
         )
-    operations = [_operation(text) for text in texts_of(entry["operation"], "operation")]
+    texts = list(texts_of(entry["operation"], "operation"))
+    operations = [read_at(text, parse_operation) for text in texts]
     named, is_all = _set_of(entry["resource"], "resource", _resource)
     excluded = sorted(named) if is_all else []
     resources = _all_resources(operations) if is_all else sorted(named)
-    for text, operation in zip(texts_of(entry["operation"], ""), operations, strict=True):
+    for text, operation in zip(texts, operations, strict=True):
         for kind, _ in () if is_all else resources:
             _check_operation(text, operation, kind)
     hosts = HostSet(*_set_of(entry["host"], "host", _host)) if "host" in entry else HostSet()
@@ -190,16 +191,21 @@ def _unquoted(node: Text, what: str) -> Node:
     return documents[0]
 
 
+def read_at(text: Text, read: Callable[[str], _Value]) -> _Value:
+    """``read`` of the text; an error of ``read`` gets the text's position."""
+    try:
+        return read(text.value or "")
+    except InvalidRequest as error:
+        raise fault(text.position, str(error)) from None
+
+
 def _principal(text: Text) -> str:
     name = text.value or ""
     if name == SUPER_USERS:
         return name
     if name == WILDCARD_PRINCIPAL:
         raise fault(text.position, f"{name} is every principal, not one; write any")
-    try:
-        return str(parse_principal(name))
-    except InvalidRequest as error:
-        raise fault(text.position, str(error)) from None
+    return str(read_at(text, parse_principal))
 
 
 def _host(text: Text) -> str:
@@ -213,13 +219,6 @@ def _host(text: Text) -> str:
     return address
 
 
-def _operation(text: Text) -> Operation:
-    try:
-        return parse_operation(text.value or "")
-    except InvalidRequest as error:
-        raise fault(text.position, str(error)) from None
-
-
 def _check_operation(text: Text, operation: Operation, kind: ResourceType) -> None:
     supported = sorted(SUPPORTED_OPERATIONS.get(kind, ()))
     if operation is not Operation.ALL and operation not in supported:
@@ -230,10 +229,7 @@ def _check_operation(text: Text, operation: Operation, kind: ResourceType) -> No
 
 
 def _resource(text: Text) -> tuple[ResourceType, NamePattern]:
-    try:
-        kind, name = parse_resource(text.value or "")
-    except InvalidRequest as error:
-        raise fault(text.position, str(error)) from None
+    kind, name = read_at(text, parse_resource)
     stem = name.removesuffix(WILDCARD)
     if WILDCARD in stem:
         raise fault(

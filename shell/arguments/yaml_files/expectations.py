@@ -27,6 +27,7 @@ from shell.arguments.yaml_files.claims import (
     claim_of,
     entries_of,
     is_claim,
+    read_at,
 )
 from shell.arguments.yaml_files.yaml_texts import yaml_texts
 from shell.tasks.proof.proofs import CLAIM_WORDS, StatedClaim
@@ -124,13 +125,7 @@ def _of_entry(
 
 
 def _each(node: Node, key: str, read: Callable[[str], _Value]) -> list[_Value]:
-    values = []
-    for text in texts_of(node, key):
-        try:
-            values.append(read(text.value or ""))
-        except InvalidRequest as error:
-            raise fault(text.position, str(error)) from None
-    return values
+    return [read_at(text, read) for text in texts_of(node, key)]
 
 
 def _checked_operations(operation: Operation, kind: ResourceType) -> list[Operation]:

@@ -111,7 +111,8 @@ def run(arguments: Namespace, output: Output) -> int:
         _save(made, limits, gains, arguments)
     if audit is not None and audit.bad:
         return 2
-    return _code(made, audit, arguments)
+    is_broken = arguments.fail_on_broken and audit is not None and audit.broken
+    return 1 if is_broken or (arguments.exit_code and made.plan.steps) else 0
 
 
 def _save(made: Planned, limits: PlanLimits, gains: GainProof | None, arguments: Namespace) -> None:
@@ -120,11 +121,6 @@ def _save(made: Planned, limits: PlanLimits, gains: GainProof | None, arguments:
         proof = saved_proof(limits.gains[0], gains)
     plan = plan_to_save(arguments.source, made.current, made.plan, made.config, proof)
     write_out(Path(arguments.save), write_saved(plan).encode())
-
-
-def _code(made: Planned, audit: Audit | None, arguments: Namespace) -> int:
-    is_broken = arguments.fail_on_broken and audit is not None and audit.broken
-    return 1 if is_broken or (arguments.exit_code and made.plan.steps) else 0
 
 
 def _audited(

@@ -73,13 +73,14 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     check_installed(output)
+    from metalog_spark.demo.calendar import YEAR, days_from
     from metalog_spark.demo.make import check_requests
 
     out = Path(arguments.out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InvalidTarget(f"{out}: already exists; name a new or empty folder")
     check_requests(arguments.requests)
-    days = _days(arguments.days)
+    days = YEAR if arguments.days is None else days_from(_SINCE, arguments.days)
     with spark_session(arguments, output) as session:
         from metalog_spark.store.table_store import Tables, checked_folder
 
@@ -91,12 +92,6 @@ def run(arguments: Namespace, output: Output) -> int:
         report = _report(tables, made, out, output)
     _say(out, report, output)
     return 0
-
-
-def _days(count: int | None) -> range:
-    from metalog_spark.demo.calendar import YEAR, days_from
-
-    return YEAR if count is None else days_from(_SINCE, count)
 
 
 class _Step:

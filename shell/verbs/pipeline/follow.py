@@ -82,7 +82,8 @@ def configure(parser: ArgumentParser) -> None:
         "--broker-from",
         metavar="REGEX",
         help="finds the broker's name in a file's path, or in a record's key, its headers "
-        "(NAME=VALUE) or the JSON around its line (host.name=VALUE) (default: the key)",
+        "(NAME=VALUE) or the JSON around its line (host.name=VALUE) (default: as in build; for a "
+        "record the key)",
     )
     add_command_config(group)
     group.add_argument(
@@ -309,6 +310,7 @@ def _print_until_end(
 ) -> Tables:
     """Print alerts until the query ends; returns the tables at that time."""
     from metalog_spark.interrupts import first_ctrl_c
+    from metalog_spark.store.table_store import Tables
 
     (alerts, newest), now = outlets, tables
     alerts.show_new(now)
@@ -326,7 +328,7 @@ def _print_until_end(
             if is_over or (progress is not None and progress.batchId != seen):
                 seen = None if progress is None else progress.batchId
                 unseen.say()
-                now = _newest_tables(tables)
+                now = Tables.open(tables.session, tables.path)
                 alerts.show_new(now)
                 newest.show(now)
             alerts.post(now)
@@ -341,12 +343,6 @@ def _stop(query: StreamingQuery, output: Output) -> None:
         sleep(_LOOK_S)
     query.stop()
     _is_over(query)
-
-
-def _newest_tables(tables: Tables) -> Tables:
-    from metalog_spark.store.table_store import Tables
-
-    return Tables.open(tables.session, tables.path)
 
 
 def _is_over(query: StreamingQuery) -> bool:

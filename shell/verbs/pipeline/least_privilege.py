@@ -108,7 +108,7 @@ def run(arguments: Namespace, output: Output) -> int:
             "allow.everyone.if.no.acl.found is true: set it to false once these ACLs are there, "
             "or a resource that loses its last ACL is open to everyone"
         )
-    chosen = _chosen(found, arguments.principal)
+    chosen = [each for each in found.proposals if arguments.principal in (None, each.principal)]
     proposals, accepted = known.split(chosen, lambda each: {"principal": each.principal})
     known.warn_of_unmatched(output)
     if output.format == "json":
@@ -127,11 +127,6 @@ def run(arguments: Namespace, output: Output) -> int:
         for each, entry in accepted:
             output.line(f"{shown(each.principal)} keeps its ACLs: {accepted_text(entry)}")
     return 1 if any(each.plan.steps for each in proposals) else 0
-
-
-def _chosen(found: LeastSet, principal: str | None) -> Sequence[PrincipalProposal]:
-    """A principal that neither has nor needs an ACL has no proposal."""
-    return [each for each in found.proposals if principal in (None, each.principal)]
 
 
 def _check_is_known(principal: str, tables: Tables, window: Window) -> None:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from metalog_spark.report.contents import Cell as ReportCell
     from metalog_spark.report.contents import Section
     from metalog_spark.report.triage.accepted import Accepted
-    from metalog_spark.report.triage.owners import Team
     from metalog_spark.report.write import KnownFindings
     from metalog_spark.store.table_store import Tables
 
@@ -103,14 +102,16 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _write(arguments: Namespace, output: Output) -> None:
-    teams = [] if arguments.owners is None else _teams(Path(arguments.owners))
     out = Path(arguments.out or _DEFAULT)
     if out.suffix not in (".html", ".htm"):
         raise InvalidRequest(f"--out {arguments.out}: not HTML; name it {out.stem or 'page'}.html")
     if not out.parent.is_dir():
         raise InvalidRequest(f"--out {arguments.out}: there is no folder {out.parent}")
+    from metalog_spark.report.triage.owners import read_owners
     from metalog_spark.report.write import findings_file, write_report
 
+    owners = arguments.owners
+    teams = () if owners is None else read_owners(_text(Path(owners)), owners)
     known = _known(arguments, findings_file(out))
     with opened_folder(arguments, output) as tables:
         window = chosen_window(arguments, tables, output)
@@ -231,12 +232,6 @@ def _say_idle(idle: Sequence[Accepted], output: Output) -> None:
 
     for entry in idle:
         output.warn(idle_text(entry))
-
-
-def _teams(path: Path) -> tuple[Team, ...]:
-    from metalog_spark.report.triage.owners import read_owners
-
-    return read_owners(_text(path), str(path))
 
 
 def _text(path: Path) -> str:
