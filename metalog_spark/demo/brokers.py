@@ -1,8 +1,8 @@
 """The demo brokers' audit logs, with their planned errors.
 
-Planned errors: times at which a broker logs only denials, or nothing; a day with a slow clock; a
-line that a client forges by a topic name; a line that a full disk cuts off. This module must not
-know how a request is decided.
+Planned errors: times at which a broker logs only denials, or nothing; half a day with a slow clock;
+lines that a client makes ambiguous or forges by topic names; a line that a full disk cuts off. This
+module must not know how a request is decided.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ BROKEN_LINES: Final = (
         " (kafka.server.BrokerServer)\n",
     ),
 )
-"""A broker, an hour, and the text at its beginning that is not an audit line."""
+"""A broker, an hour, and the text at the hour's beginning that has no whole audit line."""
 
 _IN_HOUR: Final = [f"{second // 60:02d}:{second % 60:02d}," for second in range(3600)]
 _IN_SECOND: Final = [f"{millisecond:03d}" for millisecond in range(1000)]
@@ -79,7 +79,7 @@ class Disagreement(NamedTuple):
 
 
 class LineTally:
-    """The number of lines of each kind, also of the kinds that a pipeline should doubt."""
+    """The numbers of requests and of lines, also of lines that a pipeline should doubt."""
 
     def __init__(self) -> None:
         self.requests = self.unlogged = 0
@@ -187,8 +187,8 @@ def _write_hour(
 
 
 def _count_probe(tally: LineTally, broker: int, activity: Activity) -> None:
-    """The line has two readings. If the name has a line feed, it is read as two lines, and the
-    second is forged."""
+    """The line has two readings. If the name has a line feed, the line is read as two, and the
+    second one is forged."""
     tally.ambiguous += 1
     if "\n" in activity.name:
         tally.allowed += 1

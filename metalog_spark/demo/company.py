@@ -1,8 +1,8 @@
 """The demo company: teams, their topics, and the services that read and write them.
 
-Topic names follow one convention, ``team.entity.v1``. A service is ``team-role``. Its principal has
-that name or, if it logs in with a certificate, a distinguished name. This module must not know
-ACLs.
+Most topics are named ``team.entity.v1``, most services ``team-role``. A service's principal has the
+service's name or, if the service logs in with a certificate, a distinguished name. This module must
+not know ACLs.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _ROLES: Final = ("api", "worker", "projector", "exporter", "sync", "notifier", "
 _WITH_CERTIFICATES: Final = ("fraud", "payments")
 TILLS: Final = tuple(f"shops.till-{number:02d}.sales" for number in range(1, 41))
 UNPROTECTED: Final = ("intranet.news.v1", "intranet.menu.v1")
-"""Topics without any ACL: at first, the default rule allows access to them."""
+"""Topics that have no ACL at first: the default rule allows access to them."""
 MOVED: Final = (
     "orders.placed.v1",
     "payments.charges.v1",
     "catalog.products.v1",
     "customers.profiles.v1",
 )
-"""Topics that get a second version, ``.v2``, to which every client migrates."""
+"""Topics that get a second version, ``.v2``, to which clients migrate."""
 _SHARE_STARTING_LATER: Final = 0.35
 _SHARE_ENDING_EARLY: Final = 0.12
 

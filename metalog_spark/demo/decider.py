@@ -23,7 +23,7 @@ from metalog.ids import Uuid
 from metalog_spark.demo.traffic import Activity
 
 _PLACEHOLDER: Final = "{name}"
-"""A placeholder for the resource's name, which Kafka writes unescaped, with line feeds."""
+"""A placeholder for the resource's name, whose line feeds Kafka writes unescaped."""
 _REMEMBERED: Final = 4
 _NEVER: Final = 2**63
 
@@ -72,7 +72,7 @@ class Answers:
 
 
 class BrokerDecider:
-    """Decides as a broker does, and caches each answer. Each change of ACLs makes a new index.
+    """Decides as a broker does, and caches answers. Each change of ACLs makes a new index.
 
     ``configurations`` are in order, each with the time from which it is in force.
     """

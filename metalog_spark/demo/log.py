@@ -1,8 +1,8 @@
 """Writes the history of the company's cluster as a metadata log that Kafka can replay.
 
-It registers brokers and topics, sets users' credentials, and adds and removes ACLs. Each request is
-a batch with its own time, written by a node's writer, which restarts once a quarter. This module
-must not know why a change is made.
+The records register brokers and topics, set users' credentials, and add and remove ACLs. Each
+request is a batch with its own time. The writer is that of a node, and restarts three times. This
+module must not know why a change is made.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 - ``OUT/audit/BROKER/``: compressed audit files, one per month;
 - ``OUT/config``: the brokers' ``server.properties`` before and after the middle of the year;
 - ``OUT/owners.yaml``: the owners of principals and topics;
-- ``OUT/truth.json``: the findings that the data contains.
+- ``OUT/truth.json``: the numbers of requests and lines, and the lines that contradict the ACLs.
 
 This module must not know Spark.
 """

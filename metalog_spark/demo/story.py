@@ -1,8 +1,8 @@
 """The changes of the demo company's ACLs over the year.
 
-A wizard grants more than a service uses. Grants stay when a service leaves. Some are widened in a
-hurry, and some are cleaned up once a quarter. This module must not know offsets, nor which requests
-are sent.
+A wizard grants more than a service uses, and most grants stay when a service leaves. Broad grants
+are added in a hurry. Three times in the year, some grants are cleaned up. This module must not know
+offsets, nor which requests are sent.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _of_services(random: Random, services: Sequence[Service]) -> Iterator[Event]
 
 
 def wizard(random: Random, service: Service) -> Iterator[Acl]:
-    """The ACLs that the form for new services creates with all boxes ticked."""
+    """The ACLs that the wizard creates for a new service."""
     who = service.principal
     is_generous = random.random() < 0.3
     for name in service.writes:
@@ -185,8 +185,8 @@ class TopicMigration(NamedTuple):
 
 
 def moves(random: Random, services: Sequence[Service]) -> list[TopicMigration]:
-    """Every client of a topic migrates to its second version. Few remove their grants on the first
-    version."""
+    """The migrations of clients to a topic's second version. Few clients remove their grants on the
+    first version."""
     moved = []
     for number, first in enumerate(MOVED):
         for service in services:
@@ -266,7 +266,6 @@ def _broken_and_mended() -> Iterator[Event]:
 
 
 def _cleaned_up(random: Random, services: Sequence[Service]) -> Iterator[Event]:
-    """Once a quarter, some of the wizard's unneeded grants are removed."""
     for day in (92, 183, 275):
         for service in random.sample(services, 8):
             needless = tuple(
@@ -278,7 +277,8 @@ def _cleaned_up(random: Random, services: Sequence[Service]) -> Iterator[Event]:
 
 
 def _on_call(random: Random, changes: int) -> Iterator[Event]:
-    """Grants to read a topic from one host for a day. The last person keeps the grant."""
+    """Grants to read a topic from one host for some hours. With an odd number of ``changes``, the
+    last grant stays."""
     lendable = [name for name in topics() if name not in (*UNPROTECTED, *TRACKER.reads)]
     for number in count():
         if 2 * number >= changes:

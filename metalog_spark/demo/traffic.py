@@ -1,6 +1,6 @@
 """The requests of the demo's year: principals, resources, rates and times.
 
-Few clients send most of the requests (Zipf); there are fewer at night and on weekends, and more
+Few clients send most of the requests (Zipf). Requests are fewer at night and on weekends, and more
 towards the end of the year. This module must not know the answers, nor what a broker logs.
 """
 
@@ -50,7 +50,6 @@ _RETRIES_S: Final = (1, 3, 7, 15, 31, 63)
 """When a denied client tries again, in seconds after the denial."""
 _ZIPF: Final = 1.1
 _WISHED_FOR: Final = ("payments.cards.v1", "finance.ledger.v1", "customers.consents.v1")
-
 
 _TAIL: Final = " for request = Fetch with resourceRefCount = 1 based on rule MatchingAcl(acl=..."
 
@@ -114,7 +113,7 @@ _BEAT: Final = Activity(
 """One of a broker's many heartbeats. It shows that the first broker's log is also that of the
 active controller."""
 _BEATS_FROM: Final = 50
-"""The least number of requests per hour for which a heartbeat is added."""
+"""If the hours have fewer requests than this on average, no heartbeat is added."""
 _PROBED: Final = moment("2025-11-19T03:14:05")
 
 

@@ -1,2 +1,1 @@
-"""Follows a cluster: decides requests as their audit lines arrive, and raises each alert exactly
-once."""
+"""Follows a cluster: decides requests as their audit lines arrive, and raises alerts."""

@@ -1,7 +1,7 @@
-"""Alerts: dangerous new grants, storms of denials, and lost lines of an audit topic.
+"""Alerts: dangerous new grants, storms of denials, and lost or unusable audit lines.
 
-A grant is checked as ``lint`` checks it, when it is added. Pure. This module must not know Spark,
-nor where lifetimes and storms come from.
+A new grant is checked by three of ``lint``'s checks. This module must not know Spark, nor where
+lifetimes and storms come from.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NO_BROKER: Final = "no-broker"
 NOTHING: Final = -1
 """The offset of a log that has not been read yet."""
 NAMED: Final = 3
-"""How many lines or files an alert describes; it counts the others."""
+"""How many lines or files an alert describes at most; it counts the others."""
 _CHECKS: Final = (everyone.CHECK, super_user_like.CHECK, all_topics.CHECK)
 
 ConfigAt = Callable[[int], AuthorizerConfig]
@@ -50,8 +50,8 @@ class Alert(NamedTuple):
 
 
 class Storm(NamedTuple):
-    """The denials of one principal in the window that begins at ``since_ms``. It names the
-    operation and resource that were denied most often, in Kafka's words."""
+    """The denials of one principal in the window that begins at ``since_ms``. Operation and
+    resource, in Kafka's words, are those that the latest batch denied most often."""
 
     since_ms: int
     principal: str
@@ -95,7 +95,6 @@ def of_grants(lifetimes: Iterable[AclLifetime], after: int, config_at: ConfigAt)
 def _in_force(
     came: Iterable[tuple[Edge, Acl]], lifetimes: Iterable[AclLifetime]
 ) -> set[tuple[Edge, Acl]]:
-    """The ACLs that are still in force, each with its latest begin."""
     last = {acl: begin for begin, acl in sorted(came)}
     lasting = {lifetime.acl for lifetime in lifetimes if lifetime.end is None}
     return {(begin, acl) for acl, begin in last.items() if acl in lasting}
@@ -128,7 +127,7 @@ def of_storm(storm: Storm) -> Alert:
 
 def of_lost_lines(time_ms: int, first: Sequence[str], lost: int, *, topic: bool) -> Alert:
     """An alert about ``lost`` lines: Kafka deleted them from a topic before they were read, or they
-    could not be read in files. ``first`` describes the first ``NAMED``."""
+    could not be read in files. ``first`` describes the first ``NAMED`` of them."""
     advice = (
         "read the topic sooner, or have it keep records longer"
         if topic

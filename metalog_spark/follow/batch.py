@@ -1,15 +1,16 @@
 """One batch of ``follow``: decides new requests as far as the log is known; the others wait.
 
-A batch is one commit of the pipeline's folder, under the batch's number. If Spark does not know
-that a batch finished, it repeats the batch with the same files or offsets. If the folder has the
-batch, nothing happens; otherwise the files of the first attempt are overwritten. So each line
-counts once, wherever the process was killed. This module must not know when batches start.
+A batch's lines and decisions are one commit of the pipeline's folder, under the batch's number. If
+Spark does not know that a batch finished, it repeats the batch with the same files or offsets. If
+the folder has the batch, nothing happens; otherwise the files of the first attempt are overwritten.
+So each line counts once, wherever the process was killed. This module must not know when batches
+start.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -81,7 +82,7 @@ _MOST_PLACES: Final = 100
 class Progress(NamedTuple):
     """The committed progress of ``follow``.
 
-    - ``batch``: the last batch; ``alerted``: the last batch with alerts.
+    - ``batch``: the last committed batch; ``alerted``: the last one with alerts.
     - ``looked_to``: the log offset (exclusive) up to which grants were checked.
     - ``waits_from_ms``: the time of the first waiting request; ``waiting`` counts waiting requests.
     - ``unnamed``: the alert about lines without a broker was raised.
@@ -137,7 +138,8 @@ def progress_of(folder: Tables | CommittedState) -> Progress:
 
 
 class FollowJob(NamedTuple):
-    """What is followed: a ``topic`` with its client settings, or files.
+    """The input and the options of ``follow``. Audit lines come from ``topic``, or with None from
+    files.
 
     A request waits until the log is known up to ``lateness_ms`` after the request's time.
     ``storm_from`` denials within a window are a storm.
@@ -154,7 +156,7 @@ class FollowJob(NamedTuple):
     storm_from: int = 100
 
     def carry_out(self, batch: DataFrame, number: int) -> None:
-        """Process a batch; Spark calls it (``foreachBatch``)."""
+        """Process a batch; the function for Spark's ``foreachBatch``."""
         session = batch.sparkSession
         tables = Tables.open(session, self.out)
         done = progress_of(tables)
@@ -209,7 +211,7 @@ class _Batch:
         number = self._progress.batch
         if self._alerts:
             rows = [_alert_row(number, alert) for alert in self._alerts]
-            added = {**added, ALERTS: self._rows(ALERTS, rows)}
+            added = {**added, ALERTS: frame_of(self._session, rows, ALERTS.schema)}
             alerts = self._progress.alerts + len(self._alerts)
             self._progress = self._progress._replace(alerted=number, alerts=alerts)
         facts = {
@@ -220,8 +222,7 @@ class _Batch:
         self._tables.commit(f"batch-{number}", added=added, replaced=replaced, **facts)
 
     def commit_lines(self, new: NewRows, horizon_ms: int) -> None:
-        """Commit the batch: the lines of ``new`` and the waiting lines, decided as far as the log
-        is known."""
+        """Commit the lines of ``new`` and the waiting lines, decided as far as the log is known."""
         from pyspark.sql import functions as f
 
         lines = self._read(new).persist()
@@ -340,9 +341,6 @@ class _Batch:
         return packed_rows(
             changelog_table(self._history.lifetimes), history_table(self._history.ranges, source)
         )
-
-    def _rows(self, table: TableSchema, rows: Iterable[tuple[Any, ...]]) -> DataFrame:
-        return frame_of(self._session, rows, table.schema)
 
 
 def _alert_row(batch: int, alert: Alert) -> tuple[Any, ...]:

@@ -1,7 +1,7 @@
 """Metrics of ``follow`` in Prometheus' format: its work so far, and its progress.
 
-The folder keeps the counters with each batch, so they survive a restart. Nothing here asks Spark:
-the caller supplies the newest state. This module must not know HTTP.
+The folder keeps the counters with each batch, so they survive a restart, except those of the
+webhook. The caller supplies the newest state. This module must not know HTTP.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Figures(Collector):
         yield _counter("requests_decided", "Requests that were decided", progress.decided)
         yield _counter(
             "lines_rejected",
-            "Lines that could not be read, kept in the table rejected",
+            "Lines that could not be used, kept in the table rejected",
             progress.rejected,
         )
         yield _counter("alerts", "Alerts that were raised", progress.alerts)

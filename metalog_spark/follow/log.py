@@ -45,7 +45,7 @@ class FollowedLog:
         return self.__dict__ | {"_logs": None, "_closed": {}}
 
     def look(self) -> ArchiveHistory:
-        """Read the log's new records.
+        """Read the log's new records; returns the whole history.
 
         Raises:
             CorruptLog: the log is damaged; no decision is based on a part of a log.
@@ -54,7 +54,10 @@ class FollowedLog:
         splits = {
             number: part for number, part in enumerate(archive.parts) if isinstance(part, LogSplit)
         }
-        scanned = {number: self._scan(split) for number, split in splits.items()}
+        scanned = {
+            number: self._closed.get((split.start, split.end)) or scan(split)
+            for number, split in splits.items()
+        }
         growing = max(splits, default=None)
         self._closed = {
             (split.start, split.end): scanned[number]
@@ -64,7 +67,7 @@ class FollowedLog:
         return history_of(archive, scanned, skip_damaged=False)
 
     def unproven(self) -> Sequence[Unproven]:
-        """The logs with records that are left out, if any.
+        """The logs of which unproven records are left out.
 
         Raises:
             CorruptLog: the log's end is damaged.
@@ -85,12 +88,8 @@ class FollowedLog:
             )
         return self._logs
 
-    def _scan(self, split: LogSplit) -> ScannedSplit:
-        return self._closed.get((split.start, split.end)) or scan(split)
-
 
 def known_until_ms(history: ArchiveHistory) -> int | None:
-    """The time of the last record. Up to it all changes of ACLs are known, as far as the clocks
-    agree."""
+    """The time of the last record; None without a record. Later changes of ACLs are not known."""
     ends = (each.end_ms or 0 for each in history.ranges if each.kind == KNOWN)
     return max(ends, default=0) or None

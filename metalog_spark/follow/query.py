@@ -1,8 +1,8 @@
 """Starts ``follow``: one streaming query over a metadata log and an audit folder or topic.
 
 The query only reports that files or offsets have arrived; a batch processes them. The query's
-checkpoint is in the pipeline's folder; neither can be used without the other. This module must not
-know what a batch does.
+checkpoint is in the pipeline's folder, and ``follow`` does not continue without it. This module
+must not know what a batch does.
 """
 
 from __future__ import annotations
@@ -34,20 +34,21 @@ _FILES: Final = "path STRING, modificationTime TIMESTAMP, length BIGINT, content
 _FOR_GOOD: Final = "36500d"
 FILES_AT_ONCE: Final = 1_000
 OFFSETS_AT_ONCE: Final = 500_000
-"""The default of how many of a topic's records one batch reads at most."""
+"""How many of a topic's offsets one batch reads at most, by default."""
 
 
 def follow_tables(session: SparkSession, out: str, source: str, audit: str) -> Tables:
     """The folder to follow into, new or from an earlier run.
 
     Raises:
-        InvalidTarget: something else filled the folder.
+        InvalidTarget: something else filled the folder, its checkpoint is gone, or ``source`` or
+            ``audit`` would read the folder.
     """
     tables = Tables.make(session, out)
     check_it_follows(out, tables.contents, source, audit)
     if progress_of(tables).batch >= 0 and not _has_checkpoint(session, tables.path):
         raise InvalidTarget(
-            f"{out}: its {_CHECKPOINT} is gone, so the position in the log is unknown;"
+            f"{out}: its {_CHECKPOINT} is gone, so it is unknown which lines were read;"
             " use another folder"
         )
     tables.state(**{FOLLOWED: _followed(source, audit)})

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _OF_WINDOW: Final = ("principal", "since")
 _QUESTION: Final = ("operation", "resource_type", "resource_name")
 _COUNTED_MS: Final = 7 * 24 * 3600 * 1000
-"""Denials older than this, counted back from the newest denial, are dropped."""
+"""Counts of windows that are older than this, counted back from the newest, are dropped."""
 
 
 class CountedDenials(NamedTuple):
@@ -45,8 +45,8 @@ def denials_of(answers: DataFrame) -> DataFrame:
 
 
 def with_denials(before: DataFrame, added: DataFrame) -> DataFrame:
-    """Rows of ``DENIALS`` in which the denials ``before`` and those ``added`` are summed; the most
-    frequent denial is that of the latest batch."""
+    """Rows of ``DENIALS`` in which the denials ``before`` and those ``added`` are summed, with the
+    number ``before``. The most frequent denial is that of the latest batch."""
     from pyspark.sql import functions as f
 
     both = before.withColumn("batch", f.lit(0)).unionByName(added.withColumn("batch", f.lit(1)))

@@ -130,7 +130,8 @@ def _reject_half_lines(tables: Tables) -> None:
 
 
 def complete(tables: Tables, history: ArchiveHistory, source: str) -> None:
-    """Fill all tables but CONFIGURATION, which ``keep`` wrote before the first decision."""
+    """Fill HISTORY, ACL_CHANGELOG, COVERAGE and USAGE, and reject lines that proved to be
+    halves."""
     session = tables.session
     with tables.at_once():
         _reject_half_lines(tables)

@@ -47,8 +47,8 @@ class Span(NamedTuple):
     past: int
 
     def pieces(self, kept: int, most: int = _TASK_OFFSETS) -> Iterator[Span]:
-        """The span in parts of ``most`` offsets each, and one part for all offsets below ``kept``,
-        which are deleted."""
+        """The span in parts of at most ``most`` offsets, after one part for all offsets below
+        ``kept``, which are deleted."""
         kept = min(max(kept, self.first), self.past)
         if self.first < kept:
             yield Span(self.partition, self.first, kept)
@@ -82,8 +82,8 @@ def read_topic(
 def records_in(
     topic: PartitionedTopic, span: Span, broker: re.Pattern[str] | None
 ) -> Iterator[Record]:
-    """The records of ``span``. A line's number is its offset. A record with several lines counts as
-    a separate file, named after the offset."""
+    """The records of ``span``. A line's number is the record's offset, but a record with several
+    lines counts as a separate file, named after the offset."""
     name = f"{topic.address}/{span.partition}"
     unnamed = topic.address.topic
     for stored in topic.read(span.partition, span.first, span.past):
@@ -100,9 +100,9 @@ def records_in(
 
 
 def broker_of_record(record: Stored, pattern: re.Pattern[str] | None) -> str | None:
-    """The broker that wrote the record: its key; or with ``pattern``, its first group or whole
-    match in the key, in a header as ``NAME=VALUE``, or in a field of the JSON around the line as
-    ``host.name=VALUE``."""
+    """The broker that wrote the record, or None. It is the record's key; with ``pattern``, it is
+    the first group (or the whole) of the first match in the key, in a header as ``NAME=VALUE``, or
+    in a field of the JSON around the line as ``host.name=VALUE``."""
     key = _text(record.key)
     if pattern is None:
         return key or None

@@ -2,8 +2,8 @@
 
 The caller passes one batch of alerts at a time, so only these are queued here; the table of alerts
 keeps the others. An alert is repeated, with growing pauses, until the endpoint accepts it or
-refuses it for good. Messages name only the endpoint's host, since the URL's path and the headers
-may contain a token. This module must not know Spark, nor what an alert says.
+refuses it for good. Messages do not show the URL's path or the headers, since these may contain a
+token. This module must not know Spark, nor what an alert says.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ def endpoint(url: str, headers: str = "") -> WebhookEndpoint:
     """The endpoint of a URL and of header lines ``NAME: VALUE``.
 
     Raises:
-        InvalidRequest: one of them is malformed; the message repeats neither.
+        InvalidRequest: one of them is malformed, or the URL has a password. The message repeats
+            neither.
     """
     try:
         parts = urlsplit(url)
@@ -136,8 +137,8 @@ class Webhook:
             self._changed.notify_all()
 
     def settle(self, patience_s: float) -> bool:
-        """Wait until all is posted, posting fails, or ``patience_s`` is over; returns whether all
-        is posted."""
+        """Wait until all is posted, posting fails, or ``patience_s`` seconds are over; returns
+        whether all is posted."""
         with self._changed:
             self._changed.wait_for(
                 lambda: not self._left or self.trouble is not None, timeout=patience_s

@@ -18,7 +18,7 @@ class ColumnKind(Enum):
     """How a column is displayed; the value is the CSS class of its cells."""
 
     WORD = "w"
-    """A word of this project, such as the name of an enum member."""
+    """A short text, such as the name of an enum member."""
     NAME = "m"
     """A name from outside: it may contain anything."""
     ACLS = "a"
@@ -51,8 +51,7 @@ CHANGES: Final = "changes"
 
 
 class Section(NamedTuple):
-    """A table under a heading. ``found`` counts all rows. ``rows`` are the collected rows, the most
-    severe first."""
+    """A table under a heading. ``found`` counts all rows; ``rows`` may have only the first."""
 
     id: str
     title: str
@@ -63,7 +62,7 @@ class Section(NamedTuple):
 
 
 class Number(NamedTuple):
-    """One of the four headline numbers; ``value`` is None if the coverage is not sufficient."""
+    """One of the four headline numbers; ``value`` is None if it is unknown."""
 
     value: int | None
     says: str
@@ -99,8 +98,8 @@ class TimeBars(NamedTuple):
 
 class Excess(NamedTuple):
     """One of the principals with the most unused grants. ``granted`` and ``used`` count pairs of an
-    operation and a known name. ``commands`` replace the principal's ACLs; ``acls`` and ``least``
-    count its ACLs before and after."""
+    operation and a known name. ``commands`` replace the principal's ALLOWs; ``acls`` and ``least``
+    count its ALLOWs before and after."""
 
     principal: str
     granted: int
@@ -130,7 +129,7 @@ class AccessCell(NamedTuple):
     """The granted operations as text."""
     used: str
     share: float | None
-    """The share of the granted ACLs that were used; None if it is unknown."""
+    """The share of used ACLs among the ACLs whose use is known; None if there are none."""
     denies: bool
 
 

@@ -43,7 +43,7 @@ class Cut:
 
     def lines(self, lines: tuple[str, ...]) -> tuple[str, ...]:
         """The first lines. The remark about the others is a comment, so that the copied lines still
-        run. Lines with long names count as several; no line is cut."""
+        run. Long lines count as several; no line is cut."""
         room = self._limits.lines * self._limits.name
         sizes = accumulate(map(len, lines[: self._limits.lines]))
         fit = sum(size <= room for size in sizes)

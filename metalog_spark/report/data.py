@@ -1,8 +1,8 @@
-"""Computes a report's contents from the gathered input, each number once.
+"""Computes a report's contents from the gathered input.
 
-A team's page covers its principals and the resources that it owns. Its coverage is that of the
-whole cluster, since unlogged requests may concern any team. This module must not know Spark, nor
-HTML.
+A team's page covers the principals and resources that the team owns. The page's coverage is that of
+the whole cluster, since unlogged requests may concern any team. This module must not know Spark,
+nor HTML.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ class _TeamFilter(NamedTuple):
         return self.team is None or self.team.covers(acl)
 
     def row(self, row: Row) -> bool:
-        """A row with the columns of an ACL."""
+        """For a row with the columns of an ACL."""
         return self.team is None or self.acl(acl_of(row[name] for name in ACL_COLUMNS))
 
     def pattern(self, row: Row) -> bool:
-        """A row with the columns of a pattern and a principal."""
+        """For a row with the columns of a pattern and a principal."""
         return self.row({"host": "*", "operation": "ALL", "permission_type": "ALLOW", **row})
 
     def exposed(self, row: Row) -> bool:
@@ -303,12 +303,11 @@ def _excess_says(gathered: Gathered, excessive: int, principals: int) -> str:
     if gathered.parts.least.refused:
         return f"Not known: {gathered.parts.least.refused}."
     if not excessive:
-        return "No principal is granted more than it uses."
+        return "No principal is granted more than the proposed ACLs allow."
     among = counted(principals, "principal")
     return (
         f"The first {min(TOP, excessive)} of {excessive:,}, among {among}. The counts are pairs of "
         "an operation and a known name. The ACLs are those in force at "
-        f"{log_end(gathered.parts.history, gathered.parts.window)}, and the smallest set that "
-        "allows "
-        "every allowed request of the window; the commands replace the first by the second."
+        f"{log_end(gathered.parts.history, gathered.parts.window)}, and the proposed ones (Least "
+        "privilege); the commands replace the first by the second."
     )

@@ -16,14 +16,14 @@
   };
   const clamp = (value, least, most) => Math.max(least, Math.min(most, value));
 
-  // What a sheet of A4 or Letter has between its margins: when a printer asks for the page, its
-  // boxes still have the width that they have on the screen.
+  // The width between the margins of A4 or Letter: when the browser prints, the elements still have
+  // their width on the screen.
   const SHEET = 690;
   let isPrinting = false;
   const isPaper = () => isPrinting || matchMedia('print').matches;
   const widthOf = (box) => (isPaper() ? SHEET : box.clientWidth);
 
-  // Names in so many letters, cut where they are like each other and not where they differ.
+  // The names with at most `room` letters: the parts that differ are kept, others are cut.
   function shortened(names, room) {
     const sorted = [...new Set(names)].sort();
     const alike = (one, other = '') => {
@@ -359,7 +359,7 @@
       };
     }
 
-    // The first principals whose patterns have room beside each other, with all that they have.
+    // The cells of the first principals whose patterns fit beside each other into `room` columns.
     function onSheet(room) {
       const columns = new Set();
       let rows = 0;
@@ -571,7 +571,7 @@
     return { draw: () => draw(false), filter };
   }
 
-  // -- Filter, copies, and drawing anew where the paper changes
+  // -- Filter, copy buttons, and drawing again when the size or the colours change
 
   function filterOfTables() {
     const sections = [...document.querySelectorAll('section.filtered')].map((section) => {

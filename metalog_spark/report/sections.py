@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -23,7 +23,7 @@ _OBSERVED: Final = {
     "NEVER": "not matched in the window",
 }
 _REASONS: Final = {
-    "YOUNGER": "younger than the window, or of unknown age",
+    "YOUNGER": "maybe not in force for the whole window",
     "GAP": "its requests fall into a gap of the log",
     "AMBIGUOUS": "ambiguous lines, or half lines, may be its uses",
     "WAITS": "requests that wait, or are not counted yet, may be its uses",
@@ -77,10 +77,6 @@ def _acls(*rows: Row | None) -> str | None:
         if row
     )
     return "; ".join(dict.fromkeys(texts)) or None
-
-
-def _listed(words: Iterable[str]) -> str:
-    return ", ".join(words)
 
 
 def _line(number: int) -> str:
@@ -172,8 +168,8 @@ def least(result: Rows, rows: Sequence[Row], end: str) -> Section:
     today, needed = (sum(row[name] for row in rows) for name in ("acls_today", "acls_least"))
     says = (
         f"{counted(needed, 'grant')} instead of the {today:,} in force at {end} would allow every "
-        "allowed request of this window, as a replay has shown, and nothing that is not allowed "
-        "today. Grants that came after this window stay. "
+        "request of this window that was allowed and still is, as a replay has shown, and nothing "
+        "that is not allowed today. Grants that came after this window stay. "
         "Granted, used and left count pairs of an operation and a known name."
     )
     fields = (
@@ -197,12 +193,12 @@ def access(rows: Sequence[Row], end: str) -> Section:
         _SEVERITY,
         _PRINCIPAL,
         *_PATTERN,
-        _field("May", lambda row: _listed(filter(row.__getitem__, _POWERS))),
-        _field("Operations", lambda row: _listed(row["operations"])),
-        _field("Denied by a DENY", lambda row: _listed(row["denied"])),
+        _field("May", lambda row: ", ".join(filter(row.__getitem__, _POWERS))),
+        _field("Operations", lambda row: ", ".join(row["operations"])),
+        _field("Denied by a DENY", lambda row: ", ".join(row["denied"])),
         _field(
             "From host",
-            lambda row: _listed("any" if host == "*" else host for host in row["hosts"]),
+            lambda row: ", ".join("any" if host == "*" else host for host in row["hosts"]),
         ),
         _REQUESTS,
         _LAST_USE,
@@ -220,8 +216,8 @@ def exposure(rows: Sequence[Row], end: str) -> Section:
         sum(row["severity"] == severity for row in rows) for severity in ("ERROR", "WARNING")
     )
     says = (
-        f"{counted(errors, 'error')}, {counted(warnings, 'warning')}: ACLs in force at {end} "
-        "that allow too much or something unexpected, and super users active in the window."
+        f"{counted(errors, 'error')}, {counted(warnings, 'warning')}: dangerous or "
+        f"misleading ACLs in force at {end}, and super users."
         if rows
         else "No ACL is dangerous by the checks of lint or by this traffic."
     )
@@ -282,10 +278,10 @@ def drift(rows: Sequence[Row], since: str, end: str) -> Section:
 
 def disagreements(result: Rows) -> Section:
     says = (
-        "Every answer that a broker logged is the one that the ACLs of its time give."
+        "No logged answer contradicts the ACLs of its time, as far as these are known."
         if not result.found
         else f"{counted(result.requests, 'answer')} of brokers contradict the ACLs of their time. "
-        "Causes are a wrong clock, a gap in the log, another authorizer or another configuration."
+        "Possible causes are a wrong clock, another authorizer or another configuration."
     )
     fields = (
         _field("Broker", "broker"),

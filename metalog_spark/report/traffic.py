@@ -2,7 +2,7 @@
 
 A bar spans enough days that a window of years has some hundred bars. One pass counts, for each
 team, the requests of its principals and the requests for its resources. This module must not know
-how it is shown.
+how the counts are shown.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 EVERYBODY: Final = ""
-"""Stands for the total in place of a team."""
+"""Stands for all requests, in place of a team's name."""
 _BARS: Final = 400
 _WEEK: Final = 7
 _LOG: Final = "metadata log"
 
 
 class Bars(NamedTuple):
-    """The bars of a chart: ``number`` bars of ``step`` days each, from the day ``first``, counted
-    from 1970."""
+    """The bars of a chart: ``number`` bars of ``step`` days each, from the day ``first`` (counted
+    from 1970) on."""
 
     first: int
     step: int

@@ -67,7 +67,7 @@ def write_report(
     known: KnownFindings = NOTHING_KNOWN,
     doing: Callable[[str], None] = lambda _: None,
 ) -> list[ReportFile]:
-    """Write the file ``out`` and then those of ``teams``.
+    """Write the page ``out``, those of ``teams``, and the findings.
 
     ``visible`` makes invisible characters of a name visible. ``whole`` is as in
     ``ReportContents``, ``name`` is the cluster's, and ``tolerated``, ``desired`` and ``doing`` are

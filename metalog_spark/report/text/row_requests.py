@@ -15,8 +15,8 @@ REQUESTS_COLUMN: Final = Column("Its requests", ColumnKind.LINES)
 
 
 def row_requests(row: Row) -> tuple[str, ...] | None:
-    """The command that prints all requests of a row, and the first of them as comments. Names in
-    it are quoted, so none can end its line. None if the requests were not looked up."""
+    """The command that prints all requests of a row, and the first of them as comments. Names are
+    quoted, so none can end a line. None if the requests were not looked up."""
     if "command" not in row:
         return None
     if "requests_first" not in row:

@@ -2,8 +2,8 @@
 
 An entry names a section of the report, some of the fields that identify a finding, a ``reason``,
 and ``until``, the last day on which it holds. Accepted rows are marked and come last in their
-section; after that day they are normal rows again. This module must not know Spark, nor the current
-day.
+section; after that day they only show that the acceptance has ended. This module must not know
+Spark, nor the current day.
 """
 
 from __future__ import annotations
@@ -142,8 +142,8 @@ def _says(accepted: int, left: Sequence[tuple[Cell, ...]]) -> Iterable[str]:
 def with_accepted(
     contents: ReportContents, entries: Sequence[Accepted], today: date
 ) -> tuple[ReportContents, list[Accepted]]:
-    """The page with accepted findings marked, and not counted in its headline numbers; and the
-    entries that match no row."""
+    """The page with accepted findings marked, and not counted as grants that can go or as dangers;
+    and the entries that match no row."""
     marked_sections = {section.id: marked(section, entries, today) for section in contents.sections}
     one, *others = (_without_accepted(number, marked_sections) for number in contents.numbers)
     second, third, fourth = others

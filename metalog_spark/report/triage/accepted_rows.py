@@ -21,7 +21,7 @@ def marked(
     findings: DataFrame, entries: Sequence[Accepted], columns: Mapping[str, str], today: date
 ) -> DataFrame:
     """``findings`` with the number of the matching ``entry`` that ends last; null if none is in
-    force. ``columns`` are those of an entry's fields."""
+    force. ``columns`` has the column of each field of an entry."""
     from pyspark.sql import functions as f
 
     in_force = [at for at, entry in enumerate(entries) if entry.until >= today]

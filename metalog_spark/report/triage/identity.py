@@ -54,12 +54,11 @@ FIELDS: Final[Mapping[str, Mapping[str, _Read]]] = {
     },
 }
 """The identifying fields by section: the keys of a finding, the column of each key, and the part of
-its text that counts. ``what-if`` is not a section of a report, but a row that ``metalog pipeline
-what-if`` prints."""
-
+its text that counts. ``what-if`` is not a section of a report: ``metalog pipeline what-if`` prints
+these rows."""
 
 COMPARED: Final = FIELDS.keys() - {"least", "what-if"}
-"""The sections for which a report shows what changed since the last one."""
+"""The sections for which a report shows the changes since the last report."""
 
 
 def fields_in(section: Section, row: tuple[Cell, ...]) -> FindingWords:
@@ -74,7 +73,8 @@ def fields_in(section: Section, row: tuple[Cell, ...]) -> FindingWords:
 
 
 def is_finding(section: Section, row: tuple[Cell, ...]) -> bool:
-    """Whether a row needs attention. Used grants, and rows that only inform, do not."""
+    """Whether a row needs attention: in ``unused`` an ACL that can go, in ``exposure``, ``denied``
+    and ``least`` a warning or an error, and in other sections every row."""
     titles = [column.title for column in section.columns]
     if section.id == "unused":
         return str(row[titles.index("Use")]).endswith("can go")
