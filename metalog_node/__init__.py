@@ -1,7 +1,6 @@
 """A node: a log of its own or a follower, its authorizer, and listeners for Kafka's clients.
 
-``docs/reference/api.md`` describes the exported names below. Each is imported at its first use, so
-importing this package costs nothing.
+``docs/reference/api.md`` describes the exported names below. Each is imported at its first use.
 """
 
 from __future__ import annotations

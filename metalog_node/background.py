@@ -36,6 +36,7 @@ def running(
         LoadTimeout: the time limit passed; the message says why the log is not loaded yet.
         ConfigException: the configuration cannot be used.
         InvalidTarget: the node cannot be the only writer of its folder.
+        InvalidRequest: a listener cannot be opened.
     """
     nodes: list[Node] = []
     opened: Future[Node] = Future()

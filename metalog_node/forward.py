@@ -65,10 +65,8 @@ class Forwarder:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="metalog-forward")
 
     def forward(self, request: bytes, principal: KafkaPrincipal, address: bytes) -> Future[bytes]:
-        """The controller's response to ``request``, header and body, as it goes to the client.
-
-        Raises ``NoAnswerInTime`` or ``ForwardingRefused``.
-        """
+        """A future of the controller's response to ``request``, header and body, as it goes to the
+        client. Its exception is ``NoAnswerInTime`` or ``ForwardingRefused``."""
         deadline = self._monotonic_s() + self._settings.request_timeout_s
         return self._threads.submit(self._until_answered, request, principal, address, deadline)
 

@@ -1,6 +1,6 @@
 """A node: creates its log, authorizer and listeners, opens them in order, and closes them.
 
-The replica claims the log and replays it on its own thread; it retries until both succeed.
+The replica claims the log and replays it on its own thread; after a temporary fault it tries again.
 Early-start listeners open at once. Each other listener opens when the authorizer's future for it is
 done (KIP-801). This module must not know what a request is.
 """
@@ -64,16 +64,16 @@ _SALTING_THREADS: Final = 2
 _ANSWERING_THREADS: Final = 2
 """How many long requests are decoded at a time; waiting requests are kept as bytes."""
 _PATIENCE_S: Final = 1.0
-"""How long early-start listeners wait until the log is claimed or the claim fails."""
+"""How long early-start listeners wait at most for the claim of the log to succeed or fail."""
 
 
 class Node:
     """``async with Node(config) as node:`` runs a node until the block ends.
 
     When the block starts, the early-start listeners are open. The log is claimed, unless it is
-    unavailable or that takes longer than a second. ``await node.ready()`` returns when all
+    unavailable or the claim takes longer than a second. ``await node.ready()`` returns when all
     listeners are open. ``on_open`` is called with each listener as it opens. ``apis`` are the
-    program's own APIs, by Kafka's key. ``lost_lines`` counts the lines that each log lost.
+    program's own APIs, by Kafka's key. ``lost_lines`` returns how many lines each log lost.
     """
 
     def __init__(
@@ -366,7 +366,6 @@ class Node:
         return self.authorizer.index
 
     def _known_cluster_id(self) -> str:
-        """The cluster id; empty until the owner of the log has sent it."""
         if self._topic is not None:
             return self._topic.cluster_id
         heard = None if self._log is None else self._log.known_cluster_id

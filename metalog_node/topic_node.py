@@ -36,7 +36,7 @@ _PROTOCOL_IDS: Final = {
 
 
 class ActiveController:
-    """A publisher that keeps the active node's address of the newest image."""
+    """A publisher that keeps, from the newest image, the address of the active node."""
 
     def __init__(self, listener: str) -> None:
         self._listener = listener
@@ -115,11 +115,7 @@ class TopicNode:
         self._open()
 
     def _open(self) -> None:
-        """Open the topic.
-
-        Raises:
-            InvalidRequest: the topic does not exist, or cannot be a log.
-        """
+        """``InvalidRequest`` if the topic does not exist, or cannot be a log."""
         self._log.check()
         self.cluster_id = self._log.cluster.id()
 

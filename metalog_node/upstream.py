@@ -26,7 +26,7 @@ _CHUNK: Final = 1 << 16
 
 
 class Upstream:
-    """A broker behind the APIs that a program adds to a ``Node``. Close it at the end.
+    """A broker behind the APIs that a program adds to a ``Node``. Close this object at the end.
 
     Args:
         address: the broker's ``HOST:PORT``; connections use neither TLS nor a login.

@@ -1,9 +1,9 @@
 """The server's side of SASL: authenticates clients by SCRAM or PLAIN.
 
-The exchange for an unknown user is the same as for a known one, with the same work and the same
-answer at its end, so that nobody learns which names exist. As in Kafka, names are used without
-SASLprep; they may have up to ``MOST_NAME_BYTES``. This module must not know how tokens are
-transferred, nor show secrets.
+The exchange for an unknown user is as for a wrong password, with the same work and the same answer
+at its end, so that nobody learns which names exist. As in Kafka, names are used without SASLprep;
+they may have up to ``MOST_NAME_BYTES``. This module must not know how tokens are transferred, nor
+show secrets.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _SHOWN: Final = 100
 
 
 class LoginRefused(InvalidRequest):
-    """The answer to every failed login, in Kafka's words. Only the log has the reason."""
+    """The answer to a failed login, in Kafka's words. Only the log has the reason."""
 
     code = ErrorCode.SASL_AUTHENTICATION_FAILED
 
@@ -58,7 +58,7 @@ class LoginRefused(InvalidRequest):
 
 
 class NotReadyForLogins(InvalidRequest):
-    """The node has not replayed its log, so it cannot check a password yet.
+    """The node has not replayed its log, so it cannot check a SCRAM password yet.
 
     Clients close the connection after this error and try again. After a refused login they do not
     try again.
@@ -91,13 +91,13 @@ class Users(CredentialLookup, Protocol):
         ...
 
     def dummy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
-        """A dummy credential for ``user``: always the same, and without a matching password."""
+        """A dummy credential for ``user``, the same at each call; no password matches it."""
         ...
 
 
 class Logins(NamedTuple):
     """The ways to log in on a listener. ``passwords`` maps users to their PLAIN passwords.
-    ``sessions_ms`` maps mechanisms to the lifetime of a login; a mechanism without one never
+    ``sessions_ms`` maps mechanisms to the lifetime of a login; by any other mechanism a login never
     expires (KIP-368)."""
 
     mechanisms: Sequence[str]
@@ -142,7 +142,7 @@ class _Plain:
 
 
 class _Scram:
-    """RFC 5802's server; messages are read as Kafka reads them."""
+    """RFC 5802's server."""
 
     def __init__(self, mechanism: ScramMechanism, logins: Logins) -> None:
         self._mechanism = mechanism

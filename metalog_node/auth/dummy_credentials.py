@@ -2,15 +2,14 @@
 
 A client sees a salt and an iteration count before it has proven anything. For an unknown name, both
 look like those of one real credential, the model, and are derived from the model's stored key. So
-all nodes of a cluster show the same values, also after a restart. The values change with the
+all nodes with the same users show the same values, also after a restart. The values change with the
 model's password, as a real user's would.
 
 Rendezvous hashing chooses the model: each candidate's score for a name is a keyed hash. So similar
-names get unrelated models, and a change of one user affects only the names whose model is that
-user. The work is bounded: the candidates are a few users of each form, weighted by the number of
-users with that form. A form covers all mechanisms of a user, and a name has one model for all of
-them. Otherwise, a combination that no real user has would reveal an unknown name. This module must
-not know logins.
+names get unrelated models, and a change of one user changes the models of few names. The work is
+bounded: the candidates are a few users of each form, weighted by the number of users with that
+form. A form covers all mechanisms of a user, and a name has one model for all of them: a
+combination that no real user has would reveal an unknown name. This module must not know logins.
 """
 
 from __future__ import annotations
@@ -26,7 +25,8 @@ from typing import Final, NamedTuple
 from metalog.scram import MIN_ITERATIONS, ScramCredential, ScramMechanism
 
 MOST_CANDIDATES: Final = 64
-"""The most candidates, so the most scores to compute for a name that a client sends."""
+"""The most candidates in one choice of a model: each costs a score for a name that a client
+sends."""
 
 _CANDIDATES_OF_A_FORM: Final = 4
 _BASE_36: Final = b"0123456789abcdefghijklmnopqrstuvwxyz"
@@ -120,7 +120,7 @@ class DummyCredentials:
 
 
 def _users(known: Mapping[ScramMechanism, Mapping[str, ScramCredential]]) -> Sequence[_Models]:
-    """The visible form of each user who can log in."""
+    """The credentials of each user who can log in, as models."""
     users: defaultdict[str, dict[ScramMechanism, _Model]] = defaultdict(dict)
     for mechanism, credentials in sorted(known.items()):
         for user, (salt, stored_key, _, iterations) in credentials.items():

@@ -97,7 +97,7 @@ class Pattern:
             done = begin = end
             if first == end:
                 if text[end : end + 1] > "\uffff":
-                    raise InvalidRequest("it matches nothing before a character above U+FFFF")
+                    raise InvalidRequest("it matches an empty text before a character above U+FFFF")
                 begin += 1
         return "".join((*parts, text[done:]))
 
@@ -199,7 +199,8 @@ class Replacement:
     r"""The replacement of a match, with ``$1``, ``${name}``, and ``\`` before a literal character.
 
     Raises:
-        InvalidRequest: the text refers to a group that ``pattern`` does not have.
+        InvalidRequest: ``text`` ends in a backslash, or refers to a group that ``pattern`` does not
+            have.
     """
 
     def __init__(self, text: str, pattern: Pattern) -> None:

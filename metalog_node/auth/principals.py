@@ -46,7 +46,7 @@ _KEYWORDS: Final = {
     "0.9.2342.19200300.100.1.1": "UID",
     "0.9.2342.19200300.100.1.25": "DC",
 }
-"""The attributes that RFC 2253 has keywords for; Java writes any other by number and bytes."""
+"""The attributes that RFC 2253 has keywords for; Java writes any other by its OID and bytes."""
 _TO_ESCAPE: Final = re.compile(r'([,=+<>#;"\\])')
 _STRINGS: Final = frozenset((12, 19, 20, 22, 27, 30))
 """Tags of the types that Java 17 decodes as text, all of them as UTF-8: UTF8String, Printable,
@@ -114,7 +114,7 @@ def principal_of(certificate: bytes, rules: Sequence[MappingRule]) -> KafkaPrinc
 
 
 def mapped_name(name: str, rules: Sequence[MappingRule]) -> str | None:
-    """The result of the first rule that matches ``name``."""
+    """The result of the first rule that matches ``name``; None if none does."""
     steps = Steps(MOST_STEPS)
     for pattern, replacement, case in rules:
         if pattern is None or replacement is None:
@@ -129,7 +129,7 @@ def distinguished_name(certificate: bytes) -> str:
     """The certificate's subject as Java writes it.
 
     Raises:
-        InvalidRequest: it cannot be read, or has more than ``MOST_NAME_BYTES``.
+        InvalidRequest: the subject cannot be read, or has more than ``MOST_NAME_BYTES``.
     """
     try:
         subject = _subject(certificate)

@@ -21,10 +21,10 @@ _NODE_ID: Final = 1
 def trial_config(
     folder: str | Path, *, port: int = 0, changed: Mapping[str, str] | None = None
 ) -> NodeConfig:
-    """The configuration of a trial node whose log is in ``folder``. A missing folder is made. Port
-    0 is any free port.
+    """The configuration of a trial node whose log is in ``folder``. A missing folder is created.
+    Port 0 is any free port.
 
-    ``changed`` are further keys of Kafka, such as ``{"super.users": "User:admin"}``.
+    ``changed`` adds or replaces keys of Kafka, such as ``{"super.users": "User:admin"}``.
     """
     folder = Path(folder)
     if not is_formatted(folder):

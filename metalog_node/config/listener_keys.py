@@ -59,7 +59,7 @@ class TlsFiles(NamedTuple):
 
 class SaslKeys(NamedTuple):
     """The SASL keys of a listener. ``passwords`` maps users to their PLAIN passwords.
-    ``sessions_ms`` maps mechanisms to the lifetime of a login; a mechanism without one never
+    ``sessions_ms`` maps mechanisms to the lifetime of a login; by any other mechanism a login never
     expires."""
 
     mechanisms: tuple[str, ...]

@@ -87,7 +87,7 @@ def parse_protocols(
     text: str | None, controller_names: Sequence[str]
 ) -> dict[str, SecurityProtocol]:
     """The protocols in ``listener.security.protocol.map``. Without the map, each protocol's name
-    is also a listener's, and a controllers' listener is PLAINTEXT."""
+    is also a listener's, and a controllers' listener of another name is PLAINTEXT."""
     defaults = {protocol.value: protocol for protocol in SecurityProtocol}
     if not text:
         return defaults | {

@@ -17,8 +17,8 @@ LISTENER_PREFIX: Final = "listener.name."
 
 
 class LocatedProperties:
-    """Properties of ``file``, which is empty for properties without a file. ``used`` collects each
-    key that is looked up."""
+    """``file`` is empty for properties without a file. ``used`` collects each key that is looked
+    up."""
 
     def __init__(self, properties: Iterable[Property], file: str) -> None:
         kept = list(properties)
@@ -46,7 +46,7 @@ class LocatedProperties:
 
     def read(self, key: str, reader: Callable[..., R], *arguments: object) -> R:
         """The result of ``reader(*arguments)``. An ``InvalidRequest`` becomes a ``ConfigException``
-        with a line number. If the error's message begins with a key, the line is that key's,
+        with the line, if known. If the error's message begins with a key, the line is that key's,
         otherwise the line of ``key``."""
         try:
             return reader(*arguments)

@@ -1,6 +1,6 @@
 """A node's configuration: Kafka's keys in a ``.properties`` file, checked before anything opens.
 
-An error names the file, the line and the key, and never a value that may be a password. Other
+An error names the file, the key and its line, and never shows a value that may be a password. Other
 modules read the keys that decide requests (``authorizer.config``) and those of KIP-506. This module
 must open only the configuration file.
 """
@@ -246,7 +246,8 @@ class _Reading:
     def _controllers(
         self, settings: Settings, roles: frozenset[str], *, is_on_topic: bool
     ) -> tuple[Address, ...]:
-        """The controllers that a broker follows. A controller is a quorum of one."""
+        """The controllers to follow; none for a controller whose log is in a folder, which is a
+        quorum of one."""
         located = self._located
         voters = located.read(VOTERS, _voters, settings.voters or "")
         if "controller" in roles and not is_on_topic:

@@ -1,4 +1,4 @@
-"""The keys of a node's configuration: Kafka's name, default, bounds and meaning of each.
+"""The keys of a node's configuration: the name, default, bounds and meaning of each.
 
 ``Settings`` are the node's own; ``READ_ELSEWHERE`` are keys that other parts read. ``node_config``
 handles combinations of keys. This module must not open anything.

@@ -1,7 +1,7 @@
 """DescribeAcls' response: as a body, or as pieces of bytes.
 
 Encoding a long listing here takes a tenth of kio's time; a test compares the bytes with kio's.
-After a change of one ACL, a ``Listing`` encodes only the few resources again whose bytes changed.
+After a change of one ACL, a ``Listing`` encodes only some hundred resources again.
 This module must not know the caller, nor how long a response stays valid.
 """
 
@@ -69,7 +69,7 @@ class _Part(NamedTuple):
 
 class Listing:
     """Encodes the ACLs that ``wanted``, a filter without a resource name, matches. Calls take
-    successive indexes; only the changes from one index to the next are encoded."""
+    successive indexes; only parts that have changed since the last index are encoded."""
 
     def __init__(self, version: int, wanted: AclFilter) -> None:
         self._version = version

@@ -85,9 +85,9 @@ def describe(services: Services, incoming: IncomingRequest) -> Answer:
 def _writer(
     services: Services, authorizer: Authorizer, version: int, wanted: AclFilter
 ) -> Callable[[], Pieces]:
-    """Returns a function that encodes the listing of the ACLs that ``wanted`` matches now.
+    """A function that encodes the listing of the ACLs that ``wanted`` matches when it is called.
 
-    A listing that may have most of the ACLs is joined from cached parts.
+    If ``wanted`` has no resource name, the listing is joined from cached parts.
     """
     index = services.acl_index
     if index is None:

@@ -2,7 +2,7 @@
 
 The controller authorizes and carries out the request as the client's own. The broker needs
 CLUSTER_ACTION; the inner request is authorized for the principal and the address in the Envelope
-(KIP-590). Some errors ask the broker to try again, here or at another controller. The client could
+(KIP-590). Some errors ask the broker to try again, at this or another controller. The client could
 not handle them, so they become the Envelope's own error code (KIP-801). An Envelope does not say
 whether the client uses TLS, so the client counts as not encrypted.
 """
@@ -182,8 +182,8 @@ BROKER_APIS: Final = {
     )
     for key, api in _FORWARDABLE.items()
 }
-"""The APIs of a node that is not always the controller (one of several on a topic). It forwards
-requests of the controllers' listener, too, but never an Envelope."""
+"""The APIs of a node that is not always the controller: a broker, or one of several on a topic. It
+forwards requests of the controllers' listener, too, but never an Envelope."""
 CONTROLLER_APIS: Final = {
     ENVELOPE: HandledApi(
         "Envelope",

@@ -67,7 +67,7 @@ def fetch(services: Services, incoming: IncomingRequest) -> Answer:
 def _request_error(
     services: Services, body: Any, topics: list[Any], expected: object
 ) -> KafkaErrorCode:
-    """The error of a request for another cluster, or for more than the log's only partition."""
+    """The error of a request for another cluster, or for anything but the log's only partition."""
     if body.cluster_id not in (None, services.cluster_id):
         return _ERROR.inconsistent_cluster_id
     partitions = [each.partition for topic in body.topics for each in topic.partitions]

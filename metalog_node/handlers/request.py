@@ -1,13 +1,12 @@
 """The common part of all handlers: the request in flight, answers, and permission checks.
 
-A handler takes ``Services`` and an ``IncomingRequest``. It returns a body. If records must become
-durable first, it returns a future of a body. If the handler or its future raises, the API's
+A handler takes ``Services`` and an ``IncomingRequest``. It returns a body, or a future of a body,
+for example if records must become durable first. If the handler or its future raises, the API's
 ``refuse`` makes the response with the error.
 
-A handler checks the permission before it uses the request's body; the body is decoded only then. A
-short request is handled on the event loop, a long one on a thread. A handler may have work left
-when its future is done. That work never runs on the thread that completed the future
-(``DeferredResponse``). This module must not know any one API.
+The request's body is decoded when the handler first uses it, in most handlers after the check of
+the permission. A handler may have work left when its future is done. That work never runs on the
+thread that completed the future (``DeferredResponse``). This module must not know any one API.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ class Services(NamedTuple):
     """The parts of a node that handlers use. ``authorizer`` is None without authorization.
 
     - ``addresses`` are each listener's address for clients.
-    - ``forwarder`` is set if another node is the controller.
+    - ``forwarder`` is set if another node may be the controller.
     - ``purgatory`` is set if followers may fetch this node's log; their fetches wait in it.
     - ``listings`` is set if long responses are cached.
     - ``acl_index`` is set if the authorizer decides by an index of ACLs.
@@ -153,7 +152,7 @@ class DeferredResponse:
 
 
 Answer = Body | EncodedResponse | Future[Any] | DeferredResponse
-"""A body, an encoded response, or a future of either."""
+"""A body, an encoded response, or a future of a response."""
 Handle = Callable[[Services, IncomingRequest], Answer]
 Refuse = Callable[[IncomingRequest, ApiError], Body]
 
@@ -210,8 +209,8 @@ def authorize_cluster(services: Services, incoming: IncomingRequest, operation: 
     """Check that the client may do ``operation`` on the cluster.
 
     Raises:
-        ClusterAuthorizationFailed: it may not.
-        AuthorizerNotReady: the authorizer has not loaded its ACLs yet.
+        ClusterAuthorizationFailed: the client may not.
+        AuthorizerNotReady: the authorizer cannot decide yet, or no longer.
     """
     if services.authorizer is None:
         return
@@ -228,7 +227,7 @@ def allowed_topics(
     One call authorizes all: each name once, with the count of its references, as in Kafka.
 
     Raises:
-        AuthorizerNotReady: the authorizer has not loaded its ACLs yet.
+        AuthorizerNotReady: the authorizer cannot decide yet, or no longer.
     """
     counts = Counter(names)
     if services.authorizer is None or not counts:

@@ -1,9 +1,8 @@
 """One client of a listener: reads its requests, answers them in order, and disconnects it.
 
-A client's next request is read after the last one is answered, so the node holds at most one
-request and one read (``CHUNK``) of each client. Reasons for disconnections are logged, within the
-limits of ``RefusalLog``.
-``connection`` and the handlers make all decisions.
+A client's next request is read after the last one is answered, so the node holds little more than
+one request of each client. Reasons for disconnections are logged, within the limits of
+``RefusalLog``. ``connection`` and the handlers make all decisions.
 """
 
 from __future__ import annotations
@@ -87,8 +86,8 @@ class ListenerContext:
 
 
 class Client:
-    """Serves one connection. Raises ``InvalidRequest`` if no rule matches its certificate's
-    name."""
+    """Serves one connection. Raises ``InvalidRequest`` if the mapping rules make no principal of
+    the client's certificate."""
 
     def __init__(
         self,

@@ -168,7 +168,8 @@ class ServerConnection:
             raise Malformed("its login has expired, by connections.max.reauth.ms")
 
     def _may_log_in(self) -> bool:
-        """A client may log in once, and again if logins expire, as often as in Kafka."""
+        """A client may log in once, and again if logins expire: as in Kafka, at most once a
+        second."""
         if self._logins is None or self._login is not None:
             return False
         if self._principal is None:
@@ -210,8 +211,8 @@ class ServerConnection:
         return framed(versions_payload(head.version, refusal, {}, None, head.correlation_id))
 
     def _identity_error(self, body: Body) -> ErrorCode:
-        """Checks the cluster and the node that the client names, as Kafka 4.4 does: on brokers'
-        listeners, after the login (KIP-1242)."""
+        """Checks the client's software name and version, and after the login, on brokers'
+        listeners, the cluster and node that the client names, as Kafka 4.4 does (KIP-1242)."""
         names = [
             getattr(body, f"client_software_{field}", _NO_SOFTWARE_NAME)
             for field in ("name", "version")

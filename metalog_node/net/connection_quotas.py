@@ -34,8 +34,8 @@ class ConnectionQuotas:
         self._refused = 0
 
     def take(self, listener: str, host: str) -> bool:
-        """Count one more client. False if the quotas allow none; that is logged once, not for each
-        client."""
+        """Count one more client. False if the quotas allow no more; that is logged once until a
+        client leaves."""
         why = None
         if self._taken >= self._most:
             why = f"{self._most} together, by max.connections and the limit of open files"

@@ -1,9 +1,9 @@
 """Bounds how long the clients' work blocks the event loop in one round.
 
 Work on the loop comes in short units: a frame, a small answer, a step of a TLS handshake. Many
-clients may have a unit ready in the same round. Units run at once while the round's budget lasts.
-The others wait in their owner's queue, owners take turns, and the loop continues in between. For
-one event loop. This module must not know who an owner is, nor what the work is for.
+clients may have a unit ready in the same round. A unit runs immediately while the round's budget
+lasts. The others wait in their owner's queue, owners take turns, and the loop continues in between.
+For one event loop. This module must not know who an owner is, nor what the work is for.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A listener: accepts connections within the quotas, and serves each in its own task.
 
 The TLS handshake runs in that task, so a slow client has a connection and a time limit like any
-other. A closed listener accepts nobody, and disconnects each client once its request under
-way is answered. ``client`` and the handlers make all decisions.
+other. A closed listener accepts nobody, and disconnects each client once its request under way is
+answered. ``client`` and the handlers make all decisions.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class OpenListener:
         return len(self._clients)
 
     async def close(self) -> None:
-        """Accept no more clients, answer pending requests, and disconnect all clients."""
+        """Accept no more clients, answer the requests under way, and disconnect all clients."""
         for accepting in self._accepting:
             accepting.cancel()
         await asyncio.gather(*self._accepting, return_exceptions=True)
@@ -162,8 +162,8 @@ class OpenListener:
         return encrypted
 
     def _note_refusal(self, host: str, error: Exception) -> None:
-        """Log why a connection was refused, unless the client only tested whether the port is
-        open."""
+        """Log and count a refused connection, unless the client has disconnected: it may have only
+        tested whether the port is open."""
         name = self._context.listener.name
         if isinstance(error, (ConnectionResetError, BrokenPipeError)):
             _log.debug("%s: %s: gone", name, host)

@@ -144,7 +144,7 @@ class Encrypted:
             size -= len(piece)
 
     def _check_lengths(self, piece: bytes) -> None:
-        """Check the lengths of the handshake messages in ``piece``, also of one begun before."""
+        """Check the lengths of the handshake messages that begin in ``piece`` or before it."""
         while piece:
             if self._rest:
                 self._rest, piece = max(self._rest - len(piece), 0), piece[self._rest :]

@@ -5,8 +5,7 @@ full, new lines are lost and counted, and a line in the log says how many are mi
 
 A line may name its ``source``, such as a client's address. A source's lines may take at most half
 of the queue, less if other sources fill it. So a source that floods the queue loses its own lines,
-and the others still have room. ``close`` writes all queued lines. This module must not know what
-the lines say.
+and the others still have room. This module must not know what the lines say.
 """
 
 from __future__ import annotations

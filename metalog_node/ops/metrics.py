@@ -1,7 +1,8 @@
 """A node's metrics for Prometheus: one registry for each node.
 
 Events are counters; state is a gauge, read at scrape time. Metrics that Kafka has, too, have the
-names of its JMX exporter. This module must not know sockets, nor change what it counts.
+names that the usual rules of Prometheus' JMX exporter give them. This module must not know sockets,
+nor change what it counts.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ _SYNC_BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 
 
 class Condition(NamedTuple):
-    """A node's gauges at one moment.
+    """A node's state at one moment.
 
     - ``acl_count`` is None without an authorizer, ``lag`` is None if the log's end is not known.
     - ``listeners`` maps a listener's name to whether it is open and how many clients it has.
-    - ``loop_late_s`` is the time since the event loop last ran.
-    - ``lost_lines`` is a count for each log.
+    - ``loop_late_s`` is how long the event loop has been blocked.
+    - ``lost_lines`` has how many lines each log lost.
     - ``last_contact_s`` is when the log's peer last answered, in seconds since 1970; None for a
       local log.
     """
@@ -59,7 +60,7 @@ class Metrics:
         self.registry = CollectorRegistry()
         self._requests = Counter(
             "metalog_requests",
-            "Requests answered; outcome is the first error in the answer, or NONE",
+            "Requests answered; outcome is the answer's first error, NONE, or FORWARDED",
             ("api", "outcome"),
             registry=self.registry,
         )
@@ -91,8 +92,7 @@ class Metrics:
         ProcessCollector(registry=self.registry)
 
     def count_answer(self, api: str, answered: Any) -> None:
-        """Count an answer. ``answered`` is a response's body, or the bytes of another node's
-        response."""
+        """Count ``answered``, the answer to a request of ``api``."""
         self._requests.labels(api, outcome_of(answered)).inc()
 
     def count_denial(self, rule: str) -> None:
@@ -128,7 +128,7 @@ class _Now(Collector):
                 value=now.acl_count,
             )
         yield GaugeMetricFamily(
-            "metalog_ready", "1 once the log is replayed and all listeners are open", now.is_ready
+            "metalog_ready", "1 while the node is ready, as /readyz says", now.is_ready
         )
         yield GaugeMetricFamily(
             "metalog_stale_seconds",
@@ -177,8 +177,8 @@ class _Now(Collector):
 
 
 def outcome_of(answered: Any) -> str:
-    """Kafka's name of the first error in a response's body: the error of the whole, or else of a
-    part."""
+    """Kafka's name of the first error in a response: the error of the whole, or else of a part.
+    FORWARDED for the bytes of another node's response."""
     if isinstance(answered, EncodedResponse):
         return answered.outcome
     if isinstance(answered, bytes):

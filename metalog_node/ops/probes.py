@@ -1,9 +1,9 @@
 """A node's liveness and readiness probes.
 
 A node is ready once its log is replayed and all its listeners are open. After a later fault, the
-node stays ready with the last good image, and the probe says how old that image is. The node
-becomes unready only in two cases: ``stale.deny.after.ms`` has closed the readiness gate, or its
-event loop serves nobody. The node is alive unless only a restart can help. This module must not
+node stays ready with the last good image, and the probe says since when that image is stale. The
+node becomes unready only in two cases: ``stale.deny.after.ms`` has closed the readiness gate, or
+its event loop serves nobody. The node is alive unless only a restart can help. This module must not
 know sockets or clocks.
 """
 

@@ -48,8 +48,8 @@ class FetchPurgatory:
         self._thread: Thread | None = None
 
     def ask(self, attempt: Callable[[ServedLog, bool], R | None], wait_s: float) -> Future[R]:
-        """The answer of ``attempt`` once there are new records, or after ``wait_s`` at
-        the latest."""
+        """The first answer of ``attempt`` that is not None: now, after new records, or after
+        ``wait_s`` at the latest."""
         answer: Future[object] = Future()
         answer.set_running_or_notify_cancel()
         waiting = _DelayedFetch(attempt, self._monotonic_s() + wait_s, answer)
