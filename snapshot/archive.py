@@ -1,9 +1,9 @@
 """Copies a log and its snapshots to a folder that only grows, before the controller deletes them.
 
 An archive is a ``metadata.log.dir`` like any other, but ``archive.properties`` replaces the node's
-own files. It holds only records that are proven to be committed, in their original batches; each
-run adds segments. Its offsets have no gap: if records were lost before a run, begin another
-folder. This module must not know what the records mean.
+own files. It holds only records that are proven to be committed, in their original batches. Its
+offsets have no gap: if records were lost before a run, begin another folder. This module must not
+know what the records mean.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ def archive_log(
     Raises:
         InvalidTarget: ``target`` has files but is not an archive; it may be the archive of another
             log; or another run is adding to it.
-        InvalidSource: records between the archive and ``log`` are gone.
+        InvalidSource: records in ``log``, or between the archive and ``log``, are gone.
+        CorruptLog: the archive or ``log`` is damaged.
     """
     try:
         return _archived(log, proven, target, cluster_id, files)
@@ -195,7 +196,7 @@ def _batches(log: Log, begin: int, end: int) -> Iterator[Batch]:
 
 
 def _add_snapshots(log: Log, proven: int, partition: Path, files: Files) -> int:
-    """Adds the undamaged snapshots, and returns how many it added; damaged ones are skipped."""
+    """Add the new, undamaged snapshots up to ``proven``; return their number."""
     archived = set(layout.snapshots(files.names(partition)))
     added = 0
     for each in log.snapshots():

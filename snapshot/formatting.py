@@ -53,10 +53,10 @@ class Controller(NamedTuple):
 class Format(NamedTuple):
     """How to format ``directories``.
 
-    ``metadata_dir`` is the one for the log, if the node is a controller. ``controllers`` are the
-    voters that the log names (KIP-853). Without them, voters are in the configuration; or, with
-    ``joins_quorum``, in the existing quorum's log. A ``cluster_id`` of None is taken from a folder
-    that is already formatted, or else is new.
+    ``metadata_dir`` is the one for the metadata log. ``controllers`` are the voters that the log
+    names (KIP-853). Without them, voters are in the configuration; or, with ``joins_quorum``, in
+    the existing quorum's log. A ``cluster_id`` of None is taken from a folder that is already
+    formatted, or else is new.
     """
 
     metadata_dir: Path
@@ -84,7 +84,7 @@ class Formatted(NamedTuple):
 def format_directories(
     wanted: Format, *, now_ms: int, entropy: Entropy, files: Files = LOCAL_FILES
 ) -> list[Formatted]:
-    """Format all folders, or none: ``InvalidTarget`` if one of them may not be formatted."""
+    """Format all new folders, or none: ``InvalidTarget`` if one of them may not be formatted."""
     known = {path: _properties(path, files) for path in sorted({*wanted.directories})}
     cluster_id = _check(wanted, known, files) or uuid_text(random_uuid(entropy))
     formatted = []

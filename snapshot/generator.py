@@ -1,6 +1,6 @@
 """Decides when to write a snapshot: after enough new bytes or records, or enough time.
 
-It is a publisher, so it sees each new image. This module must not know how a snapshot is written.
+This module must not know how a snapshot is written.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class SnapshotGenerator:
 
     A snapshot is due after ``max_bytes`` bytes or ``max_records`` records of log, or at the first
     new image after ``max_ms`` without a snapshot. None means no such limit. ``written`` is the
-    newest file.
+    last written file.
     """
 
     def __init__(

@@ -34,8 +34,8 @@ def read_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
 
 
 def salvaged_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
-    """The intact beginning of a damaged snapshot, between a new header and footer: all batches up
-    to the first unreadable one. For ``--salvage`` only, since nothing proves what is missing."""
+    """The intact beginning of a damaged snapshot, between a new header and footer: all data batches
+    before the first unreadable one. For ``--salvage``, since nothing proves what is missing."""
     yield build_batch(0, id.epoch, 0, [(SnapshotHeaderRecord(0, 0), 0)])
     offset = 1
     with suppress(CorruptLog):

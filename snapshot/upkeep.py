@@ -1,7 +1,7 @@
-"""Keeps a written log small: writes snapshots, and deletes replaced files beyond the retention.
+"""Keeps a growing log small: writes snapshots, and deletes replaced files beyond the retention.
 
-It is a publisher on the thread of the replica that writes the log, so changes wait while it writes
-a snapshot. This module must not know how a snapshot is laid out.
+``Upkeep`` is a publisher on the thread of the replica that writes the log, so changes wait while it
+writes a snapshot. This module must not know how a snapshot is laid out.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _log = logging.getLogger(__name__)
 
 
 class Upkeep:
-    """A publisher that writes a snapshot of a log when one is due. Then it deletes older snapshots,
-    and the segments before them, beyond ``metadata.max.retention.bytes`` and ``.ms``.
+    """A publisher that writes a snapshot of a log when one is due. Then it deletes snapshots beyond
+    ``metadata.max.retention.bytes`` and ``.ms``, and the segments that only they need.
 
-    ``config`` is the result of ``metalog.log_config``. ``now_ms`` is the wall clock for the
-    timestamps of snapshots. Another clock decides when they are due.
+    ``config`` is the result of ``metalog.log_config``. ``now_ms`` is the wall clock, for timestamps
+    and the retention. Another clock decides when a snapshot is due.
     """
 
     def __init__(

@@ -67,8 +67,8 @@ class LayoutEntry(NamedTuple):
     """An audit line with its time.
 
     ``text`` is the audit line and the text after it in the layout. ``micros`` are microseconds
-    since 1970 in UTC. When a clock is set back, an hour comes twice: then ``is_sure`` is false, and
-    the time is the first of the two.
+    since 1970 in UTC. ``is_sure`` is false for a clock time that comes twice, because clocks were
+    set back: then ``micros`` is the first of the two times.
     """
 
     text: str
@@ -104,7 +104,7 @@ class Zone:
         return Zone, (self.name,)
 
     def instant(self, local: datetime, abbreviation: str = "") -> Instant:
-        """``local`` as an instant; ``InvalidRequest`` if the zone's clocks skipped this time."""
+        """``local`` as an instant; ``InvalidRequest`` if the zone's clocks never showed it."""
         first, second = local.replace(tzinfo=self._zone), local.replace(tzinfo=self._zone, fold=1)
         if abbreviation:
             matching = [each for each in (first, second) if each.tzname() == abbreviation]
@@ -136,7 +136,7 @@ class Zone:
         return RepeatedSpan(new - back, new, new + back)
 
     def clock(self, micros: int) -> str:
-        """``2026-10-25 02:00``: what the zone's clocks show then."""
+        """What the zone's clocks show at ``micros``, such as ``2026-10-25 02:00``."""
         return f"{self._local(micros):%Y-%m-%d %H:%M}"
 
     def _local(self, micros: int) -> datetime:
@@ -154,7 +154,7 @@ class Zone:
 
 
 def read_entry(text: str, zone: Zone) -> LayoutEntry:
-    """The audit line in a log's line, and its time; ``InvalidRequest`` says what is missing."""
+    """The audit line in a log's line, and its time; ``InvalidRequest`` says what is wrong."""
     common = _COMMON.match(text)
     if common is None:
         return _read_any_layout(text, zone)

@@ -96,7 +96,7 @@ class AuditLine(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A parsed line without its ACL, with names as in the tables: ``DESCRIBE_CONFIGS``."""
+    """A parsed line without its ACL, as a table's row: with names such as ``DESCRIBE_CONFIGS``."""
 
     principal: str
     host: str
@@ -174,7 +174,7 @@ _COMMON: Final = re.compile(
 )
 _SIGN: Final = " = "
 _SIGNS: Final = 6
-"""The number of signs in a line of Kafka since 3.3; with more, a name may look like a part."""
+"""How many `` = `` a line of Kafka since 3.3 has; with more, a name may look like a part."""
 _PARTS_TRIED: Final = 16
 """The most verdicts and tails of one line that are tried: a hostile name may contain thousands."""
 

@@ -2,9 +2,9 @@
 
 Kafka escapes nothing, and a writer that dies leaves half a line, to which the next line is
 appended. So a line may contain several beginnings of a record, several verdicts and several ends.
-``audit.parse_line`` picks the likeliest reading; this module lists the others, so that no possible
-request is taken for one that did not happen. Their number is bounded. This module must not know
-files, times, nor ACLs.
+``audit.parse_line`` picks the likeliest reading; this module lists up to ``MOST_READINGS``, so that
+a possible request is not taken for one that did not happen. This module must not know files, times,
+nor ACLs.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _MOST_HEADS: Final = 16
 
 
 class Reading(NamedTuple):
-    """``row`` is the request that the line states if its record begins at ``head``.
+    """``row`` is the request that the line states if its record begins at position ``head``.
 
-    A ``pattern_type`` of PREFIXED means that the line breaks off: the resource's name begins with
+    In the rows of ``unfinished``, ``pattern_type`` is PREFIXED: the resource's name begins with
     ``resource_name``, or is a beginning of it.
     """
 
@@ -33,7 +33,7 @@ class Reading(NamedTuple):
 
 
 def heads_in(text: str) -> Iterator[int]:
-    """The offsets where a record may begin."""
+    """The positions in ``text`` where a record may begin."""
     at = text.find(HEAD)
     while at >= 0:
         yield at

@@ -49,7 +49,7 @@ MOST_CACHED: Final = 1 << 17
 
 _Patterns = tuple[ResourceType, str | None, Prefix | None, bool]
 """The patterns that match a name: resource type, literal pattern, longest prefix, and whether the
-name begins with ``*``: the wildcard matches no such longer name."""
+name begins with ``*``, since LITERAL ``*`` does not match such a longer name."""
 _Span = tuple[int, int, int]
 """The first version of an ACL's lifetime, the first version after it, and the lifetime's number."""
 
@@ -57,8 +57,9 @@ _Span = tuple[int, int, int]
 class DecisionTimeline(NamedTuple):
     """One question's decision at every version.
 
-    From version ``since[i]`` on, the same ACLs match the question, and that of lifetime number
-    ``by[i]`` decides. If none matches, ``by[i]`` is NO_PATTERN or UNMATCHED. ``since[0]`` is 0.
+    From version ``since[i]`` until ``since[i + 1]``, the same ACLs match the question, and the ACL
+    of lifetime number ``by[i]`` decides. If none matches, ``by[i]`` is NO_PATTERN or UNMATCHED.
+    ``since[0]`` is 0.
     """
 
     since: tuple[int, ...]

@@ -86,8 +86,7 @@ def lifetimes(base: Mapping[Uuid, Acl], changes: Iterable[TimelineChange]) -> It
 class Timeline:
     """A history of ACLs: its versions, numbered from 0, and the lifetimes of ACLs in them.
 
-    The state at ``start`` is version 0; earlier states are unknown. The memory depends on the
-    number of lifetimes, not on the number of versions.
+    The state at ``start`` is version 0; earlier states are unknown.
     """
 
     def __init__(self, start: Edge, lifetimes: Iterable[AclLifetime]) -> None:

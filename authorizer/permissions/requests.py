@@ -44,8 +44,8 @@ def actions(api: str, *, on_cluster: bool = False, **names: Collection[str]) -> 
     condition is that the request concerns the cluster. Optional permissions are left out.
 
     Raises:
-        InvalidRequest: a kind of name that the request always has is missing. Pass ``[]`` for none:
-            without any action, everything would be allowed.
+        InvalidRequest: no action can check the request, or a kind of name that it always has is
+            missing, since an empty check would mean allowed. Pass ``[]`` if it has no such name.
     """
     found = _APIS.get(api)
     if found is None:

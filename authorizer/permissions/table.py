@@ -30,7 +30,8 @@ class Permission(NamedTuple):
 class PermissionNeed(NamedTuple):
     """One of ``one_of`` must be allowed, tried in this order. ``when`` is the condition, or empty.
 
-    Without an ``optional`` permission only what ``when`` says is left out or refused.
+    Without an ``optional`` permission the request succeeds; only what ``when`` says is left out or
+    refused.
     """
 
     one_of: tuple[Permission, ...]

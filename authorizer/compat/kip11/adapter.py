@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 
 class Kip11Adapter(Authorizer):
-    """Adapts any KIP-11 authorizer. Of KIP-504's methods, ``configure`` and
-    ``authorize`` reach it."""
+    """Adapts any KIP-11 authorizer; only ``configure`` and ``authorize`` call it."""
 
     def __init__(self, authorizer: Kip11Authorizer) -> None:
         self.authorizer = authorizer

@@ -32,7 +32,7 @@ _BETWEEN_USERS: Final = re.compile(r";|,(?=\s*[A-Za-z]+:)")
 
 
 class SimpleAclConfig(NamedTuple):
-    """The settings; ``todays`` has those that have the same keys in ``authorizer.config``."""
+    """The settings; ``todays`` has all of them, as ``StandardAuthorizer`` reads them."""
 
     allow_everyone: bool
     todays: Mapping[str, object]
@@ -52,7 +52,7 @@ def simple_acl_config(config: Mapping[str, object], files: Files) -> SimpleAclCo
         )
     if _text(settings, OPEN_WITHOUT_ACLS).lower() not in ("", "false"):
         raise ConfigException(
-            f"{OPEN_WITHOUT_ACLS}: KIP-11's authorizer always denies a request without an ACL; "
+            f"{OPEN_WITHOUT_ACLS}: KIP-11's authorizer has no such setting; "
             f"{ALLOW_EVERYONE} allows every request that no ACL denies"
         )
     todays = dict(settings)

@@ -31,7 +31,7 @@ class AuthorizationException(MetalogError):
 
 
 class Session(NamedTuple):
-    """The client's principal, and its address in Java's text."""
+    """The client's principal, and its address."""
 
     principal: KafkaPrincipal | str
     host: str
@@ -130,7 +130,7 @@ def entries_of(acls: Iterable[Acl], resource: Resource) -> list[Entry]:
 def regrouped(entries: Iterable[Entry]) -> set[Acl]:
     """ACLs that are equivalent to ``entries``, which all have one resource.
 
-    The entries of one ACL become that ACL again.
+    The entries of a single ACL become that ACL again.
     """
     operations: dict[tuple[PermissionType, str, str], set[Operation]] = {}
     for entry in entries:

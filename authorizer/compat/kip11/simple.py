@@ -24,7 +24,6 @@ from authorizer.compat.kip11.model import (
     entries_of,
     operation_of,
     principal_of,
-    refusal_of,
     regrouped,
 )
 from authorizer.engine.buckets import Bucket
@@ -76,7 +75,7 @@ _UNKNOWN_CALLER: Final = RequestContext(principal="", host="")
 class SimpleAclAuthorizer(Authorizer):
     """``kafka.security.auth.SimpleAclAuthorizer``: a publisher whose answers are thread-safe.
 
-    ``standard`` is a StandardAuthorizer over the same ACLs; its decisions differ.
+    ``standard`` is a StandardAuthorizer over the same ACLs; its decisions may differ.
     """
 
     def __init__(self, *, files: Files = LOCAL_FILES) -> None:
@@ -93,7 +92,7 @@ class SimpleAclAuthorizer(Authorizer):
     def authorize(self, session: Session, operation: Operation | str, resource: Resource) -> bool:
         """Whether the session may carry out the operation on the resource.
 
-        ``AuthorizerNotReady`` until all ACLs are loaded, except for a super user.
+        ``AuthorizerNotReady`` while the gate is shut, except for a super user.
         """
         context = RequestContext(principal_of(session.principal), session.host)
         action = Action(operation_of(operation), ResourcePattern(*resource))
@@ -133,7 +132,7 @@ class SimpleAclAuthorizer(Authorizer):
     ) -> bool:
         """Whether the operation is allowed on at least one resource of the type (KIP-679).
 
-        That is the name that KIP-679 tries first, or one of an ALLOW's pattern that no DENY covers.
+        It tries one name first, as KIP-679 does, then the patterns of ALLOWs that no DENY covers.
         """
         hardcode = Action(operation, ResourcePattern(resource_type, "hardcode"))
         if self.standard.decide(context, hardcode).rule == SUPER_USER:
@@ -162,7 +161,7 @@ class SimpleAclAuthorizer(Authorizer):
     @overload
     def remove_acls(self, acls: Resource) -> bool: ...
     def remove_acls(self, acls: Iterable[Acl] | Resource, resource: Resource | None = None) -> bool:
-        """Remove ACLs of exactly this pattern; returns when the removal is durable."""
+        """Remove ACLs of exactly this pattern, durably; returns whether any of them existed."""
         if isinstance(acls, Resource):
             filters = [_on(acls)]
         elif resource is None:
@@ -184,12 +183,6 @@ class SimpleAclAuthorizer(Authorizer):
             by_resource.setdefault(entry[:3], []).append(entry)
         return {acl for entries in by_resource.values() for acl in regrouped(entries)}
 
-    def refusal(
-        self, session: Session, operation: Operation | str, resource: Resource
-    ) -> Exception:
-        """The exception that says why the session is refused; the caller raises it."""
-        return refusal_of(session, operation, resource)
-
     def as_todays(self) -> TodaysAuthorizer:
         """This authorizer adapted to KIP-504's interface, which a node calls."""
         from authorizer.compat.kip11.adapter import SimpleAclAdapter
@@ -201,7 +194,7 @@ class SimpleAclAuthorizer(Authorizer):
         self.standard.publish(delta, image, manifest)
 
     def complete_initial_load(self) -> None:
-        """Open the gate: the whole log was replayed."""
+        """Note that everything up to the high-water mark has been published."""
         self.standard.complete_initial_load()
 
     def note_load_fault(self, fault: Exception) -> None:
@@ -209,7 +202,7 @@ class SimpleAclAuthorizer(Authorizer):
         self.standard.note_load_fault(fault)
 
     def note_staleness(self, for_ms: int) -> None:
-        """Note that the image may be older than the log, for so many milliseconds; 0 ends it."""
+        """Note how long the log has been unread, in milliseconds."""
         self.standard.note_staleness(for_ms)
 
     def set_acl_mutator(self, mutator: AclMutator | None) -> None:

@@ -53,7 +53,7 @@ def test_todays_key_for_super_users_is_read_too() -> None:
         ({"zookeeper.url": ""}, "zookeeper.url: "),
         ({"zookeeper.connect": "zk:2181"}, "zookeeper.connect: .*KIP-801"),
         ({"allow.everyone": "yes"}, "allow.everyone=yes: write true or false"),
-        ({"allow.everyone.if.no.acl.found": "true"}, "always denies a request without an ACL"),
+        ({"allow.everyone.if.no.acl.found": "true"}, "has no such setting"),
         ({"authorizer.config.path": "/no/such/file"}, "authorizer.config.path=/no/such/file: No"),
     ],
 )
