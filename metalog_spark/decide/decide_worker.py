@@ -300,8 +300,6 @@ class _Question(NamedTuple):
 
 
 class _Coded(NamedTuple):
-    """A column of texts, encoded as a dictionary."""
-
     different: pa.BinaryArray
     places: Numbers
 

@@ -170,7 +170,6 @@ class Logs:
         return list(by_offset.values())
 
     def close(self) -> None:
-        """Close the connections."""
         for source in self._sources.values():
             if isinstance(source.log, _Connected):
                 source.log.close()

@@ -208,8 +208,6 @@ class _Base(NamedTuple):
 
 
 class _ReplayedRange(NamedTuple):
-    """A known range, and its records that concern ACLs."""
-
     base: _Base
     start_ms: int | None
     end: int

@@ -137,7 +137,6 @@ def history_rows(session: SparkSession, ranges: Iterable[KnownRange], source: st
 
 
 def history_table(ranges: Iterable[KnownRange], source: str) -> pa.Table:
-    """Rows of the table HISTORY."""
     rows = [
         (
             source,

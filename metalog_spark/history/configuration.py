@@ -70,7 +70,6 @@ class Configuration:
         return in_spark(session, self.table(), CONFIGURATION.schema)
 
     def table(self) -> pa.Table:
-        """Rows of the table CONFIGURATION."""
         edges = [None, *map(_time, self.starts), None]
         rows = [
             (

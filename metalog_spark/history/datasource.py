@@ -70,7 +70,6 @@ class Options(NamedTuple):
     wanted: RecordFilter = RecordFilter()
 
     def begin(self, archive: Archive) -> int:
-        """The offset at which to begin."""
         first = self.first
         if isinstance(first, str):
             return archive.end if first == LATEST else archive.start
@@ -188,8 +187,6 @@ class MetalogDataSource(DataSource):
 
 
 class LogPartition(InputPartition):
-    """The input of one task."""
-
     def __init__(self, part: LogSplit | LogHole, wanted: RecordFilter) -> None:
         self.part = part
         self.wanted = wanted

@@ -228,14 +228,6 @@ def _mechanism(code: int) -> str:
     return _MECHANISMS.get(code, "UNKNOWN")
 
 
-def _data(row: _Row) -> str | None:
-    return _json(row, masked)
-
-
-def _data_with_secrets(row: _Row) -> str | None:
-    return _json(row, lambda message, version: message.json_text(version))
-
-
 def _json(row: _Row, shown: Callable[[Any, int], str]) -> str | None:
     message = row.legible
     if message is None or row.version is None or _is_struct(message):
@@ -300,7 +292,11 @@ _COLUMNS: Final = {
     "remove_user_scram_credential": _Column(
         "STRUCT<name: STRING, mechanism: STRING>", _removed_credential
     ),
-    "data": _Column("STRING", _data, _data_with_secrets),
+    "data": _Column(
+        "STRING",
+        lambda row: _json(row, masked),
+        lambda row: _json(row, lambda message, version: message.json_text(version)),
+    ),
     "undecodable": _Column("STRING", _undecodable),
     "value": _Column("BINARY", lambda row: None, _value),
     "missing": _Column("STRING", lambda row: row.why_missing),

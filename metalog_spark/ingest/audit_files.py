@@ -19,7 +19,7 @@ BLOCK_BYTES: Final = 1 << 20
 DAMAGED: Final = "the packed file is damaged"
 LONGEST_LINE: Final = 1 << 20
 SHOWN_BYTES: Final = 1_000
-TOO_LONG: Final = f"longer than {LONGEST_LINE:,} bytes; this begins it"
+TOO_LONG: Final = f"longer than {LONGEST_LINE:,} bytes; the text is its beginning"
 PACKED: Final = (".gz", ".bz2", ".zst", ".zstd")
 """File name suffixes of compressed files."""
 DAMAGE: Final = (zlib.error, EOFError, OSError)

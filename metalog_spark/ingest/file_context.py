@@ -7,7 +7,7 @@ not matter. This module must not know files, nor what is done with half lines.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from authorizer.audit.line import HEAD
 from metalog_spark.ingest.lines.audit_lines import CUT, LINE_FEED
@@ -31,15 +31,6 @@ IS_CUT: Final = f"(sum(bytes) > max(size) OR sum(bytes) = max(size) - {LESS_WITH
 _BEGINS_ONE: Final = f"{IS_REQUEST} AND line IS NOT NULL AND rule IS NULL"
 
 
-class _FileEdges(NamedTuple):
-    """``has_splits``: a file was split. ``has_ends``: a line ends a record that begins in another
-    line. ``may_be_cut``: a file may end within a line."""
-
-    has_splits: bool
-    has_ends: bool
-    may_be_cut: bool
-
-
 def ends_one(rejected: str) -> bool:
     """Whether a ``rejected`` line ends a record that begins in another line."""
     return _END in rejected and HEAD not in rejected
@@ -59,16 +50,14 @@ def resolved(read: DataFrame, known: Shown) -> tuple[DataFrame, Shown]:
     return read, shown
 
 
-def _edges(read: DataFrame) -> _FileEdges:
-    from pyspark.sql import functions as f
-
-    is_end = f.expr(_ENDS_ONE)
-    [row] = read.agg(
-        f.coalesce(f.bool_or(f.col("start") > 0), f.lit(False)),
-        f.coalesce(f.bool_or(is_end), f.lit(False)),
-        f.coalesce(f.bool_or(f.expr("lines IS NOT NULL AND bytes <> size")), f.lit(False)),
-    ).collect()
-    return _FileEdges(*row)
+def _edges(read: DataFrame) -> Any:
+    """A row (null is false). ``has_splits``: a file was split. ``has_ends``: a line ends a record
+    that begins in another line. ``may_be_cut``: a file may end within a line."""
+    return read.selectExpr(
+        "bool_or(start > 0) AS has_splits",
+        f"bool_or({_ENDS_ONE}) AS has_ends",
+        "bool_or(lines IS NOT NULL AND bytes <> size) AS may_be_cut",
+    ).first()
 
 
 def _numbered(read: DataFrame) -> DataFrame:

@@ -79,7 +79,7 @@ class FileRead(NamedTuple):
             return None
         if self.broken:
             return f"{self.file}: {none} can be read: {self.why}"
-        return f"{self.file}: no audit log: {none} is of one"
+        return f"{self.file}: not an audit log: {none} is an audit line"
 
 
 class FileFacts(NamedTuple):

@@ -69,9 +69,7 @@ class FileGroups(NamedTuple):
 
     @property
     def file_count(self) -> int:
-        """The number of files."""
         return sum(group.files for group in self.groups)
 
     def paths(self, group: FileGroup) -> pa.ChunkedArray:
-        """The paths of the files of ``group``."""
         return self.listed.where(f"number = {group.number}").select("path").toArrow()["path"]

@@ -32,10 +32,6 @@ READ: Final = (
 """Rows of three tables, and a row for each split of a file. ``possible`` is true in rows of
 POSSIBLE, else null; ``reason`` is null in rows of REQUESTS; only the row of a split has ``lines``.
 """
-ONLY_READ: Final = (
-    "text", "reason", "possible", "zone", "start", "lines", "bytes", "size", "head",
-)  # fmt: skip
-"""The columns that REQUESTS lacks."""
 IS_REQUEST: Final = "reason IS NULL AND possible IS NULL AND lines IS NULL"
 NEEDED: Final = (
     "time", "principal", "host", "operation", "resource_type", "resource_name", "result",
@@ -163,7 +159,7 @@ def _parquet(session: SparkSession, path: str) -> DataFrame:
 
 def requests_of(read: DataFrame) -> DataFrame:
     """The rows of REQUESTS among rows of ``READ``."""
-    return read.where(IS_REQUEST).drop(*ONLY_READ)
+    return read.where(IS_REQUEST).select(*REQUESTS.columns)
 
 
 def possible_of(read: DataFrame) -> DataFrame:

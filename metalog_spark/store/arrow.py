@@ -54,7 +54,6 @@ def rows_of(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
 
 
 def names_in(schema: str) -> list[str]:
-    """The names of the columns."""
     return [name for name, _ in _columns(schema)]
 
 

@@ -16,12 +16,8 @@ if TYPE_CHECKING:
 
 
 def local_path(named: str) -> str:
-    """The path of a file on this machine's disk, or on a shared disk.
-
-    Args:
-        named: the path as Spark writes it, ``file:/x`` or ``file:///x``; others are returned as
-            they are.
-    """
+    """The path of a file that Spark names ``file:/x`` or ``file:///x``; others are returned as they
+    are."""
     return re.sub(r"^file:/+", "/", named)
 
 

@@ -47,8 +47,8 @@ def merged_place(table: TableSchema, level: int, rows: int, serial: int) -> str:
 
 
 def to_merge(places: Sequence[str], most: int) -> tuple[int, tuple[str, ...]]:
-    """The lowest level with more than ``most`` of the ``places``, and its places; none if all
-    levels have fewer. Places that were not merged yet have level 0."""
+    """The lowest level with more than ``most`` of the ``places``, and its places; no places if
+    there is no such level. Places that were not merged yet have level 0."""
     levels = {place: _level_of(place) for place in places}
     sizes = Counter(level for level in levels.values() if level is not None)
     level = min((level for level, size in sizes.items() if size > most), default=0)

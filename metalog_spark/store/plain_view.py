@@ -1,11 +1,11 @@
 """Plain Parquet beside the tables: ``FOLDER/current`` has the files in force and no others.
 
 The store keeps replaced rows beside those in force, and only its commit log distinguishes them. So
-each commit makes a folder ``versions/SERIAL`` of hard links to the files in force, and then points
-the symbolic link ``current`` to it: at every moment ``current`` is one whole commit. A table that
-is stored within another table has the other table's files, with more columns than its own. A
-version never changes, so a reader that resolves the link once always reads the same commit. This
-module must not know Spark, nor what a row means.
+each commit of rows makes a folder ``versions/SERIAL`` of hard links to the files in force, and then
+points the symbolic link ``current`` to it: at every moment ``current`` is one whole commit. A table
+that is stored within another table has the other table's files, with more columns than its own. A
+version does not change, so a reader that resolves the link once reads one commit. This module must
+not know Spark, nor what a row means.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NO_DAY: Final = "1970-01-01"
 _EMPTY: Final = f"no-rows{_PARQUET}"
 _DAY: Final = "day="
 _NOWHERE: Final = f"{_DAY}{WITHOUT_DAY}"
-"""The directory of rows that are never in force."""
+"""The directory of rows without a day, which are never in force."""
 
 
 def publish(folder: Path, contents: CommittedState) -> None:
@@ -141,7 +141,6 @@ def _fill(place: Path, table: TableSchema, files: Mapping[str, Path]) -> None:
 
 
 def _link(file: Path, target: Path) -> None:
-    """Make a hard link, or a copy if the disk has no hard links."""
     try:
         target.hardlink_to(file)
     except FileNotFoundError:

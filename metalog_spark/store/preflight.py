@@ -1,4 +1,4 @@
-"""Checks a pipeline's folder on the local disk before Spark starts.
+"""Checks files and folders on the local disk before Spark starts.
 
 This module must not know Spark.
 """
@@ -25,7 +25,7 @@ _IN_A_DEMO: Final = "tables"
 """The name of the pipeline's folder inside the folder of metalog pipeline demo."""
 _LOCK: Final = ".lock"
 _WITHOUT_LOCKS: Final = frozenset({ENOLCK, ENOSYS, EOPNOTSUPP})
-"""The error of a file system without locks, such as some NFS mounts."""
+"""The errors of a file system without locks, such as some NFS mounts."""
 PARQUET: Final = (b"PAR1", b"PARE")
 """The first bytes of Parquet, without and with an encrypted footer."""
 
@@ -72,10 +72,10 @@ def check_is_new(path: str) -> None:
 @contextmanager
 def taken(path: str) -> Iterator[None]:
     """Lock the pipeline's folder ``path`` for this process within the block, or until the process
-    ends.
+    ends. Creates the folder if needed, and removes it again if nothing was written.
 
-    Creates the folder if needed, and removes it again if nothing was written. ``InvalidTarget`` if
-    another process holds the lock.
+    Raises:
+        InvalidTarget: another process holds the lock, or the file system has no locks.
     """
     place = Path(checked_folder(path))
     made = [each for each in (place / _LOCK, place) if not each.exists()]
@@ -193,7 +193,7 @@ def _contents(place: Path, path: str) -> CommittedState | None:
 
 
 def files_below(place: Path) -> Iterator[Path]:
-    """The files that Spark would find in ``place``, or ``place`` itself."""
+    """The files below ``place`` without those that Spark ignores, or ``place`` itself."""
     if place.is_file():
         yield place
     for folder, folders, names in os.walk(place):

@@ -21,7 +21,7 @@ def no_folder(path: str | Path) -> InvalidSource:
 
 
 def occupied(path: str | Path, *, is_file: bool) -> InvalidTarget:
-    """The error about files in a new pipeline's folder, or about a file in place of the folder."""
+    """The error about other files in the folder, or about a file in place of the folder."""
     there = "is a file" if is_file else "holds files that are not a pipeline's"
     return InvalidTarget(
         f"{path}: {there}; name a folder that is new, empty, or one that metalog pipeline build"

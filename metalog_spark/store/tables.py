@@ -1,10 +1,9 @@
 """The tables of a pipeline's folder: names, schemas and partitions.
 
-A folder made by ``build`` has one Parquet table for each name below; findings read only these.
-Times are UTC with microseconds. Offsets are those of the metadata log and exclusive, as in a
-snapshot's name: the state *at* an offset is the state after all records below it. Enum members
-have Kafka's upper-case names. This module must not know Spark, nor how a table is filled: a schema
-is text in Spark's DDL.
+Findings read only these tables. Times are UTC with microseconds. Offsets are those of the metadata
+log and exclusive, as in a snapshot's name: the state *at* an offset is the state after all records
+below it. Enum members have Kafka's upper-case names. This module must not know Spark, nor how a
+table is filled: a schema is text in Spark's DDL.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ _DECIDED: Final = "log_offset BIGINT, decided STRING, decided_rule STRING, acl_i
 
 
 class TableSchema(NamedTuple):
-    """``schema`` is in Spark's DDL, with the columns of ``partitions`` at its end. A table with
-    ``within`` has no files of its own: its rows are those of that table, with fewer columns."""
+    """``schema`` is in Spark's DDL, with the columns of ``partitions`` at its end. A table without
+    files of its own has the rows of the table ``within``, with fewer columns."""
 
     name: str
     schema: str
@@ -38,7 +37,6 @@ class TableSchema(NamedTuple):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns, in order."""
         return tuple(column.split()[0] for column in self.schema.split(", "))
 
 
@@ -49,9 +47,9 @@ HISTORY: Final = TableSchema(
 )
 """The known and unknown ranges of the log, one row each.
 
-``kind`` is KNOWN, GAP (no folder has the records) or DAMAGED (skipped; ``why`` says what is wrong).
-Times are those of the neighbouring batches. ``source`` is the argument of ``--log``, since a known
-range may extend over a hundred folders, and a gap is in no folder.
+``kind`` is KNOWN, GAP or DAMAGED (skipped); ``why`` says why a range is not known. Times are those
+of the neighbouring batches. ``source`` is the argument of ``--log``, since a known range may extend
+over a hundred folders.
 """
 
 ACL_CHANGELOG: Final = TableSchema(
@@ -68,7 +66,7 @@ first that contains the ACL.
 """
 
 REQUESTS: Final = TableSchema("requests", f"{_REQUEST}, day DATE", ("day",), within="decisions")
-"""One row per line of an audit log: a broker's answer.
+"""One row per usable line of an audit log: a broker's answer.
 
 ``rule`` is null in lines of Kafka before StandardAuthorizer; ``result`` is ALLOWED or DENIED. Each
 request is decided as soon as it is written, so DECISIONS holds its row.
@@ -79,8 +77,8 @@ POSSIBLE: Final = TableSchema(
     f"time TIMESTAMP, broker STRING, {_QUESTION}, result STRING, file STRING, line BIGINT,"
     " zone STRING",
 )
-"""Possible requests: all readings of an ambiguous line except the likeliest, which is in REQUESTS,
-and the readings of a line that is cut off.
+"""Possible requests: other readings of an ambiguous line, whose likeliest is in REQUESTS, and
+readings of a line that is cut off.
 
 ``zone`` is set if the line has only one reading, but clocks of that zone showed its time twice:
 ``time`` is the second of the two, and REQUESTS has the first. ``pattern_type`` is PREFIXED if a
@@ -89,14 +87,15 @@ line is cut off within the name: the requested name begins with ``resource_name`
 """
 
 REJECTED: Final = TableSchema("rejected", "file STRING, line BIGINT, text STRING, reason STRING")
-"""Unusable lines, whole, each with the reason."""
+"""Unusable lines, each with the reason."""
 
 FILES: Final = TableSchema(
     "files",
     "path STRING, length BIGINT, modified TIMESTAMP, file STRING, same STRING, lines BIGINT,"
     " head BIGINT, days ARRAY<DATE>",
 )
-"""The audit files that were read. A file with the same ``length`` and time is not read again.
+"""The audit files that were read. A file with the same ``path``, ``length`` and time is not read
+again.
 
 ``file`` is the file's name in other tables. A file with the ``same`` lines as another file is not
 in the other tables. ``head`` is a fingerprint of the file's beginning, and ``days`` are the days of

@@ -25,8 +25,8 @@ from metalog_spark.ingest.audit_splits import Record, read_records, read_splits
 from metalog_spark.ingest.lines.audit_lines import EMPTY, read_text
 from metalog_spark.ingest.lines.audit_log import SCHEMA
 from metalog_spark.ingest.lines.common_lines import common_lines
-from metalog_spark.ingest.requests import ONLY_READ
-from metalog_spark.store.tables import REQUESTS
+from metalog_spark.ingest.requests import READ
+from metalog_spark.store.arrow import names_in
 from tests.support.spark.audit_rows import rows_of
 
 LINE = (
@@ -49,7 +49,7 @@ def written(folder: Path, *lines: bytes | str, name: str = "a.log") -> Path:
 
 
 def test_the_columns_are_those_of_the_tables() -> None:
-    assert SCHEMA.names == [*REQUESTS.columns, *ONLY_READ]
+    assert SCHEMA.names == names_in(READ)
 
 
 def test_a_line_is_a_row_or_rejected(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_a_line_without_end_is_told_by_its_beginning(tmp_path: Path) -> None:
     assert [row["line"] for row in rows] == [1, 2, 3, 4]
     assert [row["reason"] is None for row in rows] == [True, False, True, False]
     assert rows[1]["text"] == "x" * 1_000
-    assert rows[1]["reason"] == "longer than 1,048,576 bytes; this begins it"
+    assert rows[1]["reason"] == "longer than 1,048,576 bytes; the text is its beginning"
 
 
 @pytest.mark.parametrize("end", ["", " for request = Fetch", " with a name of its own"])

@@ -177,7 +177,7 @@ def test_bit_by_bit_is_as_in_one_go(
         f"note: {copy}: left out, {packed} has the same lines",
         f"warning: {cut}: left out: it has 95 lines, but {uncut}, which begins with the same"
         " lines and was read before, had 96",
-        f"warning: {picture}: no audit log: none of its 2 lines is of one",
+        f"warning: {picture}: not an audit log: none of its 2 lines is an audit line",
         f"warning: {empty}: empty, so it has no request of its broker",
         f"warning: {logs / 'b2'} and {logs / 'old' / 'b2'}: their logs count as those of"
         " one broker, b2; if there are several brokers, separate them by --broker-from",

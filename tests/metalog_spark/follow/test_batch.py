@@ -92,4 +92,6 @@ def test_what_was_decided_since_the_orderly_end_is_in_no_window_and_may_be_a_use
         window_of(running, "2026-01-01T12:00")
     [alert] = running.read(ALERTS).select("kind", "severity", "message").collect()
     assert alert[:2] == ("no-audit-log", "WARNING")
-    assert alert.message.endswith("audit/b1.log.21: no audit log: none of its 2 lines is of one")
+    assert alert.message.endswith(
+        "audit/b1.log.21: not an audit log: none of its 2 lines is an audit line"
+    )
