@@ -66,7 +66,7 @@ def configure(parser: ArgumentParser) -> None:
         "shell",
         choices=(*_WRITERS, NAMES),
         metavar="SHELL",
-        help="bash, zsh or fish; names lists each @NAME of metalog.toml for the shell's completion",
+        help="bash, zsh or fish (or names: print each @NAME of metalog.toml)",
     )
     parser.add_argument("query", nargs="*", help=SUPPRESS)
 

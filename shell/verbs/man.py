@@ -25,9 +25,7 @@ metalog man --to /usr/local/share/man/man1          a page for each verb"""
 
 def configure(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("page")
-    group.add_argument(
-        "verb", nargs="*", metavar="VERB", help="its page (default: that of metalog itself)"
-    )
+    group.add_argument("verb", nargs="*", metavar="VERB", help="the verb (default: metalog itself)")
     group.add_argument("--to", metavar="FOLDER", help="write every page into this folder")
 
 

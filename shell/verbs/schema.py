@@ -17,7 +17,7 @@ PAGED: Final = False
 EPILOG: Final = """\
 metalog schema acls > acls.schema.json
 
-An editor that speaks the YAML language server completes and checks a file that begins with
+An editor with the YAML language server completes and checks a file that begins with
 
   # yaml-language-server: $schema=acls.schema.json
 

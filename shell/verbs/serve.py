@@ -34,8 +34,8 @@ EPILOG: Final = """\
 metalog serve
 metalog serve --config server.properties
 
-Ctrl-C or SIGTERM stops it; SIGHUP makes it read its certificates again. Exit code: 0 stopped,
-2 it could not start."""
+Ctrl-C or SIGTERM stops the node; SIGHUP makes it read its certificates again. Exit code: 0 stopped,
+2 not started."""
 
 _log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ _FOLDER: Final = "metalog-data"
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("-c", "--config", metavar="FILE", help="its server.properties")
+    parser.add_argument("-c", "--config", metavar="FILE", help="the node's server.properties")
     parser.add_argument(
         "--log-format",
         choices=LOG_FORMATS,

@@ -37,7 +37,7 @@ def configure(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("input and output")
     add_place(group, ARCHIVED)
     group.add_argument(
-        "folder", metavar="FOLDER", help="created if missing; one archive for each log"
+        "folder", metavar="FOLDER", help="the archive of this one log; created if missing"
     )
     group.add_argument(
         "--cluster-id",

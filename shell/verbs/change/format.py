@@ -51,7 +51,9 @@ def configure(parser: ArgumentParser) -> None:
         metavar="FILE",
         help="its server.properties; all folders that it names are formatted",
     )
-    node.add_argument("--node-id", type=int, metavar="N", help="default: as configured, else 1")
+    node.add_argument(
+        "--node-id", type=int, metavar="N", help="node.id (default: as configured, else 1)"
+    )
     quorum = node.add_mutually_exclusive_group()
     quorum.add_argument(
         "-s",

@@ -94,7 +94,7 @@ _FLAGS: Final = {
     "do one of": (
         ("--list", "list all ACLs, or only those on the resources below"),
         ("--add", "add ACLs"),
-        ("--remove", "remove these ACLs; without a principal, all ACLs on the resources below"),
+        ("--remove", "remove ACLs; without a principal, all ACLs on the resources below"),
     ),
     "may do what": (
         ("--producer", "every permission of a producer to --topic"),

@@ -28,7 +28,7 @@ FORMATS: Final = ("text", "json", "yaml", "commands")
 PAGED: Final = True
 EPILOG: Final = """\
 metalog minimize @prod --keep-denies --keep-owned acls/
-metalog minimize @prod -o commands                     kafka-acls commands that make it smaller
+metalog minimize @prod -o commands                     the changes as kafka-acls commands
 metalog minimize acls/ -o yaml > smaller.yaml
 
 It leaves out ACLs that others make redundant, replaces a complete list of operations by ALL, and

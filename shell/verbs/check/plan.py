@@ -58,7 +58,7 @@ def configure(parser: ArgumentParser) -> None:
         help="Kafka's audit lines: count those whose decision would change",
     )
     more.add_argument(
-        "--requests", metavar="FILE", help="the same for JSON lines with the keys of can --json"
+        "--requests", metavar="FILE", help="like --audit: JSON lines with the keys of can --json"
     )
     more.add_argument(
         "--exit-code", action="store_true", help="exit with 1 if something would change"

@@ -33,7 +33,8 @@ FORMATS: Final = ("text", "json")
 PAGED: Final = True
 EPILOG: Final = """\
 For a snapshot (.checkpoint) it prints the records with their positions in the file as offsets.
---json has every field as it was written, salts and keys included; text masks them."""
+--json has every field as it was written, salts and keys included. Text masks these without
+--show-secrets."""
 
 
 def configure(parser: ArgumentParser) -> None:

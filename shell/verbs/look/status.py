@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 USAGE: Final = "SOURCE [options]"
 FORMATS: Final = ("text", "json")
 PAGED: Final = True
-EPILOG: Final = "Exit code: 0 all is well, 1 there are problems, 2 it cannot be read."
+EPILOG: Final = "Exit code: 0 all is well, 1 there are problems, 2 the log cannot be read."
 
 
 def configure(parser: ArgumentParser) -> None:

@@ -41,7 +41,7 @@ metalog topics SOURCE --describe --topic payments     its ACLs, and who may read
 
 The ACLs of a topic include those on prefixes of its name and on *, in Kafka's order. A cluster
 lists only topics that the caller may describe. ACLs on a missing --topic are shown, too.
-Exit code: 0, 1 if a --topic does not exist, 2 no answer."""
+Exit code: 0 listed, 1 a --topic does not exist, 2 no answer."""
 
 _OPERATIONS: Final = (Operation.READ, Operation.WRITE)
 

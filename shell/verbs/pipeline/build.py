@@ -40,7 +40,7 @@ metalog pipeline build --log /archive/prod --audit 'logs/*/kafka-authorizer.log*
     --config server.properties --out prod.tables
 metalog pipeline build --log @prod --audit new/ --out prod.tables       adds the new files
 
-Audit lines may be of any Kafka version, in any log layout or in JSON, gzipped or not.
+Audit lines may be of any Kafka version, in any log layout with dates or in JSON, packed or not.
 A build adds to the folder: a file that is read again replaces its own rows, even if it was
 renamed, and rows of other files stay. A line that is not an audit line, or is broken, goes into
 the table rejected, with the reason.

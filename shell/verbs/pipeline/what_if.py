@@ -55,7 +55,7 @@ USAGE: Final = "DIR PROPOSED… [--from MOMENT] [--to MOMENT] [options]"
 FORMATS: Final = ("text", "json", "commands")
 PAGED: Final = True
 EPILOG: Final = """\
-metalog pipeline what-if DIR acls/ --from -30d          requests that git would break
+metalog pipeline what-if DIR acls/ --from -30d          requests that the files would break
 metalog plan @prod acls/ --prune --save plan.json
 metalog pipeline what-if DIR plan.json                  requests that the plan would break
 metalog pipeline what-if DIR cluster://staging:9092     as if staging's ACLs were in force
