@@ -83,21 +83,15 @@ def of_grants(lifetimes: Iterable[AclLifetime], after: int, config_at: ConfigAt)
         if each.begin is not None and not _was_there(each.begin, by_acl[each.acl])
     }
     if after == NOTHING:
-        came = _in_force(came, lifetimes)
+        lasting = {lifetime.acl for lifetime in lifetimes if lifetime.end is None}
+        last = {acl: begin for begin, acl in sorted(came)}
+        came = {(begin, acl) for acl, begin in last.items() if acl in lasting}
     for begin, acl in sorted(came):
         for kind, severity, message in _dangers(acl, config_at(begin.time_ms)):
             remedy = kafka_acls_command(CommandKind.REMOVE, acl)
             yield Alert(
                 begin.time_ms, kind, severity, acl.principal, acl, message, remedy, begin.at
             )
-
-
-def _in_force(
-    came: Iterable[tuple[Edge, Acl]], lifetimes: Iterable[AclLifetime]
-) -> set[tuple[Edge, Acl]]:
-    last = {acl: begin for begin, acl in sorted(came)}
-    lasting = {lifetime.acl for lifetime in lifetimes if lifetime.end is None}
-    return {(begin, acl) for acl, begin in last.items() if acl in lasting}
 
 
 def _was_there(begin: Edge, lifetimes: Iterable[AclLifetime]) -> bool:

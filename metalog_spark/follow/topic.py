@@ -169,7 +169,11 @@ class AuditTopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(  # noqa: N802 - Spark's name
         self, start: dict[str, Any], limit: ReadLimit
     ) -> dict[str, Any]:
-        self._check_is_the_same(start[_ID])
+        if self._topic.id() != start[_ID]:
+            raise InvalidSource(
+                f"{self._topic.address}: the topic was deleted and created again since the"
+                " last run; use another folder"
+            )
         ends = self._topic.ends() if self._target is None else self._target
         news = []
         for number, end in ends.items():
@@ -193,13 +197,6 @@ class AuditTopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[tuple[int, int, int]]:
         if isinstance(partition, _SpansPartition):
             yield from partition.spans
-
-    def _check_is_the_same(self, known: str) -> None:
-        if self._topic.id() != known:
-            raise InvalidSource(
-                f"{self._topic.address}: the topic was deleted and created again since the"
-                " last run; use another folder"
-            )
 
 
 def _shared(spans: Collection[Span], limit: ReadLimit) -> Iterator[Span]:

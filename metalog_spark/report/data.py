@@ -93,7 +93,7 @@ def contents(
         sentence=_sentence(uses, sum(map(owned.acl, gathered.acls)), traffic),
         caveat=" ".join(_caveats(parts.seen, parts.tolerated)),
         numbers=(
-            _answers(traffic),
+            Number(traffic.requests, f"answers, {sum(traffic.denied):,} of them denied", "window"),
             Number(None if uses is None else uses.can_go, "grants that can go", "unused"),
             _dangers(list(filter(owned.exposed, parts.exposure))),
             Number(disagreeing.requests, "answers that contradict the ACLs", "disagreements"),
@@ -248,11 +248,6 @@ def _caveats(seen: WindowCoverage, tolerated: float) -> Iterator[str]:
         yield f"{seen.uncounted.uses_text()}."
     if seen.later is not None:
         yield f"{seen.later.text()}."
-
-
-def _answers(traffic: Traffic) -> Number:
-    denied = sum(traffic.denied)
-    return Number(traffic.requests, f"answers, {denied:,} of them denied", "window")
 
 
 def _dangers(exposed: Sequence[Row]) -> Number:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -86,8 +86,8 @@ def _page(contents: ReportContents, cut: Cut) -> str:
     environment.filters |= {
         "visible": cut.name,
         "breaking": lambda text: _breaking(cut.name(text)),
-        "number": _number,
-        "moment": _moment,
+        "number": "{:,}".format,
+        "moment": "{:%Y-%m-%d %H:%M}".format,
         "stamp": stamp,
         "lines": cut.lines,
     }
@@ -172,11 +172,3 @@ def _breaking(name: str) -> Markup:
     """The name with marks at which a browser may break the line; copying the name does not copy
     the marks."""
     return Markup("<wbr>").join(map(escape, _AFTER_WHICH_TO_BREAK.split(name)))
-
-
-def _number(value: int) -> str:
-    return f"{value:,}"
-
-
-def _moment(value: datetime) -> str:
-    return f"{value:%Y-%m-%d %H:%M}"

@@ -125,9 +125,7 @@ def marked(section: Section, entries: Iterable[Accepted], today: date) -> Marked
 def _cell(entry: Accepted | None, today: date) -> Cell:
     if entry is None:
         return None
-    if entry.until >= today:
-        return f"until {entry.until}: {entry.reason}"
-    return f"ended on {entry.until}: {entry.reason}"
+    return f"{'until' if entry.until >= today else 'ended on'} {entry.until}: {entry.reason}"
 
 
 def _says(accepted: int, left: Sequence[tuple[Cell, ...]]) -> Iterable[str]:

@@ -63,7 +63,9 @@ def read_findings(text: str, file: str) -> Findings:
         document = json.loads(text)
         if document["kind"] == _KIND and document["version"] == _VERSION:
             sections = {
-                section: None if findings is None else [_fields(each) for each in findings]
+                section: None
+                if findings is None
+                else [{str(key): str(value) for key, value in each.items()} for each in findings]
                 for section, findings in document["sections"].items()
             }
             return Findings(str(document["window"]), sections)
@@ -72,10 +74,6 @@ def read_findings(text: str, file: str) -> Findings:
     raise InvalidRequest(
         f"{file}: not the findings of a report; metalog pipeline report writes them beside its page"
     )
-
-
-def _fields(finding: Mapping[str, object]) -> FindingWords:
-    return {str(key): str(value) for key, value in finding.items()}
 
 
 def changes(before: Findings, now: Findings) -> Section:

@@ -18,10 +18,6 @@ _KIND: Final = re.compile(r"\(([^()]*)\)$")
 _BEFORE_HOSTS: Final = " from "
 
 
-def _whole(text: str) -> str:
-    return text
-
-
 def _kind(text: str) -> str:
     """``everyone`` of ``whoever can connect may do it (everyone)``."""
     match = _KIND.search(text)
@@ -34,22 +30,22 @@ def _operation(text: str) -> str:
 
 
 _Read = tuple[str, Callable[[str], str]]
-_PRINCIPAL: Final[Mapping[str, _Read]] = {"principal": ("Principal", _whole)}
-_RESOURCE: Final[Mapping[str, _Read]] = {"resource": ("Resource", _whole), "name": ("Name", _whole)}
-_ACL: Final[Mapping[str, _Read]] = {**_PRINCIPAL, "acl": ("ACL", _whole), **_RESOURCE}
+_PRINCIPAL: Final[Mapping[str, _Read]] = {"principal": ("Principal", str)}
+_RESOURCE: Final[Mapping[str, _Read]] = {"resource": ("Resource", str), "name": ("Name", str)}
+_ACL: Final[Mapping[str, _Read]] = {**_PRINCIPAL, "acl": ("ACL", str), **_RESOURCE}
 
 FIELDS: Final[Mapping[str, Mapping[str, _Read]]] = {
     "unused": _ACL,
-    "exposure": {**_PRINCIPAL, "kind": ("What", _kind), "by": ("By", _whole)},
+    "exposure": {**_PRINCIPAL, "kind": ("What", _kind), "by": ("By", str)},
     "denied": {**_PRINCIPAL, "operation": ("Wanted", _operation), **_RESOURCE},
     "least": _PRINCIPAL,
-    "what-if": {**_PRINCIPAL, "operation": ("Operation", _whole), **_RESOURCE},
-    "drift": {"change": ("Change", _whole), **_ACL},
+    "what-if": {**_PRINCIPAL, "operation": ("Operation", str), **_RESOURCE},
+    "drift": {"change": ("Change", str), **_ACL},
     "disagreements": {
-        "broker": ("Broker", _whole),
+        "broker": ("Broker", str),
         **_PRINCIPAL,
-        "host": ("From host", _whole),
-        "operation": ("Operation", _whole),
+        "host": ("From host", str),
+        "operation": ("Operation", str),
         **_RESOURCE,
     },
 }
