@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from metalog_sources.store import Store, StoreState
 
 _AUTHORIZER_KEYS: Final = (SUPER_USERS_KEY, ALLOW_EVERYONE_KEY, "authorizer.class.name")
-BOOTSTRAP_NOTE: Final = "the log is empty: shows the bootstrap records"
+BOOTSTRAP_NOTE: Final = "the log is empty, so the bootstrap records are read instead"
 MOMENT_FORMS: Final = "an offset (exclusive), @MILLIS, -6h (before the last record), or ISO 8601"
 
 
@@ -207,7 +207,7 @@ def state_document(
 def refuse_doubts_of(
     replayed: Replayed, arguments: Namespace, output: Output, *, rests_on_users: bool = False
 ) -> None:
-    """``refuse_nothing_proven`` and ``refuse_doubts_about`` for the state ``replayed``."""
+    """Call ``refuse_nothing_proven`` and ``refuse_doubts_about`` for ``replayed``."""
     refuse_nothing_proven(replayed, arguments)
     about_users = replayed.unread_users if rests_on_users else ()
     refuse_doubts_about((*replayed.doubts, *about_users), arguments, output)

@@ -21,7 +21,6 @@ from shell.verb_table import Verb, VerbTable
 from shell.version import VERSION_LINE
 
 YES: Final = 0
-NO: Final = 1
 NO_ANSWER: Final = 2
 _INTERRUPTED: Final = 130
 
@@ -207,7 +206,7 @@ def _run(arguments: list[str], table: VerbTable = TABLE) -> int:
 
 
 def _split_at_verb(arguments: list[str]) -> tuple[list[str], str | None, list[str]]:
-    """For ``git --no-pager log``: the options before the verb, the verb, and the words after it."""
+    """For ``metalog --color never acls @demo``: the options, the verb, and the words after it."""
     position = 0
     while position < len(arguments) and arguments[position].startswith("-"):
         position += 2 if arguments[position] in ("--color", "-o", "--output") else 1
@@ -254,7 +253,7 @@ def _fail(message: str) -> int:
 
 
 def _abandon_stdout() -> None:
-    """The reader of stdout has closed it; stop Python from writing the rest at exit."""
+    """Stop Python from writing the rest of stdout at exit."""
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, sys.stdout.fileno())
 

@@ -31,8 +31,8 @@ class Builtin(NamedTuple):
     name: str
     synopsis: str
     summary: str
-    manual: Sequence[str]
     run: Callable[[ShellSession, Sequence[str]], None]
+    manual: Sequence[str] = ()
     least: int = 0
     most: int = UNBOUNDED
     takes: (

@@ -86,7 +86,6 @@ def _attribute(text: str) -> str:
 
 
 def _data(text: str) -> str:
-    """A message, escaped for a workflow command."""
     return safe(text).replace("%", "%25")
 
 

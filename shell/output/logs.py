@@ -2,7 +2,8 @@
 
 Text has the layout of Kafka's own logs, so tools for Kafka's logs can read it, and ``metalog
 explain`` can read the audit lines. JSON is one object per line. A name from outside cannot forge a
-line. Threads write all lines, behind bounded queues. This module must not know what is logged.
+line. A thread for each log writes the lines from a bounded queue. This module must not know what is
+logged.
 """
 
 from __future__ import annotations

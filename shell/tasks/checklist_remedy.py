@@ -56,7 +56,7 @@ def _weakest_last(line: ChecklistLine) -> tuple[bool, bool]:
 def _remedy_of(
     line: ChecklistLine, checklist: Checklist, queries: Queries, acls: tuple[Acl, ...]
 ) -> Remedy | None:
-    """The smallest change that meets the need; if possible, one that makes nobody a super user."""
+    """A change that meets the need; if possible, one without dangerous rights (``powers``)."""
     remedies = [
         remedy
         for question in _alternatives(line, checklist)

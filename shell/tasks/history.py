@@ -77,8 +77,8 @@ def history_of(replayed: Replayed, first: int | None = None) -> ChangeHistory | 
 
 
 def answer_since(replayed: Replayed, config: AuthorizerConfig, question: Question) -> Since | None:
-    """When the present answer began, as far back as the log can be read without doubts; None if the
-    source is not a log, or is too damaged."""
+    """When the present answer began, as far back as the log can be read; None if the source is not
+    a log, or is too damaged."""
 
     def read(start: int, base: SnapshotId | None) -> Since:
         acls = dict(_snapshot_acls(replayed, base))

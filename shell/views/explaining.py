@@ -23,7 +23,7 @@ from shell.tasks.queries import Queries
 from shell.tasks.questions import ParsedQuestion, QuestionGroup, lines_of
 from shell.views.checklist import answer_checklist
 from shell.views.explanation import changed_since, point_out, render, section
-from shell.views.other_kafka import say_other_answer, say_other_answers
+from shell.views.other_kafka import say_other_answers
 
 if TYPE_CHECKING:
     from authorizer.analysis.explain.explain import Explanation
@@ -96,7 +96,7 @@ def _explain(
         output,
         may_go_back=queries.may_go_back,
     )
-    say_other_answer(question.question, queries, output)
+    say_other_answers([question.question], queries, output)
     if output.format == "json":
         from authorizer.analysis.explain.json import to_json
 

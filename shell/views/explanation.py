@@ -305,7 +305,7 @@ def _nearest(explanation: Explanation) -> Sequence[NearMiss]:
 
 
 def near_text(miss: NearMiss, question: Question) -> str:
-    """Why ``miss`` did not allow the request, in a clause."""
+    """Why ``miss`` did not decide the request, in a clause."""
     return _NEAR[miss.kind].format(
         host=host_text(question),
         name=shown(question.resource_name),

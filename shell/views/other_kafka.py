@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from shell.tasks.questions import QuestionGroup
 
 
-def say_other_answer(question: Question, queries: Queries, output: Output) -> None:
-    """Print one line if the other Kafka version answers ``question`` differently."""
-    say_other_answers([question], queries, output)
-
-
 def say_other_answers(questions: Iterable[Question], queries: Queries, output: Output) -> None:
     """Print one line for all ``questions`` that the other Kafka version answers differently."""
     other = queries.of_other_kafka

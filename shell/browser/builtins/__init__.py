@@ -1,4 +1,4 @@
-"""The commands of the metadata shell, by name: one file each."""
+"""The commands of the metadata shell that need only the tree, by name."""
 
 from __future__ import annotations
 

@@ -23,7 +23,6 @@ CD = Builtin(
     name="cd",
     synopsis="cd [PATH]",
     summary="change the current directory; without PATH to the root",
-    manual=(),
     run=_run,
     most=1,
 )

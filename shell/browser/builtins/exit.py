@@ -15,7 +15,6 @@ EXIT = Builtin(
     name="exit",
     synopsis="exit",
     summary="leave the shell, as Ctrl-D does",
-    manual=(),
     run=_run,
     most=0,
     takes="nothing",

@@ -32,6 +32,5 @@ FIND = Builtin(
     name="find",
     synopsis="find [PATH...]",
     summary="list all paths below PATH, or below the current directory",
-    manual=(),
     run=_run,
 )

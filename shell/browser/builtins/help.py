@@ -14,11 +14,5 @@ def _run(session: ShellSession, words: Sequence[str]) -> None:
 
 
 HELP = Builtin(
-    name="help",
-    synopsis="help",
-    summary="list the commands",
-    manual=(),
-    run=_run,
-    most=0,
-    takes="nothing",
+    name="help", synopsis="help", summary="list the commands", run=_run, most=0, takes="nothing"
 )

@@ -58,6 +58,5 @@ LS = Builtin(
     name="ls",
     synopsis="ls [PATH...]",
     summary="list directories; without PATH the current one",
-    manual=(),
     run=_run,
 )

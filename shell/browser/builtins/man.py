@@ -27,7 +27,6 @@ MAN = Builtin(
     name="man",
     synopsis="man COMMAND",
     summary="show the manual of a command",
-    manual=(),
     run=_run,
     least=1,
     most=1,

@@ -15,7 +15,6 @@ PWD = Builtin(
     name="pwd",
     synopsis="pwd",
     summary="print the path of the current directory",
-    manual=(),
     run=_run,
     most=0,
     takes="nothing",

@@ -29,8 +29,8 @@ _ORDER: Final = ("batch", "time", "kind", "principal")
 class Alerts:
     """Delivers alerts. ``tables`` are the tables at the start.
 
-    The webhook, if any, gets the alerts of this run, and those that earlier runs with a webhook
-    could not post. ``show`` takes rows of ALERTS; ``warn`` takes the webhook's faults.
+    The webhook, if any, gets the alerts after its ``delivered`` batch. ``show`` takes rows of
+    ALERTS; ``warn`` takes the webhook's faults.
     """
 
     def __init__(

@@ -67,7 +67,7 @@ class Newest:
 
 @contextmanager
 def served(address: Address | None, tables: Tables, webhook: Webhook | None) -> Iterator[Newest]:
-    """A ``with`` block during which ``address`` serves the figures that the caller shows."""
+    """A ``with`` block during which ``address``, if any, serves the figures of ``Newest``."""
     newest = Newest(tables, webhook)
     if address is None:
         yield newest

@@ -34,7 +34,7 @@ from shell.views.explanation import (
     resource_text,
     result_cell,
 )
-from shell.views.other_kafka import say_other_answer, say_other_answers
+from shell.views.other_kafka import say_other_answers
 
 USAGE: Final = "SOURCE QUESTION [options]"
 FORMATS: Final = ("text", "json")
@@ -82,7 +82,7 @@ def _answer(parsed: ParsedQuestion, queries: Queries, output: Output) -> int:
     hosts = changing_hosts(traced, queries.context.config.kafka) if question.host is None else ()
     unknown = queries.unknown(question)
     point_out(parsed, unknown, traced.allowed, output, may_go_back=queries.may_go_back)
-    say_other_answer(question, queries, output)
+    say_other_answers([question], queries, output)
     if output.is_text:
         output.prose(headline(question, traced.allowed, output))
         output.prose(because(question, traced))

@@ -42,7 +42,7 @@ from shell.tasks.queries import Queries
 from shell.tasks.questions import ParsedQuestion
 from shell.views.acls import fields_with_id
 from shell.views.explanation import headline, result_cell
-from shell.views.other_kafka import say_other_answer
+from shell.views.other_kafka import say_other_answers
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
@@ -148,7 +148,8 @@ def run(arguments: Namespace, output: Output) -> int:
     view = _HistoryView(history, replayed, first, arguments.follow, arguments.salvage)
     if parsed is not None and context is not None:
         if replayed.ready:
-            say_other_answer(parsed.question, Queries(replayed, context, lambda: None), output)
+            queries = Queries(replayed, context, lambda: None)
+            say_other_answers([parsed.question], queries, output)
         _answers(parsed.question, context.config, view, output)
     elif wanted is not None:
         _changes(wanted, view, output)
