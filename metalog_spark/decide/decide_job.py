@@ -1,8 +1,8 @@
 """The job that decides every request again, as of its own time, with the authorizer's code.
 
-The job is narrow, without a shuffle. A request's question goes to a Python worker in Arrow columns
-and comes back as a decision; the other columns stay in the JVM. This module must not know where
-requests and the state come from.
+The job is narrow, without a shuffle. A request's question and time go to a Python worker in Arrow
+columns, and a decision comes back; the other columns stay in the JVM. This module must not know
+where requests and the state come from.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class Member(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Its path or address, independent of the SOURCE that named it."""
+        """The log's path or address, independent of the SOURCE that named it."""
         return str(self.log.path)
 
 

@@ -144,7 +144,7 @@ def history_of(
     """The history of ``archive``. ``scanned`` has the scan of each split, by its number among the
     parts.
 
-    With ``skip_damaged``, a damaged range gets a row with the damage and the range's end.
+    With ``skip_damaged``, a damaged range is a row of its own.
 
     Raises:
         CorruptLog: without ``skip_damaged``, at the first damage; the message ends with ``advice``.

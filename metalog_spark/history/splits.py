@@ -81,7 +81,7 @@ class LogSplit(NamedTuple):
 
 class LogHole(NamedTuple):
     """A gap: the offsets from ``start`` up to ``end`` are not read, and ``why``. ``is_damage``: a
-    folder has them, but they are unreadable."""
+    log is damaged there."""
 
     start: int
     end: int
