@@ -1,7 +1,7 @@
 """Permissions in force today, the dangerous ones among them, and their use.
 
-Lint's findings about the ACLs are shown with the use of the ACLs. Two findings need traffic: active
-super users, and pairs of grants of one principal.
+Lint's findings about the ACLs are shown with the use of the ACLs. Other findings are this module's
+own: pairs of powers of one principal, ALLOWs that a DENY limits, and super users.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ EXPOSURE: Final = (
     " requests BIGINT, last_use TIMESTAMP, severity STRING, remedy STRING"
 )
 """``kind`` is the id of a lint check, or ``toxic-pair``, ``denied-overlap``, ``super-user``;
-``message`` is a clause about ``acl`` or, if ``acl`` is null, about the principal. ``other`` is the
-second ACL of a pair, or the DENY. ``requests`` counts the requests of the window that ``acl``
-decided, or that the super user sent."""
+``message`` is a clause about ``acl`` or, if ``acl`` is null, about the principal or the
+configuration. ``other`` is another ACL that matters, such as the second of a pair, or the DENY.
+``requests`` counts the requests of the window that ``acl`` decided, or that the super user sent."""
 
 ACCESS: Final = (
     "principal STRING, resource_type STRING, pattern_type STRING, resource_name STRING,"
@@ -69,9 +69,9 @@ ACCESS: Final = (
     " hosts ARRAY<STRING>, denied ARRAY<STRING>, requests BIGINT, last_use TIMESTAMP,"
     " severity STRING, remedy STRING"
 )
-"""A row for each principal and pattern in ALLOWs. ``operations`` are those that ALLOWs allow,
-including implied operations. ``hosts`` with the same operations share a row. ``denied`` are the
-operations that a DENY refuses on a part of the pattern or for some host."""
+"""A row for each principal, pattern and set of operations that ALLOWs allow. ``operations`` include
+implied ones. ``hosts`` with the same operations share a row. ``denied`` are the operations that a
+DENY refuses on some part of the pattern or for some host."""
 
 _CHECKS: Final = tuple(
     module.CHECK
@@ -180,7 +180,7 @@ def _grants(acls: Iterable[Acl]) -> dict[_Grant, list[Acl]]:
 
 
 def access(tables: Tables, window: Window) -> DataFrame:
-    """Rows of ``ACCESS`` for the ACLs in force at the end of the history, by principal and name."""
+    """Rows of ``ACCESS`` for the ACLs in force at the end of the history, sorted as in exports."""
     acls, uses = _used(tables, window)
     config = config_now(tables)
     dangers = opening(acls, config)
@@ -220,7 +220,6 @@ def access(tables: Tables, window: Window) -> DataFrame:
 
 
 def _used(tables: Tables, window: Window) -> tuple[list[Acl], dict[Acl, Use]]:
-    """Today's ACLs, and the use of each ACL in the window."""
     known = counted(tables, window)
     uses = {acl: Use(count.requests, count.last_us) for acl, count in known.uses.items()}
     return known.lifetimes.at(None), uses
@@ -274,8 +273,7 @@ def _toxic(acls: Iterable[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) 
 
 
 def _overlaps(acls: Sequence[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) -> Iterator[Row]:
-    """ALLOWs that are limited by DENYs of the principal or of User:*. It is hard to see what such
-    ALLOWs still allow."""
+    """ALLOWs that DENYs of the principal or of User:* limit: it is hard to see what is left."""
     denies = _denies_by_principal(acls)
     everyones = denies.get(WILDCARD_PRINCIPAL, ())
     for acl in acls:

@@ -1,8 +1,8 @@
 """The least-privilege ACLs of each principal, with the proof that they suffice.
 
-The input is every request that brokers allowed in the window (or that waits to be decided), if
+The input is every request that brokers allowed in the window or that waits to be decided, if
 today's ACLs still allow it. So a revoked grant stays revoked. DENYs are kept. Super users need no
-ACL and get none. docs/reference/least-privilege.md has the rules and their limits.
+ACL and get no new one. docs/reference/least-privilege.md has the rules and their limits.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ SCHEMA: Final = (
     " left BIGINT, excess BIGINT, requests BIGINT, adds BIGINT, removes BIGINT,"
     " severity STRING, remedy STRING"
 )
-"""A row for each principal that has ALLOWs, or gets some. ``granted``, ``used`` and ``left`` count
-pairs of a known name and an operation: those that its own ALLOWs allow, those that it did, and
-those that the least set allows. ``excess`` is ``granted`` minus ``left``. ``remedy`` adds before it
-removes."""
+"""A row for each principal that has ALLOWs, gets some, or has DENYs and allowed requests.
+``granted``, ``used`` and ``left`` count pairs of a known name and an operation: those that its own
+ALLOWs allow, those that it did, and those that its ALLOWs in the least set allow. ``excess`` is
+``granted`` minus ``left``, or 0. ``remedy`` adds before it removes."""
 
 _COMMANDS: Final = {ChangeKind.ADD: CommandKind.ADD, ChangeKind.REMOVE: CommandKind.REMOVE}
 _QUESTIONS_OF_A_TASK: Final = 50_000
@@ -54,7 +54,8 @@ _LAST: Final = "# last of all: other principals need it until they have their ow
 
 
 class PrincipalProposal(NamedTuple):
-    """The proposal for one principal: ``plan`` replaces its ALLOWs ``today`` by ``least``."""
+    """The proposal for one principal: ``plan`` replaces the principal's ALLOWs ``today`` by
+    ``least``. The counts are as in ``SCHEMA``."""
 
     principal: str
     today: tuple[Acl, ...]
@@ -104,8 +105,8 @@ def least_set(
     seen = used.seen
     if seen.missing > tolerated:
         raise InvalidRequest(
-            f"{seen.text()}, so its requests are unknown; narrow --from and --to, or "
-            f"accept it with --tolerate {tolerance(seen.missing)}"
+            f"{seen.text()}, so the requests of that time are unknown; narrow --from and --to, or "
+            f"accept this with --tolerate {tolerance(seen.missing)}"
         )
     config, today = used.config, used.today
     now = rules(today, config)
@@ -147,8 +148,8 @@ def _stays(verdict: Verdict) -> bool:
 
 
 def _with_starts(found: Sequence[Acl], kept: Sequence[Acl], used: ClassifiedAcls) -> list[Acl]:
-    """The ALLOWs ``found``, and ACLs that let principals start producers if no audit line can show
-    whether they do. An ACL that another implies is left out."""
+    """The ALLOWs ``found``, and those that let principals start producers if no audit line can show
+    whether they do. An ALLOW for DESCRIBE that one of the latter implies is left out."""
     denies = (acl for acl in used.today if not is_allow(acl))
     more = narrowest(used.unseen, used.today, [*denies, *kept, *found], used.config.kafka)
     implied = {acl._replace(operation=Operation.DESCRIBE) for acl in more}

@@ -1,8 +1,8 @@
 """Principals that may start an idempotent producer, which Kafka's audit log mostly omits.
 
 InitProducerId needs IDEMPOTENT_WRITE on the cluster or WRITE on any topic (KIP-679). Kafka does not
-log the decision if a topic's ACL allows it. So every principal with a request in the log may have
-used such an ACL. docs/reference/unused-acls.md has the rules.
+log the decision if an ACL of a topic other than ``HARDCODE`` allows it. So every principal with a
+request in the log may have used such an ACL. docs/reference/unused-acls.md has the rules.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ _ORIGINS: Final = "principal STRING, host STRING"
 
 
 class RequestOrigin(NamedTuple):
-    """A principal that sent requests, and its host. ``*`` stands for any host that no ACL names,
-    and ``User:*`` for any principal that no ACL names."""
+    """A principal that sent requests, and the client's host. ``*`` stands for any host that no ACL
+    names, and ``User:*`` for any principal that no ACL names."""
 
     principal: str
     host: str
@@ -76,7 +76,7 @@ class Starts:
         return chain.from_iterable(self._by_principal.values())
 
     def of(self, client: RequestOrigin) -> list[Acl]:
-        """The ACLs for the principal, from any host."""
+        """The ACLs for the principal or for User:*, with any host."""
         names = dict.fromkeys((client.principal, WILDCARD_PRINCIPAL))
         return [acl for name in names for acl in self._by_principal.get(name, ())]
 
@@ -123,7 +123,7 @@ class Starts:
         return {acl.host for acl in self}
 
     def _answers(self, client: RequestOrigin) -> SessionAnswers:
-        """The cache serves one question only, since the ACLs change afterwards."""
+        """Answers from a cache of their own, since ``add_first`` changes the ACLs."""
         context = DecisionContext(self._writer.index, self._config, shut_by="")
         return context.session((client.host, client.principal))
 
@@ -147,8 +147,8 @@ def starts_producers(acl: Acl) -> bool:
 def unseen_in(tables: Tables, window: Window) -> frozenset[RequestOrigin]:
     """The clients that may have started a producer without an audit line, by today's ACLs.
 
-    They are clients with a request in ``window`` or waiting. A client without any audit line is not
-    among them.
+    They have a request in ``window``, or one that waits or is not counted yet. A client without any
+    audit line is not among them.
     """
     lifetimes = lifetimes_in(tables)
     kafka = config_now(tables).kafka
@@ -182,8 +182,7 @@ def _is_always_open(tables: Tables) -> bool:
 
 
 def _origins(tables: Tables, window: Window, today: Starts) -> Iterator[RequestOrigin]:
-    """The clients, merged to at most one for each combination of principal and host in the
-    ACLs."""
+    """The clients, merged to at most one for each combination of principal and host in ACLs."""
     requests = with_pending(usage_in(tables, window), tables).select("principal", "host")
     config = config_now(tables)
     regions = host_regions(sorted(today.hosts), config.kafka)
@@ -195,7 +194,7 @@ def _origins(tables: Tables, window: Window, today: Starts) -> Iterator[RequestO
 def _merging(
     principals: frozenset[str], regions: Sequence[HostRegion], super_users: frozenset[str]
 ) -> Mapped:
-    """Replace each principal without ACLs by User:*, and each host by a client of its region, or by
+    """Replace each principal without ACLs by User:*, and each host by one host of its region, or by
     the wildcard."""
     clients = {region.host: region.client for region in regions}
     blocks = HostBlocks.of(clients)
@@ -227,9 +226,9 @@ def kept_for_producers(
     going: Mapping[Acl, int],
     kafka: KafkaVersion = KafkaVersion.V4_3,
 ) -> frozenset[Acl]:
-    """The ACLs of ``going`` to keep. With them, each of ``unseen`` can still start a producer after
-    all others are removed. For each client it is at most one ACL, the one that matches the most
-    requests.
+    """The ACLs of ``going`` to keep, so that each of ``unseen`` can still start a producer after
+    all others of ``going`` are removed. For each client at most one ACL is kept: of those that
+    suffice, the one that matches the most requests.
 
     Raises:
         ValueError: one of ``unseen`` cannot start a producer ``today``.
@@ -252,8 +251,8 @@ def narrowest(
     kafka: KafkaVersion = KafkaVersion.V4_3,
 ) -> frozenset[Acl]:
     """The ACLs to add to ``least``, so that all of ``unseen`` can start producers. Each is the
-    narrowest sufficient part of one of today's ALLOWs. A topic on which ``least`` has an ALLOW for
-    the principal is preferred.
+    narrowest sufficient part of one of today's ALLOWs. A topic that ``least`` names in a LITERAL
+    ACL of the principal is preferred.
 
     Raises:
         ValueError: one of ``unseen`` cannot start a producer ``today``, or ``least`` denies it.
@@ -284,8 +283,7 @@ def losing(
 
 
 def _parts(acl: Acl, names: Collection[str]) -> Iterator[tuple[int, Acl]]:
-    """Narrower ACLs that still let a producer start, each with a rank. An ACL with a lower rank
-    allows less besides."""
+    """The parts of ``acl`` that let a producer start, each with a rank; the lowest rank is best."""
     if acl.resource_type is ResourceType.CLUSTER:
         yield 0, acl._replace(operation=Operation.IDEMPOTENT_WRITE)
         return

@@ -1,7 +1,6 @@
-"""Which ACLs a window's traffic used, which were never needed, and which ACLs decided in their
-place.
+"""Which ACLs a window's traffic used, which not, and which ACLs decided in their place.
 
-An ACL whose use is unknown is not called unused: ``state`` is then UNKNOWN, with a ``reason``
+An ACL whose use is unknown is not called unused: its ``state`` is UNKNOWN, with a ``reason``
 (``usage_classes.Reason``). docs/reference/unused-acls.md has the rules.
 """
 
@@ -50,10 +49,10 @@ SCHEMA: Final = (
     " reason STRING, requests BIGINT, first_use TIMESTAMP, last_use TIMESTAMP, matched BIGINT,"
     f" shadow {ACL_STRUCT}, can_go BOOLEAN, severity STRING, remedy STRING"
 )
-"""A row for each ACL in force at some time in the window. ``requests`` counts those that it
-decided, ``matched`` those that it matches. ``last_use`` covers the whole folder, the other columns
-the window. ``shadow`` is the ACL that decided most of the matching requests in its place.
-``can_go``: no answer changes if all such ACLs are removed."""
+"""A row for each ACL in force at some time in the window. ``requests`` counts the window's requests
+that the ACL decided, ``matched`` those that it matches and an ACL certainly decided. ``last_use``
+is the last in the whole folder. ``shadow`` is the ACL that decided most of the matching requests in
+this ACL's place. ``can_go``: no answer of the window changes if all such ACLs are removed."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LOOK: Final = {
@@ -82,8 +81,9 @@ _LOOK: Final = {
 
 
 class Totals(NamedTuple):
-    """``412 of 1,908 grants were used; 1,105 can go``: of the ALLOWs in force at the end. The use
-    of the ``unknown`` grants is not known. ``requests`` are the answers of the window."""
+    """``412 of 1,908 grants were used; 1,105 can go``: the numbers of ALLOWs in force at the end of
+    the history. ``unknown`` is the number of those whose use is unknown. ``requests`` is the number
+    of the window's answers."""
 
     grants: int
     used: int
@@ -132,8 +132,8 @@ class ClassifiedAcls(NamedTuple):
 
 
 def unused(tables: Tables, window: Window, *, tolerated: float = 0.0) -> DataFrame:
-    """Rows of ``SCHEMA``. If more than ``tolerated`` of the broker-hours lack allowed lines, no ACL
-    is called unused. ``InvalidRequest`` if there is no allowed line at all."""
+    """Rows of ``SCHEMA``. If more than ``tolerated`` of the broker-hours lack allowed lines, no
+    ALLOW is called unused. ``InvalidRequest`` if the window has no allowed line at all."""
     found = classified_acls(tables, window, tolerated=tolerated)
     rows = [_row(verdict, found) for verdict in found.verdicts]
     return frame_of(tables.session, rows, SCHEMA)
@@ -175,8 +175,8 @@ def _keeping_producers(
 
 
 def _last_uses(tables: Tables, lifetimes: AclLifetimes) -> dict[Acl, int]:
-    """The last use of each ACL. A reused id has none, since the table does not say which ACL had it
-    then."""
+    """The last use of each ACL. Uses under an id that several ACLs had are left out, since the
+    table does not say which ACL had it then."""
     by_id = _last_uses_by_id(tables)
     owners: dict[str, set[Acl]] = {}
     for acl, own in lifetimes.by_acl.items():
@@ -241,8 +241,7 @@ def _row(verdict: Verdict, found: ClassifiedAcls) -> tuple[Any, ...]:
 
 
 def _advice(verdict: Verdict, danger: Severity) -> tuple[Severity, str | None]:
-    """The advice for an ACL. An unused grant is as severe as the access that it allows; a DENY is a
-    precaution."""
+    """An unused grant is as severe as the access that it allows; an unused DENY is a precaution."""
     if verdict.reason is not None:
         return Severity.INFO, _LOOK[verdict.reason]
     if verdict.state is UsageState.USED or not verdict.is_alive:

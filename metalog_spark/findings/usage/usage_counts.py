@@ -57,7 +57,7 @@ class Counted(NamedTuple):
 
     @property
     def uses(self) -> Mapping[Acl, Count]:
-        """The requests that each ACL decided, under any id; other ACLs are missing."""
+        """The requests that each ACL decided, under any id; ACLs that decided none are missing."""
         return {
             self.lifetimes.acls[number]: count
             for (number, kind, _), count in self.tally.items()

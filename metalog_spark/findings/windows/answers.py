@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 @kept_until_commit
 def answers_in(tables: Tables, window: Window) -> int:
-    """The number of answers in ``window``. ``InvalidSource`` if USAGE or DECISIONS lacks answers
-    that COVERAGE counted, or has allowed answers that no authorizer can decide: an ACL could then
-    look unused."""
+    """The number of answers in ``window``. ``InvalidSource`` if the counts of answers in USAGE or
+    DECISIONS do not fit those in COVERAGE, or if there are allowed answers that no authorizer can
+    decide: an ACL could then look unused."""
     from pyspark.sql import functions as f
 
     first, last = window.whole_days

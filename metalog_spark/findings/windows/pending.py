@@ -2,7 +2,7 @@
 
 Waiting requests have no decision. Requests that ``follow`` decided after its last orderly stop are
 not in USAGE and COVERAGE yet. So it is unknown which ACLs these requests used. Each window ends
-before the first of them, and the use of an ACL that could match one is unknown in every window.
+before the first of them, and no window calls an ACL unused that could decide one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class PendingRequests(NamedTuple):
         return f"{wait}: the log is known up to {upto}, and later ACLs are unknown"
 
     def uses_text(self) -> str:
-        """The same, with what it means for the use of ACLs."""
+        """``text``, with what it means for the use of ACLs."""
         return f"{self.text()}; {plural(self.requests, 'it', 'each')} may be a use"
 
 
@@ -60,7 +60,7 @@ class Uncounted(NamedTuple):
         )
 
     def uses_text(self) -> str:
-        """The same, with what it means for the use of ACLs."""
+        """``text``, with what it means for the use of ACLs."""
         return f"{self.text()}; each may be a use"
 
 

@@ -1,6 +1,6 @@
 """The ACLs and the configuration in a folder's tables, collected on the driver.
 
-Their size is bounded by the cluster's ACLs, which fit into memory; requests are never collected.
+All lifetimes of ACLs fit into the driver's memory; requests are never collected.
 """
 
 from __future__ import annotations

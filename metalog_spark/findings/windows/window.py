@@ -1,8 +1,9 @@
 """The time window of a finding, and its coverage.
 
-Kafka logs allowed requests only at DEBUG, so a broker's hour without an allowed line shows nothing
-about uses. A broker with any line is expected in every hour of the window. A broker that did not
-exist during a part of the window looks the same as one whose log was lost.
+Kafka logs allowed requests only at DEBUG, so a broker's hour without an allowed line does not show
+which ALLOWs were used. A broker with any line in the folder is expected in every hour of the
+window, except in hours that came twice. A broker that did not exist during a part of the window
+looks the same as one whose log was lost.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_US: Final = 24 * HOUR_US
 _LAST_DAY_US: Final = (date.max - _EPOCH.date()).days * DAY_US
-"""The end of the calendar, which begins in 1970."""
+"""The last day of Python's calendar, at which every window ends at the latest."""
 
 HOW_TO_LOG: Final = (
     "Kafka logs what it allows only at DEBUG: set the logger kafka.authorizer.logger to "
@@ -65,17 +66,17 @@ class Window(NamedTuple):
 
     @property
     def hours(self) -> int:
-        """The number of clock hours that it touches."""
+        """The number of clock hours that the window touches."""
         return -(-self.end_us // HOUR_US) - self.start_us // HOUR_US
 
     @property
     def whole_days(self) -> tuple[date, date]:
-        """The first whole day in it, and the first day after it that is not whole."""
+        """The first whole day, and the day after the last whole day."""
         return _date(-(-self.start_us // DAY_US)), _date(self.end_us // DAY_US)
 
     @property
     def cut_days(self) -> list[date]:
-        """The days of which it has only a part."""
+        """The days of which the window has only a part."""
         edges = {edge // DAY_US for edge in self if edge % DAY_US}
         return [_date(day) for day in sorted(edges)]
 
@@ -84,10 +85,11 @@ class Window(NamedTuple):
 
 
 class WindowCoverage(NamedTuple):
-    """- ``hours`` are those of all brokers together. Some have no allowed line, some no line at
-    all; ``worst`` is the broker with the most hours without an allowed line.
-    - ``clock_hours`` are the window's hours; ``without_controller`` of them have no allowed line of
-      a controller.
+    """- ``hours`` are the expected hours of all brokers together. ``without_allowed`` of them have
+      no unambiguous allowed line, ``without_any`` no line at all; ``worst`` is the broker with the
+      most hours without an allowed line.
+    - ``clock_hours`` are the window's expected hours; ``without_controller`` of them have no
+      unambiguous allowed line of a controller.
     - ``broken`` are unreadable audit lines of any time, since their times are unknown.
     - ``waiting`` requests are not decided yet, ``uncounted`` requests are not counted yet,
       ``later`` requests are newer than the log.
@@ -181,12 +183,14 @@ def window_of(
 ) -> Window:
     """The window between two moments as people write them.
 
-    By default the window begins and ends with the audit logs, but ends before the first request
-    that waits or is not counted yet. Raises ``InvalidMoment`` if the window is empty.
+    By default the window begins and ends with the audit logs. Every window ends before the first
+    request that waits or is not counted yet. An offset means the time at which the state at this
+    offset began. ``-30d`` counts back from the end of the audit logs. If ``start`` counts back to
+    before their beginning, the window begins with them, and ``say`` is called with a line.
 
-    An offset means the time at which the state at this offset began. ``-30d`` counts back from the
-    end of the audit logs. If that is before their beginning, the window begins there, and ``say``
-    is called with a line.
+    Raises:
+        InvalidMoment: ``start`` or ``end`` is not a moment, or the window has no audit lines.
+        InvalidRequest: the folder has no audit lines.
     """
     covered = _covered(tables)
     if covered is None:
@@ -318,7 +322,7 @@ def _broken(tables: Tables) -> int:
 
 def seen_of(brokers: Sequence[tuple[str, int, int, int]], hours: int) -> WindowCoverage:
     """The coverage by all brokers, from three counts of hours for each broker: with an allowed
-    line, with any line, and not expected. ``hours`` is the total."""
+    line, with any line, and not expected. ``hours`` is the number of the window's hours."""
     expected = [hours - repeated for *_, repeated in brokers]
     missing = [
         (hours_expected - allowed, broker)
