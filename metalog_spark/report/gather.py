@@ -1,8 +1,8 @@
 """Collects a report's input from a pipeline's tables, once for all pages.
 
-It collects counts and findings, never all requests. Their number is bounded by the number of ACLs,
-the bars of time, and a limit on the most frequent rows, overall and per team. This module must not
-know what is shown.
+The input is counts and findings, never all requests. Its size is bounded by the number of ACLs, the
+bars of time, and a limit on the most frequent rows, overall and per team. This module must not know
+what is shown.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from metalog_spark.findings.windows.request_rows import (
     with_commands,
     with_first,
 )
+from metalog_spark.findings.windows.state import lifetimes_in
 from metalog_spark.findings.windows.window import Window, WindowCoverage, seen_in
 from metalog_spark.history.configuration import Configuration
 from metalog_spark.report.contents import Strip
 from metalog_spark.report.rows import Row, Rows
 from metalog_spark.report.traffic import Bars, Traffic, changes, strips, teams_of, traffic
 from metalog_spark.store.tables import (
-    ACL_CHANGELOG,
     CONFIGURATION,
     COVERAGE,
     DECISIONS,
@@ -61,7 +61,7 @@ class Most(NamedTuple):
 
     @classmethod
     def all_of(cls, section: str) -> Most:
-        """All rows of this section, and the usual number of the others."""
+        """All rows of ``section``, and the usual number of the others."""
         if section == "denied":
             return cls(denied=_ALL)
         return cls(rows=_ALL) if section in ("disagreements", "unseen") else cls()
@@ -73,13 +73,11 @@ _WITH_FIRST_REQUESTS: Final = 100
 _STEPS: Final = {
     "looking for unused grants": ("unused",),
     "looking for the least set of grants": ("least",),
-    "looking for what is exposed, denied and adrift": ("exposure", "may", "denied", "drift"),
+    "looking for exposure, denials and drift": ("exposure", "may", "denied", "drift"),
     "looking for disagreements": ("disagreements", "history", "rejected", "ambiguous"),
 }
 """Names of steps, and the parts that each step computes."""
 OF_A_PAGE: Final = Most()
-
-
 _OF_DENIALS: Final = ("principal", "operation", "resource_type", "resource_name")
 _OF_ANSWERS: Final = ("broker", "principal", "host", *_OF_DENIALS[1:], "result")
 
@@ -167,7 +165,7 @@ class Parts:
         tables, desired = self._tables, self._desired
         if desired is not None:
             return _collected(drift(desired, tables))
-        begun = _offset_at(tables, self.window.start_us)
+        begun = lifetimes_in(tables).offset_at(self.window.start_us)
         return _collected(drift(tables, tables, desired_at=begun))
 
     @property
@@ -219,8 +217,8 @@ def gathered(
     desired: Tables | None,
     doing: Callable[[str], None],
 ) -> Gathered:
-    """All that a page needs, with its ``parts``. ``desired`` is as in ``Parts``; ``doing`` is
-    called with each step's name."""
+    """The input of all pages. ``desired`` is as in ``Parts``; ``doing`` is called with each step's
+    name."""
     parts = Parts(tables, window, tolerated=tolerated, desired=desired, teams=teams)
     bars = Bars.of(window)
     doing("counting what was seen")
@@ -275,18 +273,6 @@ def _of_use(row: Row) -> RequestFilter | None:
 def _of_principal(row: Row) -> RequestFilter | None:
     allowed = RequestFilter(principal=row["principal"], result="ALLOWED")
     return allowed if row["requests"] else None
-
-
-def _offset_at(tables: Tables, time_us: int) -> int:
-    """The log's offset at a time, as far as changes of ACLs show it."""
-    from pyspark.sql import functions as f
-
-    reached = [
-        f.max(f.when(f.unix_micros(f"{edge}_time") <= time_us, f.col(f"{edge}_offset")))
-        for edge in ("from", "to")
-    ]
-    [row] = tables.read(ACL_CHANGELOG).agg(*reached).collect()
-    return max((offset for offset in row if offset is not None), default=0)
 
 
 def _collected(rows: DataFrame) -> list[Row]:
