@@ -88,7 +88,10 @@ def run(arguments: Namespace, output: Output) -> int:
         for name in known_names(os.environ, Path(), LOCAL_FILES):
             output.line(safe(f"@{name}"))
         return 0
-    command = CompletedCommand(_options_by_verb(), _verb_lines(), _inner_lines())
+    from shell.main import VERBS
+
+    lines = {name: verb.line for name, verb in VERBS.items()}
+    command = CompletedCommand(_options_by_verb(), lines, _inner_lines())
     for line in _WRITERS[arguments.shell](command):
         output.line(line)
     return 0
@@ -149,12 +152,6 @@ def _known_words() -> dict[str, tuple[str, ...]]:
 
 def _creatable(kind: type[Word]) -> Iterator[Word]:
     return (each for each in kind if each.name not in ("UNKNOWN", "ANY", "MATCH"))
-
-
-def _verb_lines() -> dict[str, str]:
-    from shell.main import VERBS
-
-    return {name: verb.line for name, verb in VERBS.items()}
 
 
 def _inner_lines() -> dict[str, dict[str, str]]:

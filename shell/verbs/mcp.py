@@ -198,22 +198,20 @@ class Tools:
     ) -> ToolAnswer:
         from mcp.server.mcpserver.exceptions import ToolError
 
+        from shell.main import VERBS
+
         if verb != "plan" and any(word.startswith("-") for word in words):
             raise ToolError("a principal, operation or resource does not begin with a hyphen")
         options = [f"--{name}={value}" for name, value in values if value]
+        typed = [self._source, *words, *options, *flags, *self._options]
+        entry = VERBS[verb]
         try:
             with self._one_at_a_time:
-                return _answer(verb, [self._source, *words, *options, *flags, *self._options])
+                found = verb_answer(verb, entry, entry.load_verb(), typed, MOST_CHARACTERS)
         except MetalogError as error:
             raise ToolError(str(error)) from None
         except OSError as error:
             place = f"{error.filename}: " if error.filename else ""
             raise ToolError(f"{place}{error.strerror or error}") from None
-
-
-def _answer(verb: str, words: Sequence[str]) -> ToolAnswer:
-    from shell.main import VERBS
-
-    known = VERBS[verb]
-    code, records, notes = verb_answer(verb, known, known.load_verb(), words, MOST_CHARACTERS)
-    return ToolAnswer(exitCode=code, answers=records, notes=notes, isWhole=code is not None)
+        code, records, notes = found
+        return ToolAnswer(exitCode=code, answers=records, notes=notes, isWhole=code is not None)

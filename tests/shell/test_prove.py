@@ -153,11 +153,11 @@ def test_a_claim_is_read_in_each_of_its_forms(text: str, said: str) -> None:
         (PII.replace("pii-*", "p, host: 10.0.0.0/33"), "'10.0.0.0/33' is neither an address"),
         (
             "only: {principals: any, operation: Read, resource: topic:t}",
-            "column 20: only must list",
+            "column 20: an only claim must list",
         ),
         (
             "only: {principals: User:a, operation: Read, resource: any}",
-            "only must list its resources",
+            "an only claim must list its resources",
         ),
         ("deny: {principal: any, resource: any}", "line 1, column 7: deny has no operation"),
         ("deny: {principal: any, rule: x}", "column 24: unknown key 'rule' in a claim"),

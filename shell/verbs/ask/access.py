@@ -104,7 +104,8 @@ def _print(
     who = output.paint(shown(principal), "strong")
     host = "any host" if general.host is None else shown(general.host)
     if not (general.patterns or general.names):
-        output.line(f"{who} may do nothing{'' if general.host is None else f' from {host}'}.")
+        nothing = "nothing by ACLs" if queries.context.config.allow_everyone else "nothing"
+        output.line(f"{who} may do {nothing}{'' if general.host is None else f' from {host}'}.")
     else:
         output.line(f"{who} may, from {host}")
         _print_part(general, output, whole=whole)

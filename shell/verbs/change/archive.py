@@ -57,17 +57,17 @@ def run(arguments: Namespace, output: Output) -> int:
     if proven.offset == 0:
         raise InvalidSource(f"{source.text}: nothing in it is proven to be committed: {proven.why}")
     done = archive_log(source.log, proven.offset, target, cluster_id=cluster_id, files=LOCAL_FILES)
+    added = done.end - done.added_from
     if not output.is_text:
         output.record(
             {
                 "startOffset": done.start,
                 "endOffset": done.end,
-                "added": done.end - done.added_from,
+                "added": added,
                 "snapshotsAdded": done.snapshots,
             }
         )
         return 0
-    added = done.end - done.added_from
     news = f"{counted(added, 'record')} added" if added else "no record added"
     if done.snapshots:
         news += f", and {counted(done.snapshots, 'snapshot')}"

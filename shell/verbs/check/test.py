@@ -145,7 +145,7 @@ def _print_summary(number: int, failed: int, output: Output) -> None:
         output.line(f"{failed:,} of {counted(number, 'expectation')} {are} not met.")
     else:
         met = counted(number, "expectation is", "expectations are")
-        output.line(f"All {met} met." if number > 1 else "It is met.")
+        output.line(f"All {met} met." if number > 1 else f"{met} met.")
 
 
 def _question_text(question: Question) -> str:

@@ -154,7 +154,9 @@ def _unreadable_json(
 def _row(batch: Batch, entry: MessageEntry, show_secrets: bool) -> list[Cell | str]:
     from metalog_sources.moment import time_text
 
-    message = _legible(entry.message)
+    message = entry.message
+    if isinstance(message, Undecodable):  # a refused message may be readable
+        message = message.lenient or message
     if isinstance(message, Undecodable):
         kind = Cell("undecodable", "bad")
         text = f"{message.reason}: {b64encode(message.value).decode('ascii')}"
@@ -170,8 +172,3 @@ def _row(batch: Batch, entry: MessageEntry, show_secrets: bool) -> list[Cell | s
         "" if entry.version < 0 else f"v{entry.version}",
         safe(text),
     ]
-
-
-def _legible(message: Any) -> Any:
-    """The message as Kafka reads it, even if Kafka should have refused it."""
-    return (message.lenient or message) if isinstance(message, Undecodable) else message

@@ -135,18 +135,13 @@ def _list(topics: Sequence[_Topic], output: Output) -> None:
 
 
 def _row(topic: _Topic) -> list[Cell | str]:
+    partitions = topic.partitions
     return [
         Cell(shown(topic.name), "strong"),
-        _partitions_text(topic),
+        "there is no such topic" if partitions is None else counted(partitions, "partition"),
         f"{counted(len(topic.acls), 'ACL reaches', 'ACLs reach')} it",
         "" if topic.id is None else Cell(uuid_text(topic.id), "faint"),
     ]
-
-
-def _partitions_text(topic: _Topic) -> str:
-    if topic.partitions is None:
-        return "there is no such topic"
-    return counted(topic.partitions, "partition")
 
 
 def _describe(topics: Sequence[_Topic], queries: Queries, output: Output) -> None:

@@ -6,7 +6,7 @@ This module must not know how uses are counted.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -147,7 +147,8 @@ def _print(
         output.aligned(rows, indent="  ")
         if most is not None and len(verdicts) > most:
             output.line(f"  … and {len(verdicts) - most:,} more (--all)")
-        for each, command in islice(_leading(verdicts, options), 1):
+        commands = ((each, command) for each in verdicts if (command := _command(each, options)))
+        for each, command in islice(commands, 1):
             output.line(f"  Requests of {sentence(each.acl)}: {command}")
 
 
@@ -192,12 +193,6 @@ def _cells(verdict: Verdict, found: ClassifiedAcls) -> list[Cell | str]:
     severity, _ = found.advice(verdict)
     weight = severity_cell(severity.name) if severity > Severity.INFO else ""
     return [weight, sentence(verdict.acl), Cell(since, "faint"), beside]
-
-
-def _leading(verdicts: Iterable[Verdict], options: FindingOptions) -> Iterator[tuple[Verdict, str]]:
-    for each in verdicts:
-        if command := _command(each, options):
-            yield each, command
 
 
 def _command(verdict: Verdict, options: FindingOptions) -> str | None:

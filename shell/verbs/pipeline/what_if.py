@@ -369,7 +369,7 @@ def _as_json(row: Mapping[str, Any], entry: Accepted | None, command: str) -> di
 
 def _say_missing(seen: WindowCoverage, lost: Collection[str], output: Output) -> None:
     if seen.broken:
-        output.warn(f"{seen.broken_text()}; this answer leaves it out")
+        output.warn(f"{seen.broken_text()}; not counted here")
     for each in seen.clocks:
         output.warn(each)
     if seen.ambiguous:
