@@ -43,15 +43,11 @@ def results_of(
         if verdicts is None:
             if latest_type not in decided_types:
                 decided_types.add(latest_type)
-                cache.decide_all(_names_of(latest_type, actions[len(results) :]))
+                rest = [each.resource for each in actions[len(results) :]]
+                cache.decide_all([each.name for each in rest if each.resource_type is latest_type])
             verdicts = known(name) or decide(name)
         results.append(verdicts[action.operation])
     return results
-
-
-def _names_of(resource_type: ResourceType, actions: Sequence[Action]) -> list[str]:
-    resources = [action.resource for action in actions]
-    return [each.name for each in resources if each.resource_type is resource_type]
 
 
 def decision_of(decisions: DecisionContext, context: RequestContext, action: Action) -> Decision:

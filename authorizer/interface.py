@@ -34,13 +34,9 @@ class Authorizer:
     """
 
     def configure(self, configs: Mapping[str, object]) -> None:
-        """Read the node's configuration; called once, before anything else.
+        """Read all values of the node's configuration, by Kafka's keys; called once, first.
 
-        Args:
-            configs: all values of the configuration, by Kafka's keys.
-
-        Raises:
-            ConfigException: a value is invalid.
+        ``ConfigException`` if a value is invalid.
         """
         raise NotImplementedError
 
@@ -52,15 +48,7 @@ class Authorizer:
         raise NotImplementedError
 
     def authorize(self, context: RequestContext, actions: Sequence[Action]) -> AuthorizationResults:
-        """Decide on each of ``actions``.
-
-        Args:
-            context: the principal and the host of the request.
-            actions: the requested actions: one operation on one resource each.
-
-        Returns:
-            A result for each action, in order.
-        """
+        """A result for each of ``actions``, in order."""
         raise NotImplementedError
 
     def authorize_by_resource_type(

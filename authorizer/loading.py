@@ -30,12 +30,8 @@ def load_authorizer(
 ) -> Authorizer | None:
     """Make and configure the authorizer that ``authorizer.class.name`` names.
 
-    Args:
-        configs: all values of a configuration, by Kafka's keys.
-        secure_listeners: the names of the listeners that authenticate or encrypt.
-
-    Returns:
-        The authorizer. None if no class is named: then everything is allowed.
+    ``secure_listeners`` are those that authenticate or encrypt. None means that no class is named:
+    then everything is allowed.
 
     Raises:
         ConfigException: the class or a value is invalid, or no class is named although a listener

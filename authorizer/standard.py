@@ -73,14 +73,7 @@ class StandardAuthorizer(Authorizer):
 
     @classmethod
     def configured(cls, configs: Mapping[str, object]) -> StandardAuthorizer:
-        """An authorizer with this configuration, for a Replica to feed.
-
-        Args:
-            configs: as for ``configure``.
-
-        Raises:
-            ConfigException: a value cannot be used.
-        """
+        """An authorizer for a Replica to feed; raises as ``configure`` does."""
         authorizer = cls()
         authorizer.configure(configs)
         return authorizer
@@ -130,13 +123,9 @@ class StandardAuthorizer(Authorizer):
         return authorizer
 
     def configure(self, configs: Mapping[str, object]) -> None:
-        """Read Kafka's keys: ``super.users``, ``allow.everyone.if.no.acl.found`` and others.
+        """Read the authorizer's keys, such as ``super.users``, and ignore all other keys.
 
-        Args:
-            configs: values by Kafka's keys; all other keys are ignored.
-
-        Raises:
-            ConfigException: a value cannot be used.
+        ``ConfigException`` if a value is invalid.
         """
         self._config, warnings = from_properties(configs)
         for warning in warnings:
@@ -144,15 +133,10 @@ class StandardAuthorizer(Authorizer):
         self._decide_anew()
 
     def start(self, server_info: Mapping[str, str]) -> dict[str, Future[None]]:
-        """A future for each endpoint, done once its listener may open (KIP-801).
+        """A future for each listener of ``server_info``, done once it may open (KIP-801).
 
-        Args:
-            server_info: listener name -> address.
-
-        Returns:
-            Listener name -> future. Those of ``early.start.listeners`` are done at once, the
-            others once the log is loaded. If a load fails, ``result(timeout)`` raises the reason
-            (``LoadTimeout``, ``CorruptLog``).
+        Those of ``early.start.listeners`` are done at once, the others once the log is loaded. If a
+        load fails, ``result(timeout)`` raises the reason (``LoadTimeout``, ``CorruptLog``).
         """
         early = self._config.early_start_listeners
         return {
@@ -160,14 +144,7 @@ class StandardAuthorizer(Authorizer):
         }
 
     def authorize(self, context: RequestContext, actions: Sequence[Action]) -> AuthorizationResults:
-        """Decide on each of ``actions``, and write an audit line for each.
-
-        Args:
-            context: the principal and the host of the request.
-            actions: one operation on one LITERAL resource each.
-
-        Returns:
-            A result for each action, in order, all of them from the same image.
+        """A result for each of ``actions``, in order, all from one image; each gets an audit line.
 
         Raises:
             AuthorizerNotReady: the gate is shut (``shut_by`` has the reason), and the principal

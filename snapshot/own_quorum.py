@@ -20,12 +20,7 @@ from snapshot.initial_features import initial_features
 def format_log(directory: str | Path, *, node_id: int = 1, files: Files = LOCAL_FILES) -> None:
     """Make ``directory`` the ``metadata.log.dir`` of a new node, the only voter of its quorum.
 
-    ``metalog.open_writable_log`` opens it then.
-
-    Args:
-        directory: the folder; created if it does not exist.
-        node_id: the node's number, ``node.id``.
-        files: the disk.
+    A missing folder is created. ``metalog.open_writable_log`` opens it then.
 
     Raises:
         InvalidTarget: the folder is formatted already, or holds a log. Nothing was written.

@@ -37,10 +37,7 @@ class Coverage:
         self._hosts = MeetingHosts((acl.host for acl in listed), kafka)
         for acl in listed:
             who = acl.resource_type, acl.principal, acl.host
-            if who in self._by_who:
-                self._by_who[who].append(acl)
-            else:
-                self._by_who[who] = [acl]
+            self._by_who.setdefault(who, []).append(acl)
         self._many = {who: _Many(group) for who, group in self._by_who.items() if len(group) > FEW}
 
     def covering(self, acl: Acl) -> Iterator[Acl]:

@@ -74,17 +74,14 @@ def _denying(traced: Trace, requests: Requests, question: Question) -> Iterator[
     named = requests.principals.names
     if allows:
         yield ClaimRemedy(remove=allows)
-    if not requests.principals.is_excluded or not _is_everybodys(allows):
+    is_everybodys = all(acl.principal == WILDCARD_PRINCIPAL for acl in allows)
+    if not (requests.principals.is_excluded and is_everybodys):
         yield ClaimRemedy(add=(_acl(requests, question, question.principal, PermissionType.DENY),))
     elif not named:
         yield ClaimRemedy(add=(_acl(requests, question, WILDCARD_PRINCIPAL, PermissionType.DENY),))
     if named:  # any ACL on a name ends allow.everyone.if.no.acl.found there
         add = _acl(requests, question, min(named), PermissionType.ALLOW)
         yield ClaimRemedy(remove=allows, add=(add,))
-
-
-def _is_everybodys(allows: tuple[Acl, ...]) -> bool:
-    return all(acl.principal == WILDCARD_PRINCIPAL for acl in allows)
 
 
 def _allowing(traced: Trace, requests: Requests, question: Question) -> Iterator[ClaimRemedy]:

@@ -97,7 +97,8 @@ class _Search:
             if acl.pattern_type is _LITERAL and acl.resource_name != WILDCARD:
                 groups.setdefault(acl._replace(resource_name=""), []).append(acl)
         for key, group in groups.items():
-            common = reduce(_common, (acl.resource_name for acl in group))
+            names = (acl.resource_name for acl in group)
+            common = reduce(lambda one, other: one[: common_prefix(one, other)], names)
             if len(group) > 1 and len(common) >= max(shortest_prefix, 1):
                 prefix = key._replace(resource_name=common, pattern_type=PatternType.PREFIXED)
                 self._replace(group, (prefix,))
@@ -118,10 +119,6 @@ class _Search:
         self.acls.difference_update(removed)
         self.acls.update(added)
         self._near.add(added)
-
-
-def _common(one: str, other: str) -> str:
-    return one[: common_prefix(one, other)]
 
 
 def _narrowness(acl: Acl) -> tuple[object, ...]:

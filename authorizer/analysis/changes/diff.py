@@ -47,15 +47,10 @@ def difference(
     before, after = frozenset(acls), frozenset(other_acls)
     changes = [
         UserDifference(*key, _iterations(users.get(key)), _iterations(other_users.get(key)))
-        for key in sorted({*users, *other_users}, key=_by_name)
+        for key in sorted({*users, *other_users}, key=lambda key: (java_order(key[0]), key[1]))
         if _differ(users.get(key), other_users.get(key))
     ]
     return Difference(after - before, before - after, tuple(changes))
-
-
-def _by_name(key: tuple[str, ScramMechanism]) -> tuple[str, ScramMechanism]:
-    user, mechanism = key
-    return java_order(user), mechanism
 
 
 def _iterations(credential: ScramCredential | None) -> int | None:

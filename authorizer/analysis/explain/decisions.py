@@ -16,16 +16,8 @@ def explain_decision(
 ) -> Explanation:
     """Explain the present decision of ``authorizer``, without an audit line.
 
-    It scans all ACLs: use it for people and tests, not for each request.
-
-    Args:
-        authorizer: the authorizer; its load may be incomplete.
-        context: the principal and the host of the request.
-        action: the operation and the resource.
-
-    Returns:
-        The decision with the considered ACLs, the near misses, and the smallest changes that
-        reverse the decision. ``since`` is None: an authorizer has no history.
+    It scans all ACLs, also before the load is complete: use it for people and tests, not for each
+    request. ``since`` is None: an authorizer has no history.
     """
     question = Question(
         context.principal,

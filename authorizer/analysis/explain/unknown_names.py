@@ -72,7 +72,7 @@ def _unknown_resource(
     question: Question, image: MetadataImage, acls: Iterable[Acl]
 ) -> Unknown | None:
     kind, name = question.resource_type, question.resource_name
-    listed = _names_in_the_log(image, kind)
+    listed: Collection[str] = image.topics.by_name if kind is ResourceType.TOPIC else ()
     known = set(listed)
     for acl in acls:
         if acl.resource_type is not kind:
@@ -84,7 +84,3 @@ def _unknown_resource(
     if name in known:
         return None
     return Unknown(_IN_THE_LOG[kind], name, nearest_name(name, known), bool(listed))
-
-
-def _names_in_the_log(image: MetadataImage, kind: ResourceType) -> Collection[str]:
-    return image.topics.by_name.keys() if kind is ResourceType.TOPIC else ()

@@ -106,7 +106,7 @@ def lint(subject: LintSubject, checks: Iterable[Check] = CHECKS) -> list[CheckRe
         if check.needs is not None and not subject.has(check.needs):
             results.append(CheckResult(check, None))
         else:
-            findings = sorted(check.find(subject), key=_most_severe_first)
+            findings = sorted(check.find(subject), key=lambda each: -each.severity)
             results.append(CheckResult(check, tuple(findings)))
     return _without_opening(results, subject.acls) if subject.config.allow_everyone else results
 
@@ -143,7 +143,3 @@ def _has_a_name(acl: Acl) -> bool:
 
 def worst(results: Iterable[CheckResult]) -> Severity | None:
     return max((each.severity for result in results for each in result.found or ()), default=None)
-
-
-def _most_severe_first(finding: Finding) -> int:
-    return -finding.severity

@@ -18,7 +18,7 @@ from authorizer.analysis.changes.default_rule import without_cover
 from authorizer.analysis.explain.kinds import NearMissKind
 from authorizer.analysis.explain.near_misses import NearMiss
 from authorizer.analysis.remedies.commands import CommandKind, kafka_acls_command
-from authorizer.analysis.remedies.powers import danger
+from authorizer.analysis.remedies.powers import danger, is_for_many
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import SUPER_USER
 from authorizer.kafka_version import KafkaVersion
@@ -265,7 +265,7 @@ def _beyond(acls: Iterable[Acl], question: Question) -> tuple[Attribute, ...]:
             beyond.add(Attribute.HOST)
         if acl.operation is not question.operation:
             beyond.add(Attribute.OPERATION)
-        if _reaches_many(acl):
+        if is_for_many(acl):
             beyond.add(Attribute.PATTERN)
     return tuple(attribute for attribute in Attribute if attribute in beyond)
 
@@ -314,14 +314,10 @@ def _distinct(reasons: Iterable[str | None]) -> tuple[str, ...]:
 def _beyond_the_default(remedy: Remedy, traced: Trace) -> Remedy:
     """``remedy`` with its effects on others under ``allow.everyone.if.no.acl.found``."""
     left = [*_left(remedy, traced), *remedy.add]
-    if any(without_cover(filter(_reaches_many, remedy.remove), left)):
+    if any(without_cover(filter(is_for_many, remedy.remove), left)):
         remedy = remedy._replace(widens=_OF_A_QUESTION)
     before = (each.acl for each in traced.candidates)
     return remedy._replace(ends_default=any(without_cover(remedy.add, before)))
-
-
-def _reaches_many(acl: Acl) -> bool:
-    return acl.pattern_type is not PatternType.LITERAL or acl.resource_name == WILDCARD
 
 
 def _cost(remedy: Remedy) -> tuple[bool | int, ...]:

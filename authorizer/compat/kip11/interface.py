@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, overload
 
-from authorizer.compat.kip11.model import Acl, Resource, Session, refusal_of
+from authorizer.compat.kip11.model import Acl, AuthorizationException, Resource, Session
 from metalog.acl import Operation
 from metalog.principal import KafkaPrincipal
 
@@ -50,7 +50,11 @@ class Authorizer:
         self, session: Session, operation: Operation | str, resource: Resource
     ) -> Exception:
         """The exception to raise after ``authorize`` returned false."""
-        return refusal_of(session, operation, resource)
+        name = operation if isinstance(operation, str) else operation.name
+        return AuthorizationException(
+            f"{session.principal} is not authorized to {name} "
+            f"{resource.resource_type.name} {resource.name} from {session.host}"
+        )
 
     def demand(self, session: Session, operation: Operation | str, resource: Resource) -> None:
         """Raise ``refusal`` unless the operation is authorized, as KIP-11's server does."""

@@ -163,12 +163,3 @@ def _member(kind: type[Member], value: IntEnum | str) -> Member:
         return kind[str(value)]
     except KeyError:
         raise InvalidRequest(f"there is no {kind.__name__} {value}") from None
-
-
-def refusal_of(session: Session, operation: Operation | str, resource: Resource) -> Exception:
-    """The exception to raise after ``authorize`` returned false."""
-    name = operation if isinstance(operation, str) else operation.name
-    return AuthorizationException(
-        f"{session.principal} is not authorized to {name} "
-        f"{resource.resource_type.name} {resource.name} from {session.host}"
-    )

@@ -16,7 +16,8 @@ def _find(subject: LintSubject) -> Iterator[Finding]:
     wildcards = {
         acl: missing
         for acl in subject.acls
-        if _denies_all_names(acl) and not _is_stated((missing := _on_stars(acl)), denied)
+        if _denies_all_names(acl)
+        and not _is_stated(missing := acl._replace(pattern_type=PatternType.PREFIXED), denied)
     }
     candidates = (acl for acl in subject.acls if is_allow(acl) and _may_be_on_stars(acl))
     allowed = Allowed(candidates, wildcards.values(), kafka)
@@ -43,10 +44,6 @@ def _denies_all_names(acl: Acl) -> bool:
 
 def _is_stated(acl: Acl, denied: Coverage) -> bool:
     return any(each.operation in (Operation.ALL, acl.operation) for each in denied.covering(acl))
-
-
-def _on_stars(acl: Acl) -> Acl:
-    return acl._replace(pattern_type=PatternType.PREFIXED)
 
 
 def _may_be_on_stars(acl: Acl) -> bool:
