@@ -73,8 +73,8 @@ ANY_CLUSTER: Final = CommandTarget(CONNECTION, f'cluster://"$BOOTSTRAP" {_SETTIN
 
 
 def target_lines(target: CommandTarget) -> Iterator[str]:
-    """Comment lines with the variables that the reader's shell must set before commands for
-    ``target`` can run."""
+    """Lines that say what commands for ``target`` need: variables that the reader's shell must set,
+    and the right to change ACLs."""
     if target.options == CONNECTION:
         yield "first: export BOOTSTRAP=HOST:PORT CLIENT_CONFIG=FILE (or /dev/null)"
     elif _SETTINGS_VARIABLE in target.options:

@@ -85,8 +85,8 @@ def checklist_remedy_lines(remedy: Remedy, queries: Queries, output: Output) -> 
     for power in remedy.powers:
         yield f"  beware: {power}; consider a principal that already has that right"
     if remedy.ends_default:
-        yield "  it shuts out all others whom allow.everyone.if.no.acl.found allows there"
+        yield "  they shut out all others whom allow.everyone.if.no.acl.found allows there"
     for acl in remedy.remove:
-        yield f"  it takes away: {sentence(acl)}"
+        yield f"  they remove: {sentence(acl)}"
     yield from command_lines(remedy.commands or (), queries.command_target, output, own=True)
     yield from target_lines(queries.command_target)

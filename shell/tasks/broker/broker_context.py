@@ -26,8 +26,9 @@ class Context(NamedTuple):
     is_kafka_assumed: bool = False
 
     def over(self, kafka: str, hosts: Iterable[str]) -> Context:
-        """This context with the likely version ``kafka``. The version is listed as assumed only if
-        one of the ACLs' ``hosts`` is a CIDR block, because only then it matters."""
+        """This context, with the likely version ``kafka`` if none is configured. The version is
+        listed as assumed only if one of the ACLs' ``hosts`` is a CIDR block: only then it
+        matters."""
         if self.config.kafka_version is not None:
             return self
         from authorizer.kafka_version import KafkaVersion

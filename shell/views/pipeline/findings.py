@@ -39,7 +39,7 @@ class FindingOptions(NamedTuple):
 
 
 def add_window(parser: ArgumentParser) -> None:
-    """Add DIR, and the options that choose a part of its traffic."""
+    """Add DIR, and the options that choose a part of its requests."""
     add_folder(parser)
     group = parser.add_argument_group("which requests")
     group.add_argument(
