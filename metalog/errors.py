@@ -166,11 +166,11 @@ class CorruptLog(MetalogError):
 
 
 class CorruptSnapshot(CorruptLog):
-    """A snapshot that is incomplete, or whose contents contradict its name."""
+    """A snapshot that is incomplete or damaged, or whose contents contradict its name."""
 
 
 class UnreadableRecord(CorruptLog):
-    """A record that concerns authorization and that this version cannot read."""
+    """A record that this version cannot read, and that may concern authorization."""
 
 
 class UncertainSource(CorruptLog):

@@ -29,10 +29,10 @@ MAX_BATCH_BYTES: Final = 8 << 20
 class LogBounds(NamedTuple):
     """Where a log begins and ends.
 
-    ``start`` is the first offset that can be read, and ``end`` is the next offset to be written.
-    ``epoch`` is that of the last batch. All records below ``high_watermark`` are committed; it is
-    None if the log cannot know. ``why`` says in a few words where the high-water mark comes from,
-    or why there is none.
+    ``start`` is the first offset that can be read, and ``end`` follows the last one. ``epoch`` is
+    that of the last batch or of the leader. All records below ``high_watermark`` are committed; it
+    is None if the log cannot know. ``why`` says in a few words where the high-water mark comes
+    from, or why there is none.
     """
 
     start: int

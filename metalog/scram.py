@@ -53,17 +53,10 @@ class ScramCredential(NamedTuple):
     iterations: int
 
     def is_of(self, mechanism: ScramMechanism, password: str) -> bool:
-        """Whether this credential was derived from ``password``.
+        """Whether this credential was derived from ``password`` by ``mechanism``.
 
         By design (``iterations``) it takes some milliseconds of CPU: do not call it on the thread
-        of an event loop.
-
-        Args:
-            mechanism: the mechanism of the credential.
-            password: the password to check.
-
-        Returns:
-            True if the password is right; the comparison takes the same time either way.
+        of an event loop. The comparison takes the same time for a wrong password.
         """
         import hmac
 

@@ -172,10 +172,12 @@ class _AclLookup:
         """The ids and ACLs that ``wanted`` matches, in the image's order."""
         if not self._is_indexed:
             return (found for found in self._image.by_id.items() if wanted.matches(found[1]))
-        texts = _other_texts(wanted)
+        named, texts = _named(wanted), _other_texts(wanted)
+        if named not in self._groups:
+            self._groups[named] = self._grouped(named)
         found: _Part = []
         for name in self._names(wanted):
-            for part in self._parts(_named(wanted), (*name, *texts)):
+            for part in self._groups[named].get((*name, *texts), {}).values():
                 if wanted.matches(part[0].acl):
                     found += part
         return ((uuid, acl) for _, uuid, acl in sorted(found, key=itemgetter(0)))
@@ -190,13 +192,6 @@ class _AclLookup:
             return [(name,)]
         lengths = self._prefix_lengths[: bisect_right(self._prefix_lengths, len(name))]
         return dict.fromkeys([(name,), (WILDCARD,), *((name[:length],) for length in lengths)])
-
-    def _parts(self, named: _Named, texts: tuple[str, ...]) -> Iterable[_Part]:
-        """The parts of a group; a filter with these texts matches all or none of each."""
-        groups = self._groups.get(named)
-        if groups is None:
-            groups = self._groups[named] = self._grouped(named)
-        return groups.get(texts, {}).values()
 
     def _grouped(self, named: _Named) -> dict[tuple[str, ...], dict[_Codes, _Part]]:
         groups: dict[tuple[str, ...], dict[_Codes, _Part]] = {}

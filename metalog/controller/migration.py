@@ -32,11 +32,7 @@ class Migration(NamedTuple):
 
 
 def migrate(image: MetadataImage, change: Migration, entropy: Entropy) -> ControllerResult[None]:
-    """The records of ``change``.
-
-    Raises:
-        InvalidRequest: a part of the change is refused; then nothing is changed.
-    """
+    """The records of ``change``; ``InvalidRequest`` if a part of it is refused."""
     creator = creator_for(image.features)
     for acl in change.added:
         if error := why_not(acl, creator):

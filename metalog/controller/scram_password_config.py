@@ -40,10 +40,7 @@ class ScramPasswordConfig(NamedTuple):
 
     @classmethod
     def configured(cls, properties: Mapping[str, object]) -> ScramPasswordConfig:
-        """Read the keys ``sasl.scram.password.*``.
-
-        Args:
-            properties: a configuration's values by key; other keys are ignored.
+        """Read the keys ``sasl.scram.password.*`` in ``properties``, a configuration by key.
 
         Raises:
             ConfigException: a value is invalid, or a key is unknown.

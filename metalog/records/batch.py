@@ -141,17 +141,10 @@ class Batch(NamedTuple):
     def records(self, unread: UnreadTypes | None = None) -> Iterator[BatchRecord]:
         """The records with encoded values, except those of the types ``unread``; ``CorruptLog`` if
         one is damaged."""
-        yield from map(self._record, self.raw_records(unread))
-
-    def _record(self, raw: RawRecord) -> BatchRecord:
-        return BatchRecord(
-            self.base_offset + raw.offset_delta,
-            self._timestamp(raw.timestamp_delta),
-            raw.key,
-            raw.value,
-            raw.headers,
-            raw.attributes,
-        )
+        for raw in self.raw_records(unread):
+            attributes, delta, offset_delta, key, value, headers = raw
+            offset, timestamp = self.base_offset + offset_delta, self._timestamp(delta)
+            yield BatchRecord(offset, timestamp, key, value, headers, attributes)
 
     def _timestamp(self, delta: int) -> int:
         if self.attributes & _TIMESTAMP_TYPE_BIT:
@@ -317,7 +310,6 @@ def batch_bytes(batch: Batch) -> bytes:
 
 
 def _checked_bytes(batch: Batch) -> bytes:
-    """The bytes that the checksum covers."""
     header = _CHECKED.pack(
         batch.attributes,
         batch.last_offset - batch.base_offset,

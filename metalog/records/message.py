@@ -22,7 +22,7 @@ _fields_hash = cast("Callable[[object], int]", tuple.__hash__)
 
 
 class Struct:
-    """The base of a message, or of a struct inside one; it precedes the NamedTuple of the fields.
+    """The base of a message, or of a struct inside one; the NamedTuple of the fields is another.
 
     ``SECRETS`` names the fields that a ``repr`` masks. ``UUIDS`` names the fields that it shows as
     Kafka's UUID text.

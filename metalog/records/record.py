@@ -2,7 +2,8 @@
 
 A record has a length, attributes, timestamp delta, offset delta, key, value and headers. Readers
 raise ``MalformedRecord`` with the position in the batch's payload; the batch turns it into a
-position in the file. A *plain* record has only a value, and lengths of at most two bytes.
+position in the file. A *plain* record has only an offset delta and a value, and lengths of at most
+two bytes.
 
 This module must not know what a value means.
 """

@@ -61,16 +61,13 @@ class UnreadTypes:
         return cls(set(known).difference(types))
 
     def skip(self, payload: bytes, at: int, index: int, deltas: Sequence[bytes]) -> tuple[int, int]:
-        """Skip records from number ``index`` on, which begins at byte ``at``.
+        """The byte and the number of the first record to decode, from number ``index`` on.
 
         Args:
             payload: the records of a batch, not compressed.
-            at: the position of record number ``index``.
+            at: the byte at which record number ``index`` begins.
             index: the number of the first record to look at.
             deltas: attributes, timestamp delta and offset delta of each plain record.
-
-        Returns:
-            The byte and the number of the first record that has to be decoded.
         """
         for number in range(index, len(deltas)):
             try:

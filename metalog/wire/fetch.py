@@ -116,7 +116,8 @@ def fetch_request(
 
 def read_fetched(body: Body) -> Fetched:
     """The answer in ``body``; ``Malformed`` if it is not about one partition."""
-    endpoints = _endpoints(body)
+    nodes = getattr(body, "node_endpoints", ())
+    endpoints = {int(each.node_id): Address(each.host, each.port) for each in nodes}
     if body.error_code != ErrorCode.NONE:
         return Fetched(int(body.error_code), EpochLeader(), endpoints)
     partition = _only_partition(body.responses)
@@ -173,9 +174,3 @@ def _only_partition(topics: tuple[Any, ...]) -> Any:
             f"a response about {counted(len(partitions), 'partition')} to a request about one"
         )
     return partitions[0]
-
-
-def _endpoints(body: Body) -> dict[int, Address]:
-    """The addresses of nodes by id; empty if the version does not have them."""
-    endpoints = getattr(body, "node_endpoints", ())
-    return {int(each.node_id): Address(each.host, each.port) for each in endpoints}

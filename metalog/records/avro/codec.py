@@ -258,7 +258,7 @@ def _value_codec(
     kind: Any, field: Field, version: int, structs: dict[str, tuple[Field, ...]]
 ) -> tuple[_To, _To]:
     item = field.type.removeprefix("[]")
-    to_item: _To = _checked if item == "string" else _same
+    to_item: _To = _checked if item == "string" else lambda value: value
     from_item: _To = to_item
     if item not in _PRIMITIVES and item != "uuid":
         structs[item] = field.fields or structs[item]
@@ -280,7 +280,3 @@ def _checked(text: str | None) -> str | None:
     if text is not None and (problem := text_problem(text)) is not None:
         raise ValueError(f"a string {problem}")
     return text
-
-
-def _same(value: Any) -> Any:
-    return value

@@ -181,7 +181,7 @@ def _records(source: _In, head: ContainerHeader) -> Iterator[Record]:
             full_name, datum = named
             if full_name == END:
                 _check_end(datum, done, checksum)
-                if size > 1 or block.tell() != len(data) or not source.is_at_end:
+                if size > 1 or block.tell() != len(data) or source.position < source.size:
                     raise _fault("other data follows the end of the snapshot")
                 return
             done += 1
@@ -233,10 +233,6 @@ class _In:
         self.size = file.size()
         self.position = 0
         self.checksum = 0
-
-    @property
-    def is_at_end(self) -> bool:
-        return self.position == self.size
 
     def read(self, size: int) -> bytes:
         data = self._file.read_at(self.position, max(0, min(size, self.size - self.position)))

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from metalog.records.avro.codec import NAMESPACE, AvroType, avro_types
+from metalog.records.avro.codec import NAMESPACE, avro_types
 
 MARK: Final = "<!-- The rest is generated from metalog/records/schema.py. -->\n"
 
@@ -18,7 +18,8 @@ def schema_table() -> str:
     """A table with a row per type and version: its fingerprint, and a summary of its fields."""
     lines = ["| type | version | fingerprint | fields |", "|---|---|---|---|"]
     lines += [
-        f"| {each.name} | {each.version} | `{each.fingerprint.hex()}` | {_fields(each)} |"
+        f"| {each.name} | {each.version} | `{each.fingerprint.hex()}` |"
+        f" {', '.join(_named(each.schema)) or 'none'} |"
         for each in avro_types()
     ]
     return "\n".join(lines) + "\n"
@@ -30,10 +31,6 @@ def schema_lines() -> str:
         json.dumps({"fingerprint": each.fingerprint.hex(), "schema": each.schema}) + "\n"
         for each in avro_types()
     )
-
-
-def _fields(avro: AvroType) -> str:
-    return ", ".join(_named(avro.schema)) or "none"
 
 
 def _named(record: Mapping[str, Any]) -> Iterator[str]:

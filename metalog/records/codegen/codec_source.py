@@ -53,7 +53,7 @@ def decode_body(name: str, fields: list[TypedField]) -> list[str]:
     unknown = "tuple(unknown)" if tagged else "unknown"
     values = ", ".join([*(f.local for f in fields), unknown])
     lines.append(f"return tuple.__new__({name}, ({values}{'' if fields else ','})), at")
-    return _with_limit(lines)
+    return ["limit = len(data)", *lines] if any("limit" in line for line in lines) else lines
 
 
 def encode_body(fields: list[TypedField]) -> list[str]:
@@ -106,10 +106,6 @@ def _since(first: int, lines: list[str]) -> list[str]:
 
 def _indented(lines: list[str]) -> list[str]:
     return [f"    {line}" for line in lines]
-
-
-def _with_limit(lines: list[str]) -> list[str]:
-    return ["limit = len(data)", *lines] if any("limit" in line for line in lines) else lines
 
 
 def _layout(fields: list[TypedField]) -> str:

@@ -94,7 +94,7 @@ def _json_text_body(fields: list[TypedField]) -> list[str]:
     lines = [f"{', '.join(f.local for f in fields)}, _ = self"] if fields else []
     always = list(takewhile(lambda f: f.field.tag is None and f.first == 0, fields))
     if not always:
-        return [*lines, *_json_text_of_optional(fields)]
+        return [*lines, 'text = ""', *_json_members(fields), 'return f"{{{text[1:]}}}"']
     begin = [f"    f'{_json_member(f)}'" for f in always]
     begin[0] = begin[0].replace(",", "{{", 1)
     return [
@@ -105,10 +105,6 @@ def _json_text_body(fields: list[TypedField]) -> list[str]:
         *_json_members(fields[len(always) :]),
         "return text + '}'",
     ]
-
-
-def _json_text_of_optional(fields: list[TypedField]) -> list[str]:
-    return ['text = ""', *_json_members(fields), 'return f"{{{text[1:]}}}"']
 
 
 def _json_members(fields: list[TypedField]) -> list[str]:

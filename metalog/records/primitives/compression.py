@@ -34,8 +34,6 @@ def most_inflated(size: int) -> int:
 
 
 def inflate(compression: str, data: bytes, limit: int = MAX_INFLATED) -> bytes:
-    if compression == NONE:
-        return data
     try:
         return _INFLATERS[compression](data, limit)
     except Exception as error:  # the errors of zlib and cramjam have no other common base

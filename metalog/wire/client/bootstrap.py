@@ -35,10 +35,7 @@ def first_connection(
 ) -> Connection:
     """A connection to one of ``addresses``, within ``settings.opening_timeout_s``.
 
-    Args:
-        addresses: the peers to try, in order.
-        settings: how to connect.
-        check: may refuse a connection by raising ``NoCommonVersion``.
+    ``check`` may refuse a connection by raising ``NoCommonVersion``.
 
     Raises:
         Unreachable: none of several peers can be used. An only peer's own error is raised.

@@ -273,7 +273,11 @@ class ClusterClient:
         leader = None
         try:
             version = connection.version(_DESCRIBE_CLUSTER, _DESCRIBE_CLUSTER_VERSIONS)
-            leader = _leader_of(connection.ask(_describe_controllers(version)))
+            declared = request_type(_DESCRIBE_CLUSTER, version)
+            request = declared(
+                include_cluster_authorized_operations=False, endpoint_type=_CONTROLLERS
+            )
+            leader = _leader_of(connection.ask(request))
             self.close()
             if leader is not None:
                 self._connection = Connection(leader, self._settings)
@@ -298,11 +302,6 @@ def _version(connection: Connection, api_key: int, versions: Iterable[int]) -> i
             f"version{advice}"
         )
     return version
-
-
-def _describe_controllers(version: int) -> Body:
-    declared = request_type(_DESCRIBE_CLUSTER, version)
-    return declared(include_cluster_authorized_operations=False, endpoint_type=_CONTROLLERS)
 
 
 def _leader_of(described: Any) -> Address | None:

@@ -119,9 +119,6 @@ class PasswordClient:
     def set_scram_password(self, credentials: Sequence[NewPassword]) -> SetScramPasswordResult:
         """Set or delete passwords in one request.
 
-        Args:
-            credentials: the users with their mechanisms and new passwords.
-
         Returns:
             A future for each user and mechanism. Its exception is ``PasswordRefused``, or another
             ``InvalidRequest`` if the request failed.
@@ -174,7 +171,6 @@ class PasswordClient:
 
 
 def _error_of_each(answer: WireScramPasswordResponse) -> dict[ScramEntity, str | None]:
-    """The error message for each credential, or None for a success."""
     return {
         ScramEntity(user.username, ScramMechanism(hashed.hash_type)): (
             None if not user.error_code else user.error_message or error_name(user.error_code)

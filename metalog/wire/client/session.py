@@ -35,11 +35,10 @@ from metalog.wire.versions import (
 
 SASL_HANDSHAKE: Final = 17
 SASL_AUTHENTICATE: Final = 36
-_ILLEGAL_SASL_STATE: Final = 34
 _LOGIN_REFUSED: Final = (
     ErrorCode.SASL_AUTHENTICATION_FAILED,
     ErrorCode.UNSUPPORTED_SASL_MECHANISM,
-    _ILLEGAL_SASL_STATE,
+    ErrorCode.ILLEGAL_SASL_STATE,
 )
 """The error codes that Kafka's clients raise as AuthenticationException."""
 _HANDSHAKE_VERSIONS: Final = (1,)
