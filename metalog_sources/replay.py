@@ -90,15 +90,11 @@ def cluster_id_of(source: Source) -> str | None:
     """The cluster id of a log; None if it is unknown."""
     log = source.log
     if source.kind == "quorum":
-        return _cluster_id_of(log)
+        from metalog.log.quorum.observer import QuorumLog
+
+        return log.cluster_id if isinstance(log, QuorumLog) else None
     folder = log.source if isinstance(log, FoldersLog) else log
     return folder.cluster_id if isinstance(folder, DirectoryLog) else None
-
-
-def _cluster_id_of(log: OpenedLog) -> str | None:
-    from metalog.log.quorum.observer import QuorumLog
-
-    return log.cluster_id if isinstance(log, QuorumLog) else None
 
 
 def replay_source(
@@ -247,7 +243,7 @@ class _Replay:
         candidates = self._candidates()
         for base in candidates:
             try:
-                return self._loaded(base, self._undamaged)
+                return self._loaded(base, read_snapshot)
             except (CorruptLog, InvalidSource) as error:
                 damage = damage or error
                 found = error.found if isinstance(error, CorruptLog) else error
@@ -256,7 +252,7 @@ class _Replay:
         if damage is not None and newest is not None and self._salvage:
             fault = damage if isinstance(damage, CorruptLog) else CorruptLog(str(damage))
             self.note_damage(fault, "its readable part")
-            return self._loaded(newest, self._salvaged)
+            return self._loaded(newest, salvaged_snapshot)
         raise damage or self._no_base()
 
     def _candidates(self) -> list[SnapshotId | None]:
@@ -266,7 +262,9 @@ class _Replay:
         return [None] if is_one_segment else candidates
 
     def _loaded(
-        self, base: SnapshotId | None, batches: Callable[[SnapshotId], Iterable[Batch]]
+        self,
+        base: SnapshotId | None,
+        batches_of: Callable[[OpenedLog, SnapshotId], Iterable[Batch]],
     ) -> Loader:
         notes = self.notes
         if notes is not None:
@@ -282,15 +280,9 @@ class _Replay:
             loader.load_snapshot(FORMATTED_SNAPSHOT, bootstrap)
             self.is_bootstrap = True
         elif base is not None:
-            loader.load_snapshot(base, batches(base))
+            loader.load_snapshot(base, batches_of(self._log, base))
         self.base = base
         return loader
-
-    def _undamaged(self, base: SnapshotId) -> Iterator[Batch]:
-        return read_snapshot(self._log, base)
-
-    def _salvaged(self, base: SnapshotId) -> Iterator[Batch]:
-        return salvaged_snapshot(self._log, base)
 
     def _feed(self, loader: Loader) -> Iterator[int]:
         """Feed the log up to the limit to ``loader``; yields each offset reached."""

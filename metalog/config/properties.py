@@ -39,6 +39,11 @@ def properties_mapping(properties: Iterable[Property]) -> dict[str, str]:
     return {key: value for key, value, _ in properties}
 
 
+def comma_separated(text: str) -> list[str]:
+    """The items of a value of Kafka's type LIST, without empty items and surrounding blanks."""
+    return list(filter(None, map(str.strip, text.split(","))))
+
+
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Each logical line that holds a property, and the number of its first line.
 

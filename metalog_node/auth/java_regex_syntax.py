@@ -269,15 +269,13 @@ class _Parser:
             quoted, _, _ = self._text[self.at :].partition("\\E")
             self.at = min(self.at + len(quoted) + 2, len(self._text))
             parts = [OneOf(self._cased(character.__eq__)) for character in quoted]
-            if len(parts) != 1:  # Java repeats the last character only
-                self._refuse_quantifier()
-            return Sequence(tuple(parts)) if len(parts) != 1 else parts[0]
+            if len(parts) == 1:
+                return parts[0]
+            if self._text.startswith(tuple("*+?{"), self.at):  # Java repeats the last character
+                raise InvalidRequest("a quantifier after \\E is not supported here")
+            return Sequence(tuple(parts))
         test, character = self._class_or_character()
         return OneOf(test if character is None else self._cased(test))
-
-    def _refuse_quantifier(self) -> None:
-        if self._text[self.at : self.at + 1] in tuple("*+?{"):
-            raise InvalidRequest("a quantifier after \\E is not supported here")
 
     def _class_or_character(self) -> tuple[_Test, str | None]:
         r"""After a ``\``: a character class, or an escaped character."""

@@ -156,11 +156,7 @@ _SUBJECT: Final = 5
 
 
 def name_text(name: bytes) -> str:
-    """A name in DER (the least specific part first) as RFC 2253 writes it.
-
-    Raises:
-        ValueError: it is not a name.
-    """
+    """A name in DER (the least specific part first) as RFC 2253 writes it."""
     parts = [
         "+".join(_attribute(attribute) for attribute in _elements(part)) for part in _elements(name)
     ]

@@ -55,11 +55,7 @@ class ClientFinal(NamedTuple):
 
 
 def read_client_first(message: str) -> ClientFirst:
-    """Parse client-first-message.
-
-    Raises:
-        ValueError: the message is malformed; the error quotes nothing of it.
-    """
+    """``ValueError`` if the message is malformed; the error quotes nothing of it."""
     match = _CLIENT_FIRST.fullmatch(message)
     if match is None:
         raise ValueError("a first message that is not valid by RFC 5802")
@@ -75,11 +71,7 @@ def read_client_first(message: str) -> ClientFirst:
 
 
 def read_client_final(message: str) -> ClientFinal:
-    """Parse client-final-message.
-
-    Raises:
-        ValueError: the message is malformed; the error quotes nothing of it.
-    """
+    """``ValueError`` if the message is malformed; the error quotes nothing of it."""
     match = _CLIENT_FINAL.fullmatch(message)
     if match is None:
         raise ValueError("a final message that is not valid by RFC 5802")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from metalog.config.jaas import PLAIN_MODULE, login_module
+from metalog.config.properties import comma_separated
 from metalog.errors import InvalidRequest
 from metalog.scram import MOST_NAME_BYTES
 from metalog_node.config.listeners import Listener, SecurityProtocol
@@ -120,7 +121,7 @@ def _client_auth(properties: LocatedProperties, listener: Listener) -> tuple[str
 
 def sasl_keys(properties: LocatedProperties, listener: Listener) -> SaslKeys:
     key, text = properties.of_listener(listener.name, MECHANISMS)
-    mechanisms = _SUPPORTED_MECHANISMS[1:] if text is None else _words(text.upper())
+    mechanisms = _SUPPORTED_MECHANISMS[1:] if text is None else tuple(comma_separated(text.upper()))
     for mechanism in mechanisms:
         if mechanism not in _SUPPORTED_MECHANISMS:
             raise properties.wrong(
@@ -234,7 +235,3 @@ def controller_client(
         if value is not None:
             client[key] = value
     return client
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(filter(None, map(str.strip, text.split(","))))

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from metalog.config.properties import comma_separated
 from metalog.errors import ConfigException
 from metalog.hosts.host_port import Address
 
@@ -94,7 +95,7 @@ def parse_protocols(
             name: SecurityProtocol.PLAINTEXT for name in controller_names if name not in defaults
         }
     named = {}
-    for part in filter(None, map(str.strip, text.split(","))):
+    for part in comma_separated(text):
         name, _, protocol = part.rpartition(":")
         try:
             named[name.upper()] = SecurityProtocol(protocol.upper())
@@ -142,7 +143,7 @@ def parse_metrics(text: str | None) -> Address | None:
 def named_addresses(key: str, text: str) -> list[tuple[str, Address]]:
     """The addresses ``NAME://HOST:PORT`` in the value of ``key``."""
     urls = []
-    for part in filter(None, map(str.strip, text.split(","))):
+    for part in comma_separated(text):
         match = _URL.fullmatch(part)
         if match is None or int(match["port"]) >= 1 << 16:
             raise ConfigException(f"{key}: {part} is not NAME://HOST:PORT")

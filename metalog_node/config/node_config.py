@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from authorizer.config import EARLY_START_LISTENERS, ZOOKEEPER_CONNECT, from_properties
 from authorizer.loading import own_keys
-from metalog.config.properties import Property, parse_properties
+from metalog.config.properties import Property, comma_separated, parse_properties
 from metalog.controller.scram_password_config import KEYS as SCRAM_PASSWORD_KEYS
 from metalog.controller.scram_password_config import ScramPasswordConfig
 from metalog.disk.files import LOCAL_FILES, read_whole
@@ -325,7 +325,7 @@ def _message(error: Any) -> str:
 def _voters(text: str) -> dict[int, Address]:
     """``ID@HOST:PORT``, separated by commas."""
     voters: dict[int, Address] = {}
-    for voter in filter(None, map(str.strip, text.split(","))):
+    for voter in comma_separated(text):
         number, _, address = voter.partition("@")
         node_id = whole_number(number)
         if node_id is None:

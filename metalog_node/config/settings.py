@@ -20,6 +20,7 @@ from authorizer.config import (
     SUPER_USERS,
 )
 from authorizer.loading import CLASS_NAME
+from metalog.config.properties import comma_separated
 from metalog.controller.scram_password_config import KEYS as SCRAM_PASSWORD_KEYS
 from metalog.controller.scram_password_config import SALTED_ENABLE
 from metalog.log.config import KEYS as LOG_KEYS
@@ -40,9 +41,7 @@ METRICS: Final = "metrics.listener"
 
 
 def _comma_list(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    return tuple(filter(None, map(str.strip, value.split(","))))
+    return comma_separated(value) if isinstance(value, str) else value
 
 
 def _upper_comma_list(value: object) -> object:

@@ -11,6 +11,7 @@ import ssl
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from metalog.config.properties import comma_separated
 from metalog.errors import InvalidRequest
 
 VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
@@ -44,7 +45,7 @@ def protocols(text: str | None) -> list[ssl.TLSVersion]:
     Raises:
         InvalidRequest: names a version that is not supported here.
     """
-    names = _words(text) or list(VERSIONS)
+    names = comma_separated(text or "") or list(VERSIONS)
     for name in names:
         if name not in VERSIONS:
             raise InvalidRequest(f"{name} is not supported; use {' or '.join(VERSIONS)}")
@@ -58,7 +59,7 @@ def limits(versions: Sequence[ssl.TLSVersion], suites: str | None) -> TlsLimits:
     Raises:
         InvalidRequest: names a suite that cannot be offered, or says that no version is left.
     """
-    named = _words(suites)
+    named = comma_separated(suites or "")
     if not named:
         return TlsLimits(versions[0], versions[-1])
     of_1_3 = SUITES_1_3.intersection(named)
@@ -97,7 +98,3 @@ def _openssl_name(suite: str) -> str:
     except ssl.SSLError:
         raise InvalidRequest(f"{suite} is not offered here") from None
     return name
-
-
-def _words(text: str | None) -> list[str]:
-    return [] if text is None else list(filter(None, map(str.strip, text.split(","))))

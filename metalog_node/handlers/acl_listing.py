@@ -126,12 +126,9 @@ def _array_length(items: int, is_flexible: bool) -> bytes:
 def _by_pattern(acls: Iterable[Acl]) -> list[list[Acl]]:
     together: dict[_Pattern, list[Acl]] = {}
     for acl in acls:
-        together.setdefault(_pattern(acl), []).append(acl)
+        pattern = int(acl.resource_type), int(acl.pattern_type), acl.resource_name
+        together.setdefault(pattern, []).append(acl)
     return [listed for _, listed in sorted(together.items(), key=itemgetter(0))]
-
-
-def _pattern(acl: Acl) -> _Pattern:
-    return int(acl.resource_type), int(acl.pattern_type), acl.resource_name
 
 
 def _resource_bytes(version: int, acls: list[Acl]) -> bytes:

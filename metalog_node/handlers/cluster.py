@@ -157,10 +157,8 @@ def describe_cluster(services: Services, incoming: IncomingRequest) -> Answer:
 
 
 def _shown_operations(services: Services, incoming: IncomingRequest) -> int:
-    if services.authorizer is not None:
-        operations = authorized_operations(services, incoming)
-        return operations if operations & (1 << Operation.DESCRIBE) else 0
-    return authorized_operations(services, incoming)
+    operations = authorized_operations(services, incoming)
+    return operations if operations & (1 << Operation.DESCRIBE) else 0
 
 
 def _mismatch(version: int, served: int, wanted: int) -> tuple[KafkaErrorCode, str]:

@@ -57,7 +57,7 @@ def fetch(services: Services, incoming: IncomingRequest) -> Answer:
     body = incoming.request.body
     error = _request_error(services, body, [topic.topic_id for topic in body.topics], _TOPIC_ID)
     if error is not _ERROR.none:
-        return _fetched(incoming, error)
+        return _fetch_error(incoming, error)
     [wanted] = body.topics[0].partitions
     wait_s = min(body.max_wait.total_seconds(), _LONGEST_WAIT_S)
     attempt = partial(_attempt, services, incoming, wanted, body.max_bytes)
@@ -86,16 +86,21 @@ def _attempt(
     error = _epoch_error(bounds, wanted.current_leader_epoch)
     if wanted.fetch_offset < 0 or wanted.last_fetched_epoch < 0:
         error = _ERROR.invalid_request
-    if bounds is None or error is not _ERROR.none:
-        partition = _partition(services, incoming, error, bounds)
-        return _fetched(incoming, error, partition, services)
-    known = getattr(wanted, "high_watermark", _HIGHEST_MARK)
-    if wanted.fetch_offset == bounds.end <= known and not is_last:
-        return None
-    most = min(max_bytes, wanted.partition_max_bytes, _MOST_BYTES)
-    served = log.after(bounds, wanted.fetch_offset, wanted.last_fetched_epoch, most)
-    partition = _partition(services, incoming, error, bounds, served)
-    return _fetched(incoming, error, partition, services)
+    served = None
+    if bounds is not None and error is _ERROR.none:
+        known = getattr(wanted, "high_watermark", _HIGHEST_MARK)
+        if wanted.fetch_offset == bounds.end <= known and not is_last:
+            return None
+        most = min(max_bytes, wanted.partition_max_bytes, _MOST_BYTES)
+        served = log.after(bounds, wanted.fetch_offset, wanted.last_fetched_epoch, most)
+    parts = response_parts(FETCH, incoming.request.head.version)
+    partition = _partition(services, parts, error, bounds, served)
+    return parts.FetchResponse(
+        throttle_time=NO_THROTTLING,
+        error_code=_ERROR.none,
+        responses=(parts.FetchableTopicResponse(topic_id=_TOPIC_ID, partitions=(partition,)),),
+        **_endpoint(services, incoming, parts),
+    )
 
 
 def _endpoint(services: Services, incoming: IncomingRequest, parts: Any) -> dict[str, Any]:
@@ -120,12 +125,11 @@ def _epoch_error(bounds: LogBounds | None, leader_epoch: int) -> KafkaErrorCode:
 
 def _partition(
     services: Services,
-    incoming: IncomingRequest,
+    parts: Any,
     error: KafkaErrorCode,
     bounds: LogBounds | None,
-    served: Served | None = None,
+    served: Served | None,
 ) -> Any:
-    parts = response_parts(FETCH, incoming.request.head.version)
     known: dict[str, Any] = {}
     if bounds is not None:
         known["current_leader"] = parts.LeaderIdAndEpoch(
@@ -150,28 +154,13 @@ def _partition(
     )
 
 
-def _fetched(
-    incoming: IncomingRequest,
-    error: KafkaErrorCode,
-    partition: Any = None,
-    leader: Services | None = None,
-) -> Body:
+def _fetch_error(incoming: IncomingRequest, error: KafkaErrorCode) -> Body:
     parts = response_parts(FETCH, incoming.request.head.version)
-    topic = (
-        ()
-        if partition is None
-        else (parts.FetchableTopicResponse(topic_id=_TOPIC_ID, partitions=(partition,)),)
-    )
-    return parts.FetchResponse(
-        throttle_time=NO_THROTTLING,
-        error_code=error if partition is None else _ERROR.none,
-        responses=topic,
-        **({} if leader is None else _endpoint(leader, incoming, parts)),
-    )
+    return parts.FetchResponse(throttle_time=NO_THROTTLING, error_code=error, responses=())
 
 
 def refuse_fetch(incoming: IncomingRequest, error: ApiError) -> Body:
-    return _fetched(incoming, error_fields(error)["error_code"])
+    return _fetch_error(incoming, error_fields(error)["error_code"])
 
 
 def fetch_snapshot(services: Services, incoming: IncomingRequest) -> Answer:
@@ -179,7 +168,7 @@ def fetch_snapshot(services: Services, incoming: IncomingRequest) -> Answer:
     body = incoming.request.body
     error = _request_error(services, body, [topic.name for topic in body.topics], _TOPIC)
     if error is not _ERROR.none:
-        return _snapshot(incoming, error)
+        return _snapshot_error(incoming, error)
     [wanted] = body.topics[0].partitions
     attempt = partial(_snapshot_chunk, services, incoming, wanted, body.max_bytes)
     return _deferred(_purgatory(services).ask(attempt, 0))
@@ -218,29 +207,21 @@ def _snapshot_chunk(
         position=max(wanted.position, 0),
         unaligned_records=b"" if chunk is None else chunk.data,
     )
-    return _snapshot(incoming, error, partition, services)
-
-
-def _snapshot(
-    incoming: IncomingRequest,
-    error: KafkaErrorCode,
-    partition: Any = None,
-    leader: Services | None = None,
-) -> Body:
-    parts = response_parts(FETCH_SNAPSHOT, incoming.request.head.version)
-    topic = (
-        () if partition is None else (parts.TopicSnapshot(name=_TOPIC, partitions=(partition,)),)
-    )
     return parts.FetchSnapshotResponse(
         throttle_time=NO_THROTTLING,
-        error_code=error if partition is None else _ERROR.none,
-        topics=topic,
-        **({} if leader is None else _endpoint(leader, incoming, parts)),
+        error_code=_ERROR.none,
+        topics=(parts.TopicSnapshot(name=_TOPIC, partitions=(partition,)),),
+        **_endpoint(services, incoming, parts),
     )
+
+
+def _snapshot_error(incoming: IncomingRequest, error: KafkaErrorCode) -> Body:
+    parts = response_parts(FETCH_SNAPSHOT, incoming.request.head.version)
+    return parts.FetchSnapshotResponse(throttle_time=NO_THROTTLING, error_code=error, topics=())
 
 
 def refuse_snapshot(incoming: IncomingRequest, error: ApiError) -> Body:
-    return _snapshot(incoming, error_fields(error)["error_code"])
+    return _snapshot_error(incoming, error_fields(error)["error_code"])
 
 
 def describe_quorum(services: Services, incoming: IncomingRequest) -> Answer:

@@ -26,7 +26,7 @@ from authorizer.api import Action, RequestContext, cluster, topic
 from authorizer.engine.decide import ALLOWED
 from authorizer.engine.index import AclIndex
 from authorizer.interface import Authorizer
-from metalog.acl import Operation
+from metalog.acl import SUPPORTED_OPERATIONS, Operation, ResourceType
 from metalog.controller.scram_password import ScramPasswordPolicy
 from metalog.controller.scram_password_config import ScramPasswordConfig
 from metalog.errors import ApiError, ErrorCode, InvalidRequest, MetalogError
@@ -248,15 +248,7 @@ def item_count(incoming: IncomingRequest, array: str) -> int:
 
 def authorized_operations(services: Services, incoming: IncomingRequest) -> int:
     """The operations on the cluster that the client may do, as a bit field (KIP-430)."""
-    supported = [
-        Operation.CREATE,
-        Operation.ALTER,
-        Operation.DESCRIBE,
-        Operation.CLUSTER_ACTION,
-        Operation.DESCRIBE_CONFIGS,
-        Operation.ALTER_CONFIGS,
-        Operation.IDEMPOTENT_WRITE,
-    ]
+    supported = sorted(SUPPORTED_OPERATIONS[ResourceType.CLUSTER])
     if services.authorizer is None:
         return sum(1 << operation for operation in supported)
     actions = [

@@ -62,11 +62,8 @@ class SaltedPasswordsDisabled(InvalidRequest):
 
 
 def check_salted(services: Services, incoming: IncomingRequest) -> None:
-    """Refuse salted passwords if the configuration forbids them. Deletions contain no password.
-
-    Raises:
-        SaltedPasswordsDisabled: the request has a salted password.
-    """
+    """Raise ``SaltedPasswordsDisabled`` if the request has salted passwords and the configuration
+    forbids them."""
     if incoming.request.body.upsertions and not services.passwords.config.takes_salted:
         raise SaltedPasswordsDisabled(
             f"Salted passwords are disabled ({SALTED_ENABLE}=false): send the password "

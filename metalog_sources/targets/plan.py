@@ -9,8 +9,9 @@ is made.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from enum import Enum
+from itertools import chain
 from typing import Final, NamedTuple
 
 from metalog.acl import (
@@ -100,12 +101,7 @@ def make_plan(current: Collection[Acl], wanted: Document, *, prune: bool) -> Pla
     if prune:
         steps += [PlanStep(ChangeKind.REMOVE, acl) for acl in owned]
     unpruned = () if prune else tuple(owned)
-    return Plan(tuple(_in_phases(steps)), unowned, unpruned, wanted.owns)
-
-
-def _in_phases(steps: Sequence[PlanStep]) -> Iterator[PlanStep]:
-    for phase in phases(steps):
-        yield from phase
+    return Plan(tuple(chain.from_iterable(phases(steps))), unowned, unpruned, wanted.owns)
 
 
 def phases(steps: Sequence[PlanStep]) -> list[list[PlanStep]]:
@@ -206,13 +202,12 @@ def write_saved(plan: SavedPlan) -> str:
         "before": map(acl_fields, plan.before),
         "steps": map(step_fields, plan.steps),
     }
-    proof = "" if plan.proof is None else f',"proof":{json.dumps(_proof_fields(plan.proof))}'
-    body = "".join(f',"{key}":{_list(lists[key])}' for key in lists)
+    proof = ""
+    if plan.proof is not None:
+        proof_fields = {"onlyGain": plan.proof.claims, "cells": str(plan.proof.cells)}
+        proof = f',"proof":{json.dumps(proof_fields)}'
+    body = "".join(f',"{key}":{_list(items)}' for key, items in lists.items())
     return f"{head[:-1]}{proof}{body}}}\n"
-
-
-def _proof_fields(proof: PlanProof) -> dict[str, object]:
-    return {"onlyGain": proof.claims, "cells": str(proof.cells)}
 
 
 def _list(items: Iterable[object]) -> str:

@@ -46,6 +46,7 @@ VALUED: Final = (
 FLAGS: Final = ("--cluster", "--producer", "--consumer", "--idempotent", "--force")
 CONNECTING: Final = ("--bootstrap-server", "--bootstrap-controller", "--command-config")
 
+_JAVA_BLANKS: Final = "".join(map(chr, range(0x21)))
 _ROLE_TAKES_NOT: Final = ("--operation", "--deny-principal", "--deny-host")
 _PERMISSIONS: Final = {"allow": PermissionType.ALLOW, "deny": PermissionType.DENY}
 _CLUSTER: Final = ResourcePatternFilter(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
@@ -83,7 +84,8 @@ class CommandOptions(NamedTuple):
     def of(self, option: str) -> list[str]:
         """The values of ``option``; as in kafka-acls, all but transactional ids are trimmed."""
         values = self.values.get(option, ())
-        return [*values] if option == "--transactional-id" else [_trimmed(text) for text in values]
+        is_trimmed = option != "--transactional-id"
+        return [text.strip(_JAVA_BLANKS) if is_trimmed else text for text in values]
 
     def has(self, option: str) -> bool:
         return option in self.flags or bool(self.values.get(option))
@@ -274,7 +276,3 @@ def _refuse_no_entries(action: AclAction, options: CommandOptions) -> None:
             f"--remove with {ignored[0]} and no principal would remove all ACLs of the resource; "
             f"give --allow-principal or --deny-principal, or leave out {ignored[0]}"
         )
-
-
-def _trimmed(text: str) -> str:
-    return text.strip("".join(map(chr, range(0x21))))
