@@ -1,6 +1,6 @@
 """The contents of a report, before the page: words, numbers and rows.
 
-``data`` makes the contents from tables, and ``page`` shows them. This module must not know Spark,
+``data`` makes the contents, and ``page`` shows them. This module must not know Spark,
 nor HTML.
 """
 
@@ -27,7 +27,7 @@ class ColumnKind(Enum):
     MOMENT = "t"
     SEVERITY = "s"
     LINES = "l"
-    """Commands or a file, to be expanded and copied."""
+    """Lines to be expanded and copied, or a sentence."""
 
 
 class Column(NamedTuple):
@@ -84,8 +84,8 @@ class Strip(NamedTuple):
 
 
 class TimeBars(NamedTuple):
-    """Counts over time, in bars of ``step`` days from ``start`` on; each tuple has one number per
-    bar."""
+    """Counts over time, in bars of ``step`` days from ``start`` on: one number per bar. ``strips``
+    show the coverage."""
 
     start: date
     step: int

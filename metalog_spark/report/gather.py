@@ -348,7 +348,7 @@ def _rejected(tables: Tables, most: int) -> list[Row]:
 
 
 def _ambiguous(tables: Tables, most: int) -> list[Row]:
-    """By file: how many lines cannot be distinguished from forged ones, and the first of them."""
+    """By file: how many lines are ambiguous, and the first of them."""
     from pyspark.sql import functions as f
 
     first = f.min("line").alias("first")

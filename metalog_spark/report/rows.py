@@ -12,7 +12,8 @@ Row = Mapping[str, Any]
 
 class Rows(NamedTuple):
     """Rows of a finding, or in ``refused`` why there are none. ``found`` counts all rows,
-    ``requests`` the requests behind them. ``of_teams`` has the same for each team."""
+    ``requests`` the requests behind them if these are shown. ``of_teams`` has the same for each
+    team."""
 
     rows: Sequence[Row] = ()
     found: int = 0

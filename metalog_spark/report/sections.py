@@ -36,7 +36,7 @@ _REASONS: Final = {
     "OPENS": "without it the name is open to all",
 }
 _POWERS: Final = ("reads", "writes", "administers")
-_AMBIGUOUS: Final = "a name in it may imitate the rest of the line"
+_AMBIGUOUS: Final = "the line can be read in another way, or has another possible time"
 
 
 class _Field(NamedTuple):

@@ -1,6 +1,6 @@
 """Coverage and answers over time, for the charts: counted by Spark, a few thousand rows.
 
-A bar spans enough days that a window of years has some hundred bars. One pass counts, for each
+A bar spans a day, or as many weeks as needed for at most ``_BARS`` bars. One pass counts, for each
 team, the requests of its principals and the requests for its resources. This module must not know
 how the counts are shown.
 """
@@ -107,7 +107,7 @@ def teams_of(teams: Sequence[Team]) -> Column:
 
 
 def _is_owned(own: Own) -> Column:
-    """Whether a request's resource is owned: ``Own.covers`` of the requested name."""
+    """The same as ``Own.covers``, for the principal and the resource of a request."""
     from pyspark.sql import functions as f
 
     holds = f.lit(True)
@@ -137,7 +137,7 @@ def changes(tables: Tables, bars: Bars) -> list[tuple[int, tuple[str, ...]]]:
 
 
 def strips(tables: Tables, bars: Bars) -> tuple[Strip, ...]:
-    """The coverage of each broker, in order of their names, then that of the metadata log."""
+    """The coverage of each broker, by number or name, then that of the metadata log."""
     counts = _hours_seen(tables.read(COVERAGE), bars)
     brokers = sorted({broker for broker, _ in counts}, key=_broker_order)
     broker_strips = [

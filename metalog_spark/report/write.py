@@ -1,5 +1,5 @@
-"""Writes the report of a pipeline's folder: one page, one page for each team, and the findings as
-JSON, which the next report compares with."""
+"""Writes the report of a pipeline's folder: a page of the cluster, a page of each team, and the
+findings as JSON, with which the next report compares its own."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Counted(NamedTuple):
 
 @kept_until_commit
 def counted(tables: Tables, window: Window) -> Counted:
-    """Counted on the workers; the result's size is bounded by the ACLs, not the requests."""
+    """The counts for ``window``, made on the workers."""
     from pyspark.sql import functions as f
 
     data = packed_in(tables)

@@ -1,7 +1,7 @@
 """Possible requests: other readings of ambiguous audit lines, and readings of half lines.
 
-They have no decision. If an ACL could match a possible request at any time, the ACL may have been
-used, so it is not called unused.
+They have no decision. An ACL that could have decided a possible request, at whatever time, is not
+called unused.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Clock hours that came twice because clocks were set back, in logs without a time zone.
 
-A line of such an hour has one of two times. REQUESTS has the first time, POSSIBLE the second. So no
-coverage is expected in these hours. The second time matters only if the ACLs or the configuration
+A line of such an hour has one of two times. REQUESTS has the first time, POSSIBLE the second. So
+these hours need no coverage. The second time matters only if the ACLs or the configuration may have
 changed in between.
 """
 

@@ -56,7 +56,7 @@ def grant(row: Mapping[str, Any]) -> str:
 
 
 def hosts_text(row: Mapping[str, Any]) -> str:
-    """``10.0.0.1``, ``3 hosts, 10.0.0.1 last``."""
+    """``10.0.0.1``, or ``3 hosts, 10.0.0.1 last``."""
     hosts, last = row["hosts"], row["host"]
     return str(last) if hosts == 1 else f"{counted(hosts, 'host')}, {last} last"
 
