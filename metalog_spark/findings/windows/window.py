@@ -1,9 +1,9 @@
 """The time window of a finding, and its coverage.
 
 Kafka logs allowed requests only at DEBUG, so a broker's hour without an allowed line does not show
-which ALLOWs were used. Of a broker with any line in the folder, an allowed line is expected in every
-hour of the window, except in hours that came twice. A broker that did not exist during a part of
-the window looks the same as one whose log was lost.
+which ALLOWs were used. A broker with any line in the folder is expected to have such a line in
+every hour of the window, except in hours that came twice. A broker that did not exist during a part
+of the window looks the same as one whose log was lost.
 """
 
 from __future__ import annotations
