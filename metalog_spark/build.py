@@ -1,10 +1,9 @@
 """Fills the tables of a pipeline's folder: from a metadata log, audit logs and a configuration.
 
-New input is added to the folder's rows. A file that was read before replaces its earlier rows; rows
-of other files stay. ``known_files`` recognizes files. A build decides new requests. It also decides
-earlier requests again, from the time at which the log or the configuration differs from the earlier
-one. A build commits atomically, at its end. This module must not know where Spark runs, nor how
-anything is shown.
+New input is added to the folder's rows. A known file that has changed replaces its earlier rows;
+rows of other files stay. A build decides new requests, and decides earlier requests again from the
+time at which the log or the configuration differs from the earlier one. A build commits atomically,
+at its end. This module must not know where Spark runs, nor how anything is shown.
 """
 
 from __future__ import annotations
@@ -324,12 +323,9 @@ def _called(read: DataFrame, found: ClassifiedFiles) -> DataFrame:
 def _cover(
     tables: Tables, touched: Days, fresh: Days = frozenset(), hours: DataFrame | None = None
 ) -> None:
-    """Fill COVERAGE for the days ``touched``. ``hours`` are counts for the ``fresh`` days; other
-    days are counted again, also those of an older version, which did not look for controllers."""
-    before = tables.read(COVERAGE)
-    touched |= _days(before.where("controller IS NULL"))
-    kept = counted_before(before.where(~_is_of(touched)))
-    counts = [kept]
+    """Fill COVERAGE for the days ``touched``. ``hours`` are counts for the ``fresh`` days; the
+    other days are counted again."""
+    counts = [counted_before(tables.read(COVERAGE).where(~_is_of(touched)))]
     if again := touched - fresh:
         counts.append(counted(tables.read(REQUESTS).where(_is_of(again))))
     if hours is not None and fresh:

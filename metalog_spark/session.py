@@ -1,9 +1,8 @@
 """Opens a Spark session: on this machine, on a cluster, or on a Spark Connect server.
 
-On this machine Spark listens on the loopback interface only, has no web page, and logs to a file,
-so that its lines do not mix with ours. On other machines our packages are sent to Spark's Python
-workers; the guide says what else the workers need. Everything works on classic and Connect
-sessions. This module must not know what the session is for.
+On this machine Spark listens on the loopback interface only. On other machines our packages are
+sent to Spark's Python workers; the guide says what else the workers need. Everything works on
+classic and Connect sessions. This module must not know what the session is for.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 APPLICATION: Final = "metalog pipeline"
 LOCAL: Final = "local[*]"
 _HERE: Final = "local"
-"""Prefixes of Spark masters whose workers run on this machine."""
+"""The prefix of Spark masters whose workers run on this machine."""
 _SHIPPED_TO: Final[WeakSet[SparkSession]] = WeakSet()
 _SHIPPED: Final = (
     "metalog", "authorizer", "snapshot", "metalog_sources",
@@ -127,16 +126,17 @@ def open_session(
         errors = errors_of_spark()
     except ModuleNotFoundError as error:
         raise not_installed(error) from None
-    _check_is_not_refused(remote or master or LOCAL)
+    place = remote or master or LOCAL
+    _check_is_not_refused(place)
     try:
         if remote is not None:
             session = _connected(remote, settings or {}, log)
         else:
             session = _started(master or LOCAL, settings or {}, log)
     except errors as error:
-        place = remote or master or LOCAL
+        more = "" if log is None else f"; {log} says more"
         raise InvalidRequest(
-            f"{place}: Spark is not available: {first_line(error)}{_see(log)}"
+            f"{place}: Spark is not available: {first_line(error)}{more}"
         ) from None
     _leave_errors_to_callers()
     ship(session)
@@ -187,7 +187,7 @@ def not_installed(error: ModuleNotFoundError) -> InvalidRequest:
 
 
 def is_local(master: str) -> bool:
-    """Whether the workers of ``master`` are threads of a JVM that this process starts."""
+    """Whether ``master`` runs all of Spark in one JVM that this process starts."""
     return master == "local" or master.startswith("local[")
 
 
@@ -258,8 +258,8 @@ def _by_this_python(place: str) -> Iterator[None]:
 
 
 def java_options(settings: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
-    """The setting with our options for Spark's JVM. Empty if a garbage collector is configured,
-    since a JVM does not start with two."""
+    """The setting with our options for Spark's JVM. Empty if the setting or a garbage collector is
+    configured already: a JVM does not start with two collectors."""
     folder = environ.get("SPARK_CONF_DIR") or Path(environ.get(_HOME, ""), "conf")
     defaults = Path(folder, "spark-defaults.conf")
     settings_text = [word for setting in settings.items() for word in setting]
@@ -333,10 +333,6 @@ def _own_folder() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="metalog-spark-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
-
-
-def _see(log: Path | None) -> str:
-    return "" if log is None else f"; {log} says more"
 
 
 def ship(session: SparkSession) -> None:

@@ -1,4 +1,4 @@
-"""Summarizes a pipeline's tables, using the small ones among them.
+"""Summarizes a pipeline's tables.
 
 This module must not know how anything is shown.
 """
@@ -43,8 +43,8 @@ class Summary(NamedTuple):
 
     - ``first`` and ``last``: the first and last hours with requests; ``seen``: the coverage
       between them.
-    - ``disagree``: requests that the broker answered differently than its ACLs do.
-    - ``not_known``: requests in a gap of the log; ``later``: requests past the log's end.
+    - ``disagree``: requests that the broker and the pipeline decide differently.
+    - ``not_known``: requests in a gap of the log or before it; ``later``: requests past its end.
     - ``halves``: lines that are shorter than their broker's lines were at that time.
     - ``upgraded``: the brokers whose earlier lines had no rule.
     - ``clocks``: the texts about clocks that were set back.

@@ -1,6 +1,6 @@
 """Requests newer than the metadata log: the ACLs in force are unknown.
 
-They are decided by the log's last ACLs, which is right only if no ACL changed after that. This
+The log's last ACLs decide these requests, which is right only if no ACL changed after that. This
 module must not know findings.
 """
 
@@ -36,13 +36,13 @@ class PastLogEnd(NamedTuple):
 
 @kept_until_commit
 def history_rows(tables: Tables) -> list[Any]:
-    """The ``kind`` of each row of HISTORY, ``why``, and the time ``to_ms`` at which it ends."""
+    """The ``kind`` of each row of HISTORY, ``why``, and ``to_ms``, the end of the row's range."""
     columns = ("kind", "why", "unix_millis(to_time) AS to_ms")
     return tables.read(HISTORY).selectExpr(*columns).collect()
 
 
 def known_until_ms(tables: Tables) -> int | None:
-    """The time of the log's last record; None without a history."""
+    """The time of the log's last known record; None without a known range."""
     known = (row.to_ms for row in history_rows(tables) if row.kind == KNOWN)
     return max((each for each in known if each is not None), default=None) or None
 

@@ -1,7 +1,8 @@
 """Replays the commit log of a pipeline's folder.
 
-A line is one commit. Now and then a line also has the state after its commit, and makes all lines
-before it unnecessary. This module must not know where the commit log is stored, nor how it is read.
+A line is one commit. Now and then a line has the whole state after its commit instead of a change,
+so that no earlier line is needed. This module must not know where the commit log is stored, nor how
+it is read.
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ LIST: Final = "changes"
 KIND: Final = "kraft-metalog pipeline"
 VERSION: Final = 6
 LINES: Final = 200
-"""At least once in this many commits, a line has the whole state, so that older lines can be
-removed."""
+"""Once in this many commits, a line has the whole state, so that older lines can be removed."""
 _STATE: Final = "state"
 
 
@@ -31,9 +31,9 @@ class Days(NamedTuple):
 
 class CommittedState(NamedTuple):
     """The state after the commit ``serial``, which was made at ``written_ns`` (nanoseconds since
-    1970). ``places`` are the directories of each table, ``facts`` are by name. Since a table was
-    last replaced, ``parts`` are the directories that were added, and ``days`` the days that were
-    replaced, the newest last."""
+    1970). ``places`` has the directory to which each table was last replaced. Since then, ``parts``
+    are the directories that were added, and ``days`` the days that were replaced, the newest
+    last."""
 
     serial: int
     places: Mapping[str, str]
@@ -82,7 +82,7 @@ class CommittedState(NamedTuple):
         return cls(0, whole["places"], whole["facts"], parts, days)
 
     def places_of(self, table: str) -> list[str]:
-        """The places of the table's rows, without the rows of replaced days."""
+        """The places with the table's rows. Rows of replaced days in them are not in force."""
         whole = [self.places[table]] if table in self.places else []
         return [
             *whole,
@@ -145,8 +145,8 @@ def _is_ours(change: Mapping[str, Any]) -> bool:
 
 def _in_order(written: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The changes in order, from the last one with a state on; of several lines with one serial,
-    the last one. A killed process may leave a line that appears only with the next one, whose
-    writer did not see it."""
+    the last one. A killed process may leave a line that becomes visible only when another process
+    has used its serial."""
     by_time = sorted(written, key=lambda change: change.get("written_ns", 0))
     last = {change["serial"]: change for change in by_time}
     changes = sorted(last.values(), key=lambda change: change["serial"])

@@ -1,7 +1,7 @@
 """Values that are computed from a folder's tables, and kept until a commit changes the folder.
 
-All ``Tables`` of a Spark session share them. So the second question of a session does not compute
-again what the first one did. This module must not know what a value means.
+All ``Tables`` of a Spark session share them, so a session's second query does not compute them
+again. This module must not know what a value means.
 """
 
 from __future__ import annotations

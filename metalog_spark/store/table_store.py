@@ -57,9 +57,8 @@ _FIRST: Final = {"kind": KIND, "version": VERSION, "format": _FORMAT}
 
 
 class Tables:
-    """The tables in ``path``, a folder or a URI that Spark can write to. ``make`` creates a new
-    folder; ``open`` opens an existing one.
-    """
+    """The tables in ``path``, a folder or a URI that Spark can write to. ``open`` needs an existing
+    folder of the pipeline; ``make`` also takes a new or empty one."""
 
     def __init__(self, session: SparkSession, path: str | Path, contents: CommittedState) -> None:
         self.session = session
@@ -78,8 +77,8 @@ class Tables:
 
     @classmethod
     def make(cls, session: SparkSession, path: str | Path) -> Tables:
-        """The tables in ``path``, which may not exist yet: the first write creates it.
-        ``InvalidTarget`` if it has other files."""
+        """The tables in ``path``, which may not exist yet: the first write creates the folder.
+        ``InvalidTarget`` if other files are there."""
         place = checked_folder(path)
         contents = _read_list(session, place)
         if contents is None:
@@ -211,7 +210,8 @@ class Tables:
 
     def join(self, table: TableSchema, most: int) -> None:
         """Merge the places that were added to ``table`` and merged equally often, if there are
-        more than ``most`` of them. Places that an earlier merge replaced are removed."""
+        more than ``most`` of them. On this machine's disk, a merge of new places also removes the
+        places that earlier merges replaced."""
         level, merged = to_merge(self._contents.parts.get(table.name, ()), most)
         if merged:
             rows = self._loaded(table, merged)
@@ -246,7 +246,7 @@ class Tables:
 
     def stage(self, table: TableSchema, make: Callable[[Path | None], Iterable[DataFrame]]) -> str:
         """Write the frames that ``make`` returns to a new place, and return the place; ``put`` puts
-        it in force. ``make`` gets its folder if workers may write there (``DayFiles``), or None."""
+        it in force. ``make`` gets the place's folder if workers may write there (``DayFiles``)."""
         self._check_is_not_added_to(table)
         is_first = table.name not in self._contents.places
         place = self._other_side(table) if is_first else f"{self._next_place(table)}{_STAGED}"
@@ -327,7 +327,7 @@ class Tables:
         return contents
 
     def _append(self, place: str, line: str, *, alone: bool = False) -> None:
-        """Add a line. On this machine's disk it replaces all others if it stays ``alone``."""
+        """Add a line. On this machine's disk, a line ``alone`` replaces all others."""
         folder = folder_here(self.session, self._inside(place))
         if folder is not None:
             add_line(folder, line, alone=alone)
@@ -374,7 +374,7 @@ def is_pattern(path: str | Path) -> bool:
 
 
 def checked_folder(path: str | Path) -> str:
-    """The path as ``placed`` returns it; ``InvalidRequest`` if Spark would read it as a pattern."""
+    """The path as ``placed`` returns it; ``InvalidRequest`` if it is empty or Spark's pattern."""
     if not str(path):
         raise InvalidRequest("the name of a folder is empty: is a variable of the shell unset?")
     place = placed(path)

@@ -8,7 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import TYPE_CHECKING, Any
@@ -22,12 +22,11 @@ from authorizer.audit.layouts import NOT_AUDIT
 from metalog.log.folder.layout import PARTITION_FOLDER, segment_name
 from metalog.records.batch import batch_bytes, build_batch
 from metalog.records.messages import LeaderChangeMessage
-from metalog_spark.build import _cover
 from metalog_spark.ingest import file_groups
 from metalog_spark.ingest.lines.audit_lines import EMPTY
 from metalog_spark.ingest.requests import read_table
 from metalog_spark.store.table_store import Tables
-from metalog_spark.store.tables import COVERAGE, DECISIONS, REJECTED, REQUESTS, TableSchema
+from metalog_spark.store.tables import DECISIONS, REJECTED
 from shell.arguments.pipeline import CLUSTER_VARIABLES
 from tests.support.command.runs import interrupted_at, run_here
 from tests.support.disk.archive_folders import ArchiveFolder
@@ -286,30 +285,6 @@ def test_what_is_null_in_a_table_of_requests_is_as_if_it_were_lacking(
         assert row.reason is None
         read.append(row)
     assert read[0] == read[1]
-
-
-def test_a_folder_of_before_learns_whose_hours_controllers_logged(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    """Also for days without new input."""
-    days = [date(2026, 1, day) for day in (1, 2)]
-    beats = spark.sql(
-        "SELECT 'c' broker, timestamp(col1) time, 'ALLOWED' result, false ambiguous,"
-        " 'BrokerHeartbeat' request_name, date(col1) day"
-        " FROM VALUES ('2026-01-01 23:59:59'), ('2026-01-02 00:00:00')"
-    )
-    tables = Tables.make(spark, tmp_path / "tables")
-    none = spark.createDataFrame([], REQUESTS.schema)
-    tables.replace(REQUESTS, none.unionByName(beats, allowMissingColumns=True))
-    _cover(tables, frozenset(days))
-    before = TableSchema(
-        COVERAGE.name, COVERAGE.schema.replace(" controller BOOLEAN,", ""), ("day",)
-    )
-    tables.replace(before, tables.read(COVERAGE))
-    assert tables.read(COVERAGE).where("controller IS NULL").count() == 2
-    _cover(tables, frozenset(days[1:]))
-    found = tables.read(COVERAGE).select("day", "controller").collect()
-    assert sorted(map(tuple, found)) == [(day, True) for day in days]
 
 
 def check_the_whole(tables: Tables, told: dict[str, Any]) -> None:
