@@ -99,8 +99,7 @@ def _server(tools: Tools) -> Any:
 
 
 class Tools:
-    """The tools that an assistant may call. A docstring is the description that the assistant
-    reads."""
+    """The tools that an assistant may call. It reads the docstring of each as its description."""
 
     def __init__(self, arguments: Namespace) -> None:
         self._source: str = arguments.source
@@ -164,7 +163,7 @@ class Tools:
         since: str | None = None,
         until: str | None = None,
     ) -> ToolAnswer:
-        """What changed in the log, newest first: all changes, those of a principal's ACLs, or,
+        """What changed in the log, newest first: all changes, those about a principal, or,
         with principal, operation and resource, each moment at which the answer changed."""
         if operation or resource:
             words = [word for word in (principal, operation, resource) if word]

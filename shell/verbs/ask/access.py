@@ -1,6 +1,6 @@
 """``metalog access SOURCE PRINCIPAL``: everything that a principal may do.
 
-This module must not know how it is found.
+This module must not know how permissions are found.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """``metalog who-can SOURCE OPERATION TYPE:NAME``: the principals that may do an operation on a
 resource, and by which ACLs.
 
-This module must not know how it is found.
+This module must not know how the principals are found.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``metalog apply TARGET WANTED…|plan.json``: gives a cluster the ACLs of files.
+"""``metalog apply TARGET WANTED…|plan.json``: gives TARGET the ACLs of WANTED, or applies a plan.
 
 Before it changes anything it asks, except with ``--yes`` or a saved plan; without a terminal it
 needs one of them. After an interruption, a second run makes the remaining changes. This module must

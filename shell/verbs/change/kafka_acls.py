@@ -1,7 +1,7 @@
 """``metalog kafka-acls TARGET``: adds, removes and lists ACLs with kafka-acls' own options.
 
-It prints what kafka-acls prints, in a stable order, and asks before it removes. This module must
-not know what the options mean; ``acl_options`` does.
+It prints what kafka-acls prints, in a stable order, and without ``--force`` asks before it removes.
+This module must not know what the options mean; ``acl_options`` does.
 """
 
 from __future__ import annotations
@@ -312,7 +312,7 @@ def _warn_of_default(
 
 
 def _refuse_unseen(wanted: EntriesByResource, target: Target) -> None:
-    """Refuse to remove an ACL that metalog cannot write there: it could not list it either."""
+    """Refuse to remove ACLs that the target cannot represent: no list would show them."""
     anybody = AccessControlEntryFilter("User:*", "*", Operation.ALL, PermissionType.ALLOW)
     for resource, entries in wanted.entries.items():
         probe = EntriesByResource(wanted.action, {resource: entries or (anybody,)})

@@ -1,7 +1,7 @@
 """``metalog passwd TARGET USER``: sets a SCRAM user's password, or deletes its credentials.
 
-A password comes from a prompt or a file. It is never an argument, which others could see, and no
-message repeats it. This module must not know how a target stores a password.
+A password comes from a prompt, a file or standard input. It is never an argument, which others
+could see, and no message repeats it. This module must not know how a target stores a password.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ or at --from. A --from before the log's start means its start."""
 
 
 class Filter(NamedTuple):
-    """A filter of ACLs; None, and no ``resources``, match everything. An ACL must reach one of
+    """A filter of ACLs; None or an empty list matches everything. An ACL must reach one of
     ``resources``."""
 
     principal: str | None

@@ -1,6 +1,6 @@
 """``metalog topics SOURCE``: the topics of a log or cluster, and the ACLs that reach each.
 
-As in KIP-11, describing a topic shows its ACLs. This module must not know how a question is
+As KIP-11 planned, describing a topic shows its ACLs. This module must not know how a question is
 decided.
 """
 

@@ -101,8 +101,8 @@ class _Step:
 
 @contextmanager
 def _step(doing: str, output: Output) -> Iterator[tuple[Callable[[str], None], _Step]]:
-    """Yields a function that sets the words on a terminal, and the step. At its end, the step
-    prints one line with the elapsed time."""
+    """Yields a function that sets the words on a terminal, and the step. The end of the block
+    prints the step's ``done`` and the elapsed time."""
     step, since = _Step(doing), monotonic()
     with output.busy(doing) as progress:
 
