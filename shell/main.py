@@ -1,9 +1,8 @@
 """The ``metalog`` command: the table of verbs, and their common rules.
 
-The table is static, and a verb's module is imported when the verb runs, so that start-up stays
-short.
-Exit codes: 0 yes, 1 no, 2 could not answer. An error is one line on stderr. This module must not
-know what any verb does.
+A verb's module is imported when the verb runs, so that start-up stays short. Exit codes: 0 yes, 1
+no, 2 could not answer. An error is one line on stderr. This module must not know what any verb
+does.
 """
 
 from __future__ import annotations

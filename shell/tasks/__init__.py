@@ -1,1 +1,1 @@
-"""The tasks behind verbs, with values in and values out: no argparse, no terminal."""
+"""The tasks behind verbs. They know no argparse and no terminal."""

@@ -38,7 +38,8 @@ class CommandTarget(NamedTuple):
 
     @classmethod
     def of(cls, source: Source) -> CommandTarget:
-        """The cluster or controllers from which ``source`` was read, with its client settings."""
+        """The cluster from which ``source`` was read, with the client settings; ``ANY_CLUSTER`` for
+        a SOURCE that is not a connection."""
         if source.kind == "zookeeper":
             return ANY_CLUSTER._replace(target=quoted(source.text))
         option = _OPTIONS.get(source.kind)

@@ -1,1 +1,1 @@
-"""Writes answers as text."""
+"""Writes answers, as text and JSON."""

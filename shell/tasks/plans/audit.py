@@ -1,6 +1,6 @@
 """Finds the requests whose decision a plan would change.
 
-This module must not know how the counts are shown.
+This module must not know how a result is shown.
 """
 
 from __future__ import annotations

@@ -74,7 +74,8 @@ def _row(step: PlanStep) -> tuple[str, ...]:
 def print_commands(
     steps: Sequence[PlanStep], command_target: CommandTarget, output: Output
 ) -> None:
-    """Print the commands for all steps, in the plan's order; they change ``command_target``."""
+    """Print commands for the steps, in the plan's order, and warn of steps without a command. The
+    commands change ``command_target``."""
     commands = kafka_acls_commands((_COMMANDS[step.change], step.acl) for step in steps)
     for change, acl in commands.inexpressible:
         why = why_no_command(acl)
