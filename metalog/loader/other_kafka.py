@@ -34,7 +34,7 @@ def refuse_other_kafka(features: FeaturesImage, kafka: str | None) -> None:
 
 
 def foreign_traces(features: FeaturesImage, skipped: Mapping[str, Skipped]) -> dict[str, str]:
-    """The lines about a loader's image and its skipped records, by subject."""
+    """The lines about a loader's image and skipped records, by metadata.version or record type."""
     problem = features.problem
     about_version = {} if problem is None else {METADATA_VERSION: problem}
     return {**about_version, **{kind: skipped_line(each) for kind, each in skipped.items()}}

@@ -43,7 +43,7 @@ def replay_snapshot(
     policy: RecordPolicy,
     unread: UnreadTypes | None = None,
 ) -> SnapshotContents:
-    """Apply all records of ``batches`` (with header and footer) to ``delta``, except the types
+    """Apply the metadata records of a snapshot's ``batches`` to ``delta``, except the types
     ``unread``.
 
     If this raises ``CorruptLog``, ``delta`` is incomplete and must be thrown away.

@@ -52,7 +52,7 @@ KEYS: Final[Mapping[str, tuple[str, int]]] = {
 
 
 def log_config(properties: Mapping[str, str]) -> LogConfig:
-    """Read Kafka's keys about a log's segments, snapshots and retention, for ``Upkeep``.
+    """Read Kafka's keys about a log's segments, snapshots, retention and idle interval.
 
     Args:
         properties: a configuration's values by Kafka's keys; other keys are ignored.

@@ -1,8 +1,7 @@
-"""Opens a log for reading or writing: a folder, files, a topic, or a quorum.
+"""Opens a log: a folder, files, a topic or a quorum for reading, a folder or a topic for writing.
 
-``open_log`` opens the log that a SOURCE names. Modules that connect to a cluster are imported only
-if the SOURCE needs them; this module translates Kafka's client keys for them. It must not know
-stores (files of ACLs, ``cluster://``), nor replay.
+Modules that connect to a cluster are imported only if the SOURCE needs them; this module translates
+Kafka's client keys for them. It must not know stores (files of ACLs, ``cluster://``), nor replay.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ class LogLeader(ChangeSubmitter):
 
     @property
     def fence(self) -> Exception | None:
-        """Why the active writer accepts no more changes; None if it does, or if none is active."""
+        """Why the active writer refuses changes; None if it accepts them, or if none is active."""
         queue = self._queue
         return None if queue is None else queue.refusal
 

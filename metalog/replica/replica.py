@@ -2,8 +2,8 @@
 
 ``LogFollower`` reads the log and feeds the loader, which feeds the publishers. ``LogLeader`` writes
 the log: a ``WritableLog`` from the start, any other log after its ``Candidacy`` was elected. All
-images form one sequence, whichever node writes. This class starts and stops both, and shows their
-state.
+images form one sequence, whichever node writes. ``Replica`` starts and stops follower and leader,
+and shows their state.
 
 The replica's thread replays the log and publishes. Another thread (``staleness``) tells the
 publishers' gates how long the image may have been out of date. Any thread may read the replica's

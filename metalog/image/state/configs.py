@@ -35,7 +35,7 @@ Config = Table[str, str]
 
 
 class ConfigsImage(NamedTuple):
-    """All configurations at one offset; ``resources`` has an entry for every resource with one."""
+    """All configurations at one offset; ``resources`` has no entry for an empty configuration."""
 
     resources: Table[ConfigResource, Config] = EMPTY_TABLE
 

@@ -93,9 +93,14 @@ class FoldersLog:
     def read(self, start: int) -> Iterator[LogEvent]:
         bounds = self.bounds()
         if start < bounds.start:
-            newest = self._newest_snapshot()
-            yield SnapshotNeeded(newest)
-            start = newest.end_offset
+            if not (snapshots := self.snapshots()):
+                raise CorruptLog(
+                    f"the log begins at offset {bounds.start}, and no snapshot has the earlier"
+                    " records",
+                    file=str(self.source.path),
+                )
+            yield SnapshotNeeded(snapshots[-1])
+            start = snapshots[-1].end_offset
         if self.missing is not None:
             yield CutShort(self.missing)
         yield HighWatermark(bounds.end)
@@ -120,15 +125,6 @@ class FoldersLog:
 
     def bootstrap(self) -> Iterator[Batch] | None:
         return self.source.bootstrap()
-
-    def _newest_snapshot(self) -> SnapshotId:
-        if snapshots := self.snapshots():
-            return snapshots[-1]
-        raise CorruptLog(
-            f"the log begins at offset {self.bounds().start}, and no snapshot has the"
-            " earlier records",
-            file=str(self.source.path),
-        )
 
 
 def _copy(log: DirectoryLog) -> Copy:

@@ -41,7 +41,7 @@ _MOST_GUESSES: Final = 16
 _SECTOR: Final = 512
 """The number of bytes that a disk writes atomically."""
 _LEAST_HOLE: Final = 16
-"""The fewest zeros that count as a hole; many complete batches end with fewer zeros."""
+"""The fewest last zeros that count as unwritten; many complete batches end with fewer zeros."""
 
 
 class TornTail(NamedTuple):
@@ -125,15 +125,15 @@ class SegmentReader:
     def _torn(self, size: int) -> TornTail:
         return TornTail(self._name, self.position, size, self._continuity.next_offset)
 
-    def _has_hole(self, frame: bytes) -> bool:
-        """Whether some sectors of the file's last ``frame`` were not written.
+    def _has_hole(self, batch: bytes) -> bool:
+        """Whether some sectors of the file's last ``batch`` were not written.
 
         If its checksum is right, or right except for one bit, its zeros were written.
         """
-        hole = _first_hole(frame, self.position)
-        if not self._may_be_torn or hole == len(frame) or _has_at_most_one_wrong_bit(frame):
+        hole = _first_hole(batch, self.position)
+        if not self._may_be_torn or hole == len(batch) or _has_at_most_one_wrong_bit(batch):
             return False
-        return _why_no_torn_batch(frame, self._continuity.next_offset, hole) is None
+        return _why_no_torn_batch(batch, self._continuity.next_offset, hole) is None
 
     def _holds_zeros(self, start: int, end: int) -> bool:
         return not any(
@@ -143,11 +143,12 @@ class SegmentReader:
 
 
 Frame = tuple[bytes, int, int, int]
-"""A batch by its length field: a buffer, the batch's position in it and in the file, its size."""
+"""Not a record's frame, but a batch that was not decoded: a buffer, the batch's position in it and
+in the file, its size."""
 
 
 def whole_frames(file: ReadableFile, position: int, end: int) -> Iterator[Frame]:
-    """The unchecked frames between ``position`` and ``end``.
+    """The batches between ``position`` and ``end``, found by their lengths without other checks.
 
     They end before the first one that is incomplete or has an impossible length.
     """
@@ -204,17 +205,17 @@ def _end_hole(data: bytes, position: int) -> int:
     return hole if len(data) - hole >= _LEAST_HOLE else len(data)
 
 
-def _has_at_most_one_wrong_bit(frame: bytes) -> bool:
-    stored = int.from_bytes(frame[CRC_PLACE])
-    covered = frame[CRC_PLACE.stop :]
+def _has_at_most_one_wrong_bit(batch: bytes) -> bool:
+    stored = int.from_bytes(batch[CRC_PLACE])
+    covered = batch[CRC_PLACE.stop :]
     return is_one_bit_off(stored ^ crc32c(covered), len(covered))
 
 
 def _why_no_torn_batch(tail: bytes, next_offset: int | None, written: int) -> str | None:
     """Why ``tail`` is damage, and not the rest of a batch after a crash; None if it may be torn.
 
-    The ``written`` bytes, those before a hole, of a torn tail are zeros or the start of the next
-    batch. They are not a complete batch with a damaged length.
+    The ``written`` bytes of a torn tail, those before unwritten sectors, are zeros or the start of
+    the next batch. They are not a complete batch with a damaged length.
     """
     head = tail[: min(written, HEADER_SIZE)]
     if not tail[:written].strip(b"\0"):

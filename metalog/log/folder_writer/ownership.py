@@ -1,8 +1,8 @@
 """Checks that a folder's node may write its log: the node must be the quorum's only voter.
 
-In a quorum with other voters, a batch in a new epoch would win the next election, and the others
-would truncate committed records. A folder with any problem that a crash does not explain is
-refused, too. This module must not change anything.
+In a quorum with other voters, a node with a batch in a new epoch would win the next election, and
+the others would truncate committed records. A folder with any problem that a crash does not explain
+is refused, too. This module must not change anything.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _check_soundness(log: DirectoryLog) -> None:
 
 
 def _check_directory(log: DirectoryLog, properties: MetaProperties, quorum: Quorum) -> None:
-    """Check the directory id: a voter is a node with one directory, not another disk (KIP-853)."""
+    """Check the directory id: a voter is a node with one directory (KIP-853)."""
     if quorum.voters is None or properties.directory_id is None:
         return
     for voter in quorum.voters.voters:

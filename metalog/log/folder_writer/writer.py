@@ -41,10 +41,6 @@ from metalog.text.plurals import counted
 _log = logging.getLogger(__name__)
 
 
-def _system_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
 class WritableDirectoryLog:
     """The log of a formatted, stopped node; ``path`` is its ``metadata.log.dir``.
 
@@ -59,7 +55,7 @@ class WritableDirectoryLog:
         voters: Collection[int] | None = None,
         limits: SegmentLimits | None = None,
         files: Files = LOCAL_FILES,
-        now_ms: Callable[[], int] = _system_ms,
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
         self.torn_tail: TornTail | None = None
         self._log = DirectoryLog(path, files=files)

@@ -175,13 +175,13 @@ class QuorumLog:
                 if self._follower.position >= end:
                     return
                 self._pending += self._advance(_READ_WAIT_S)
-            elif _is_above(self._pending[0], end):
+                continue
+            event = self._pending[0]
+            if isinstance(event, Appended) and event.batch.base_offset >= end:
                 return
-            else:
-                event = self._pending.popleft()
-                yield event
-                if isinstance(event, Truncated):
-                    return
+            yield self._pending.popleft()
+            if isinstance(event, Truncated):
+                return
 
     def poll(self, timeout_s: float) -> Sequence[LogEvent]:
         """The events since the last poll or read; empty after ``timeout_s`` seconds without any."""
@@ -302,7 +302,3 @@ class QuorumLog:
         controller = self._follower.target
         body = self._controller.ask(controller, FETCH_SNAPSHOT, SNAPSHOT_VERSIONS, request, 0.0)
         return read_chunk(body)
-
-
-def _is_above(event: LogEvent, end: int) -> bool:
-    return isinstance(event, Appended) and event.batch.base_offset >= end

@@ -184,36 +184,28 @@ class Follower:
     def _batches(self, controller: Address, records: bytes) -> list[Batch]:
         """The whole batches; the last may be cut off, and is fetched again."""
         batches, at = [], 0
-        while (size := batch_size(records, at)) is not None and at + size <= len(records):
-            batch = self._decoded(controller, records, at)
-            at += size
-            if batch.next_offset > self.position:
-                self._admit(controller, batch)
-                batches.append(batch)
-        if records and not at:
-            raise self._damage(controller, "an answer without one whole batch")
+        try:
+            while (size := batch_size(records, at)) is not None and at + size <= len(records):
+                batch = decode_batch(records, at, file=str(controller))
+                at += size
+                if batch.next_offset > self.position:
+                    self._admit(batch)
+                    batches.append(batch)
+            if records and not at:
+                raise CorruptLog("an answer without one whole batch")
+        except CorruptLog as error:
+            advice = "the controller sent a damaged log; check its own copy"
+            raise CorruptLog(
+                error.problem, file=str(controller), offset=self.position, advice=advice
+            ) from None
         return batches
 
-    def _decoded(self, controller: Address, records: bytes, at: int) -> Batch:
-        try:
-            return decode_batch(records, at, file=str(controller))
-        except CorruptLog as error:
-            raise self._damage(controller, error.problem) from None
-
-    def _admit(self, controller: Address, batch: Batch) -> None:
-        is_first = self._continuity.next_offset is None
-        if is_first and batch.base_offset > self.position:
-            raise self._damage(controller, f"the next records begin at offset {batch.base_offset}")
-        try:
-            self._continuity.admit(batch)
-        except CorruptLog as error:
-            raise self._damage(controller, error.problem) from None
+    def _admit(self, batch: Batch) -> None:
+        if self._continuity.next_offset is None and batch.base_offset > self.position:
+            raise CorruptLog(f"the next records begin at offset {batch.base_offset}")
+        self._continuity.admit(batch)
         self._epochs.extend(batch.epoch, batch.next_offset)
         self.position = batch.next_offset
-
-    def _damage(self, controller: Address, problem: str) -> CorruptLog:
-        advice = "the controller sent a damaged log; check its own copy"
-        return CorruptLog(problem, file=str(controller), offset=self.position, advice=advice)
 
 
 def _refused(controller: Address, code: int) -> str:

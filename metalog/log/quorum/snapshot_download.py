@@ -47,7 +47,7 @@ class Download:
         end = chunk.position + len(chunk.data)
         is_expected = (chunk.position, chunk.size) == (self.position, self._size)
         if not is_expected or not chunk.data or end > self._size:
-            raise self._damage("the pieces of the snapshot do not fit together")
+            raise self._damage("the chunks of the snapshot do not fit together")
         begin = self.position - len(self._rest)
         self.position = end
         return self._batches(self._rest + chunk.data, begin)

@@ -126,10 +126,9 @@ def _before_data(batch: Batch) -> bool:
 
 
 def last_voters(batches: Iterable[Batch]) -> Voters | None:
-    """The voters in the last control batch that names voters.
+    """The voters in the last KRAFT_VOTERS; without one, those in the last LEADER_CHANGE.
 
-    KRAFT_VOTERS takes precedence over LEADER_CHANGE, which names the voters of one election. An
-    unreadable control record may name other voters, so after it they are unknown.
+    An unreadable control record may name other voters, so with one the voters are unknown.
     """
     by_record = by_leader = None
     for batch in batches:

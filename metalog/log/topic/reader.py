@@ -45,7 +45,7 @@ WHY_STABLE: Final = "the last stable offset: no transaction is open below it"
 class TopicLog:
     """The log in the topic at ``address``, ``topic://HOST:PORT[,HOST:PORT]/TOPIC``.
 
-    ``settings`` are librdkafka's (``client_settings`` translates Kafka's). ``snapshots`` is a
+    ``settings`` are librdkafka's (``librdkafka_settings`` translates Kafka's). ``snapshots`` is a
     folder of ``.checkpoint`` or ``.avro`` files. With ``is_for_state``, a reader that starts at
     the beginning gets the newest snapshot first. Methods raise ``InvalidSource`` if the topic does
     not exist, or if its cluster refuses or does not answer in time.
@@ -225,7 +225,7 @@ class TopicLog:
         return None
 
     def _whole_appends(self, start: int, stable: int) -> Iterator[Stored]:
-        """The messages from ``start`` on; if ``start`` is inside an append, the whole append."""
+        """The messages from the beginning of the append at ``start`` on."""
         missing = None
         with closing(self.cluster.messages(start)) as messages:
             for message in messages.until(stable):

@@ -122,7 +122,7 @@ def read_header(message: Stored, topic: str) -> AppendHeader:
         )
     header = AppendHeader(*_APPEND.unpack(packed)[1:])
     if header.epoch < 0 or not 0 <= header.number < header.total:
-        problem = f"record {header.number} of {header.total} in epoch {header.epoch}"
+        problem = f"impossible: record {header.number} of {header.total} in epoch {header.epoch}"
         raise CorruptLog(problem, file=topic, offset=message.offset)
     return header
 
