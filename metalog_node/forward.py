@@ -50,15 +50,10 @@ class Forwarder:
     goes to the controller that answered last."""
 
     def __init__(
-        self,
-        controllers: Callable[[], Sequence[Address]],
-        settings: ClientSettings,
-        *,
-        monotonic_s: Callable[[], float] = time.monotonic,
+        self, controllers: Callable[[], Sequence[Address]], settings: ClientSettings
     ) -> None:
         self._controllers = controllers
         self._settings = settings
-        self._monotonic_s = monotonic_s
         self._index = 0
         self._is_closing = Event()
         self._idle: LifoQueue[Connection] = LifoQueue()
@@ -67,7 +62,7 @@ class Forwarder:
     def forward(self, request: bytes, principal: KafkaPrincipal, address: bytes) -> Future[bytes]:
         """A future of the controller's response to ``request``, header and body, as it goes to the
         client. Its exception is ``NoAnswerInTime`` or ``ForwardingRefused``."""
-        deadline = self._monotonic_s() + self._settings.request_timeout_s
+        deadline = time.monotonic() + self._settings.request_timeout_s
         return self._threads.submit(self._until_answered, request, principal, address, deadline)
 
     def close(self) -> None:
@@ -81,7 +76,7 @@ class Forwarder:
         self, request: bytes, principal: KafkaPrincipal, address: bytes, deadline: float
     ) -> bytes:
         trouble = "no controller was tried"
-        while (left := deadline - self._monotonic_s()) > 0 and not self._is_closing.is_set():
+        while (left := deadline - time.monotonic()) > 0 and not self._is_closing.is_set():
             index = self._index
             try:
                 answered = self._sent(request, principal, address, left)

@@ -106,7 +106,6 @@ def replay_source(
     salvage: bool = False,
     publishers: Sequence[Publisher] = (),
     progress: Progress | None = None,
-    now_ms: int | None = None,
     selection: ImageSelection | None = None,
     notes: RecordNotes | None = None,
 ) -> Replayed:
@@ -114,8 +113,8 @@ def replay_source(
 
     ``committed`` ignores records that are not proven to be committed. ``tolerant`` counts
     unreadable records and goes on. ``salvage`` reads a damaged snapshot or log up to the damage.
-    ``now_ms`` is the present time, to recognize a moment in the future. ``selection`` names the
-    subjects to read. ``notes`` gets all records that are replayed, except those of a snapshot.
+    ``selection`` names the subjects to read. ``notes`` gets all records that are replayed, except
+    those of a snapshot.
 
     Raises ``CorruptLog`` at damage or an unreadable record, ``InvalidMoment`` if ``at`` cannot be
     reached, ``InvalidSource`` if the log was cut at either end meanwhile, or if a store is asked
@@ -128,7 +127,7 @@ def replay_source(
     moment = None
     limit = bounds.end
     if at is not None:
-        now_ms = int(time.time() * 1000) if now_ms is None else now_ms
+        now_ms = int(time.time() * 1000)
         moment = at if isinstance(at, ResolvedMoment) else resolve_moment(at, log, now_ms=now_ms)
         limit = moment.offset
     unproven: list[str] = []

@@ -32,7 +32,7 @@ class NodeState:
         opened: Mapping[str, OpenListener],
         *,
         deny_after_ms: int | None,
-        lost_lines: Callable[[], Mapping[str, int]] = dict,
+        lost_lines: Callable[[], Mapping[str, int]],
     ) -> None:
         self._replica = replica
         self._authorizer = authorizer

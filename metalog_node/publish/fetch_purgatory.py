@@ -36,11 +36,8 @@ class FetchPurgatory:
     """A publisher: each publication wakes the waiting fetches. ``close`` fails those that still
     wait."""
 
-    def __init__(
-        self, log: ServedLog, *, monotonic_s: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, log: ServedLog) -> None:
         self._log = log
-        self._monotonic_s = monotonic_s
         self._changed = Condition()
         self._has_news = False
         self._arrived: list[_DelayedFetch] = []
@@ -52,7 +49,7 @@ class FetchPurgatory:
         ``wait_s`` at the latest."""
         answer: Future[object] = Future()
         answer.set_running_or_notify_cancel()
-        waiting = _DelayedFetch(attempt, self._monotonic_s() + wait_s, answer)
+        waiting = _DelayedFetch(attempt, time.monotonic() + wait_s, answer)
         with self._changed:
             if self._is_closed:
                 answer.set_exception(NotController("the node is closing"))
@@ -82,7 +79,7 @@ class FetchPurgatory:
             with self._changed:
                 while not (self._arrived or self._is_closed or (self._has_news and waiting)):
                     left = min((fetch.deadline_s for fetch in waiting), default=None)
-                    if left is not None and (left := left - self._monotonic_s()) <= 0:
+                    if left is not None and (left := left - time.monotonic()) <= 0:
                         break
                     self._changed.wait(left)
                 arrived, self._arrived = self._arrived, []
@@ -93,7 +90,7 @@ class FetchPurgatory:
             if is_closed:
                 _refuse([*waiting, *arrived])
                 return
-            now_s = self._monotonic_s()
+            now_s = time.monotonic()
             late = [fetch for fetch in rest if fetch.deadline_s <= now_s]
             waiting = [fetch for fetch in rest if fetch.deadline_s > now_s]
             waiting += [fetch for fetch in (*late, *due) if not self._is_answered(fetch, now_s)]

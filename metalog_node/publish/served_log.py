@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final, NamedTuple
 
-from metalog.disk.files import LOCAL_FILES, Files, opened
+from metalog.disk.files import LOCAL_FILES, opened
 from metalog.ids import SnapshotId, Uuid, parse_uuid
 from metalog.log.folder.location import LogFolder, read_folder
 from metalog.log.folder.segment import whole_frames
@@ -43,10 +43,9 @@ class SnapshotChunk(NamedTuple):
 class ServedLog:
     """Reads a controller's folder for its observers. Use it from one thread only."""
 
-    def __init__(self, log: WritableDirectoryLog, files: Files = LOCAL_FILES) -> None:
+    def __init__(self, log: WritableDirectoryLog) -> None:
         self.directory_id = _directory_id(log.folder)
         self._log = log
-        self._files = files
         self._places: OrderedDict[int, tuple[int, int]] = OrderedDict()
 
     def bounds(self) -> LogBounds | None:
@@ -61,7 +60,7 @@ class ServedLog:
 
         It has at most ``most_bytes``, but at least one batch if there is any.
         """
-        folder = read_folder(self._log.path, self._files)
+        folder = read_folder(self._log.path, LOCAL_FILES)
         served = Served(bounds.start, bounds.end)
         newest = folder.snapshots[-1] if folder.snapshots else None
         if newest is not None and newest.end_offset and not bounds.start < offset:
@@ -76,10 +75,10 @@ class ServedLog:
         self, snapshot: SnapshotId, position: int, most_bytes: int
     ) -> SnapshotChunk | None:
         """A part of a snapshot's file; None if the snapshot does not exist."""
-        folder = read_folder(self._log.path, self._files)
+        folder = read_folder(self._log.path, LOCAL_FILES)
         if snapshot not in folder.snapshots:
             return None
-        with opened(self._files, folder.snapshot_path(snapshot)) as file:
+        with opened(LOCAL_FILES, folder.snapshot_path(snapshot)) as file:
             size = file.size()
             wanted = max(min(most_bytes, size - position), 0)
             return SnapshotChunk(size, file.read_at(position, wanted))
@@ -91,7 +90,7 @@ class ServedLog:
         for segment in segments_from(folder, offset):
             kept = self._places.get(offset)
             byte = kept[1] if kept is not None and kept[0] == segment and not batches else 0
-            with opened(self._files, folder.segment_path(segment)) as file:
+            with opened(LOCAL_FILES, folder.segment_path(segment)) as file:
                 for buffer, start, position, length in whole_frames(file, byte, file.size()):
                     batch = decode_batch(buffer, start)
                     if batch.next_offset > end or (batches and size + length > most_bytes):

@@ -55,11 +55,11 @@ def fault(position: FilePosition | None, problem: str) -> InvalidRequest:
     return InvalidRequest(problem if position is None else f"{position}: {problem}")
 
 
-def near(word: str, known: Collection[str], what: str = "one of") -> str:
+def near(word: str, known: Collection[str]) -> str:
     """``did you mean …?``, or the list of valid words."""
     folded = {known_word.casefold(): known_word for known_word in known}
     matches = get_close_matches(word.casefold(), folded, 1, 0.6)
-    return f"did you mean {folded[matches[0]]}?" if matches else f"it is {what} {', '.join(known)}"
+    return f"did you mean {folded[matches[0]]}?" if matches else f"it is one of {', '.join(known)}"
 
 
 def text_of(node: Node, what: str) -> str:
