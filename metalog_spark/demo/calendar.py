@@ -46,17 +46,10 @@ def days_from(date: str, count: int) -> range:
     return range(first, first + count)
 
 
-_FIRST_WEEKDAY: Final = 2
-"""The year begins on a Wednesday; Monday is 0."""
-
-
-def weekday(day: int) -> int:
-    """The weekday of the year's day number ``day`` (from 0): Monday is 0."""
-    return (_FIRST_WEEKDAY + day) % 7
-
-
 def is_weekend(day: int) -> bool:
-    return weekday(day) >= 5
+    """Whether the year's day number ``day`` (from 0) is on a weekend: 2025 begins on a
+    Wednesday."""
+    return (2 + day) % 7 >= 5
 
 
 def office_hour(random: Random, day: int) -> int:

@@ -135,7 +135,9 @@ def _service(random: Random, subnet: int, team: str, role: str, everything: list
     return Service(
         name,
         team,
-        _principal(name, team),
+        f"User:{name}"
+        if team not in _WITH_CERTIFICATES
+        else f"User:CN={name},OU={team},O={COMPANY},C=IE",
         tuple(f"10.20.{subnet}.{random.randrange(20, 250)}" for _ in range(random.randint(1, 3))),
         tuple(random.sample(own, random.randint(1, 2))) if role != "exporter" else (),
         tuple(reads),
@@ -144,9 +146,3 @@ def _service(random: Random, subnet: int, team: str, role: str, everything: list
         begins=begins,
         ends=random.randrange(begins + 30, DAYS) if leaves else DAYS,
     )
-
-
-def _principal(name: str, team: str) -> str:
-    if team in _WITH_CERTIFICATES:
-        return f"User:CN={name},OU={team},O={COMPANY},C=IE"
-    return f"User:{name}"

@@ -86,7 +86,6 @@ _CHECKS: Final = tuple(
         deny_misses_star,
     )
 )
-_READS: Final = frozenset({Operation.READ})
 _WRITES: Final = frozenset({Operation.WRITE, Operation.IDEMPOTENT_WRITE})
 _ADMINISTERS: Final = frozenset(
     {
@@ -98,10 +97,9 @@ _ADMINISTERS: Final = frozenset(
         Operation.CREATE_TOKENS,
     }
 )
-_PART: Final = "allow less than ALL, and the rest to another principal"
-_LOOK: Final = "check whether it is intended; metalog pipeline least-privilege shows what it needs"
-
-
+_LOOK: Final = (
+    "check whether this is intended; metalog pipeline least-privilege shows the needed ACLs"
+)
 _Grant = tuple[str, ResourceType, PatternType, str, frozenset[Operation]]
 
 
@@ -174,8 +172,12 @@ def _grants(acls: Iterable[Acl]) -> dict[_Grant, list[Acl]]:
         of_hosts.setdefault((*pattern, acl.host), []).append(acl)
     grants: dict[_Grant, list[Acl]] = {}
     for (principal, kind, how, name, _), allows in of_hosts.items():
-        grant = principal, kind, how, name, frozenset(_allowed_by(allows))
-        grants.setdefault(grant, []).extend(allows)
+        allowed = frozenset(
+            operation
+            for operation in SUPPORTED_OPERATIONS.get(kind, ())
+            if any(ALLOWS[acl.operation] >> operation & 1 for acl in allows)
+        )
+        grants.setdefault((principal, kind, how, name, allowed), []).extend(allows)
     return grants
 
 
@@ -204,7 +206,7 @@ def access(tables: Tables, window: Window) -> DataFrame:
                 kind.name,
                 pattern_type.name,
                 name,
-                bool(operations & _READS),
+                Operation.READ in operations,
                 bool(operations & _WRITES),
                 bool(operations & _ADMINISTERS),
                 sorted(operation.name for operation in operations),
@@ -264,7 +266,7 @@ def _toxic(acls: Iterable[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) 
                 continue
             if principal in (first.principal, second.principal):
                 advice = (
-                    _PART
+                    "allow less than ALL, and the rest to another principal"
                     if first == second
                     else "let two different principals have these two rights"
                 )
@@ -320,9 +322,11 @@ def _super_users(tables: Tables, window: Window, config: AuthorizerConfig) -> It
         use, data = seen.get(principal, (Use(), 0))
         if data:
             message = "a super user reads or writes topics; no ACL can limit it"
-            severity, advice = Severity.WARNING, _OWN_ACLS
+            severity = Severity.WARNING
+            advice = "give it ACLs of its own, and take it out of super.users"
         elif use.requests:
-            message, severity, advice = "an active super user", Severity.INFO, _FEW
+            message, severity = "an active super user", Severity.INFO
+            advice = "keep only brokers and administrators in super.users"
         else:
             message = "a super user of whom no request was logged"
             severity, advice = Severity.INFO, "take it out of super.users"
@@ -337,10 +341,6 @@ def _super_users(tables: Tables, window: Window, config: AuthorizerConfig) -> It
             severity.name,
             advice,
         )
-
-
-_OWN_ACLS: Final = "give it ACLs of its own, and take it out of super.users"
-_FEW: Final = "keep only brokers and administrators in super.users"
 
 
 def _row(kind: str, principal: str, finding: Finding, uses: dict[Acl, Use]) -> Row:
@@ -364,13 +364,3 @@ def _denies_by_principal(acls: Iterable[Acl]) -> dict[str, list[Acl]]:
         if not is_allow(acl):
             denies.setdefault(acl.principal, []).append(acl)
     return denies
-
-
-def _allowed_by(allows: Iterable[Acl]) -> set[Operation]:
-    mask = 0
-    kinds = set()
-    for acl in allows:
-        mask |= ALLOWS[acl.operation]
-        kinds.add(acl.resource_type)
-    supported = {operation for kind in kinds for operation in SUPPORTED_OPERATIONS.get(kind, ())}
-    return {operation for operation in supported if mask >> operation & 1}

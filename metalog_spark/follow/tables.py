@@ -55,7 +55,9 @@ def keep(tables: Tables, configuration: Configuration) -> None:
         stored = Configuration.of(tables.read(CONFIGURATION))
         if (kafka := stored.periods[-1].config.kafka_version) is not None:
             configuration = configuration.deciding_as(kafka)
-        from_us = _first_difference_us(stored, configuration)
+        edges = sorted({_ALWAYS_US, *stored.starts, *configuration.starts})
+        differing = (edge for edge in edges if stored.at(edge) != configuration.at(edge))
+        from_us = next(differing, None)
         if from_us is None:
             return
         [last] = tables.read(DECISIONS).agg(f.unix_micros(f.max("time"))).collect()
@@ -66,11 +68,6 @@ def keep(tables: Tables, configuration: Configuration) -> None:
                 " MOMENT=FILE, or follow into another folder"
             )
     tables.replace(CONFIGURATION, configuration.rows(tables.session))
-
-
-def _first_difference_us(one: Configuration, other: Configuration) -> int | None:
-    edges = sorted({_ALWAYS_US, *one.starts, *other.starts})
-    return next((edge for edge in edges if one.at(edge) != other.at(edge)), None)
 
 
 def _lost(tables: Tables) -> list[Lost]:

@@ -71,9 +71,10 @@ class AclLifetimes:
         }
 
     @staticmethod
+    @lru_cache(maxsize=4)
     def of(data: bytes, kafka: KafkaVersion) -> AclLifetimes:
         """The lifetimes in the result of ``packed_lifetimes``; each process caches the last few."""
-        return _opened(data, kafka)
+        return AclLifetimes(unpacked_lifetimes(data), kafka)
 
     def number(self, acl: Acl) -> int:
         return self._numbers[acl]
@@ -128,11 +129,6 @@ class AclLifetimes:
             ):
                 return acl
         return None
-
-
-@lru_cache(maxsize=4)
-def _opened(data: bytes, kafka: KafkaVersion) -> AclLifetimes:
-    return AclLifetimes(unpacked_lifetimes(data), kafka)
 
 
 def _order(lifetime: AclLifetime) -> tuple[object, ...]:
