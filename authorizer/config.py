@@ -59,7 +59,7 @@ class AuthorizerConfig(NamedTuple):
         return self.kafka_version or KafkaVersion.V4_3
 
     def for_log(self, metadata_version: int | None) -> AuthorizerConfig:
-        """This configuration; a missing version is taken from the log's metadata.version."""
+        """This configuration, with the version for the log's metadata.version if it has none."""
         return self._replace(kafka_version=self.kafka_version or version_for(metadata_version))
 
 

@@ -30,8 +30,8 @@ def load_authorizer(
 ) -> Authorizer | None:
     """Make and configure the authorizer that ``authorizer.class.name`` names.
 
-    ``secure_listeners`` are those that authenticate or encrypt. None means that no class is named:
-    then everything is allowed.
+    ``secure_listeners`` are the names of those that authenticate or encrypt. Returns None if no
+    class is named: then everything is allowed.
 
     Raises:
         ConfigException: the class or a value is invalid, or no class is named although a listener

@@ -90,14 +90,10 @@ class StandardAuthorizer(Authorizer):
     ) -> StandardAuthorizer:
         """An authorizer that decides by these ACLs at once, without a log.
 
-        Args:
-            acls: the ACLs, in any order.
-            super_users: principals (``User:admin``) that may do anything.
-            allow_everyone: the decision for a resource that no ACL matches
-                (``allow.everyone.if.no.acl.found``).
-            kafka_version: the version of Kafka to decide as, ``4.3`` or ``4.4``.
-            tolerant: take ACLs that Kafka's controller refuses to create, as an old or damaged
-                log may hold them.
+        ``super_users`` are principals such as ``User:admin``. ``allow_everyone`` is the value of
+        ``allow.everyone.if.no.acl.found``. ``kafka_version`` is ``4.3`` or ``4.4``. ``tolerant``
+        takes ACLs that Kafka's controller refuses to create, as an old or damaged log may hold
+        them.
 
         Raises:
             InvalidRequest: an ACL that Kafka's controller refuses to create (the message has its

@@ -67,7 +67,7 @@ class Standing(Enum):
     OVERRIDDEN = "OVERRIDDEN"
     """An ALLOW that matches, under a DENY that matches too."""
     ALSO_MATCHES = "ALSO_MATCHES"
-    """It matches, and allows or denies as the ACL that decided."""
+    """It matches, with the same effect as the ACL that decided."""
 
 
 class Candidate(NamedTuple):

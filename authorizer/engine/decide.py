@@ -185,7 +185,7 @@ def order_in_pattern(acl: Acl) -> tuple[object, ...]:
 def decide(
     candidates: Iterable[Acl], who: Subject, operation: Operation, *, allow_everyone: bool
 ) -> Decision:
-    """The decision: of the matching ``candidates``, in order, the first DENY, or the last ALLOW."""
+    """The decision by ``candidates``, in ``decision_order``: the first DENY, or the last ALLOW."""
     reached = False
     allow: Acl | None = None
     for acl in candidates:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from authorizer.analysis.access.host_regions import host_regions, is_client_host
 from authorizer.analysis.explain.kinds import NearMissKind
 from authorizer.kafka_version import KafkaVersion
-from authorizer.trace import Attribute, Candidate, Trace, is_allow
+from authorizer.trace import Attribute, Trace, is_allow
 from metalog.acl import WILDCARD, Acl
 from metalog.hosts.client_host import java_text
 from metalog.hosts.host_block import IPV4_BITS, HostBlock, client_address, host_block
@@ -23,7 +23,7 @@ IPAddress = IPv4Address | IPv6Address
 
 
 class HostAnswer(NamedTuple):
-    """The decision from ``host``, by ``acl``; the next wider region has the opposite decision."""
+    """The decision from ``host``, by ``acl``; around ``host`` it is the opposite."""
 
     host: str
     allowed: bool
@@ -42,9 +42,8 @@ def host_kind(other: str, client_host: str | None, kafka: KafkaVersion) -> NearM
         return NearMissKind.HOST_BLANK
     block, client = host_block(other) if kafka.matches_blocks else None, client_address(client_host)
     if block is not None:
-        is_near = (
-            client is not None and block.length > 0 and _twice_as_large(block).contains(client)
-        )
+        larger = HostBlock(block.bits, block.length - 1, block.network >> 1)
+        is_near = client is not None and block.length > 0 and larger.contains(client)
         return NearMissKind.HOST_BLOCK_ONE_OFF if is_near else NearMissKind.HOST
     ours, theirs = _address(other), _address(client_host)
     if theirs is None:
@@ -60,7 +59,8 @@ def changing_hosts(traced: Trace, kafka: KafkaVersion) -> tuple[HostAnswer, ...]
     A host inside a block is listed if its decision differs from the block's.
     """
     named: dict[str, list[tuple[int, Acl]]] = {}
-    for place, acl in enumerate(_kept_off_by_host_alone(traced.candidates)):
+    kept_off = (each.acl for each in traced.candidates if each.mismatches == (Attribute.HOST,))
+    for place, acl in enumerate(kept_off):
         named.setdefault(acl.host, []).append((place, acl))
     if traced.decision.acl is not None and not traced.allowed:
         return ()
@@ -74,14 +74,6 @@ def changing_hosts(traced: Trace, kafka: KafkaVersion) -> tuple[HostAnswer, ...]
             by = acls[-1] if is_allowed else denies[0]
             answers.append(HostAnswer(region.host, is_allowed, by))
     return tuple(answers)
-
-
-def _kept_off_by_host_alone(candidates: Iterable[Candidate]) -> Iterable[Acl]:
-    return (each.acl for each in candidates if each.mismatches == (Attribute.HOST,))
-
-
-def _twice_as_large(block: HostBlock) -> HostBlock:
-    return HostBlock(block.bits, block.length - 1, block.network >> 1)
 
 
 def smallest_block(hosts: Iterable[str], client: str) -> str | None:

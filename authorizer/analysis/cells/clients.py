@@ -42,9 +42,9 @@ class ClientClass(NamedTuple):
     """The clients that match the hosts ``matching``, and no other host of the ACLs.
 
     ``host`` is the narrowest of these hosts, or None. ``client`` is the address of one client.
-    ``own`` are the hosts that distinguish this class from that of the next wider host, and
-    ``around`` is a client of that class. Both are None if that class is not requested, or if one of
-    ``own`` must be separate.
+    ``own`` are the hosts that distinguish this class from the class around it (the next wider
+    host's, or that of no host), and ``around`` is a client of that class. Both are None if that
+    class is not requested, or if one of ``own`` must be separate.
     """
 
     host: str | None

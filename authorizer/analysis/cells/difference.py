@@ -84,8 +84,9 @@ class TypeChange(NamedTuple):
 class SetComparison:
     """Compares two sets of ACLs; ``after_config`` is for the second one, by default ``config``.
 
-    No cell has requests both inside and outside ``separate``. ``other_acls`` are further ACLs of
-    another pair of sets with the same difference: ``compared`` lists the cells of both pairs.
+    No cell has requests both inside and outside one of ``separate``. ``other_acls`` are
+    further ACLs of another pair of sets with the same difference: ``compared`` lists the cells of
+    both pairs.
     """
 
     def __init__(

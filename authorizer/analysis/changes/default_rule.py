@@ -19,9 +19,7 @@ _NONE: Final = Patterns(())
 def without_cover(patterns: Iterable[Acl], acls: Iterable[Acl]) -> Iterator[Acl]:
     """The first of ``patterns`` on each resource pattern with names that no ``acls`` match.
 
-    Args:
-        patterns: the ACLs that are added, or those that are removed.
-        acls: the ACLs before an addition, or those that remain after a removal, in any order.
+    ``patterns`` are added to ``acls``, or were removed, and ``acls`` remain.
     """
     by_kind: dict[ResourceType, list[Acl]] = {}
     for acl in acls:

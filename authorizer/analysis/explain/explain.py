@@ -59,9 +59,8 @@ def explain(
 
     ``request`` is Kafka's name of the client's request, such as ``Metadata``, if it is known: it
     shows what the client does next. If ``creates_blocks``, remedies may have CIDR blocks, which
-    Kafka 4.4 creates from metadata.version 32 on.
-
-    ``since`` and ``unknown`` become part of the result; a caller with a log knows them.
+    Kafka 4.4 creates from metadata.version 32 on. ``since`` and ``unknown`` become part of the
+    result; a caller with a log knows them.
     """
     found = scan_misses(acls, question, config.kafka)
     traced = trace(found.candidates, config, question)

@@ -64,7 +64,11 @@ def near_misses(
 ) -> list[NearMiss]:
     """The ``limit`` most informative near misses, the most informative first."""
     permission = PermissionType.DENY if traced.allowed else PermissionType.ALLOW
-    near = _overridden(traced)
+    near = [
+        NearMiss(NearMissKind.DENY_OVERRIDES, None, each.acl, each.acl, traced.decision.acl)
+        for each in traced.candidates
+        if each.standing is Standing.OVERRIDDEN
+    ]
     for candidate in traced.candidates:
         if len(candidate.mismatches) == 1 and candidate.acl.permission_type is permission:
             near += _by_attribute(candidate.acl, candidate.mismatches[0], question, kafka)
@@ -75,16 +79,6 @@ def near_misses(
         if acl.permission_type is permission:
             near += _by_resource_type(acl, question)
     return nsmallest(limit, near, key=lambda miss: _sort_key(miss, question))
-
-
-def _overridden(traced: Trace) -> list[NearMiss]:
-    return [
-        NearMiss(
-            NearMissKind.DENY_OVERRIDES, None, candidate.acl, candidate.acl, traced.decision.acl
-        )
-        for candidate in traced.candidates
-        if candidate.standing is Standing.OVERRIDDEN and not traced.allowed
-    ]
 
 
 def _by_attribute(
