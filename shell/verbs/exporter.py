@@ -167,9 +167,9 @@ class SourceFigures:
     def _answers(self, verb: str, *words: str) -> list[dict[str, Any]]:
         from shell.main import VERBS
 
-        known = VERBS[verb]
+        entry = VERBS[verb]
         words = (self._arguments.source, *words, *self._options)
-        return verb_answer(verb, known, known.load_verb(), words).records
+        return verb_answer(verb, entry, entry.load_verb(), words).records
 
 
 def _gauge(name: str, text: str, value: float) -> Metric:

@@ -173,19 +173,19 @@ class Tools:
         )
 
     def lint(self, only: list[str] | None = None, at: str | None = None) -> ToolAnswer:
-        """What is wrong, useless or dangerous in the ACLs; only has ids of checks."""
+        """What is wrong, useless or dangerous in the ACLs; `only` lists ids of checks."""
         checks = [f"--only={each}" for each in only or ()]
         return self._ask("lint", [], checks, ("at", at))
 
     def diff(self, since: str, until: str | None = None, meaning: bool = False) -> ToolAnswer:
-        """What differs between two moments of the log: ACLs and users, or, with meaning, who may
+        """What differs between two moments of the log: ACLs and users, or, with `meaning`, who may
         do more or less."""
         flags = ["--meaning"] if meaning else []
         return self._ask("diff", [], flags, ("from", since), ("to", until))
 
     def plan(self, prune: bool = False) -> ToolAnswer:
         """What applying the wanted files would add, remove and break; applies nothing. With
-        prune, the change also removes ACLs that the files own and do not list."""
+        `prune`, the change also removes ACLs that the files own and do not list."""
         return self._ask("plan", self._wanted, ["--prune"] if prune else [])
 
     def _ask(

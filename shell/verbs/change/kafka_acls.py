@@ -104,7 +104,7 @@ _FLAGS: Final = {
     "on what": (("--cluster", "the cluster itself"),),
     "and": (("--force", "do not ask"),),
 }
-_ELSEWHERE: Final = ("--bootstrap-server", "--bootstrap-controller", "--authorizer-properties")
+_UNSUPPORTED: Final = ("--bootstrap-server", "--bootstrap-controller", "--authorizer-properties")
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -120,7 +120,7 @@ def configure(parser: ArgumentParser) -> None:
     add_command_config(parser)
     add_lockout(parser)
     add_config(parser)
-    for option in (*_ELSEWHERE, "--authorizer"):
+    for option in (*_UNSUPPORTED, "--authorizer"):
         parser.add_argument(option, action="append", default=[], help=SUPPRESS)
     parser.set_defaults(at=None, committed=False, salvage=None)
 
@@ -148,7 +148,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _check_target(arguments: Namespace) -> None:
-    for option in _ELSEWHERE:
+    for option in _UNSUPPORTED:
         for value in _value(arguments, option):
             raise InvalidRequest(f"{option} is not supported; {_instead(option, value)}")
     if arguments.source is None:

@@ -155,15 +155,15 @@ def _say_upgrade(
 
 def _chosen(arguments: Namespace) -> list[Check]:
     known = {check.id: check for check in CHECKS}
-    only, but = arguments.only or known, getattr(arguments, "except") or ()
-    for name in (*only, *but):
+    only, skipped = arguments.only or known, getattr(arguments, "except") or ()
+    for name in (*only, *skipped):
         if name not in known:
             from authorizer.analysis.explain.names import nearest_name
 
             near = nearest_name(name, known.keys())
             advice = f"did you mean {near}?" if near else f"the checks are {', '.join(known)}"
             raise InvalidRequest(f"no check has the id {name!r}; {advice}")
-    return [check for check in CHECKS if check.id in only and check.id not in but]
+    return [check for check in CHECKS if check.id in only and check.id not in skipped]
 
 
 def _version(arguments: Namespace) -> KafkaVersion | None:

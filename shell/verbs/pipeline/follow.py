@@ -280,7 +280,7 @@ def _unproven_text(each: Unproven) -> str:
 
 
 class _Unseen:
-    """The files that Spark ignores because of their names; each is reported once."""
+    """The files that Spark ignores because their names are not UTF-8; each is reported once."""
 
     def __init__(self, arguments: Namespace, output: Output) -> None:
         self._audit = arguments.audit if is_here(arguments, arguments.audit) else None
