@@ -29,8 +29,8 @@ class PastLogEnd(NamedTuple):
         """``2 requests are newer than the log's last record (…)``, and what to do."""
         return (
             f"{counted(self.requests, 'request is', 'requests are')} newer than the log's last"
-            f" record ({time_text(self.known_ms)}) and decided by its ACLs at that time; if they"
-            " may have changed since then, build with a newer copy of the log"
+            f" record ({time_text(self.known_ms)}) and decided by its ACLs at that time; if the"
+            " ACLs may have changed since then, build with a newer copy of the log"
         )
 
 
