@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence, Set
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from authorizer.audit.layouts import Zone, read_entry
 from authorizer.audit.line import read_row
@@ -117,7 +117,10 @@ def _look(path: Path, zone: Zone, broker: str, known: Set[_Stamp]) -> FileLook:
         sample = file.read(_SAMPLE)
         is_packed = sample.startswith(GZIP_MAGIC)
         begins, read = _unpacked(sample) if is_packed else (sample, len(sample))
-        ends = b"" if is_packed or size <= _SAMPLE else _end(file, size)
+        ends = b""
+        if not is_packed and size > _SAMPLE:
+            file.seek(size - _SAMPLE)
+            ends = file.read(_SAMPLE).partition(b"\n")[2]
     is_whole = read >= size
     lines = begins.count(b"\n") + (is_whole and not begins.endswith(b"\n") and bool(begins))
     estimate = lines if is_whole or not read else lines * size // read
@@ -125,11 +128,6 @@ def _look(path: Path, zone: Zone, broker: str, known: Set[_Stamp]) -> FileLook:
     tail = begins if is_whole else ends
     last = next(_times(reversed(tail.split(b"\n")), zone), None)
     return FileLook(str(path), broker, size, is_packed, estimate, first, last, stamp in known)
-
-
-def _end(file: BinaryIO, size: int) -> bytes:
-    file.seek(size - _SAMPLE)
-    return file.read(_SAMPLE).partition(b"\n")[2]
 
 
 def _unpacked(packed: bytes) -> tuple[bytes, int]:

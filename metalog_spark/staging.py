@@ -191,7 +191,7 @@ def stage(tables: Tables, audit: AuditInput, decider: Decider) -> Staged:
         files = _facts(tables, sums, audit.files)
         if not before and files.where("is_split").first() is None:
             break
-        if _found_before(sums) == _lines_by_split(before):
+        if _found_before(sums) == {(file_at(path), start): lines for path, start, lines in before}:
             break
         counted_groups = [*audit.files.groups]
     else:
@@ -300,10 +300,6 @@ def _split_sums(side: DataFrame) -> DataFrame:
         .selectExpr("file", "broker", sums)
         .select("file", "broker", "sums.*")
     )
-
-
-def _lines_by_split(before: Splits) -> Numbers:
-    return {(file_at(path), start): lines for path, start, lines in before}
 
 
 def _found_before(sums: DataFrame) -> Numbers:

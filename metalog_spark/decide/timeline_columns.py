@@ -69,16 +69,11 @@ class TimelineColumns:
     def at(self, timelines: Numbers, versions: Numbers) -> tuple[Numbers, Numbers]:
         """The result of each of ``timelines`` (numbers) at a version, and the version since which
         the same ACLs match."""
-        firsts, counts, since, by = map(
-            _column, (self._firsts, self._counts, self._since, self._by)
-        )
+        columns = self._firsts, self._counts, self._since, self._by
+        firsts, counts, since, by = (np.frombuffer(column, np.int64) for column in columns)
         places = firsts[timelines]
         turning = np.flatnonzero(counts[timelines] > 1)
         if len(turning):
             wanted = timelines[turning] * self._versions + versions[turning]
             places[turning] = np.searchsorted(since, wanted, "right") - 1
         return by[places], since[places] - timelines * self._versions
-
-
-def _column(numbers: array[int]) -> Numbers:
-    return np.frombuffer(numbers, np.int64)

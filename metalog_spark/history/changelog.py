@@ -161,7 +161,7 @@ def changelog_table(lifetimes: Iterable[ChangelogRow]) -> pa.Table:
     rows = [
         (
             uuid_text(lifetime.id),
-            *_acl_columns(lifetime),
+            *(value if isinstance(value, str) else value.name for value in lifetime.acl),
             *_edge(lifetime.begin),
             lifetime.begin_known,
             *_edge(lifetime.end),
@@ -175,10 +175,6 @@ def changelog_table(lifetimes: Iterable[ChangelogRow]) -> pa.Table:
 
 def _by_begin(lifetime: ChangelogRow) -> tuple[int, bytes]:
     return (-1 if lifetime.begin is None else lifetime.begin.at), lifetime.id
-
-
-def _acl_columns(lifetime: ChangelogRow) -> tuple[str, ...]:
-    return tuple(value if isinstance(value, str) else value.name for value in lifetime.acl)
 
 
 def _edge(edge: Edge | None) -> tuple[int | None, int | None]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
 ASSUMED: Final = "assumed"
 """The source of settings that no file has."""
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class ConfigPeriod(NamedTuple):
@@ -70,7 +68,7 @@ class Configuration:
         return in_spark(session, self.table(), CONFIGURATION.schema)
 
     def table(self) -> pa.Table:
-        edges = [None, *map(_time, self.starts), None]
+        edges = [None, *self.starts, None]
         rows = [
             (
                 begin,
@@ -179,7 +177,3 @@ def deciding_config(row: Mapping[str, Any] | Row) -> AuthorizerConfig:
 
 def _begin(period: ConfigPeriod) -> Any:
     return period.from_us is not None, period.from_us
-
-
-def _time(microseconds: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=microseconds)

@@ -166,10 +166,6 @@ def _type(row: _Row) -> str | None:
     return str(message.TYPE_NAME)
 
 
-def _version(row: _Row) -> int | None:
-    return None if _type(row) is None else row.version
-
-
 def _control(row: _Row) -> str | None:
     message = row.legible
     return message.TYPE_NAME if isinstance(message, ControlMessage) else None
@@ -252,10 +248,6 @@ def _undecodable(row: _Row) -> str | None:
     return str(row.message.reason)
 
 
-def _value(row: _Row) -> bytes | None:
-    return None if _undecodable(row) is None else bytes(row.message.value)
-
-
 class _Column(NamedTuple):
     """``type`` is Spark's DDL; ``value`` returns the column's value, ``with_secrets`` the value
     with secrets, if it differs."""
@@ -275,7 +267,7 @@ _COLUMNS: Final = {
         "TIMESTAMP", lambda row: None if row.timestamp_ms is None else row.timestamp_ms * _US_PER_MS
     ),
     "type": _Column("STRING", _type),
-    "version": _Column("INT", _version),
+    "version": _Column("INT", lambda row: None if _type(row) is None else row.version),
     "control": _Column("STRING", _control),
     "access_control_entry": _Column(
         "STRUCT<id: STRING, resource_type: STRING, resource_name: STRING, pattern_type: STRING,"
@@ -298,7 +290,11 @@ _COLUMNS: Final = {
         lambda row: _json(row, lambda message, version: message.json_text(version)),
     ),
     "undecodable": _Column("STRING", _undecodable),
-    "value": _Column("BINARY", lambda row: None, _value),
+    "value": _Column(
+        "BINARY",
+        lambda row: None,
+        lambda row: None if _undecodable(row) is None else bytes(row.message.value),
+    ),
     "missing": _Column("STRING", lambda row: row.why_missing),
 }
 SCHEMA: Final = ", ".join(f"{name} {column.type}" for name, column in _COLUMNS.items())

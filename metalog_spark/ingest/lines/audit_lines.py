@@ -162,12 +162,12 @@ def _of_entry(entry: LayoutEntry, zone: Zone, row: Row) -> Iterator[Possible]:
 def half_readings(text: str, zone: Zone) -> Iterator[Possible]:
     """The possible requests of a half line that contains the verdict. In half of a JSON object,
     names are still escaped."""
-    found = (_of_half(each, zone) for each in _with_unescaped(text) if has_verdict(each))
+    found = (
+        _timed([*readings(each), *_begun(each)], each, zone, None, None)
+        for each in _with_unescaped(text)
+        if has_verdict(each)
+    )
     yield from islice(chain.from_iterable(found), _MOST_POSSIBLE)
-
-
-def _of_half(text: str, zone: Zone) -> Iterator[Possible]:
-    return _timed([*readings(text), *_begun(text)], text, zone, None, None)
 
 
 def _begun(text: str) -> Iterator[Reading]:
