@@ -97,7 +97,6 @@ class Forwarder:
     def _sent(
         self, request: bytes, principal: KafkaPrincipal, address: bytes, left: float
     ) -> ForwardedAnswer:
-        """One try, with the controller at ``_index``."""
         known = self._controllers()
         if not known:
             raise NoAnswerInTime("no controller is known yet")

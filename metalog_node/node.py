@@ -275,7 +275,6 @@ class Node:
         return client_settings(self._config.controller_client)
 
     async def _begin(self) -> None:
-        """Open the early listeners at once, and the rest in the background."""
         if self._config.metrics is not None:
             self._state.heartbeat.start()
             self._watch = HttpEndpoint(self._state.pages(self.metrics))

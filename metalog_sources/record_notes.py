@@ -32,8 +32,6 @@ _TYPES_OF_RUNS: Final[Mapping[type, str]] = {
 
 
 class RecordNotes(Protocol):
-    """The caller's notes about the records of a log during their replay."""
-
     def clear(self) -> None:
         """Drop all notes: the replay begins again."""
         ...

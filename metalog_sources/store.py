@@ -72,9 +72,9 @@ class NarrowStore(Store, Protocol):
     def state_about(
         self, patterns: Sequence[ResourcePatternFilter], principals: Sequence[str] = ()
     ) -> StoreState:
-        """The ACLs on resources that one of ``patterns`` matches; for ``principals`` also all
-        their other ACLs and their credentials. Each pattern and principal costs one request, and
-        all credentials together another."""
+        """The ACLs on resources that one of ``patterns`` matches; for ``principals`` also their
+        readable other ACLs and their SCRAM users. Each pattern and principal costs one request, and
+        all SCRAM users together another."""
         ...
 
 

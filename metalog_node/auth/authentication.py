@@ -73,12 +73,8 @@ class Login(Protocol):
     principal: KafkaPrincipal | None
 
     def answer(self, token: bytes) -> bytes:
-        """The answer to the client's next token.
-
-        Raises:
-            LoginRefused: the exchange has failed.
-            NotReadyForLogins: the users have not been loaded.
-        """
+        """The answer to the client's next token. ``LoginRefused`` if the exchange has failed,
+        ``NotReadyForLogins`` if the users have not been loaded."""
         ...
 
 
@@ -91,7 +87,7 @@ class Users(CredentialLookup, Protocol):
         ...
 
     def dummy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
-        """A dummy credential for ``user``, the same at each call; no password matches it."""
+        """A dummy credential for ``user``, the same until users change; no password matches it."""
         ...
 
 

@@ -64,11 +64,8 @@ _Instruction = OneOf | Assertion | _Save | _Split | _End
 
 
 class Pattern:
-    """A compiled pattern.
-
-    Raises:
-        InvalidRequest: ``text`` is malformed, or uses syntax that is not supported here.
-    """
+    """A compiled pattern; ``InvalidRequest`` if ``text`` is malformed, or uses syntax that is not
+    supported here."""
 
     def __init__(self, text: str) -> None:
         parsed = parse(text)
@@ -198,9 +195,7 @@ class Pattern:
 class Replacement:
     r"""The replacement of a match, with ``$1``, ``${name}``, and ``\`` before a literal character.
 
-    Raises:
-        InvalidRequest: ``text`` ends in a backslash, or refers to a group that ``pattern`` does not
-            have.
+    ``InvalidRequest`` if ``text`` ends in ``\``, or refers to a group that ``pattern`` lacks.
     """
 
     def __init__(self, text: str, pattern: Pattern) -> None:

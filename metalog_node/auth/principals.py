@@ -68,10 +68,7 @@ _DEFAULT: Final = MappingRule(None, None, "")
 
 def parse_rules(text: str | None) -> tuple[MappingRule, ...]:
     """Parse mapping rules. None means ``DEFAULT``. An empty text has no rule, so no name is
-    accepted.
-
-    Raises:
-        ConfigException: a rule is malformed, or uses syntax that is not supported here.
+    accepted. ``ConfigException`` if a rule is malformed, or uses syntax that is not supported here.
     """
     if text is None:
         return (_DEFAULT,)
@@ -104,11 +101,8 @@ def _rule(match: re.Match[str]) -> Iterator[MappingRule]:
 
 def principal_of(certificate: bytes, rules: Sequence[MappingRule]) -> KafkaPrincipal | None:
     """The principal of a certificate in DER. None if no rule matches the certificate's name; Kafka
-    refuses such a certificate, too.
-
-    Raises:
-        InvalidRequest: the name cannot be read, or the rules take too long for it.
-    """
+    refuses such a certificate, too. ``InvalidRequest`` if the name cannot be read, or if the rules
+    take too long for it."""
     name = mapped_name(distinguished_name(certificate), rules)
     return None if name is None else KafkaPrincipal("User", name)
 
@@ -126,11 +120,8 @@ def mapped_name(name: str, rules: Sequence[MappingRule]) -> str | None:
 
 
 def distinguished_name(certificate: bytes) -> str:
-    """The certificate's subject as Java writes it.
-
-    Raises:
-        InvalidRequest: the subject cannot be read, or has more than ``MOST_NAME_BYTES``.
-    """
+    """The certificate's subject as Java writes it. ``InvalidRequest`` if it cannot be read, or has
+    more than ``MOST_NAME_BYTES``."""
     try:
         subject = _subject(certificate)
         if len(subject) <= MOST_NAME_BYTES:

@@ -62,12 +62,9 @@ _MECHANISMS: Final = ("plain", "scram-sha-256", "scram-sha-512", "gssapi", "oaut
 
 
 def refuse_restricting_keys(properties: LocatedProperties, listeners: Collection[str]) -> None:
-    """Refuse keys that restrict access and are not supported.
+    """Raise ``ConfigException`` for the first key that restricts access and is not supported.
 
     ``listeners`` are the names of the listeners whose ``listener.name.NAME.`` keys count.
-
-    Raises:
-        ConfigException: names the first such key.
     """
     for key, value in properties.properties.items():
         refused = REFUSED.get(_without_listener(key, listeners))

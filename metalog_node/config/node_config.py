@@ -141,8 +141,6 @@ def config_of(properties: Mapping[str, str]) -> NodeConfig:
 
 
 class _Reading:
-    """One configuration being read."""
-
     def __init__(self, properties: Sequence[Property], file: str) -> None:
         self._located = LocatedProperties(properties, file)
 

@@ -40,11 +40,7 @@ class TlsLimits(NamedTuple):
 
 
 def protocols(text: str | None) -> list[ssl.TLSVersion]:
-    """The TLS versions in ``ssl.enabled.protocols``.
-
-    Raises:
-        InvalidRequest: names a version that is not supported here.
-    """
+    """The versions in ``ssl.enabled.protocols``. ``InvalidRequest`` names an unsupported one."""
     names = comma_separated(text or "") or list(VERSIONS)
     for name in names:
         if name not in VERSIONS:
@@ -53,12 +49,9 @@ def protocols(text: str | None) -> list[ssl.TLSVersion]:
 
 
 def limits(versions: Sequence[ssl.TLSVersion], suites: str | None) -> TlsLimits:
-    """The TLS versions and suites to offer. Without ``suites``, OpenSSL's defaults; else a version
-    without any suite is dropped.
-
-    Raises:
-        InvalidRequest: names a suite that cannot be offered, or says that no version is left.
-    """
+    """The TLS versions and suites to offer. Without ``suites``, OpenSSL's defaults; with them, a
+    version without any suite is dropped. ``InvalidRequest`` if a suite cannot be offered, or if no
+    version is left."""
     named = comma_separated(suites or "")
     if not named:
         return TlsLimits(versions[0], versions[-1])

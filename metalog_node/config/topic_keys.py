@@ -33,11 +33,7 @@ class TopicLocation(NamedTuple):
 
 
 def topic_location(properties: Mapping[str, str]) -> TopicLocation | None:
-    """The topic; None if the log is not a topic.
-
-    Raises:
-        InvalidRequest: a key is wrong; the message begins with it.
-    """
+    """The topic; None if the log is not a topic. ``ConfigException`` begins with the wrong key."""
     text = properties.get(LOG_DIR, "").strip()
     if not is_topic(text):
         return None

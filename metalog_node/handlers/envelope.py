@@ -120,13 +120,9 @@ def refuse_envelope(incoming: IncomingRequest, error: ApiError) -> Body:
 
 
 def _inner(forwarded: Forwarded) -> UnreadRequest:
-    """The request in an Envelope.
-
-    Raises:
-        InvalidRequest: this API is not forwarded.
-        UnsupportedVersion: the API or version is unknown.
-        ForwardedUnreadable: there is no complete header.
-    """
+    """The request in an Envelope. ``InvalidRequest`` if its API is not forwarded,
+    ``UnsupportedVersion`` if its API or version is unknown, ``ForwardedUnreadable`` if its header
+    is incomplete."""
     try:
         head = read_head(forwarded.request)
     except Malformed as error:

@@ -206,12 +206,8 @@ class SecurityDisabled(InvalidRequest):
 
 
 def authorize_cluster(services: Services, incoming: IncomingRequest, operation: Operation) -> None:
-    """Check that the client may do ``operation`` on the cluster.
-
-    Raises:
-        ClusterAuthorizationFailed: the client may not.
-        AuthorizerNotReady: the authorizer cannot decide yet, or no longer.
-    """
+    """Raise ``ClusterAuthorizationFailed`` if the client may not do ``operation`` on the cluster,
+    ``AuthorizerNotReady`` if the authorizer cannot decide."""
     if services.authorizer is None:
         return
     [result] = services.authorizer.authorize(incoming.context, [Action(operation, cluster())])
@@ -225,9 +221,7 @@ def allowed_topics(
     """The topics of ``names`` on which the client may do ``operation``.
 
     One call authorizes all: each name once, with the count of its references, as in Kafka.
-
-    Raises:
-        AuthorizerNotReady: the authorizer cannot decide yet, or no longer.
+    ``AuthorizerNotReady`` if the authorizer cannot decide.
     """
     counts = Counter(names)
     if services.authorizer is None or not counts:

@@ -246,11 +246,9 @@ class Client:
         return framed(answered)
 
     async def _on_thread(self, work: Callable[..., R], *arguments: Any) -> R:
-        """Run work on a thread, so that the event loop serves other clients."""
         return await self._context.turns.run(self._owner, work, *arguments)
 
     async def _on_loop(self, work: Callable[..., R], *arguments: Any) -> R:
-        """Run short work within the loop's budget."""
         return await self._context.budget.run(self._owner, work, *arguments)
 
     @property

@@ -38,8 +38,6 @@ _NEW_CLIENTS: Final = "new clients"
 
 
 class OpenListener:
-    """A listener; ``open`` returns its address."""
-
     def __init__(self, context: ListenerContext, services: Services) -> None:
         self._context = context
         self._services = services
@@ -48,7 +46,7 @@ class OpenListener:
         self._clients: dict[asyncio.Task[None], Client | None] = {}
 
     async def open(self) -> Address:
-        """Open it; ``InvalidRequest`` if the address cannot be bound."""
+        """Open the listener and return its address; ``InvalidRequest`` if that cannot be bound."""
         listener = self._context.listener
         try:
             self._sockets = await _bound(listener.host, listener.port)
@@ -152,7 +150,6 @@ class OpenListener:
     async def _encrypted(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str
     ) -> Encrypted | None:
-        """The TLS stream; None without TLS."""
         if self._context.tls is None:
             return None
         on_loop = partial(self._context.budget.run, (None, host))

@@ -62,11 +62,7 @@ class HttpEndpoint:
         self._thread = Thread(target=self._run, name="metalog-watch", daemon=True)
 
     async def open(self, address: Address) -> Address:
-        """Open the listener at ``address`` and return the bound address.
-
-        Raises:
-            InvalidRequest: the address cannot be bound.
-        """
+        """Open the listener and return its address; ``InvalidRequest`` if that cannot be bound."""
         self._thread.start()
         return await self._on_own_loop(self._open(address))
 

@@ -61,7 +61,7 @@ class LogQueue(logging.Handler):
         self._thread.start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Queue a line; if the queue is full, the line is lost and counted."""
+        """Queue a line; if there is no room for it, the line is lost and counted."""
         line = copy.copy(record)
         line.msg, line.args = record.getMessage(), None
         size = len(line.msg) or 1

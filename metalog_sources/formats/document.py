@@ -42,8 +42,6 @@ _BYTES_AN_ENTRY: Final = 4
 
 
 class AclEntry(NamedTuple):
-    """One ACL, its notes, and its position in a file."""
-
     acl: Acl
     notes: AclNotes = NO_NOTES
     position: FilePosition | None = None
@@ -167,7 +165,7 @@ def joined(documents: Iterable[Document]) -> Document:
 
 
 def acl_order(acl: Acl) -> tuple[object, ...]:
-    """The sort key of every export: by principal, then resource, then the other fields."""
+    """The sort key of exports of ACLs: by principal, then resource, then the other fields."""
     return (
         java_order(acl.principal),
         acl.resource_type,

@@ -1,7 +1,7 @@
 """A client's settings from a file, in Kafka's keys (``--command-config``).
 
-They are for librdkafka, which reads and writes topics, and for the project's own client. Messages
-never contain a value, since values may be passwords. This module must not connect.
+They are for librdkafka, which reads and writes topics, and for the project's own client. No message
+contains a value that may be a password. This module must not connect.
 """
 
 from __future__ import annotations

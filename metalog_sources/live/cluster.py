@@ -207,7 +207,6 @@ class ClusterStore:
     def _users(
         self, named: Sequence[str] | None
     ) -> tuple[tuple[ScramUser, ...], tuple[LoadDoubt, ...]]:
-        """The SCRAM users, or why they could not be listed."""
         try:
             described = self._call(_LIST_USERS, lambda: self._client.describe_users(named))
             self._refuse(_LIST_USERS, described.outcome, Operation.DESCRIBE)

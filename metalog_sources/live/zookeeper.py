@@ -139,7 +139,6 @@ class ZookeeperStore:
         return places, problems, tuple(LoadDoubt(1, fault) for fault in unread)
 
     def _users(self) -> tuple[tuple[ScramUser, ...], tuple[LoadDoubt, ...]]:
-        """The SCRAM users, or why they cannot be read."""
         try:
             names = self._session.children([znodes.USERS_ROOT]).get(znodes.USERS_ROOT, ())
             nodes = self._session.nodes([f"{znodes.USERS_ROOT}/{name}" for name in names])

@@ -1,4 +1,4 @@
-"""Whether a TARGET accepts passwords. This module must not know a target."""
+"""Whether a TARGET accepts passwords, and salts them itself. This module must not know a target."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from enum import Enum
 
 
 class PasswordOffer(Enum):
-    """Whether a TARGET salts passwords itself."""
-
     NONE = 0
     NOT_ENCRYPTED = 1
-    """It salts passwords, but a password must not be sent over this connection."""
+    """The TARGET accepts passwords, but not over this connection."""
     TAKEN = 2

@@ -117,7 +117,7 @@ def target_of(source: Source) -> Target:
 def likely_kafka(place: object, features: FeaturesImage = EMPTY) -> str:
     """The likely Kafka version of ``place``, for use if no option names a version.
 
-    A cluster or a quorum announces it; for any other log it follows from ``features``.
+    A cluster or a quorum announces it; for any other SOURCE it follows from ``features``.
     """
     if isinstance(place, KafkaTarget):
         return place.acl_creator().kafka
@@ -165,7 +165,6 @@ def refused_steps(
 
 
 def _creator(target: object, features: FeaturesImage) -> AclCreator | None:
-    """The Kafka version that creates ACLs in ``target``, if known."""
     if isinstance(target, KafkaTarget):
         return target.acl_creator()
     return None if features.metadata_version is None else creator_for(features)
