@@ -348,7 +348,8 @@ def read_config(
         output.warn(f"{place}{warning}")
     if file is not None:
         _warn_of_other_decision(properties, file, output, decides=decides)
-    assumed = [] if file is not None else _assumed(properties)
+    defaults = {SUPER_USERS_KEY: "", ALLOW_EVERYONE_KEY: "false"} if file is None else {}
+    assumed = [f"{key}={value}" for key, value in defaults.items() if key not in properties]
     if assumed:
         output.note(f"assumed {' and '.join(assumed)}; give --config server.properties")
     return Context(config, tuple(assumed))
@@ -381,8 +382,3 @@ def _warn_of_other_decision(
             f"{file}: {why}; give the configuration of a node that has one, or --super-users"
         )
     output.warn(f"{file}: {why}")
-
-
-def _assumed(properties: Mapping[str, str]) -> list[str]:
-    defaults = {SUPER_USERS_KEY: "", ALLOW_EVERYONE_KEY: "false"}
-    return [f"{key}={value}" for key, value in defaults.items() if key not in properties]

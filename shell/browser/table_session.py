@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -158,7 +157,9 @@ class TableSession:
         verb = self._verbs[name]
         module = verb.load_verb()
         parser = build_parser(f"pipeline {name}", verb.line, module)
-        words = [*self._folder_words(parser), *rest, "--no-pager", *["-q"] * self.output.quiet]
+        has_folder = any(action.dest == "folder" for action in parser._actions)
+        words = [self._folder] if has_folder else ["--out", self._folder]
+        words += [*rest, "--no-pager", *["-q"] * self.output.quiet]
         if not self.output.is_text and self.output.format in module.FORMATS:
             words += ["-o", self.output.format]
         try:
@@ -167,10 +168,6 @@ class TableSession:
             pass
         finally:
             self._spark.renew()
-
-    def _folder_words(self, parser: ArgumentParser) -> list[str]:
-        is_positional = any(action.dest == "folder" for action in parser._actions)
-        return [self._folder] if is_positional else ["--out", self._folder]
 
     def complete(self, line: str) -> Iterator[CompletionCandidate]:
         """Candidates for the last word: the first word of a line, a verb's option, or a name in

@@ -235,7 +235,11 @@ class Output:
             for row in rows:
                 self.record(dict(zip(keys, row, strict=True)))
         elif self.format == "csv":
-            self._csv(keys, rows)
+            from metalog_sources.formats.csv_cells import csv_row
+
+            self._say_missing_once()
+            self.out.write(csv_row(keys))
+            self.out.writelines(map(csv_row, rows))
         else:
             self._markdown(keys, rows)
 
@@ -276,13 +280,6 @@ class Output:
                 widths[number] -= gap
             parts.append(self.paint(text, style) + (" " * gap if number != last else ""))
         return parts
-
-    def _csv(self, keys: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        from metalog_sources.formats.csv_cells import csv_row
-
-        self._say_missing_once()
-        self.out.write(csv_row(keys))
-        self.out.writelines(map(csv_row, rows))
 
     def _markdown(self, keys: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         self.line(f"| {' | '.join(keys)} |")

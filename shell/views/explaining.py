@@ -8,7 +8,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from authorizer.analysis.remedies.commands import quoted
 from metalog.acl import ResourceType
@@ -98,13 +98,8 @@ def _explain(
     )
     say_other_answers([question.question], queries, output)
     if output.format == "json":
-        from authorizer.analysis.explain.json import to_json
-
-        record = (
-            to_json(explanation, queries.id_of, queries.command_target.as_json)
-            | queries.extent_json()
-        )
-        output.record(record | {"unknown": [name.as_json() for name in explanation.unknown]})
+        unknown = [name.as_json() for name in explanation.unknown]
+        output.record(_record(explanation, queries) | {"unknown": unknown})
     else:
         _print(explanation, queries, arguments, output)
 
@@ -116,8 +111,6 @@ def _explain_many(
     arguments: Namespace,
     output: Output,
 ) -> int:
-    from authorizer.analysis.explain.json import to_json
-
     questions: list[Question] = []
     for group in groups:
         explanation = queries.explain(
@@ -126,11 +119,7 @@ def _explain_many(
         if queries.of_other_kafka is not None:
             questions.append(group.parsed.question)
         if output.format == "json":
-            record = (
-                to_json(explanation, queries.id_of, queries.command_target.as_json)
-                | queries.extent_json()
-            )
-            output.record(record | group.as_json())
+            output.record(_record(explanation, queries) | group.as_json())
             continue
         times = "once" if group.times == 1 else counted(group.times, "time")
         then = changed_since(group.parsed, explanation.trace.allowed)
@@ -140,6 +129,13 @@ def _explain_many(
         output.line()
     say_other_answers(questions, queries, output)
     return 2 if many.bad else 0
+
+
+def _record(explanation: Explanation, queries: Queries) -> dict[str, Any]:
+    from authorizer.analysis.explain.json import to_json
+
+    as_json = queries.command_target.as_json
+    return to_json(explanation, queries.id_of, as_json) | queries.extent_json()
 
 
 def _print(

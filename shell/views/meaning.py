@@ -6,7 +6,7 @@ This module must not know how a difference in meaning is found.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from authorizer.analysis.cells.difference import BY_TYPE
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from authorizer.analysis.cells.difference import TypeChange
-    from authorizer.analysis.cells.meaning import AccessChange, NameException
+    from authorizer.analysis.cells.meaning import AccessChange
     from authorizer.analysis.cells.names import NamePattern
     from shell.tasks.proof.meaning import Meaning
 
@@ -85,33 +85,22 @@ def _type_change_text(change: TypeChange) -> str:
     return text if where is None else f"{text}, from {shown(where)}"
 
 
-def print_meaning(found: Meaning, arguments: Namespace, output: Output) -> None:
-    """Print the differences. ``arguments`` name the SOURCE on which ``explain`` shows the answers
-    after the change."""
-    for change in found.changes:
-        output.aligned([[_SIGNS[change.change], change_text(change)]])
-        command = explain_command(change.witness, arguments)
-        output.line(CommandLine(f"  {output.paint(command, 'faint')}"))
-    _print_by_type(found, output)
-    output.line(meaning_summary(found))
-
-
-def print_changes(found: Meaning, output: Output) -> None:
-    """Print the differences, if no SOURCE has the ACLs after the change: with each a witness in
-    words, instead of a command."""
+def print_meaning(found: Meaning, arguments: Namespace | None, output: Output) -> None:
+    """Print the differences, each with its witness: as an ``explain`` command with ``arguments``;
+    in words without them, since no SOURCE has the ACLs after the change."""
     for change in found.changes:
         output.aligned([[_SIGNS[change.change], change_text(change)]])
         question = change.witness
-        what = f"{question.operation.name} {resource_text(question)}"
-        witness = f"{shown(question.principal)} {what} from {host_text(question)}"
-        output.line(f"  {output.paint(f'such as {witness}', 'faint')}")
-    _print_by_type(found, output)
-
-
-def _print_by_type(found: Meaning, output: Output) -> None:
-    for change in found.by_type:
-        sign = _SIGNS[AccessChangeKind.GAINS if change.allowed else AccessChangeKind.LOSES]
-        output.aligned([[sign, _type_change_text(change)]])
+        if arguments is None:
+            what = f"{question.operation.name} {resource_text(question)}"
+            witness = f"{shown(question.principal)} {what} from {host_text(question)}"
+            output.line(f"  {output.paint(f'such as {witness}', 'faint')}")
+        else:
+            command = explain_command(question, arguments)
+            output.line(CommandLine(f"  {output.paint(command, 'faint')}"))
+    for by_type in found.by_type:
+        sign = _SIGNS[AccessChangeKind.GAINS if by_type.allowed else AccessChangeKind.LOSES]
+        output.aligned([[sign, _type_change_text(by_type)]])
 
 
 def markdown_of_meaning(found: Meaning, output: Output) -> None:
@@ -154,7 +143,14 @@ def meaning_records(found: Meaning, arguments: Namespace | None) -> Iterable[dic
             "operations": [each.name for each in change.operations],
             "resourceType": change.kind.name,
             **_pattern_fields(change.pattern),
-            "exceptions": _exception_fields(change.exceptions),
+            "exceptions": [
+                {
+                    **_pattern_fields(pattern),
+                    "before": result_word(before),
+                    "after": result_word(after),
+                }
+                for pattern, before, after in change.exceptions
+            ],
             "before": result_word(change.before),
             "after": result_word(change.after),
             "message": change_text(change),
@@ -186,10 +182,3 @@ def meaning_records(found: Meaning, arguments: Namespace | None) -> Iterable[dic
 def _pattern_fields(pattern: NamePattern) -> dict[str, str]:
     kind = PatternType.LITERAL if pattern.is_literal or not pattern.name else PatternType.PREFIXED
     return {"resourceName": pattern.name or WILDCARD, "patternType": kind.name}
-
-
-def _exception_fields(exceptions: Sequence[NameException]) -> list[dict[str, str]]:
-    return [
-        {**_pattern_fields(pattern), "before": result_word(before), "after": result_word(after)}
-        for pattern, before, after in exceptions
-    ]

@@ -16,6 +16,7 @@ from shell.browser.tree.kafka import double
 
 _WORDS: Final = {"client-id": "clientId"}
 _BRACKETS: Final = re.compile(r"[\\()]")
+_ESCAPED: Final = r"\\\g<0>"
 
 
 def kafka_client_quotas(image: ClientQuotasImage) -> Directory:
@@ -31,8 +32,4 @@ def _name(entity: QuotaEntity) -> str:
 
 def _part(kind: str, name: str | None) -> str:
     word = _WORDS.get(kind, kind)
-    return word if name is None else f"{word}({_BRACKETS.sub(_escaped, name)})"
-
-
-def _escaped(bracket: re.Match[str]) -> str:
-    return f"\\{bracket.group()}"
+    return word if name is None else f"{word}({_BRACKETS.sub(_ESCAPED, name)})"

@@ -5,7 +5,7 @@ This module must not know how a result is shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -55,18 +55,17 @@ class Audit(NamedTuple):
 def audited(made: Planned, groups: Iterable[QuestionGroup]) -> Audit:
     """Compare the present and the planned answer to each question; the logged answers do not
     matter."""
-    before, after = (_answer_of(acls, made) for acls in (made.current, made.after))
+    authorizers = [authorizer_of(acls, made.config) for acls in (made.current, made.after)]
     turned: dict[Question, ChangedAnswers] = {}
     requests = 0
     for group in groups:
         requests += group.times
-        was = before(group)
-        if was is not after(group):
-            changed = turned.get(
-                group.parsed.question, ChangedAnswers(group._replace(times=0), was)
-            ).group
+        question = group.parsed.question
+        was, will_be = (each.is_allowed(*_request(question)) for each in authorizers)
+        if was is not will_be:
+            changed = turned.get(question, ChangedAnswers(group._replace(times=0), was)).group
             times = changed.times + group.times
-            turned[group.parsed.question] = ChangedAnswers(changed._replace(times=times), was)
+            turned[question] = ChangedAnswers(changed._replace(times=times), was)
     most_frequent = sorted(turned.values(), key=lambda of: (-of.group.times, of.group.line))
     return Audit(most_frequent, requests)
 
@@ -117,11 +116,6 @@ def _of_each_kind(made: Planned, other: Planned) -> Iterator[Question]:
             for operation in SUPPORTED_OPERATIONS[kind]:
                 if differing >> operation & 1:
                     yield Question(session.principal, operation, kind, cell.name, who[0])
-
-
-def _answer_of(acls: Collection[Acl], made: Planned) -> Callable[[QuestionGroup], bool]:
-    authorizer = authorizer_of(acls, made.config)
-    return lambda group: authorizer.is_allowed(*_request(group.parsed.question))
 
 
 def _request(question: Question) -> tuple[RequestContext, Action]:

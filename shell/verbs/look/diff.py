@@ -32,7 +32,7 @@ from shell.output.output import Cell, Output
 from shell.tasks.acl_words import sentence
 from shell.tasks.command_target import CommandTarget
 from shell.tasks.proof.meaning import meaning
-from shell.views.meaning import markdown_of_meaning, meaning_records, print_meaning
+from shell.views.meaning import markdown_of_meaning, meaning_records, meaning_summary, print_meaning
 from shell.views.plans.plan import SIGNS, print_commands, print_table
 
 if TYPE_CHECKING:
@@ -152,6 +152,7 @@ def _compare_meaning(one: _State, other: _State, arguments: Namespace, output: O
         explaining.kafka = config.kafka.value
     if output.is_text:
         print_meaning(found, explaining, output)
+        output.line(meaning_summary(found))
     elif output.format == "json":
         for record in meaning_records(found, explaining):
             output.record(record)

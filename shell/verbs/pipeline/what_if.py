@@ -32,7 +32,7 @@ from shell.views.accepted_findings import (
     add_accepted,
 )
 from shell.views.explanation import result_cell
-from shell.views.meaning import meaning_records, print_changes
+from shell.views.meaning import meaning_records, print_meaning
 from shell.views.pipeline.findings import (
     acl_json,
     acl_text,
@@ -293,7 +293,7 @@ def _print_meaning(changed: Meaning, has_seen: bool, output: Output) -> None:
         else "No request of the window would change, but these cells would"
     )
     output.prose(f"{seen} ({cells}):")
-    print_changes(changed, output)
+    print_meaning(changed, None, output)
 
 
 def _by_answer(changes: Sequence[_Change]) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from authorizer.analysis.remedies.commands import CommandKind, kafka_acls_commands, why_no_command
 from metalog.text.plurals import counted
+from metalog.text.visible_text import safe
 from metalog_sources.formats.nodes.rules import NOTE_KEYS
 from metalog_sources.targets.plan import ChangeKind, PlanStep
 from shell.inputs.credential_migration import rows, summary_text
@@ -90,8 +91,6 @@ def print_commands(
 
 
 def _noted(step: PlanStep) -> str:
-    from metalog.text.visible_text import safe
-
     notes = [
         note if key == "comment" else f"{key} {note}"
         for key, note in zip(NOTE_KEYS, step.notes, strict=True)
