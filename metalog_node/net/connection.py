@@ -2,9 +2,9 @@
 
 It announces the API versions, conducts the login, and passes on an authenticated client's requests,
 in order. Before the login, a client may send only small frames and the three APIs of a login.
-Frames of these APIs must be small after the login, too. Input that no valid peer sends is ``Malformed``:
-the connection is closed, and the reason is logged. This module must not know sockets, time, or what
-any request is for.
+Frames of these APIs must be small after the login, too. Input that no valid peer sends is
+``Malformed``: the connection is closed, and the reason is logged. This module must not know
+sockets, time, or what any request is for.
 """
 
 from __future__ import annotations
