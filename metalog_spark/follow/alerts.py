@@ -35,9 +35,9 @@ ConfigAt = Callable[[int], AuthorizerConfig]
 
 
 class Alert(NamedTuple):
-    """``kind`` is the lint check, or a kind of this module. ``principal`` and ``subject`` (an ACL)
-    are None if the alert concerns none. ``log_offset`` is the offset after the record that puts
-    the grant in force."""
+    """``kind`` is the id of a lint check, or a kind of this module. ``principal`` and ``subject``
+    (an ACL) are None if the alert concerns none. ``log_offset`` is the offset after the record that
+    puts the grant in force."""
 
     time_ms: int
     kind: str
@@ -64,8 +64,8 @@ class Storm(NamedTuple):
 def of_grants(lifetimes: Iterable[AclLifetime], after: int, config_at: ConfigAt) -> Iterator[Alert]:
     """Alerts about the ACLs added at offset ``after`` or later, in order.
 
-    An ACL that existed under another id is not new. After ``NOTHING`` the whole log is new; then
-    only ACLs that are still in force count.
+    An ACL that is in force under another id is not new. After ``NOTHING`` the whole log is new;
+    then only ACLs that are still in force count.
     """
     lifetimes = list(lifetimes)
     new = [

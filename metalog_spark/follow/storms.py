@@ -1,8 +1,8 @@
 """Counts denials by principal and window of time, and finds the storms that begin.
 
-A storm is many denials of one principal within a window of ``WINDOW_MS``. If the next window has as
-many, it continues the same storm. Spark counts, and only storms reach the driver. This module must
-not know how a storm is reported.
+A storm is a window of ``WINDOW_MS`` with at least ``storm_from`` denials of one principal. If the
+next window is one, too, it continues the same storm. Spark counts, and only storms reach the
+driver. This module must not know how a storm is reported.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ def denials_of(answers: DataFrame) -> DataFrame:
 
 
 def with_denials(before: DataFrame, added: DataFrame) -> DataFrame:
-    """Rows of ``DENIALS`` in which the denials ``before`` and those ``added`` are summed, with the
-    number ``before``. The most frequent denial is that of the latest batch."""
+    """Rows of ``DENIALS`` in which the denials ``before`` and those ``added`` are summed; the most
+    frequent denial is that of the latest batch. The column ``before`` is the sum without those
+    ``added``."""
     from pyspark.sql import functions as f
 
     both = before.withColumn("batch", f.lit(0)).unionByName(added.withColumn("batch", f.lit(1)))
