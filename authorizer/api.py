@@ -19,8 +19,7 @@ from metalog.principal import KafkaPrincipal
 
 
 class _Value:
-    """Slots that are set once, compared by value. ``_fields`` are the arguments of ``__init__``,
-    in order."""
+    """Slots that are set once, compared by value; ``_fields`` are ``__init__``'s arguments."""
 
     __slots__ = ()
     _fields: ClassVar[tuple[str, ...]] = ()
@@ -162,6 +161,5 @@ class RequestContext(_Value):
         request_name: str = "",
         additional_principals: Iterable[str] = (),
     ) -> RequestContext:
-        """From a socket's ``getpeername()``, which has the zone of a link-local address
-        separately."""
+        """From a socket's ``getpeername()``, which has a link-local address's zone separately."""
         return cls(principal, peer_host(peer), listener, request_name, additional_principals)

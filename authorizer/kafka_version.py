@@ -33,8 +33,8 @@ class KafkaVersion(Enum):
 def version_for(metadata_version: int | None) -> KafkaVersion:
     """The version to assume for a log of this metadata.version.
 
-    The software determines the decisions, not the log. But Kafka before 4.4 cannot read a log with
-    a metadata.version of 4.4.
+    The software determines the decisions, not the log. But Kafka before 4.4 cannot read a log of
+    4.4-IV1 or above.
     """
     if metadata_version is not None and metadata_version >= FIRST_OF_4_4:
         return KafkaVersion.V4_4

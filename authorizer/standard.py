@@ -43,8 +43,7 @@ INFO: Final = logging.INFO
 NOT_LOADED: Final = "the ACLs are not loaded up to the high-water mark yet"
 TOO_OLD: Final = "the log was not read for stale.deny.after.ms or longer: the ACLs are too old"
 REBUILD_DIVISOR: Final = 16
-"""If one delta changes more than one in so many ACLs, the index is rebuilt, which is then
-faster."""
+"""If a delta changes more than one in so many ACLs, the index is rebuilt, which is faster."""
 
 
 class StandardAuthorizer(Authorizer):
@@ -337,8 +336,6 @@ class StandardAuthorizer(Authorizer):
         return self._by_id
 
     def _apply(self, changes: Mapping[Uuid, Acl | None], before: Mapping[Uuid, Acl]) -> None:
-        """Apply ``changes`` to the ACLs ``before``; the cache keeps the decisions that they do not
-        affect."""
         touched = self._writer.apply(changes, before)
         self._decision_context = self._decision_context.after(self._writer.index, touched)
 

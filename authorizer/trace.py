@@ -2,8 +2,7 @@
 
 The candidates are in the order of Kafka's StandardAuthorizer: the name itself (LITERAL before
 PREFIXED), its prefixes from long to short, then the wildcard ``*``; within one pattern by
-operation, principal, host and permission. A reason is an enum member; the shell turns it into
-text.
+operation, principal, host and permission. A reason is an enum member; the shell turns it into text.
 
 This module must not know images, logs or how anything is shown.
 """

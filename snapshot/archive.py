@@ -42,8 +42,7 @@ class Archived(NamedTuple):
 def archive_log(
     log: Log, proven: int, target: Path, *, cluster_id: str | None, files: Files
 ) -> Archived:
-    """Add to the archive in ``target`` the records and snapshots of ``log`` up to offset
-    ``proven``.
+    """Add the records and snapshots of ``log`` up to offset ``proven`` to the archive ``target``.
 
     Creates ``target`` if needed.
 

@@ -4,8 +4,7 @@ Each folder gets ``meta.properties`` last, which marks it as formatted. Up to me
 4.3-IV0, each folder also gets the first records, in ``bootstrap.checkpoint``, and the log's folder
 a snapshot that names the voters of a dynamic quorum. Above, as by Kafka 4.4, only the log's folder
 of a controller gets records: all in one snapshot of offset 0. Everything is checked before anything
-is written.
-This module must not know how options are written.
+is written. This module must not know how options are written.
 """
 
 from __future__ import annotations

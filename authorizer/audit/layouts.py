@@ -119,8 +119,7 @@ class Zone:
         return Instant(_micros(first), False)
 
     def repeated(self, micros: int) -> RepeatedSpan | None:
-        """The range that ``micros`` is in, at its first or second passing; None where
-        the clock time of ``micros`` comes once."""
+        """The range that ``micros`` is in, the first or second time; None outside such a range."""
         begin = self._local(micros).replace(fold=0)
         before, after = begin.utcoffset(), begin.replace(fold=1).utcoffset()
         if before is None or after is None or before <= after:

@@ -159,8 +159,7 @@ class AclIndex:
         return self._listing
 
     def buckets_listed(self, acl_filter: AclFilter) -> Iterator[Bucket]:
-        """The buckets that may have an ACL that ``acl_filter`` matches, in the order of a
-        listing."""
+        """The buckets in which ``acl_filter`` may match an ACL, in the order of a listing."""
         requested = acl_filter.pattern.resource_type
         for resource_type in ResourceType if requested is ResourceType.ANY else (requested,):
             yield from self._listed(resource_type, acl_filter)

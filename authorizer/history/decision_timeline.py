@@ -6,8 +6,7 @@ instead of a decision for each version. Questions with the same decisions share 
 that the same patterns match, and principals and hosts that no ACL names.
 
 A timeline contains neither the default rule nor super users. The caller knows the configuration of
-the time and adds them (``decision``). This module must not know where a history
-comes from.
+the time and adds them (``decision``). This module must not know where a history comes from.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Finds the patterns on which a principal is allowed an operation, with the DENYs as exceptions.
 
 Names are sorted, so the patterns that overlap a DENY, and the DENYs that overlap a pattern, are
-found without a scan of the others. This module must not know the existing names, nor the
-principal.
+found without a scan of the others. This module must not know the existing names, nor the principal.
 """
 
 from __future__ import annotations

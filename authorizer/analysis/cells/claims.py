@@ -132,7 +132,7 @@ def _prove_some(task: _Task, sessions: Iterable[Session]) -> ProofResult:
             break
     if first is None:
         raise InvalidRequest(
-            "no such request is possible: no client has one of the hosts, or no resource a name"
+            "no such request is possible: no client can have the hosts, or no resource the names"
         )
     if not left:
         return ProofResult(cells, None)

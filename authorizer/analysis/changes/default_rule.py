@@ -1,8 +1,8 @@
 """Finds names that gain their first or lose their last ACL, for ``allow.everyone.if.no.acl.found``.
 
 With this setting, Kafka allows everybody everything on a name without ACLs. The first ACL on it,
-even a DENY, ends this. When the last ACL is removed, everybody is allowed again.
-This module must not know decisions.
+even a DENY, ends this. When the last ACL is removed, everybody is allowed again. This module must
+not know decisions.
 """
 
 from __future__ import annotations

@@ -231,8 +231,7 @@ class DecisionContext:
         return acls
 
     def session(self, identity: Identity) -> SessionAnswers:
-        """The session's decisions; ``AuthorizerNotReady`` while the gate is closed, except for a
-        super user."""
+        """The session's decisions; ``AuthorizerNotReady`` while only super users get any."""
         return self.sessions.get(identity) or self._open(identity)
 
     def session_cache(self, resource_type: ResourceType, identity: Identity) -> SessionCache:

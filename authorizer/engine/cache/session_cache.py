@@ -248,8 +248,7 @@ class SessionCache:
         return allowed, denied
 
     def _masks_up_from(self, prefix: Prefix | None) -> Masks:
-        """The operations that ``prefix`` and all shorter ones allow and deny the session, as
-        bits."""
+        """The operations, as bits, that ``prefix`` and all shorter ones allow and deny."""
         known, find = self._prefix_masks, self._find_prefix
         if prefix is not None and prefix.value is not None:
             only = self._prefixed.only_acl(prefix)
