@@ -65,7 +65,8 @@ def moves(
     ``--include-credentials``."""
     if not arguments.include_credentials:
         if isinstance(target, LogTarget) and (found := list(_moves(wanted, target))):
-            output.note(f"{_counted(found)} not moved; --include-credentials moves them too")
+            text = counted(len(found), "SCRAM credential is", "SCRAM credentials are")
+            output.note(f"{text} not moved; --include-credentials moves them too")
         return ()
     if not isinstance(target, LogTarget):
         raise InvalidRequest(
@@ -100,10 +101,6 @@ def _moves(wanted: Sequence[ScramUser], target: LogTarget) -> Iterator[Credentia
 def rows(credentials: Sequence[CredentialMove]) -> Iterator[list[Cell | str]]:
     for each in credentials:
         yield [Cell("~", "bad") if each.replaces else Cell("+", "good"), each.text(), ""]
-
-
-def _counted(found: Sequence[CredentialMove]) -> str:
-    return counted(len(found), "SCRAM credential is", "SCRAM credentials are")
 
 
 def summary_text(credentials: Sequence[CredentialMove]) -> str:

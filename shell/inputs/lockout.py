@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from metalog.acl import CLUSTER_NAME, Acl, PatternType, ResourcePatternFilter, ResourceType
+from metalog.acl import CLUSTER_NAME, PatternType, ResourcePatternFilter, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.scram import ScramMechanism
 from metalog.text.visible_text import shown
@@ -76,7 +76,12 @@ def _is_last_admin(
     from shell.tasks.plans.lockout import who_may_alter
 
     try:
-        acls = _cluster_acls(target, arguments, output)
+        if isinstance(target, NarrowStore):
+            state = target.state_about([CLUSTER_ACLS])
+        else:
+            assert isinstance(target, Store)
+            state = target.state()
+        acls = state_document(state, arguments, output).acls
     except InvalidRequest as error:
         raise InvalidRequest(
             f"{error}; so it is unknown whether anybody could alter ACLs; {_ANYWAY}"
@@ -84,15 +89,6 @@ def _is_last_admin(
     config = read_config(arguments, source, output).over(likely_kafka(target), ()).config
     could = who_may_alter(acls, config, [f"User:{user}" for user in deletion.users])
     return could == {f"User:{deletion.user}"}
-
-
-def _cluster_acls(
-    target: CredentialTarget, arguments: Namespace, output: Output
-) -> tuple[Acl, ...]:
-    if isinstance(target, NarrowStore):
-        return state_document(target.state_about([CLUSTER_ACLS]), arguments, output).acls
-    assert isinstance(target, Store)
-    return state_document(target.state(), arguments, output).acls
 
 
 def add_lockout(parser: ArgumentParser) -> None:

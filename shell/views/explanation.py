@@ -232,8 +232,6 @@ def _candidates(explanation: Explanation, output: Output, whole: bool) -> None:
 
 def _closest(numbered: list[tuple[int, Candidate]]) -> list[tuple[int, Candidate]]:
     """The candidates with the fewest differences, in Kafka's order."""
-    if len(numbered) <= _CANDIDATES_SHOWN:
-        return numbered
     least = sorted(numbered, key=lambda pair: (len(pair[1].mismatches), pair[0]))
     return sorted(least[:_CANDIDATES_SHOWN])
 

@@ -5,7 +5,7 @@ This module must not know how a remedy is found, nor where its commands go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from authorizer.trace import Attribute, Question, is_allow
@@ -42,7 +42,8 @@ def remedy_lines(
     """The lines for all ``remedies``, or for the first few. ``checklists`` are commands that
     explain every permission that a client of the topic needs."""
     shown_ones = remedies if whole else remedies[:_SHOWN]
-    if question.principal == _ANONYMOUS and any(map(is_allow, _added(shown_ones))):
+    added = [acl for remedy in shown_ones for acl in remedy.add]
+    if question.principal == _ANONYMOUS and any(map(is_allow, added)):
         yield f"{_ANONYMOUS} is whoever connects without a login: have the client log in instead"
     if shown_ones and shown_ones[0].powers:
         yield "prefer a principal that already may: each change below grants more than an"
@@ -71,10 +72,6 @@ def remedy_lines(
         own = number == 0 or remedy.use is not None
         yield from command_lines(remedy.commands, command_target, output, own=own)
     yield from target_lines(command_target)
-
-
-def _added(remedies: Iterable[Remedy]) -> Iterator[Acl]:
-    return (acl for remedy in remedies for acl in remedy.add)
 
 
 def _change_text(remedy: Remedy) -> str:

@@ -44,7 +44,8 @@ def settings_of_lines(context: Context, lines: Iterable[AuditLine]) -> LineSetti
         key = setting.partition("=")[0]
         if key == SUPER_USERS_KEY and super_users:
             config = config._replace(super_users=config.super_users | super_users)
-            notes.append(f"{_listed(super_users)}: a super user, by the line's own rule")
+            listed = ", ".join(map(shown, sorted(super_users)))
+            notes.append(f"{listed}: a super user, by the line's own rule")
             setting = f"{key}={';'.join(sorted(super_users))}"
         elif key == ALLOW_EVERYONE_KEY and allow_everyone:
             config = config._replace(allow_everyone=True)
@@ -62,7 +63,3 @@ def settings_of_lines(context: Context, lines: Iterable[AuditLine]) -> LineSetti
     return LineSettings(
         context._replace(config=config, assumed=tuple(assumed)), tuple(notes), warnings
     )
-
-
-def _listed(principals: Iterable[str]) -> str:
-    return ", ".join(map(shown, sorted(principals)))
