@@ -153,7 +153,8 @@ def _unused(parts: Parts, owned: _TeamFilter, end: str) -> Section:
 
 
 def _later(judged: Sequence[Row], today: Sequence[Acl], owned: _TeamFilter) -> list[Acl]:
-    """The ACLs in force at the log's end that were added after the window, so no row has them."""
+    """The ACLs in force at the log's end that no row has. If ACLs were judged, these were added
+    after the window."""
     known = {acl_of(row[name] for name in ACL_COLUMNS) for row in judged}
     return [acl for acl in today if owned.acl(acl) and acl not in known]
 
