@@ -1,8 +1,8 @@
 """Records of a log as Arrow rows: columns and values.
 
-The columns are those of ``metalog dump --json``, and a struct for each record type of ACLs and
-SCRAM users. Only the requested columns are filled. This module must not know where records are read
-from.
+The columns are those of ``metalog dump --json``, a struct for each record type of ACLs and SCRAM
+users, and ``missing``, the reason for a gap. Only the requested columns are filled. This module
+must not know where records are read from.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from typing import Final
 from metalog_sources.moment import time_text
 
 SET_BACK: Final = "set_back"
-"""The name of the fact with the times at which logs go back: by the broker's name, in microseconds
-since 1970."""
+"""The name under which ``Tables.state`` stores the times at which logs go back (by broker,
+in microseconds since 1970)."""
 SetBack = Mapping[str, Sequence[int]]
 _MOST: Final = 10
 

@@ -12,7 +12,7 @@ from metalog.errors import InvalidSource, InvalidTarget
 from metalog_spark.store.commit_log import CommittedState
 
 FOLLOWED: Final = "followed"
-"""The fact that says what ``metalog pipeline follow`` reads into a folder."""
+"""The name under which ``Tables.state`` stores what ``metalog pipeline follow`` reads."""
 
 
 def no_folder(path: str | Path) -> InvalidSource:

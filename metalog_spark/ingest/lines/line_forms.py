@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 FORMS: Final = "forms"
-"""The fact with each broker's line forms: by the broker's name, the first time of a line with a
-request name and of a line with a rule, in microseconds since 1970, or null."""
+"""The name under which ``Tables.state`` stores line forms: by the broker's name, the first times of
+lines with a request name and of lines with a rule, in microseconds since 1970, or null."""
 HALF: Final = "half a line: it ends sooner than its broker's lines did by then"
 Shown = Mapping[str, Sequence[int | None]]
 _LINE: Final = f"{IS_REQUEST} AND line IS NOT NULL"
