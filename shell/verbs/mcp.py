@@ -139,8 +139,8 @@ class Tools:
         audit_line: str | None = None,
     ) -> ToolAnswer:
         """Why a request is allowed or denied: the ACLs considered, what nearly matched, since
-        when, and `remedies`, the smallest changes that allow it. Give principal, operation and
-        resource, or one line of Kafka's authorizer log as audit_line."""
+        when, and `remedies`, the smallest changes that reverse the answer. Give principal,
+        operation and resource, or one line of Kafka's authorizer log as audit_line."""
         words = [audit_line] if audit_line else [principal, operation, resource]
         words = [word for word in words if word]
         return self._ask("explain", words, (), ("host", host), ("at", at))
@@ -184,7 +184,7 @@ class Tools:
         return self._ask("diff", [], flags, ("from", since), ("to", until))
 
     def plan(self, prune: bool = False) -> ToolAnswer:
-        """What applying the wanted files would add, remove and break; applies nothing. With
+        """What applying the wanted files would add and remove; applies nothing. With
         `prune`, the change also removes ACLs that the files own and do not list."""
         return self._ask("plan", self._wanted, ["--prune"] if prune else [])
 
