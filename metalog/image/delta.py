@@ -154,7 +154,7 @@ _Change = Callable[[MetadataDelta, Any], None]
 
 
 def _applied_by(subject: ImageSubject, method: Callable[[Any, Any], object]) -> _Change:
-    """The function that applies the first record of a type; the delta stores it for the next.
+    """The function that applies the first record of a type; for the next, the delta has ``method``.
 
     It ignores records of subjects that are not read: a record with a key or headers is decoded even
     if its type is unread.

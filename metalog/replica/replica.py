@@ -42,8 +42,7 @@ class Replica(ChangeSubmitter):
     Args:
         log: the log to follow, and to write if it is a ``WritableLog``.
         publishers: they receive each new image, in order.
-        tolerant: skip faulty records that concern authorization, and count them, instead of
-            stopping.
+        tolerant: count faulty records that concern authorization, instead of stopping at them.
         monotonic_s: the clock, in seconds.
         entropy: the source of random bytes.
         idle_s: write a NoOp record after so many seconds without a change

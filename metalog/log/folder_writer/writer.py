@@ -6,7 +6,7 @@ An acknowledged batch was written and synced. After a failed write or sync, the 
 write again; the next claim, by a new writer, checks the files.
 
 All records in this log are committed, because its node is the only voter. This module must
-not know what records mean.
+not know what metadata records mean.
 """
 
 from __future__ import annotations

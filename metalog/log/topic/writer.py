@@ -3,7 +3,8 @@
 A claim takes three steps. The writer takes over the topic's ``transactional.id``, so the cluster
 refuses the previous writer. It looks for the log's last append. It appends a LEADER_CHANGE record
 with the next epoch. Each append is a transaction, which is visible as a whole or not at all. After
-a failed write the writer may never append again. This module must not know what records mean.
+a failed write the writer may never append again. This module must not know what metadata records
+mean.
 """
 
 from __future__ import annotations
