@@ -58,7 +58,7 @@ class Upstream:
             then: a function of kio's response; it is called on a thread of this object.
 
         Returns:
-            A future of what ``then`` returns.
+            A future of the result of ``then``.
         """
         head = incoming.request.head
 

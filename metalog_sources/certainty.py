@@ -3,8 +3,8 @@
 A doubt is anything at which a strict loader stops: an unreadable record, an ambiguous one, missing
 records; or a part of a store that could not be read. One rule holds for every verb whose output
 depends on ACLs or SCRAM users: a doubt means no answer. With ``--salvage`` there is an output,
-which lists what is missing. Verbs that only show a log continue. This module must not know verbs,
-nor how anything is printed.
+which lists what is missing. Verbs that only show a log continue despite a doubt. This module must
+not know verbs, nor how anything is printed.
 """
 
 from __future__ import annotations

@@ -162,9 +162,9 @@ def time_text(epoch_ms: int) -> str:
 class _Times:
     """The first batch of a log after ``epoch_ms``, and where times decrease.
 
-    Controllers stamp batches with their own clocks, so a batch of that time or before may come
-    later in the log. The search for such batches ends at a batch that is a day later. Kafka's own
-    search by time stops at once.
+    Controllers stamp batches with their own clocks, so a batch up to ``epoch_ms`` may follow a
+    later one. The search goes on to a batch that is a day after ``epoch_ms``; Kafka's own search by
+    time stops at the first later batch.
     """
 
     def __init__(self, log: Log, epoch_ms: int) -> None:

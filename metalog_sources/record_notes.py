@@ -48,7 +48,7 @@ class NotedRecords:
         self._types = frozenset({AclRun, *types})
         self._parts: list[tuple[int, int, Part]] = []
         self.time_ms = 0
-        """The latest time of any batch."""
+        """The latest time of the noted batches."""
 
     def clear(self) -> None:
         self._parts.clear()

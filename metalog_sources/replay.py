@@ -1,7 +1,7 @@
 """Replays a SOURCE into an image.
 
-A replay begins at the newest usable snapshot. If that is damaged, the replay begins at an older
-state to which the log reaches back, and reports that. This module must not print, and must not know
+A replay begins at the newest usable snapshot. If that is damaged, the replay begins at an older one
+or at the log's beginning, and reports that. This module must not print, and must not know
 what the image is used for.
 """
 

@@ -170,8 +170,8 @@ class HandledApi(NamedTuple):
 
     - ``name``: the request's name in Kafka's audit lines.
     - ``handle`` answers the request; ``refuse`` makes the response with an error.
-    - ``not_ready``: the error while the authorizer is not ready. Kafka has no code for this, so it
-      is the nearest error after which clients of the API try again.
+    - ``not_ready``: the error while the authorizer is not ready. Kafka has no code for this, so a
+      client gets the nearest error after which clients of the API try again.
     - ``most_bytes``, ``most_elements`` (items of arrays, tagged fields): a larger request closes
       the connection.
     - ``most_bytes_on_loop``: a larger request is handled on a thread; with None, none is.

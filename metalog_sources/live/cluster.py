@@ -124,8 +124,8 @@ class ClusterStore:
         return None
 
     def acl_creator(self) -> AclCreator:
-        """The Kafka of the cluster, by the supported and the finalized metadata.version that a node
-        announces."""
+        """The cluster's Kafka version, by the supported and the finalized metadata.version that a
+        node announces."""
         return self._call(
             "find out its Kafka version",
             lambda: creator_of_cluster(

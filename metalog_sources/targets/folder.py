@@ -1,7 +1,7 @@
 """A stopped node's folder as a target: its log is claimed and written as by its controller.
 
 The node must be the log's only voter, which is checked before anything is written. All steps of
-``change`` are one metadata transaction. This module must not know the wanted ACLs.
+``change`` take effect together. This module must not know the wanted ACLs.
 """
 
 from __future__ import annotations

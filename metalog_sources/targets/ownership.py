@@ -14,8 +14,8 @@ from metalog_sources.formats.document import AclEntry, Document, Own, OwnsEntry,
 
 
 class Outside(NamedTuple):
-    """An ACL in a file that does not own it; ``owner`` is the entry of another file's
-    ``owns`` that covers it."""
+    """An ACL in a file that does not own it; ``owner`` is an entry of another file's ``owns`` that
+    covers it, if any."""
 
     entry: AclEntry
     owner: OwnsEntry | None

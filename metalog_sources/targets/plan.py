@@ -170,7 +170,7 @@ def saved(
     kafka_version: str = "4.3",
 ) -> SavedPlan:
     """The plan with its dependencies: the configuration, the owned ACLs of ``current``, and
-    ``reached``."""
+    ``reached``, the ACLs that reach a resource of a step."""
     owned = (acl for acl in current if is_owned(acl, plan.owns))
     before = tuple(sorted({*reached, *owned}, key=acl_order))
     users = tuple(sorted(super_users))

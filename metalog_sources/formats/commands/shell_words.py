@@ -49,7 +49,7 @@ class Command(NamedTuple):
 
 
 def commands(text: str, file: str) -> Iterator[Command]:
-    """The commands of a script that have a word, each with the position of its first."""
+    """The commands in a script, each with the position of its first word, without empty ones."""
     splitter = _Splitter(text, file)
     while (command := splitter.command()) is not None:
         if command.words:
