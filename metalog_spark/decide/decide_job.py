@@ -46,7 +46,8 @@ def decided(requests: DataFrame, state: bytes, configuration: Configuration) -> 
 
     ``state`` is the result of ``metalog_spark.history.state.packed``. A request in a gap of the
     history is decided by the last known ACLs. Some requests get no decision: requests before the
-    history, with a null, with an unknown operation or type, or with a pattern that is not LITERAL.
+    history, without a time or a part of the question, with an unknown operation or type, or with a
+    pattern that is not LITERAL.
     """
     periods = configuration.periods
 

@@ -41,8 +41,8 @@ def check_can_be_read(path: str) -> None:
 
 
 def check_can_be_filled(path: str) -> CommittedState | None:
-    """The pipeline's folder at ``path``, None if it is new; ``InvalidTarget`` if other files are
-    there."""
+    """The state of the pipeline's folder at ``path``, None if it is new; ``InvalidTarget`` if other
+    files are there."""
     place = Path(checked_folder(path))
     contents = _contents(place, path)
     if contents is None and (found := next(files_below(place), None)) is not None:
