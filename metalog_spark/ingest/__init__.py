@@ -1,1 +1,1 @@
-"""Reads logs and audit lines into rows: splits, readers, line forms, the data source."""
+"""Reads audit logs and tables of requests into rows."""
