@@ -1,7 +1,6 @@
 """An event-sourced metadata log for Kafka-style clusters: its records and their replay.
 
-The names below are the package's public API; docs/reference/api.md describes each. A name is
-imported when it is first used, so that a command loads only the parts that it uses.
+The names below are the package's public API; docs/reference/api.md describes each.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ class CorruptLog(MetalogError):
     def located(
         self, *, file: str | None = None, offset: int | None = None, byte: int | None = None
     ) -> CorruptLog:
-        """The same error; the arguments fill in the file, offset and byte that it lacks."""
+        """A copy of the error; the arguments fill in the file, offset and byte that it lacks."""
         return type(self)(
             self.problem,
             file=self.file if self.file is not None else file,

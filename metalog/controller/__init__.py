@@ -1,7 +1,7 @@
 """Changes to a log: pure functions from an image and a request to records and a response.
 
-``Replica.submit`` carries out a change. The names below are the public API; each is imported when
-it is first used. This package must not know connections, nor how a log is written.
+``Replica.submit`` carries out a change. The names below are the public API. This package must not
+know connections, nor how a log is written.
 """
 
 from __future__ import annotations

@@ -157,7 +157,6 @@ def _why_not(
     config: ScramPasswordConfig,
     policy: ScramPasswordPolicy | None,
 ) -> ApiError:
-    """Why the changes of one user and hash type are refused, or a success."""
     password = credentials[0].password
     if not caller.is_encrypted:
         error = _NO_TLS

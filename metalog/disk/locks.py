@@ -21,10 +21,7 @@ _changing: Final = Lock()
 
 
 class LocalLock:
-    """Locks ``path``, which is created if missing, until ``close``.
-
-    ``BlockingIOError`` if another caller holds it, in this process or in another.
-    """
+    """Locks ``path`` as ``Files.lock`` does, until ``close``."""
 
     def __init__(self, path: Path, created: Callable[[int, Path], None]) -> None:
         """If the file was missing, ``created`` is called with its descriptor and path."""

@@ -1,7 +1,4 @@
-"""Reads HOST:PORT as people write it.
-
-(``client_host`` writes a host as Kafka's authorizer sees it.) This module must not resolve names.
-"""
+"""Reads HOST:PORT as people write it. This module must not resolve names."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Declares the metadata records and the quorum's control records of Kafka 4.3 and 4.4, as data.
 
-Names, types and version ranges are Kafka's own (``common/metadata/*.json`` of the
-kafka-metadata jar, ``common/message/*.json`` of kafka-clients); a compat test compares
-them, field by field. ``python -m metalog.records.codegen.generate`` writes ``messages/``
-from this module.
+Names, types and version ranges are Kafka's own (``common/metadata/*.json`` of the kafka-metadata
+jar, ``common/message/*.json`` of kafka-clients); a compat test compares them, field by field.
+``python -m metalog.records.codegen.generate`` writes ``messages/`` from this module.
 
 This module must not know how a field is encoded; at run time only ``avro`` reads it.
 """

@@ -2,9 +2,8 @@
 
 A file announces the number of records in a block, and a compressed block may inflate to any size.
 The reader trusts neither. ``ValueError``, or an error of the codec's library, says what is wrong.
-The caller must check the schema before it
-decodes any record: with some schemas, one byte becomes a large amount of data. This module must not
-know files.
+The caller must check the schema before it decodes any record: with some schemas, one byte becomes a
+large amount of data. This module must not know files.
 """
 
 from __future__ import annotations

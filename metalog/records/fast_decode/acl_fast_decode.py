@@ -35,6 +35,7 @@ from metalog.records.acl_codes import (
 )
 from metalog.records.fast_decode.partition_fast_decode import (
     CHANGE_FRAME,
+    NotPlain,
     PartitionChangeRun,
     read_changes,
 )
@@ -117,10 +118,6 @@ def messages_of(parts: Iterable[Part]) -> list[AnyMessage]:
         else:
             messages.append(part)
     return messages
-
-
-class _NotPlain(Exception):
-    """The record is not plain: the general code must read it."""
 
 
 _texts: dict[bytes, str] = {}
@@ -209,7 +206,7 @@ def _read_plain(payload: bytes, at: int, start: int, deltas: list[bytes], run: A
                 acls.append(new(acl, head + end))
                 ids.append(id_)
                 at += size
-    except (LookupError, UnicodeDecodeError, struct.error, _NotPlain):
+    except (LookupError, UnicodeDecodeError, struct.error, NotPlain):
         pass
     return at
 
@@ -219,7 +216,7 @@ def _cache_shape(shapes: dict[int, _Shape], length: int, delta_size: int) -> _Sh
     low, high = length & 0xFF, length >> 8
     size = (low & 0x7F | high << 7) >> 1
     if low & 1 or high >= 0x80 or (low >= 0x80 and high == 0):
-        raise _NotPlain
+        raise NotPlain
     value_size = size - delta_size - 3
     if value_size >= _ONE_BYTE_LENGTH:
         value_size -= 1
@@ -227,7 +224,7 @@ def _cache_shape(shapes: dict[int, _Shape], length: int, delta_size: int) -> _Sh
     write_varint(between, -1)
     write_varint(between, value_size)
     if delta_size + len(between) + value_size + 1 != size:
-        raise _NotPlain
+        raise NotPlain
     between += _ACL_FRAME
     length_size = 2 if high else 1
     name_at = length_size + delta_size + len(between) + _ID_SIZE + 1
@@ -243,7 +240,7 @@ def _cache_layout(shape: _Shape, delta_size: int, name_size: int) -> _Unpack:
     length_size = name_at - 1 - _ID_SIZE - len(between) - delta_size
     end_size = size - name_at - name_size
     if not name_size or end_size <= 0:
-        raise _NotPlain
+        raise NotPlain
     layout = struct.Struct(
         f"{length_size}x{delta_size}s{len(between)}s{_ID_SIZE}sBx{name_size - 1}s{end_size}s"
     )
@@ -264,7 +261,7 @@ def _cache_end(raw: bytes) -> _Fields:
     host_at = 1 + raw[1]
     operation_at = host_at + raw[host_at]
     if len(raw) != operation_at + 4 or not raw.endswith(_NO_TAGGED_FIELDS_NOR_HEADERS):
-        raise _NotPlain
+        raise NotPlain
     if len(_ends) >= MAX_CACHED:
         _ends.clear()
     end = _ends[raw] = (
@@ -290,7 +287,7 @@ def _shared_text(raw: bytes) -> str:
 def _text(raw: bytes) -> str:
     """The text of ``raw``, a compact string with its length of one byte."""
     if not raw or raw[0] != len(raw) or raw[0] >= 0x80:
-        raise _NotPlain
+        raise NotPlain
     text = decode_text(raw[1:])
     _refuse_doubtful(text)
     return text
@@ -298,4 +295,4 @@ def _text(raw: bytes) -> str:
 
 def _refuse_doubtful(text: str) -> None:
     if REPLACEMENT in text:
-        raise _NotPlain
+        raise NotPlain

@@ -59,7 +59,7 @@ class PartitionChangeRun(NamedTuple):
         ]
 
 
-class _NotPlain(Exception):
+class NotPlain(Exception):
     """The record is not plain: the general code must read it."""
 
 
@@ -117,7 +117,7 @@ def read_changes(
                     return at, changes
                 add((topic_id, number, cached.get(raw) or _cache_fields(raw)))
                 at += size
-    except (LookupError, struct.error, _NotPlain):
+    except (LookupError, struct.error, NotPlain):
         pass
     return at, changes
 
@@ -133,14 +133,14 @@ def _cache_fields(raw: bytes) -> Fields:
         length = raw[3]
         layout = INT32_ARRAYS[length]
         if length <= 1 or raw[2] != layout.size + 1:
-            raise _NotPlain
+            raise NotPlain
         isr = layout.unpack_from(raw, 4)
         at, count = 4 + layout.size, count - 1
     if raw[at : at + 2] == _LEADER_TAG:
         leader = _LEADER.unpack_from(raw, at + 2)[0]
         at, count = at + 2 + _LEADER.size, count - 1
     if count or raw[at:] != _NO_HEADERS:
-        raise _NotPlain
+        raise NotPlain
     if len(_fields) >= MAX_CACHED:
         _fields.clear()
         _replicas.clear()
