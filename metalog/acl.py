@@ -141,7 +141,7 @@ class Acl(NamedTuple):
 def acl_problem(acl: Acl) -> str | None:
     """Why Kafka's controller refuses ``acl``, in Kafka's words and order of checks, or None.
 
-    Limits on the encoded bytes are not checked here.
+    Limits on the encoded bytes, and Kafka 4.4's rules for hosts, are not checked here.
     """
     problem = None
     if acl.resource_type is ResourceType.CLUSTER and acl.resource_name != CLUSTER_NAME:

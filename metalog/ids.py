@@ -56,15 +56,15 @@ def in_order(entries: Iterable[tuple[Uuid, V]]) -> Iterator[tuple[Uuid, V]]:
         yield uuid, by_id[uuid]
 
 
-def bytes_in_order(texts: Iterable[B], at: int = 0) -> Iterator[B]:
-    """Yields ``texts``, which are distinct and share their first ``at`` bytes, in order.
+def bytes_in_order(values: Iterable[B], at: int = 0) -> Iterator[B]:
+    """Yields ``values``, which are distinct and share their first ``at`` bytes, in order.
 
     It sorts a part at a time: sorting 500,000 ids at once stops every thread for more than a
     second.
     """
     parts: list[list[B]] = [[] for _ in range(256)]
-    for text in texts:
-        parts[text[at]].append(text)
+    for value in values:
+        parts[value[at]].append(value)
     parts.reverse()
     while parts:
         part = parts.pop()

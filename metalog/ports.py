@@ -166,7 +166,7 @@ class WritableLog(LiveLog, Protocol):
         Raises:
             InvalidTarget: this log cannot be written.
             CorruptLog: the log is damaged.
-            LogFenced: the log was closed.
+            LogFenced: this object has claimed the log before, or was closed.
         """
         ...
 

@@ -1,1 +1,1 @@
-"""Java's configuration files and the client settings in Kafka's keys."""
+"""Configuration: properties files, JAAS, a client's settings, and plugin classes."""

@@ -48,7 +48,8 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Each logical line that holds a property, and the number of its first line.
 
     Continued lines are joined. While a logical line has only blanks, Java still skips blank lines
-    and comments, even after a backslash. If the file ends there, the last property is empty.
+    and comments, even after a backslash. Such a backslash at the end of a file makes an empty
+    property, but not before CR LF.
     """
     naturals = _LINE_END.split(text)
     if text.endswith(("\r", "\n")):

@@ -95,14 +95,14 @@ def delete_acls(
 
 
 def why_not(acl: Acl, creator: AclCreator | None = None) -> ApiError:
-    """Why ``acl`` may not be created, in Kafka's order of checks."""
+    """Why the creation of ``acl`` is refused, in Kafka's order of checks, or a success."""
     if problem := _problem(acl):
         return ApiError(ErrorCode.INVALID_REQUEST, problem)
     return SUCCESS if creator is None else why_no_host(acl.host, creator)
 
 
 def why_no_filter(wanted: AclFilter) -> ApiError:
-    """Why the filter ``wanted`` may not delete."""
+    """Why a deletion by ``wanted`` is refused, or a success."""
     pattern, entry = wanted
     if 0 in (pattern.resource_type, pattern.pattern_type):
         return ApiError(ErrorCode.INVALID_REQUEST, "Unknown patternFilter.")

@@ -1,7 +1,7 @@
 """Turns a migration into records: one change to ACLs and credentials together.
 
-The change is written as one transaction, so Kafka's limit on the records of a request does not
-apply. Pure. This module must not know where the wanted ACLs and credentials came from.
+The change takes effect as a whole. Kafka's limit on the records of a request does not apply to it.
+Pure. This module must not know where the wanted ACLs and credentials came from.
 """
 
 from __future__ import annotations

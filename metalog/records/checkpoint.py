@@ -30,7 +30,7 @@ BYTES_PER_BATCH: Final = 1 << 20
 
 
 def check_snapshot(batches: Iterable[Batch], epoch: int | None = None) -> Iterator[Batch]:
-    """The batches before that of the footer, without a batch of the header alone.
+    """The batches before the footer's; a first batch with nothing but the header is left out.
 
     The iterator raises ``CorruptSnapshot`` as soon as a rule is broken. A reader must not use the
     batches before the iterator's end. ``epoch`` is the epoch in the snapshot's name, or None to

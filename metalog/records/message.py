@@ -22,7 +22,7 @@ _fields_hash = cast("Callable[[object], int]", tuple.__hash__)
 
 
 class Struct:
-    """The base of a message, or of a struct inside one; the NamedTuple of the fields is another.
+    """The base of messages and of the structs inside them; a NamedTuple of the fields follows it.
 
     ``SECRETS`` names the fields that a ``repr`` masks. ``UUIDS`` names the fields that it shows as
     Kafka's UUID text.

@@ -61,7 +61,7 @@ class UnreadTypes:
         return cls(set(known).difference(types))
 
     def skip(self, payload: bytes, at: int, index: int, deltas: Sequence[bytes]) -> tuple[int, int]:
-        """The byte and the number of the first record to decode, from number ``index`` on.
+        """The first record to decode from number ``index`` on: its byte and its number.
 
         Args:
             payload: the records of a batch, not compressed.

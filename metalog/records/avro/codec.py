@@ -72,7 +72,7 @@ class _Codec(NamedTuple):
 
 
 def to_avro(message: Message | ControlMessage, version: int) -> tuple[bytes, bytes]:
-    """The schema's fingerprint, and the encoded value; ``InvalidRequest`` if it does not fit."""
+    """The schema's fingerprint, and the encoded value; ``InvalidRequest`` if no schema fits."""
     codec = _by_type().get((type(message), version))
     if codec is None:
         raise InvalidRequest(f"{message.TYPE_NAME} version {version} has no Avro schema")
