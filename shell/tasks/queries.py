@@ -168,8 +168,8 @@ class Queries:
 
     @cached_property
     def of_other_kafka(self) -> Queries | None:
-        """The same queries for the other Kafka version; None if the version is configured or makes
-        no difference."""
+        """The same queries for the other Kafka version; None if the version is configured, or no
+        ACL's host is a CIDR block."""
         config = self.context.config
         if not self.context.is_kafka_assumed:
             return None
