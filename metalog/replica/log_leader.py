@@ -116,7 +116,7 @@ class LogLeader(ChangeSubmitter):
             self._queue = queue
             self._offer(self)
             _log.info("this node is active from offset %s on", self._loader.position)
-            while candidacy.is_elected and not (queue.is_over or is_closing()):
+            while candidacy.is_elected and queue.refusal is None and not is_closing():
                 queue.carry_out_next(self._idle_s)
         except (InvalidTarget, NotController) as fault:
             _log.warning("this node cannot be active: %s", fault)

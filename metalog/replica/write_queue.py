@@ -88,10 +88,6 @@ class WriteQueue:
         """Why no further change is accepted; None if changes are accepted."""
         return self._refusal
 
-    @property
-    def is_over(self) -> bool:
-        return self._refusal is not None
-
     def activate(self, first_records: Sequence[tuple[Message, int]] = ()) -> None:
         """Write the records of a new leader, then ``first_records``; the log must be replayed."""
         if self._refusal is not None:
