@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
@@ -106,8 +106,6 @@ class SourceFigures:
         yield from found
 
     def _figures(self) -> Iterator[Metric]:
-        from prometheus_client.core import GaugeMetricFamily
-
         from shell.tasks.history import time_of
 
         replayed = replayed_source(self._arguments, self._output, warn=False)
@@ -121,48 +119,31 @@ class SourceFigures:
                 text = "When the last record was written, in seconds since 1970"
                 yield _gauge("last_record_timestamp_seconds", text, written / 1000)
         lint = Counter((each["check"], each["severity"].lower()) for each in self._answers("lint"))
-        family = GaugeMetricFamily(
-            "metalog_source_lint_findings", "Findings of metalog lint", labels=["check", "severity"]
-        )
-        for labels, number in sorted(lint.items()):
-            family.add_metric(labels, number)
-        yield family
+        found = sorted(lint.items())
+        yield _family("lint_findings", "Findings of metalog lint", ["check", "severity"], found)
         if self._arguments.wanted:
             yield self._drift()
         if self._arguments.audit is not None:
             yield self._denials(self._arguments.audit)
 
     def _drift(self) -> Metric:
-        from prometheus_client.core import GaugeMetricFamily
-
         steps = Counter(
             each["change"] for each in self._answers("plan", *self._arguments.wanted, "--prune")
         )
-        family = GaugeMetricFamily(
-            "metalog_source_drift_acls", "ACLs that apply --prune would change", labels=["change"]
-        )
-        for change in ("add", "remove"):
-            family.add_metric([change], steps[change])
-        return family
+        found = [((change,), steps[change]) for change in ("add", "remove")]
+        return _family("drift_acls", "ACLs that apply --prune would change", ["change"], found)
 
     def _denials(self, audit: str) -> Metric:
-        from prometheus_client.core import GaugeMetricFamily
-
         denials: Counter[str] = Counter()
         for each in self._answers("can", f"--audit={audit}"):
             if each.get("logged") == "DENIED":
                 denials[each["principal"]] += each["count"]
-        family = GaugeMetricFamily(
-            "metalog_source_audit_denials",
-            "Denied requests in the audit file",
-            labels=["principal"],
-        )
-        named = denials.most_common(_MOST_PRINCIPALS)
-        for principal, number in named:
-            family.add_metric([principal], number)
-        if others := denials.total() - sum(number for _, number in named):
-            family.add_metric([""], others)
-        return family
+        found = [
+            ((principal,), count) for principal, count in denials.most_common(_MOST_PRINCIPALS)
+        ]
+        if others := denials.total() - sum(count for _, count in found):
+            found.append((("",), others))
+        return _family("audit_denials", "Denied requests in the audit file", ["principal"], found)
 
     def _answers(self, verb: str, *words: str) -> list[dict[str, Any]]:
         from shell.main import VERBS
@@ -173,6 +154,15 @@ class SourceFigures:
 
 
 def _gauge(name: str, text: str, value: float) -> Metric:
+    return _family(name, text, (), [((), value)])
+
+
+def _family(
+    name: str, text: str, labels: Sequence[str], found: Iterable[tuple[Sequence[str], float]]
+) -> Metric:
     from prometheus_client.core import GaugeMetricFamily
 
-    return GaugeMetricFamily(f"metalog_source_{name}", text, value=value)
+    family = GaugeMetricFamily(f"metalog_source_{name}", text, labels=labels)
+    for values, value in found:
+        family.add_metric(values, value)
+    return family

@@ -256,7 +256,14 @@ def _prompted(user: str, output: Output) -> str:
 
 
 def _only_line(name: str) -> str:
-    data = _standard_input() if name == "-" else read_whole(LOCAL_FILES, Path(name))
+    if name != "-":
+        data = read_whole(LOCAL_FILES, Path(name))
+    elif sys.stdin is None or sys.stdin.isatty():
+        raise InvalidRequest(
+            "--password-file -: standard input is a terminal, or closed; leave it out for a prompt"
+        )
+    else:
+        data = sys.stdin.buffer.read()
     try:
         lines = data.decode().removesuffix("\n").removesuffix("\r").split("\n")
     except UnicodeDecodeError:
@@ -264,11 +271,3 @@ def _only_line(name: str) -> str:
     if len(lines) > 1:
         raise InvalidRequest(f"{name}: more than one line; write only the password")
     return lines[0]
-
-
-def _standard_input() -> bytes:
-    if sys.stdin is None or sys.stdin.isatty():
-        raise InvalidRequest(
-            "--password-file -: standard input is a terminal, or closed; leave it out for a prompt"
-        )
-    return sys.stdin.buffer.read()
