@@ -1,1 +1,1 @@
-"""The history of ACLs and configuration in an archive, and a metadata log as Spark's data source."""
+"""The history of ACLs and configuration in an archive, and a metadata log as a Spark source."""
