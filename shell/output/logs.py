@@ -1,7 +1,7 @@
 """The logs of a running node: events, and the audit log.
 
 Text has the layout of Kafka's own logs, so tools for Kafka's logs can read it, and ``metalog
-explain`` can read the audit lines. JSON is one object per line. A name from outside cannot forge a
+explain`` can read the audit lines. JSON is one object per line. A name in a message cannot forge a
 line. A thread for each log writes the lines from a bounded queue. This module must not know what is
 logged.
 """
