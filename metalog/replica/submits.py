@@ -59,9 +59,10 @@ class ChangeSubmitter:
         return self._writer.submit(change)
 
     def submit_transaction(self, name: str, change: Change[R]) -> Future[R]:
-        """Carry out ``change`` as one metadata transaction, however many records it has.
+        """Carry out ``change`` as one metadata transaction of up to 128 MiB.
 
-        It takes effect as a whole or not at all. Other changes wait meanwhile.
+        It takes effect as a whole or not at all. Other changes wait meanwhile. Below
+        metadata.version 3.6-IV1, ``change`` must fit one batch.
 
         Args:
             name: the transaction's name in the log, for people who read it.

@@ -5,9 +5,9 @@ all records are appended as one batch, synced once and replayed; only then their
 So an answered change is durable and in force. If the write fails, the whole group fails: the log
 is fenced, and no further change is accepted.
 
-A change with a transaction's name is carried out alone, as one metadata transaction of one or more
-batches. If a write of it fails, the next leader aborts it. Any thread may call ``submit`` and
-``stop``. This module must not know what a change is about.
+A change with a transaction's name is carried out alone, in one or more batches. If a write fails
+between these, the next leader aborts the transaction. Any thread may call ``submit`` and ``stop``.
+This module must not know what a change is about.
 """
 
 from __future__ import annotations
