@@ -34,8 +34,7 @@ def load_authorizer(
     class is named: then everything is allowed.
 
     Raises:
-        ConfigException: the class or a value is invalid, or no class is named although a listener
-            is secure.
+        ConfigException: the class or a value is invalid, or a listener is secure without a class.
     """
     value = configs.get(CLASS_NAME)
     name = "" if value is None else str(value).strip()

@@ -1,6 +1,6 @@
 """Finds the requests that two sets of ACLs decide differently, cell by cell.
 
-If the configurations are equal, only ACLs that are in one of the sets can make a cell differ. Then
+If the configurations are equal, only ACLs that one of the sets lacks can make a cell differ. Then
 only the cells that such ACLs match are decided. This module must not know where the sets come from,
 nor how a difference is shown.
 """

@@ -313,7 +313,6 @@ class Sessions:
 
 
 def _by_who(acls: Iterable[Acl], operations: int) -> dict[str, dict[str, Patterns]]:
-    """The patterns, by principal and host, of ACLs for one of ``operations``."""
     grouped: dict[str, dict[str, list[Acl]]] = {}
     for acl in acls:
         masks = ALLOWS if is_allow(acl) else DENIES

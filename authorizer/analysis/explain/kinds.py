@@ -30,7 +30,7 @@ class NearMissKind(Enum):
     PRINCIPAL_SHORT_NAME = "PRINCIPAL_SHORT_NAME"
     """One is the common name, or the Kerberos primary, of the other."""
     PRINCIPAL_STAR = "PRINCIPAL_STAR"
-    """A ``*`` in a principal is a plain character, unless all of it is ``User:*``."""
+    """A ``*`` in a principal is a plain character, unless the whole principal is ``User:*``."""
     NAME_CASE = "NAME_CASE"
     NAME_BLANK = "NAME_BLANK"
     LITERAL_STAR = "LITERAL_STAR"

@@ -1,6 +1,6 @@
 """Finds the smallest changes of ACLs that reverse a decision.
 
-For a denied question: remove the DENYs that match, add the narrowest ALLOW if none matches, or
+For a denied question: remove the DENYs that match, add the narrowest ALLOW if no ALLOW matches, or
 correct a near miss. For an allowed one: remove the ALLOWs, or add the narrowest DENY. A remedy
 never adds ``User:*``, the operation ALL, or a wildcard name. It names the attributes in which it
 affects more than the question. Each remedy was tested: with it applied, the decision is reversed.

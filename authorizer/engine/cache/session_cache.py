@@ -216,7 +216,6 @@ class SessionCache:
         return masks
 
     def decide(self, operation: Operation, name: str) -> Decision:
-        """The result with its rule."""
         if self._is_super_user:
             return ALLOWED_TO_SUPER_USER
         return self._index.decide(
