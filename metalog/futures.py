@@ -51,10 +51,7 @@ class InitialLoad(Future[None]):
         self._tell()
 
     def result(self, timeout: float | None = None) -> None:
-        """Return once the log was replayed.
-
-        Args:
-            timeout: how long to wait, in seconds; None has no limit.
+        """Return once the log was replayed; ``timeout`` is in seconds, or None for no limit.
 
         Raises:
             CorruptLog: the log is damaged: file, offset, and what to do. Raised at once.

@@ -14,16 +14,10 @@ from importlib import import_module
 def lazy_names(
     package: str, modules: Mapping[str, Sequence[str]]
 ) -> tuple[Callable[[str], object], list[str]]:
-    """Make the ``__getattr__`` (PEP 562) and ``__all__`` of a package.
+    """The ``__getattr__`` (PEP 562) and ``__all__`` of a package; ``package`` is its ``__name__``.
 
-    Args:
-        package: the package's ``__name__``.
-        modules: module name, absolute or relative to the package -> the names of it that the
-            package exports.
-
-    Returns:
-        A function that imports a name, keeps it in the package, and returns it. It raises
-        ``AttributeError`` for a name that the package does not export. And the exported names.
+    ``modules`` has the exported names by module, absolute or relative to the package. The function
+    imports a name, keeps it in the package, and returns it; ``AttributeError`` for other names.
     """
     homes = {name: module for module, names in modules.items() for name in names}
 

@@ -105,7 +105,7 @@ def _ipv4_block(host: str) -> HostBlock | str:
             return f"Value [{octet}] not in range [0,255]"
     if length > IPV4_BITS:
         return f"Value [{length}] not in range [0,{IPV4_BITS}]"
-    return _block(IPV4_BITS, length, int.from_bytes(octets, "big"))
+    return HostBlock(IPV4_BITS, length, int.from_bytes(octets, "big") >> (IPV4_BITS - length))
 
 
 def _ipv6_block(host: str) -> HostBlock | str:
@@ -120,11 +120,7 @@ def _ipv6_block(host: str) -> HostBlock | str:
         return f"Could not parse [{address}]"
     if value >> IPV4_BITS == _MAPPED:
         return f"Could not parse [{address}] - not an IPv6 address"
-    return _block(IPV6_BITS, length, value)
-
-
-def _block(bits: int, length: int, value: int) -> HostBlock:
-    return HostBlock(bits, length, value >> (bits - length))
+    return HostBlock(IPV6_BITS, length, value >> (IPV6_BITS - length))
 
 
 def _java_int(text: str) -> int | None:

@@ -63,11 +63,8 @@ class UnreadTypes:
     def skip(self, payload: bytes, at: int, index: int, deltas: Sequence[bytes]) -> tuple[int, int]:
         """The first record to decode from number ``index`` on: its byte and its number.
 
-        Args:
-            payload: the records of a batch, not compressed.
-            at: the byte at which record number ``index`` begins.
-            index: the number of the first record to look at.
-            deltas: attributes, timestamp delta and offset delta of each plain record.
+        ``payload`` has the records of a batch, not compressed. Record number ``index`` begins at
+        byte ``at``. ``deltas`` are the ``plain_starts`` of the records.
         """
         for number in range(index, len(deltas)):
             try:
