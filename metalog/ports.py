@@ -290,7 +290,7 @@ class Gate(Protocol):
     """A publisher with a readiness gate: it does not answer before its image is complete."""
 
     def complete_initial_load(self) -> None:
-        """The publisher received its first image, which holds the log up to the high-water mark."""
+        """Called after each image: it has all records below the high-water mark."""
         ...
 
     def note_staleness(self, for_ms: int) -> None:

@@ -42,8 +42,8 @@ class FetchPosition(NamedTuple):
     """An observer's position in the log.
 
     ``offset`` is the next offset to fetch. ``last_epoch`` is the epoch of the record before it: 0
-    if there is none, -1 to request only the leader. ``leader_epoch`` and ``high_watermark`` are the
-    latest that the observer knows.
+    if there is none, -1 if unknown. ``leader_epoch`` and ``high_watermark`` are the latest that the
+    observer knows, or -1.
     """
 
     offset: int

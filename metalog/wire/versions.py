@@ -154,8 +154,8 @@ def _written(
 
 
 def _features(parts: Any, version: int, features: Features) -> dict[str, object]:
-    """The response's fields on features; as in Kafka, up to version 3 a lowest level of 0 is sent
-    as 1, because these clients cannot read 0."""
+    """The response's fields on features; as in Kafka, version 3 has 1 for a lowest level of 0,
+    because its clients cannot read 0."""
     least = 0 if version > 3 else 1
     supported = tuple(
         parts.SupportedFeatureKey(
