@@ -6,6 +6,7 @@ This module must not know how anything is shown.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -115,7 +116,8 @@ def summary(tables: Tables) -> Summary:
     values = _values(covered, rejected, older, used, lifetimes, twice)
     for name in ("allowed", "denied", "disagree", "not_known"):
         values[name] = values[name] or 0
-    values["seen"] = _seen(values)
+    window = _window(values)
+    values["seen"] = _seen(values, window)
     repeated = of_hours(tuple(hours.values()) for hours in values.pop("repeated"))
     values["clocks"] = clocks_text(tables.facts, repeated, *_EVER)
     for name in ("first", "last"):
@@ -125,7 +127,8 @@ def summary(tables: Tables) -> Summary:
     history = history_rows(tables)
     damages = sorted(row.why for row in history if row.kind == "DAMAGED" and row.why is not None)
     gaps = sum(row.kind == "GAP" for row in history)
-    return Summary(**values, gaps=gaps, damages=tuple(damages), later=later_in(tables))
+    later = None if window is None else later_in(tables, *window)
+    return Summary(**values, gaps=gaps, damages=tuple(damages), later=later)
 
 
 def tally(tables: Tables, alerted: int | None) -> TableTotals:
@@ -172,14 +175,18 @@ def _covered(tables: Tables) -> DataFrame:
     )
 
 
-def _seen(values: dict[str, Any]) -> WindowCoverage:
-    """The coverage as findings count it: each broker is expected from the first hour to the
-    last."""
-    led, brokers = values.pop("led") or 0, values.pop("of_brokers")
+def _window(values: Mapping[str, Any]) -> Window | None:
+    """From the first hour with requests to the last."""
     if values["first"] is None:
+        return None
+    return Window(values["first"] * 1_000_000, values["last"] * 1_000_000 + HOUR_US)
+
+
+def _seen(values: dict[str, Any], window: Window | None) -> WindowCoverage:
+    """The coverage as findings count it: each broker is expected in the whole ``window``."""
+    led, brokers = values.pop("led") or 0, values.pop("of_brokers")
+    if window is None:
         return WindowCoverage(0, 0, 0)
-    second_us = 1_000_000
-    window = Window(values["first"] * second_us, values["last"] * second_us + HOUR_US)
     seen = seen_of([(of["broker"], of["allowed"], of["any"], 0) for of in brokers], window.hours)
     return seen._replace(clock_hours=window.hours, without_controller=window.hours - led)
 

@@ -252,7 +252,7 @@ def narrowest(
 ) -> frozenset[Acl]:
     """The ACLs to add to ``least``, so that all of ``unseen`` can start producers. Each is the
     narrowest sufficient part of one of today's ALLOWs. A topic that ``least`` names in a LITERAL
-    ACL of the principal is preferred.
+    ALLOW of the principal is preferred.
 
     Raises:
         ValueError: one of ``unseen`` cannot start a producer ``today``, or ``least`` denies it.
@@ -260,7 +260,7 @@ def narrowest(
     least = list(least)
     has, enough, topics = Starts(today, kafka), Starts(least, kafka), dict[str, set[str]]()
     for acl in least:
-        if acl.resource_type is ResourceType.TOPIC and acl.pattern_type is PatternType.LITERAL:
+        if is_allow(acl) and _is_on_one_topic(acl):
             topics.setdefault(acl.principal, set()).add(acl.resource_name)
     chosen = set()
     for client in sorted(unseen):
@@ -282,18 +282,23 @@ def losing(
     return sorted(lost.difference(config.super_users))
 
 
+def _is_on_one_topic(acl: Acl) -> bool:
+    is_literal = acl.pattern_type is PatternType.LITERAL and acl.resource_name != WILDCARD
+    return is_literal and acl.resource_type is ResourceType.TOPIC
+
+
 def _parts(acl: Acl, names: Collection[str]) -> Iterator[tuple[int, Acl]]:
     """The parts of ``acl`` that let a producer start, each with a rank; the lowest rank is best."""
     if acl.resource_type is ResourceType.CLUSTER:
         yield 0, acl._replace(operation=Operation.IDEMPOTENT_WRITE)
         return
     written = acl._replace(operation=Operation.WRITE)
-    is_literal = acl.pattern_type is PatternType.LITERAL
-    if is_literal and acl.resource_name != WILDCARD:
+    if _is_on_one_topic(acl):
         yield 1 if acl.resource_name in names else 2, written
         return
+    is_on_all = acl.pattern_type is PatternType.LITERAL
     for name in {*names, HARDCODE}:
-        if is_literal or name.startswith(acl.resource_name):
+        if is_on_all or name.startswith(acl.resource_name):
             one = written._replace(resource_name=name, pattern_type=PatternType.LITERAL)
             yield 1 if name in names else 2, one
     yield 3, written

@@ -25,7 +25,8 @@ from authorizer.trace import Question
 from metalog.acl import WILDCARD, Acl, PatternType, PermissionType
 from metalog.text.plurals import counted
 
-_OPENING: Final = (everyone.CHECK, super_user_like.CHECK, all_topics.CHECK)
+OPENING: Final = (everyone.CHECK, super_user_like.CHECK, all_topics.CHECK)
+"""The checks of lint for ACLs that open much."""
 
 
 def commands(changes: Iterable[tuple[CommandKind, Acl]]) -> str:
@@ -54,10 +55,10 @@ def danger_of_question(question: Question) -> str | None:
 
 
 def opening(acls: Iterable[Acl], config: AuthorizerConfig) -> dict[Acl, Severity]:
-    """The ACLs that the checks ``_OPENING`` of lint report, and the severity of each."""
+    """The ACLs that the checks ``OPENING`` report, and the severity of each."""
     subject = LintSubject(tuple(dict.fromkeys(acls)), config, date.min)
     severities: dict[Acl, Severity] = {}
-    for check in _OPENING:
+    for check in OPENING:
         for finding in check.find(subject):
             if finding.acl is not None:
                 severities[finding.acl] = max(

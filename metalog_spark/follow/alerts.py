@@ -11,13 +11,14 @@ from datetime import date
 from typing import Final, NamedTuple
 
 from authorizer.analysis.lint.finding import LintSubject, Severity
-from authorizer.analysis.lint.too_open import all_topics, everyone, super_user_like
+from authorizer.analysis.lint.too_open import everyone
 from authorizer.analysis.remedies.commands import CommandKind, kafka_acls_command
 from authorizer.config import AuthorizerConfig
 from authorizer.history.timeline import AclLifetime, Edge
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD_PRINCIPAL, Acl
 from metalog.text.plurals import counted
+from metalog_spark.findings.remedy import OPENING
 
 WINDOW_MS: Final = 5 * 60 * 1000
 STORM: Final = "denied-storm"
@@ -28,7 +29,6 @@ NOTHING: Final = -1
 """The offset of a log that has not been read yet."""
 NAMED: Final = 3
 """How many lines or files an alert describes at most; it counts the others."""
-_CHECKS: Final = (everyone.CHECK, super_user_like.CHECK, all_topics.CHECK)
 
 ConfigAt = Callable[[int], AuthorizerConfig]
 """The configuration at a time in epoch milliseconds."""
@@ -104,7 +104,7 @@ def _was_there(begin: Edge, lifetimes: Iterable[AclLifetime]) -> bool:
 
 def _dangers(acl: Acl, config: AuthorizerConfig) -> Iterator[tuple[str, Severity, str]]:
     subject = LintSubject((acl,), config, date.min)
-    findings = [(check.id, finding) for check in _CHECKS for finding in check.find(subject)]
+    findings = [(check.id, finding) for check in OPENING for finding in check.find(subject)]
     for kind, finding in findings:
         yield kind, finding.severity, finding.message
     if not findings and acl.principal == WILDCARD_PRINCIPAL and is_allow(acl):

@@ -46,6 +46,10 @@ _LOG: Final = "regexp_extract(path, '(?s)^(.*/)?([^/.]+|[^/]*)', 0)"
 the file's name."""
 
 
+_NAMED: Final = "CASE WHEN coalesce(requests, 0) = 0 OR fault IS NOT NULL OR is_same THEN path END"
+"""The path of a file that a message may name."""
+
+
 class Same(NamedTuple):
     """A file that is left out, since ``file`` has the same lines. If an earlier build read
     ``file``, ``longer`` is the number of its lines."""
@@ -101,19 +105,17 @@ class FileFacts(NamedTuple):
 
 
 class LogRead(NamedTuple):
-    """Sums over the ``files`` of one log, whose paths begin with ``path``, with all their requests
-    and rejected lines; and whether any of them is not left out."""
+    """How many ``requests`` some files of one log have, whose paths begin with ``path``; and
+    whether any of these files is not left out."""
 
     path: str
-    files: int
     requests: int
-    rejected: int
     is_kept: bool
 
 
 class FilesRead(NamedTuple):
     """``named`` has what messages may name, in order: files without a request, with a fault, or
-    left out, and all tables. ``logs`` has sums over all files."""
+    left out, and all tables. ``logs`` has every file in one of its sums."""
 
     named: Sequence[FileRead]
     logs: Sequence[LogRead]
@@ -123,7 +125,7 @@ class FilesRead(NamedTuple):
         known = {each.file for each in self.named}
         empty = [path for path in paths if path not in known]
         named = [*self.named, *(FileFacts().file_read(path, None) for path in empty)]
-        return FilesRead(named, [*self.logs, *(LogRead(path, 1, 0, 0, True) for path in empty)])
+        return FilesRead(named, [*self.logs, *(LogRead(path, 0, True) for path in empty)])
 
 
 def files_read(
@@ -133,21 +135,23 @@ def files_read(
     ``tables``."""
     from pyspark.sql import functions as f
 
-    counts = (f"coalesce({name}, 0) AS {name}" for name in _COUNTS)
     is_same = _at(files, same).withColumn("is_same", f.lit(True))
-    rows = files.selectExpr("path", *counts, "why", "fault").join(is_same, "path", "left")
-    named = rows.where("requests = 0 OR fault IS NOT NULL OR is_same").drop("is_same").collect()
-    read = [FileFacts(*row[1:]).file_read(row[0], same.get(row[0])) for row in named]
-    read += [facts.file_read(name, None) for name, facts in tables.items()]
-    logs = rows.groupBy(f.expr(_LOG)).agg(
-        f.count("*"),
-        f.sum("requests"),
-        f.sum(f.expr("not_audit + broken")),
-        f.bool_or(f.isnull("is_same")),
+    found = (
+        files.join(is_same, "path", "left")
+        .groupBy(f.expr(_LOG), f.expr(_NAMED))
+        .agg(
+            f.bool_or(f.isnull("is_same")),
+            *(f.coalesce(f.sum(name), f.lit(0)) for name in _COUNTS),
+            f.min("why"),
+            f.min("fault"),
+        )
+        .collect()
     )
-    return FilesRead(
-        sorted(read, key=itemgetter(0)), sorted(LogRead(*row) for row in logs.collect())
-    )
+    logs = [LogRead(path, facts[0], is_kept) for path, _, is_kept, *facts in found]
+    named = [(name, FileFacts(*facts), same.get(name)) for _, name, _, *facts in found if name]
+    named += [(name, facts, None) for name, facts in tables.items()]
+    read = (facts.file_read(name, other) for name, facts, other in named)
+    return FilesRead(sorted(read, key=itemgetter(0)), sorted(logs))
 
 
 class KeptFacts(NamedTuple):

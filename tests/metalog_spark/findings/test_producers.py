@@ -190,6 +190,14 @@ def test_whoever_may_start_one_still_may_and_nobody_may_more(seed: int) -> None:
         assert (before, after) != ("DENIED", "ALLOWED")
 
 
+def test_an_acl_on_every_topic_does_not_make_every_topic_the_narrowest() -> None:
+    bob = [RequestOrigin(BOB, "*")]
+    every_topic, one = allow("*", WRITE, BOB), allow("hardcode", WRITE, BOB)
+    assert narrowest(bob, [every_topic], [allow("*", READ, BOB)]) == {one}
+    assert narrowest(bob, [every_topic], [deny("a", READ, BOB)]) == {one}
+    assert narrowest(bob, [every_topic], [allow("a", READ, BOB)]) == {allow("a", WRITE, BOB)}
+
+
 def test_who_cannot_start_one_today_is_refused() -> None:
     reads, writes, denied = allow("a", READ, BOB), allow("a", WRITE, BOB), deny("a", WRITE, BOB)
     bob = [RequestOrigin(BOB, "*")]
