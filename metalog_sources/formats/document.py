@@ -1,6 +1,6 @@
 """The contents of a file of ACLs: entries with notes, ``owns``, and SCRAM users.
 
-All readers of files return a ``Document``. This module must not know any format.
+Files of all formats are read into a ``Document``. This module must not know any format.
 """
 
 from __future__ import annotations

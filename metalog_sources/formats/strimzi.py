@@ -191,7 +191,7 @@ class StrimziExport(NamedTuple):
 def write_strimzi(
     document: Document, *, version: str = VERSIONS[0], cluster: str | None = None
 ) -> StrimziExport:
-    """Write one resource for each principal that has an ACL or a SCRAM-SHA-512 credential.
+    """Write one resource for each principal with an ACL or a credential that it can express.
 
     The principal ``User:CN=NAME`` logs in by ``tls-external``. ``cluster`` is the name of the Kafka
     resource; by it the User Operator finds its users.
