@@ -84,7 +84,7 @@ class Unanswered(InvalidSource):
 
 
 class InvalidTarget(InvalidRequest):
-    """A TARGET or a log that cannot be written to."""
+    """A TARGET, log or folder that cannot be written to."""
 
 
 class ConfigException(InvalidRequest):

@@ -100,7 +100,7 @@ def done_future() -> Future[None]:
 
 
 def after(future: Future[T], make: Callable[[Future[T]], R]) -> Future[R]:
-    """A future of ``make(future)``, called once ``future`` is done, or of ``make``'s error."""
+    """A future with the result or the error of ``make(future)``, called once ``future`` is done."""
     made: Future[R] = Future()
     made.set_running_or_notify_cancel()
 

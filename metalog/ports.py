@@ -103,7 +103,7 @@ class Log(Protocol):
     def read(self, start: int) -> Iterator[LogEvent]:
         """The events from offset ``start`` up to the end of the log at the time of the call.
 
-        If ``start`` is inside a batch, the first event has the whole batch.
+        If ``start`` is inside a batch, the whole batch is among them.
         """
         ...
 
@@ -183,7 +183,7 @@ class WritableLog(LiveLog, Protocol):
         ...
 
     def trim(self, before: SnapshotId) -> None:
-        """Delete the records that this snapshot includes; the snapshot must be durable."""
+        """Delete records that this snapshot includes; the snapshot must be durable."""
         ...
 
     def bootstrap_records(self) -> Sequence[tuple[Message, int]]:
@@ -290,7 +290,7 @@ class Gate(Protocol):
     """A publisher with a readiness gate: it does not answer before its image is complete."""
 
     def complete_initial_load(self) -> None:
-        """Called after each image: it has all records below the high-water mark."""
+        """Called after each image; the first image reaches the high-water mark."""
         ...
 
     def note_staleness(self, for_ms: int) -> None:
