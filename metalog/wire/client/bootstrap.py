@@ -38,7 +38,7 @@ def first_connection(
     ``check`` may refuse a connection by raising ``NoCommonVersion``.
 
     Raises:
-        Unreachable: none of several peers can be used. If there is one peer, its own error is raised.
+        Unreachable: none of several peers can be used. A single peer's own error is raised.
         AuthenticationFailed: a peer refuses the login.
     """
 
