@@ -181,7 +181,6 @@ def _state_of(source: Source, store: Store) -> Replayed:
         snapshot=None,
         moment=None,
         ready=True,
-        is_bootstrap=False,
         skipped={},
         problems=state.problems,
         doubts=state.doubts,
