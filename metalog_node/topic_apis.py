@@ -47,9 +47,9 @@ UNKNOWN_TOPIC: Final = {"error_code": KafkaErrorCode.unknown_topic_or_partition}
 
 R = TypeVar("R")
 Outcome = Callable[[str, Any], Mapping[str, Any]]
-"""A program's answer about a partition: a function of a topic's name and kio's part of the request.
-It returns the fields of kio's part of the response that differ from an empty response without an
-error."""
+"""A program's answer about a partition: a function of a topic's name and the partition's part of
+the request, an object of the library kio. It returns the fields of kio's part of the response that
+differ from an empty response without an error."""
 
 _METADATA_VERSION: Final = 8
 _SHORTEST_PAUSE_S: Final = 0.02

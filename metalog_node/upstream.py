@@ -55,7 +55,8 @@ class Upstream:
 
         Args:
             incoming: the request, as a handler of a ``HandledApi`` gets it.
-            then: a function of kio's response; it is called on a thread of this object.
+            then: a function of the response, an object of the library kio; it is called on a
+                thread of this object.
 
         Returns:
             A future of the result of ``then``.
