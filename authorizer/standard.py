@@ -198,8 +198,8 @@ class StandardAuthorizer(Authorizer):
 
     @property
     def config(self) -> AuthorizerConfig:
-        """Super users and the other settings."""
-        return self._config
+        """The settings in force: those configured, and the log's Kafka version if none is."""
+        return self._decision_context.config
 
     @property
     def shut_by(self) -> str:

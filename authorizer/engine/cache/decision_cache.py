@@ -78,11 +78,11 @@ class DecisionContext:
     __slots__ = (
         "_acls_by_name",
         "_basis",
-        "_config",
         "_has_blocks",
         "_number",
         "_remembered",
         "allow_everyone",
+        "config",
         "index",
         "kafka",
         "sessions",
@@ -103,7 +103,7 @@ class DecisionContext:
         self.super_users = config.super_users
         self.allow_everyone = config.allow_everyone
         self.kafka = config.kafka
-        self._config = config
+        self.config = config
         if inherited is None:
             inherited = 0, RememberedSessions(), [{} for _ in range(_RESOURCE_TYPES)]
         self._number, self._remembered, self._acls_by_name = inherited
@@ -130,7 +130,7 @@ class DecisionContext:
             inherited = self._number + 1, self._remembered, acls_by_name
         else:
             self.forget()
-        return DecisionContext(index, self._config, shut_by=self.shut_by, inherited=inherited)
+        return DecisionContext(index, self.config, shut_by=self.shut_by, inherited=inherited)
 
     def forget(self) -> None:
         """Empty the cache, as another context replaces this one; requests in flight may go on."""
