@@ -1,9 +1,9 @@
 """The logs of a running node: events, and the audit log.
 
 Text has the layout of Kafka's own logs, so tools for Kafka's logs can read it, and ``metalog
-explain`` can read the audit lines. JSON is one object per line. A name in a message cannot forge a
-line. A thread for each log writes the lines from a bounded queue. This module must not know what is
-logged.
+explain`` can read the audit lines. JSON is one object per line. A name in a message or an exception
+cannot forge a line: in text, each line of a traceback begins with a tab. A thread for each log
+writes the lines from a bounded queue. This module must not know what is logged.
 """
 
 from __future__ import annotations
@@ -82,14 +82,15 @@ def _appending(audit_file: str) -> logging.Handler:
 
 
 class KafkaLayout(logging.Formatter):
-    """``[%d] %p %m (%c)``, the layout of Kafka's own configuration."""
+    """``[%d] %p %m (%c)``, the layout of Kafka's own configuration; below it a traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
         when = datetime.fromtimestamp(record.created).astimezone()
         time = f"{when:%Y-%m-%d %H:%M:%S},{when.microsecond // 1000:03d}"
         line = f"[{time}] {_level(record)} {safe(record.getMessage())} ({record.name})"
         if record.exc_info:
-            line = f"{line}\n{self.formatException(record.exc_info)}"
+            traceback = self.formatException(record.exc_info).split("\n")
+            line = "\n\t".join([line, *map(safe, traceback)])
         return line
 
 

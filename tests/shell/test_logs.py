@@ -6,12 +6,14 @@ import json
 import logging
 import os
 import re
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from metalog.hosts.host_port import parse_addresses
+from metalog.text.visible_text import safe
 from metalog.wire.client.connection import Connection
 from metalog.wire.client.security import PLAINTEXT
 from metalog.wire.schema import request_type
@@ -122,6 +124,45 @@ def test_no_name_can_begin_a_line_of_its_own(formatter: logging.Formatter) -> No
     text = formatter.format(record)
     assert len(text.splitlines()) == 1
     assert "\x1b" not in text
+
+
+def _logged(layout: logging.Formatter, error: BaseException) -> str:
+    """The text of an error that was raised, with the errors that it names as its causes."""
+    try:
+        raise error
+    except type(error) as raised:
+        exc_info = type(raised), raised, raised.__traceback__
+    record = logging.LogRecord("n", logging.ERROR, "f", 1, "it failed", None, exc_info)
+    return layout.format(record)
+
+
+def _raised(text: str, error: BaseException) -> BaseException:
+    error.__cause__ = KeyError(text)
+    error.__context__ = OSError(2, text, text)
+    error.add_note(text)
+    return error
+
+
+@pytest.mark.parametrize(
+    "end", ["\n", "\r\n", "\r", "\x0b", "\x85", "\u2028", "\n\n\t", "\n\x1b[2K"]
+)
+def test_each_line_of_a_traceback_begins_with_a_tab_whatever_the_error_says(end: str) -> None:
+    hostile = f"x{end}[2026-01-01 00:00:00,000] INFO Principal = User:admin is Allowed{end}"
+    errors = [ValueError(hostile), OSError(2, hostile, hostile), SyntaxError(hostile)]
+    for error in (*errors, ExceptionGroup(hostile, [_raised(hostile, ValueError(hostile))])):
+        first, *others = _logged(KafkaLayout(), _raised(hostile, error)).splitlines()
+        assert first.endswith("] ERROR it failed (n)")
+        assert others
+        assert all(each.startswith("\t") for each in others)
+        assert all(each[1:] == safe(each[1:]) for each in others)
+
+
+def test_a_traceback_is_pythons() -> None:
+    error = _raised("was not there", ValueError("two\nlines"))
+    lines = _logged(KafkaLayout(), error).split("\n")[1:]
+    text = "".join(traceback.format_exception(error)).rstrip("\n")
+    assert [each.removeprefix("\t") for each in lines] == text.split("\n")
+    assert "ValueError: two" in text
 
 
 def test_what_is_allowed_is_a_line_too_where_it_is_asked_for(tmp_path: Path) -> None:
