@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
@@ -27,6 +28,8 @@ DAMAGE: Final = (zlib.error, EOFError, OSError)
 GZIP_MAGIC: Final = b"\x1f\x8b"
 _GZIP: Final = 16 + zlib.MAX_WBITS
 _CODECS: Final = {b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
+_ARROW_READS: Final = 1 << 16
+"""How many bytes Arrow reads at a time to decompress them."""
 _KAFKAS_NAME: Final = "kafka-authorizer"
 BrokerPattern = re.Pattern[str] | None
 
@@ -57,17 +60,17 @@ def broker_of(path: str, pattern: BrokerPattern) -> str:
 
 
 def unpacked(content: pa.Buffer) -> Iterator[bytes]:
-    """The decompressed content in blocks, up to the first block with damage; then one of ``DAMAGE``
-    is raised. Uncompressed content is returned unchanged."""
+    """The decompressed content in blocks, all that a decompressor gives before damage; then one of
+    ``DAMAGE`` is raised. Uncompressed content is returned unchanged."""
     magic = content[:4].to_pybytes()
     file = pa.BufferReader(content)
+    codec = next((name for start, name in _CODECS.items() if magic.startswith(start)), None)
     if magic.startswith(GZIP_MAGIC):
         yield from _gunzipped(file)
-        return
-    codec = next((name for start, name in _CODECS.items() if magic.startswith(start)), None)
-    stream = file if codec is None else pa.CompressedInputStream(file, codec)
-    while chunk := stream.read(BLOCK_BYTES):
-        yield chunk
+    elif codec is None:
+        yield from iter(lambda: file.read(BLOCK_BYTES), b"")
+    else:
+        yield from _decompressed(content, codec)
 
 
 def _gunzipped(file: pa.NativeFile) -> Iterator[bytes]:
@@ -76,10 +79,68 @@ def _gunzipped(file: pa.NativeFile) -> Iterator[bytes]:
         while packed:
             if unpacker.eof:
                 unpacker = zlib.decompressobj(_GZIP)
-            yield unpacker.decompress(packed, BLOCK_BYTES)
+            before = unpacker.copy()
+            try:
+                yield unpacker.decompress(packed, BLOCK_BYTES)
+            except zlib.error:
+                yield from _before_damage(_by_byte(before, packed))
+                raise
             packed = unpacker.unconsumed_tail or unpacker.unused_data.lstrip(b"\0")
     if not unpacker.eof:
         raise EOFError("it ends too soon")
+
+
+def _by_byte(unpacker: zlib._Decompress, packed: bytes) -> Iterator[bytes]:
+    for at in range(len(packed)):
+        left = packed[at : at + 1]
+        while byte := unpacker.decompress(left, 1):
+            yield byte
+            left = unpacker.unconsumed_tail
+
+
+def _decompressed(content: pa.Buffer, codec: str) -> Iterator[bytes]:
+    file, size = pa.BufferReader(content), 0
+    stream = pa.CompressedInputStream(file, codec)
+    try:
+        while chunk := stream.read(BLOCK_BYTES):
+            size += len(chunk)
+            yield chunk
+    except OSError:
+        again = pa.PythonFile(_SlowFile(content, file.tell() - _ARROW_READS), "r")
+        stream = pa.CompressedInputStream(again, codec)
+        while size:
+            size -= len(stream.read(min(size, BLOCK_BYTES)))
+        yield from _before_damage(iter(lambda: stream.read(1), b""))
+        raise
+
+
+class _SlowFile:
+    """``content``, as a file of which each read returns one byte from the place ``slow_from``
+    on."""
+
+    closed = False
+
+    def __init__(self, content: pa.Buffer, slow_from: int) -> None:
+        self._file = pa.BufferReader(content)
+        self._slow_from = slow_from
+
+    def read(self, size: int) -> bytes:
+        before = self._slow_from - self._file.tell()
+        return self._file.read(min(size, max(before, 1)))  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _before_damage(single_bytes: Iterator[bytes]) -> Iterator[bytes]:
+    """A decompressor that raises an error loses what it decompressed by the same call, so these
+    calls ask for one byte each."""
+    found = bytearray()
+    with suppress(*DAMAGE):
+        for byte in single_bytes:
+            found += byte
+    for at in range(0, len(found), BLOCK_BYTES):
+        yield bytes(found[at : at + BLOCK_BYTES])
 
 
 def whole_lines(chunks: Iterable[bytes]) -> Iterator[Block]:
