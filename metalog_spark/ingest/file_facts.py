@@ -105,11 +105,13 @@ class FileFacts(NamedTuple):
 
 
 class LogRead(NamedTuple):
-    """How many ``requests`` some files of one log have, whose paths begin with ``path``; and
-    whether any of these files is not left out."""
+    """Sums over some ``files`` of one log, whose paths begin with ``path``, with their requests and
+    rejected lines; and whether any of these files is not left out."""
 
     path: str
+    files: int
     requests: int
+    rejected: int
     is_kept: bool
 
 
@@ -125,7 +127,7 @@ class FilesRead(NamedTuple):
         known = {each.file for each in self.named}
         empty = [path for path in paths if path not in known]
         named = [*self.named, *(FileFacts().file_read(path, None) for path in empty)]
-        return FilesRead(named, [*self.logs, *(LogRead(path, 0, True) for path in empty)])
+        return FilesRead(named, [*self.logs, *(LogRead(path, 1, 0, 0, True) for path in empty)])
 
 
 def files_read(
@@ -140,6 +142,7 @@ def files_read(
         files.join(is_same, "path", "left")
         .groupBy(f.expr(_LOG), f.expr(_NAMED))
         .agg(
+            f.count("*"),
             f.bool_or(f.isnull("is_same")),
             *(f.coalesce(f.sum(name), f.lit(0)) for name in _COUNTS),
             f.min("why"),
@@ -147,8 +150,11 @@ def files_read(
         )
         .collect()
     )
-    logs = [LogRead(path, facts[0], is_kept) for path, _, is_kept, *facts in found]
-    named = [(name, FileFacts(*facts), same.get(name)) for _, name, _, *facts in found if name]
+    logs = [
+        LogRead(path, count, requests, not_audit + broken, is_kept)
+        for path, _, count, is_kept, requests, not_audit, broken, *_ in found
+    ]
+    named = [(name, FileFacts(*facts), same.get(name)) for _, name, _, _, *facts in found if name]
     named += [(name, facts, None) for name, facts in tables.items()]
     read = (facts.file_read(name, other) for name, facts, other in named)
     return FilesRead(sorted(read, key=itemgetter(0)), sorted(logs))
