@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import signal
 from collections.abc import Iterator
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
+from metalog_spark.store.table_store import Tables
 from shell.output.output import Output
 from shell.verbs.pipeline import follow
 
@@ -54,11 +54,10 @@ def test_a_batch_that_begins_until_it_is_stopped_is_known_to_what_fills_the_tabl
     it as done."""
     were_idle_and_stopped = []
 
-    def opened_anew(tables: Any) -> Any:
+    def opened(session: object, path: object) -> None:
         were_idle_and_stopped.append((query.status["isTriggerActive"], query.stop.called))
-        return tables
 
-    monkeypatch.setattr(follow, "_newest_tables", opened_anew)
+    monkeypatch.setattr(Tables, "open", opened)
     asked(query, times=1)
     assert followed(query) == "note: stopping when this batch is done; Ctrl-C again breaks off\n"
     assert were_idle_and_stopped == [(False, True)]
