@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
-_DESCRIPTORS: Final = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin", "/dev/stdout", "/dev/stderr")
+_STANDARD: Final = {"stdin": 0, "stdout": 1, "stderr": 2}
+_DESCRIPTOR: Final = re.compile(
+    rf"(?:/dev|/proc/self)/fd/(?P<number>\d{{1,9}})|/dev/(?P<name>{'|'.join(_STANDARD)})", re.ASCII
+)
 STREAM_LIMIT: Final = 256 << 20
 """The largest number of bytes read from a pipe, which is read into memory as a whole."""
 
@@ -136,18 +140,28 @@ def replace_whole(files: Files, path: Path, data: bytes) -> None:
 def write_out(path: Path, data: bytes) -> None:
     """Write ``data`` to ``path`` on the real disk.
 
-    A file is replaced as by ``replace_whole``. A pipe or device, such as a shell's ``>(…)``, is
-    written to.
+    A file is replaced as by ``replace_whole``. A pipe or device is written to, and so is an open
+    file of this process, such as ``/dev/stdout`` or a shell's ``>(…)``.
     """
-    try:
-        is_stream = is_descriptor(path) or _is_stream(path.stat().st_mode)
-    except OSError:
-        is_stream = False
-    if not is_stream:
+    number = _descriptor_of(path)
+    if number is None and not _is_stream_at(path):
         replace_whole(LOCAL_FILES, path, data)
         return
-    with os.fdopen(os.open(path, os.O_WRONLY), "wb") as stream:
+    flags = os.O_WRONLY | os.O_CLOEXEC
+    descriptor = os.open(path, flags) if number is None else _duplicate(number, path)
+    with os.fdopen(descriptor, "wb") as stream:
         stream.write(data)
+
+
+def _duplicate(number: int, path: Path) -> int:
+    """A second descriptor with the same position in the open file.
+
+    To open ``path`` would write from the beginning of a file to which a shell's ``>>`` appends.
+    """
+    try:
+        return os.dup(number)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def _replace_by(files: Files, part: Path, path: Path, data: bytes) -> None:
@@ -344,7 +358,19 @@ _kept: Final[dict[tuple[int, int], bytes]] = {}
 
 def is_descriptor(path: Path) -> bool:
     """Whether ``path`` names an open file of this process, as a shell writes ``<(…)``."""
-    return str(path).startswith(_DESCRIPTORS)
+    return _descriptor_of(path) is not None
+
+
+def _descriptor_of(path: Path) -> int | None:
+    found = _DESCRIPTOR.fullmatch(str(path))
+    return None if found is None else int(found["number"] or _STANDARD[found["name"]])
+
+
+def _is_stream_at(path: Path) -> bool:
+    try:
+        return _is_stream(path.stat().st_mode)
+    except OSError:
+        return False
 
 
 def _is_stream(mode: int) -> bool:

@@ -89,3 +89,26 @@ def test_what_is_written(run: Run, tmp_path: Path) -> None:
             assert run(*command, f"/dev/fd/{sink}").returncode == 0
             os.close(sink)
             assert reader.read() == file.read_bytes() != b""
+
+
+def test_an_open_file_is_written_on(run: Run, tmp_path: Path) -> None:
+    """As behind a shell's ``>>`` or after the earlier commands of a group, ``{ …; } > FILE``."""
+    target, wanted = formatted(tmp_path / "node"), tmp_path / "wanted.yaml"
+    wanted.write_text(run("export", LOG, "-q").stdout)
+    plan = ("plan", target, wanted, "--super-users", "User:a", "-q", "--save")
+    for command in (plan, ("export", LOG, "-q", "--to")):
+        alone, shared = tmp_path / "alone", tmp_path / "shared"
+        assert run(*command, alone).returncode == 0
+        for mode, kept in (("ab", b"kept\n"), ("wb", b"")):
+            shared.write_bytes(b"kept\n")
+            with shared.open(mode) as file:
+                file.write(b"before\n")
+                file.flush()
+                assert run(*command, f"/dev/fd/{file.fileno()}").returncode == 0
+                file.write(b"after\n")
+            assert shared.read_bytes() == kept + b"before\n" + alone.read_bytes() + b"after\n"
+
+
+def test_a_descriptor_that_is_not_open_is_named(run: Run) -> None:
+    done = run("export", LOG, "-q", "--to", "/dev/fd/999")
+    assert (done.returncode, done.stderr) == (2, "metalog: /dev/fd/999: Bad file descriptor\n")
