@@ -9,6 +9,7 @@ import re
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -23,6 +24,8 @@ from tests.support.disk.written_log import formatted
 from tests.support.node.served import served
 
 pytestmark = pytest.mark.once
+
+E = TypeVar("E", bound=BaseException)
 
 LAYOUT = re.compile(
     r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] INFO (Principal = .*) \(kafka\.authorizer\.logger\)"
@@ -136,7 +139,7 @@ def _logged(layout: logging.Formatter, error: BaseException) -> str:
     return layout.format(record)
 
 
-def _raised(text: str, error: BaseException) -> BaseException:
+def _raised(text: str, error: E) -> E:
     error.__cause__ = KeyError(text)
     error.__context__ = OSError(2, text, text)
     error.add_note(text)
@@ -148,7 +151,11 @@ def _raised(text: str, error: BaseException) -> BaseException:
 )
 def test_each_line_of_a_traceback_begins_with_a_tab_whatever_the_error_says(end: str) -> None:
     hostile = f"x{end}[2026-01-01 00:00:00,000] INFO Principal = User:admin is Allowed{end}"
-    errors = [ValueError(hostile), OSError(2, hostile, hostile), SyntaxError(hostile)]
+    errors: list[Exception] = [
+        ValueError(hostile),
+        OSError(2, hostile, hostile),
+        SyntaxError(hostile),
+    ]
     for error in (*errors, ExceptionGroup(hostile, [_raised(hostile, ValueError(hostile))])):
         first, *others = _logged(KafkaLayout(), _raised(hostile, error)).splitlines()
         assert first.endswith("] ERROR it failed (n)")

@@ -70,3 +70,25 @@ def test_access_says_what_can_says_of_each_topic(capsys: pytest.CaptureFixture[s
 )
 def test_exit_codes(arguments: list[str], code: int) -> None:
     assert main([*arguments, *CONFIG]) == code
+
+
+@pytest.mark.parametrize("default", ["--allow-everyone", "--no-allow-everyone"])
+@pytest.mark.parametrize("principal", ["User:billing", "User:contractor", "User:nobody"])
+def test_access_is_0_exactly_if_some_request_is_allowed(
+    principal: str, default: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the default to allow, one on a resource that no ACL reaches is."""
+    options = (*CONFIG, default, "-q")
+    questions = [
+        [principal, operation, resource]
+        for resource in ("topic:payments", "group:billing-eu", "transactional-id:new")
+        for operation in ("read", "describe", "write")
+        if (operation, resource[:5]) != ("write", "group")
+    ]
+    codes = {main(["can", LOG, *question, *options]) for question in questions}
+    assert main(["access", LOG, principal, *options]) == (0 if 0 in codes else 1)
+    capsys.readouterr()
+    main(["access", LOG, principal, *options[:-1], "--json"])
+    assert ("everything on each resource that no ACL reaches" in capsys.readouterr().err) is (
+        default == "--allow-everyone"
+    )

@@ -43,8 +43,11 @@ metalog access /var/kafka/metadata User:billing
 metalog access SOURCE User:billing --host 10.0.4.12 --at 151
 
 READ, WRITE, DELETE and ALTER imply DESCRIBE; ALTER_CONFIGS implies DESCRIBE_CONFIGS.
-Exit code: 0 it may do something, 1 no ACL allows it anything, 2 no answer."""
+Exit code: 0 it may do something, 1 it may do nothing, 2 no answer."""
 _NAMES_SHOWN: Final = 20
+_BY_DEFAULT: Final = (
+    "everything on each resource that no ACL reaches (allow.everyone.if.no.acl.found)"
+)
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -85,7 +88,10 @@ def run(arguments: Namespace, output: Output) -> int:
     else:
         for record in _records(principal, found, queries, is_super_user=is_super_user):
             output.record(record)
-    return 0 if is_super_user or any(map(_is_some, found)) else 1
+        if queries.context.config.allow_everyone and not is_super_user:
+            output.note(f"{shown(principal)} may do {_BY_DEFAULT}")
+    is_open = is_super_user or queries.context.config.allow_everyone
+    return 0 if is_open or any(map(_is_some, found)) else 1
 
 
 def _is_some(part: PrincipalAccess) -> bool:
@@ -114,9 +120,7 @@ def _print(
         output.line(f"from {output.paint(shown(part.host), 'strong')}, these differ")
         _print_part(part, output, whole=whole)
     if queries.context.config.allow_everyone:
-        output.line(
-            "and everything on each resource that no ACL reaches (allow.everyone.if.no.acl.found)"
-        )
+        output.line(f"and {_BY_DEFAULT}")
 
 
 def _print_part(part: PrincipalAccess, output: Output, *, whole: bool) -> None:
