@@ -77,7 +77,8 @@ def requests_in(table: DataFrame, path: str, broker: str) -> DataFrame:
     """The rows of ``table``, which is called ``path``, as rows of ``READ``. The table needs the
     columns ``NEEDED``; ``time`` is a timestamp or text. Operations and types may have the spelling
     of any Kafka version. Other columns may be missing or null. The default of ``broker`` is the
-    argument, of ``pattern_type`` LITERAL, of ``ambiguous`` false, and of the others null.
+    argument, of ``pattern_type`` LITERAL, of ``ambiguous`` false, and of the others null. ``line``
+    is always null, since the table is not a log: a line of a log may prove to be a half line.
 
     Raises:
         InvalidRequest: a column is missing, or the times are numbers.
@@ -98,7 +99,8 @@ def requests_in(table: DataFrame, path: str, broker: str) -> DataFrame:
     }
     columns |= {name: f.coalesce(columns[name], f.lit(value)) for name, value in assumed.items()}
     columns["host"] = _client_hosts(columns["host"])
-    columns |= {"file": f.lit(path), "day": f.to_date(columns["time"])}
+    no_line = f.lit(None).cast("bigint")
+    columns |= {"file": f.lit(path), "line": no_line, "day": f.to_date(columns["time"])}
     needed = [columns[name] for name in NEEDED]
     lacks = (each.isNull() | ~f.is_valid_utf8(each.cast("string")) for each in needed)
     is_out_of_time = ~f.unix_micros(columns["time"]).between(0, TIMES_END_US - 1)

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from pyspark.sql import functions as f
 
 from metalog.acl import Operation, PatternType, ResourceType
 from metalog.errors import InvalidRequest
 from metalog_spark.coverage.coverage import counted
+from metalog_spark.ingest.lines.line_forms import divided
 from metalog_spark.ingest.requests import read_table, rejected_of, requests_of
 
 if TYPE_CHECKING:
@@ -30,14 +32,15 @@ ASKED = {
     "result": "ALLOWED",
     "pattern_type": None,
 }
+NUMBER = "resource_reference_count"
 WORDS = ("operation", "resource_type", "pattern_type", "result")
 
 
 def written(path: Path, *rows: dict[str, Any], time: pa.DataType | None = None) -> str:
-    """``rows`` of differences from ``ASKED``, each with its line number."""
+    """``rows`` of differences from ``ASKED``, each with its number."""
     whole = [{**ASKED, **row} for row in rows]
     columns = {name: [row[name] for row in whole] for name in ASKED}
-    columns["line"] = list(range(len(rows)))
+    columns |= {name: list(range(len(rows))) for name in ("line", NUMBER)}
     table = pa.table(columns)
     times = pa.array(columns["time"], time or pa.timestamp("us", "UTC"))
     parquet.write_table(table.set_column(0, "time", times), path)
@@ -54,7 +57,7 @@ def test_words_may_be_spelt_as_any_kafka_does(spark: SparkSession, tmp_path: Pat
     ]
     path = written(tmp_path / "t", *(dict(zip(WORDS, each, strict=True)) for each in spelt))
     read = read_table(spark, path)
-    found = requests_of(read).orderBy("line").select(*WORDS).collect()
+    found = requests_of(read).orderBy(NUMBER).select(*WORDS).collect()
     assert [tuple(row) for row in found] == [
         ("READ", "TOPIC", "LITERAL", "ALLOWED"),
         ("READ", "TOPIC", "LITERAL", "ALLOWED"),
@@ -64,10 +67,18 @@ def test_words_may_be_spelt_as_any_kafka_does(spark: SparkSession, tmp_path: Pat
     ]
 
 
+def test_rows_without_a_rule_are_not_half_lines(spark: SparkSession, tmp_path: Path) -> None:
+    """Also behind the lines of a log of the same broker, and with a line number of elsewhere."""
+    read = read_table(spark, written(tmp_path / "b1.parquet", {}, {"result": "DENIED"}))
+    divided_rows = divided(read, {"b1": [0, 0]})
+    assert divided_rows.where("reason IS NOT NULL OR possible").isEmpty()
+    assert requests_of(divided_rows).count() == 2
+
+
 def test_hosts_are_written_as_brokers_write_them(spark: SparkSession, tmp_path: Path) -> None:
     hosts = ["10.0.0.9", "::ffff:10.0.0.9", "::1", "proxy-1", "\u00e4:b", "::1"]
     read = read_table(spark, written(tmp_path / "t", *({"host": host} for host in hosts)))
-    found = requests_of(read).orderBy("line").select("host").collect()
+    found = requests_of(read).orderBy(NUMBER).select("host").collect()
     local = "0:0:0:0:0:0:0:1"
     assert [row["host"] for row in found] == [
         "10.0.0.9", "10.0.0.9", local, "proxy-1", "\u00e4:b", local
@@ -100,7 +111,7 @@ def test_what_is_no_request_is_rejected_and_no_evidence(
     damaged.where("line = 0").write.parquet(str(tmp_path / "no_utf8"))
     read = read_table(spark, path)
     assert requests_of(read).count() == counted(requests_of(read)).count() == 0
-    found = rejected_of(read).orderBy("line").collect()
+    found = rejected_of(read).orderBy(f.expr(f"int(get_json_object(text, '$.{NUMBER}'))")).collect()
     for row, (given, reason) in zip(found, rows, strict=True):
         assert row.reason.startswith(reason), given
         assert '"principal":"User:a"' in row.text

@@ -64,7 +64,7 @@ def _first(times: Iterable[int | None]) -> int | None:
 
 def is_half(shown: Shown) -> Column:
     """Whether a row of REQUESTS is from half a line; false without a line number, as in rows from
-    a table."""
+    any table."""
     from pyspark.sql import functions as f
 
     limits = [_by_broker(shown, place) for place in range(2)]
