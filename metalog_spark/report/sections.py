@@ -79,8 +79,9 @@ def _acls(*rows: Row | None) -> str | None:
     return "; ".join(dict.fromkeys(texts)) or None
 
 
-def _line(number: int) -> str:
-    return f"line {number:,}"
+def _line(number: int | None) -> str | None:
+    """None for a row of a table, which has no line number."""
+    return None if number is None else f"line {number:,}"
 
 
 def lines(remedy: str | None) -> tuple[str, ...]:

@@ -25,8 +25,14 @@ def row_requests(row: Row) -> tuple[str, ...] | None:
     shown = (
         f"# {stamp(moment(request['us']))} broker {quoted(request['broker'])}: {request['result']}"
         f" {request['operation']} from {quoted(request['host'])}"
-        f" ({quoted(request['file'])}, line {request['line']:,})"
+        f" ({_place(request)})"
         for request in first
     )
     more = row["requests"] - len(first)
     return row["command"], *shown, *([f"# and {more:,} more"] if more > 0 else [])
+
+
+def _place(request: Row) -> str:
+    """The file and line, or the table, which has no line numbers."""
+    file, line = quoted(request["file"]), request["line"]
+    return file if line is None else f"{file}, line {line:,}"

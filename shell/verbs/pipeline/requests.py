@@ -124,7 +124,7 @@ def _cells(row: Mapping[str, Any]) -> list[Cell | str]:
         f"{row['resource_type']} {shown(row['resource_name'])}",
         f"from {shown(row['host'])}",
         f"broker {shown(row['broker'])}",
-        Cell(f"{shown(row['file'])}:{row['line']}", "faint"),
+        Cell(shown(row["file"]) + ("" if row["line"] is None else f":{row['line']}"), "faint"),
         Cell(odd, "warn"),
     ]
 

@@ -4,10 +4,12 @@ chose."""
 from __future__ import annotations
 
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 
 from metalog_spark.findings.windows.request_rows import RequestFilter
+from metalog_spark.report.sections import unseen
 from metalog_spark.report.text.row_requests import row_requests
 
 HOSTILE = "x\nrm -rf $HOME; `id` 'a\" !"
@@ -21,6 +23,16 @@ def test_no_name_ends_a_remark() -> None:
     assert rest[1:] == ["# and 11 more"]
     assert all(line.startswith("# ") and "\n" not in line for line in rest)
     assert row_requests({"requests": 1}) is None
+
+
+def test_a_row_of_a_table_has_no_line_number() -> None:
+    request = {"us": 0, "broker": "b1", "result": "DENIED", "operation": "READ", "host": "h"}
+    request |= {"file": "lines.parquet", "line": None}
+    _, first = row_requests({"command": "true", "requests_first": [request], "requests": 1})
+    assert first.endswith("DENIED READ from h (lines.parquet)")
+    row = {"first": {"file": "lines.parquet", "line": None}, "lines": 3, "reason": "why"}
+    parts = SimpleNamespace(history=[], rejected=[row], ambiguous=[])
+    assert unseen(parts).rows == [("rejected lines", "lines.parquet", None, 3, "why")]
 
 
 @pytest.mark.parametrize("name", [HOSTILE, "plain", "-o", "a:b", "*"])
