@@ -1,7 +1,9 @@
 """A broker behind a program: forwards requests to it, byte for byte.
 
-Connections are opened on demand and reused. A connection carries one request at a time. This module
-must not know what a request is about, nor who may send it.
+Connections are opened on demand and reused. A connection carries one request at a time. An idle
+connection that the broker has closed is noticed before a request is sent: a request that the broker
+may have received is never sent again. This module must not know what a request is about, nor who
+may send it.
 """
 
 from __future__ import annotations
@@ -76,9 +78,7 @@ class Upstream:
             self._idle.pop().close()
 
     def _ask(self, payload: bytes) -> bytes:
-        with self._lock:
-            connection = self._idle.pop() if self._idle else None
-        connection = connection or socket.create_connection(self._address, _PATIENCE_S)
+        connection = self._connection()
         try:
             connection.sendall(framed(payload))
             answer = self._answer(connection)
@@ -89,6 +89,17 @@ class Upstream:
             self._idle.append(connection)
         return answer
 
+    def _connection(self) -> socket.socket:
+        """An idle connection that the broker has not closed, else a new one."""
+        while True:
+            with self._lock:
+                idle = self._idle.pop() if self._idle else None
+            if idle is None:
+                return socket.create_connection(self._address, _PATIENCE_S)
+            if _is_open(idle):
+                return idle
+            idle.close()
+
     def _answer(self, connection: socket.socket) -> bytes:
         frames = FrameReader()
         while True:
@@ -97,3 +108,16 @@ class Upstream:
                 raise ConnectionError(f"{self._address} closed the connection")
             if answers := frames.feed(data):
                 return answers[0]
+
+
+def _is_open(idle: socket.socket) -> bool:
+    """Whether the broker has sent nothing on an idle connection, not even its end."""
+    idle.setblocking(False)
+    try:
+        idle.recv(1)
+    except BlockingIOError:
+        idle.settimeout(_PATIENCE_S)
+        return True
+    except OSError:
+        return False
+    return False
