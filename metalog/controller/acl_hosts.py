@@ -44,13 +44,14 @@ def creator_for(features: FeaturesImage, kafka: str | None = None) -> AclCreator
 def creator_of_cluster(supported: int, finalized: int) -> AclCreator:
     """The creator for a cluster: ``supported`` is the newest metadata.version that the cluster
     supports, and ``finalized`` the one in force."""
-    newest = [kafka for kafka, level in LATEST_METADATA_VERSIONS.items() if level <= supported]
-    return AclCreator(max(newest, default=min(LATEST_METADATA_VERSIONS)), finalized)
+    oldest, *others = LATEST_METADATA_VERSIONS
+    newer = [kafka for kafka in others if LATEST_METADATA_VERSIONS[kafka] <= supported]
+    return AclCreator(newer[-1] if newer else oldest, finalized)
 
 
 def why_no_host(host: str, creator: AclCreator) -> ApiError:
     """Why ``creator`` refuses ``host``; success if it accepts the host."""
-    if creator.kafka < "4.4":
+    if LATEST_METADATA_VERSIONS[creator.kafka] < CIDR_HOSTS_SINCE:
         return SUCCESS
     if not host:
         return _EMPTY

@@ -12,7 +12,7 @@ from typing import Any
 
 from metalog.errors import ConfigException
 from metalog.image.policy import name_of
-from metalog.image.state.features import METADATA_VERSION, FeaturesImage
+from metalog.image.state.features import METADATA_VERSION, NEWEST_LOADED, FeaturesImage
 from metalog.loader.record_policy import Skipped
 from metalog.records.frame import Undecodable
 from metalog.records.messages import FeatureLevelRecord
@@ -31,6 +31,13 @@ def refuse_other_kafka(features: FeaturesImage, kafka: str | None) -> None:
         raise ConfigException(
             f"kafka.version={kafka}: {problem}; name the Kafka of this log, or remove the setting"
         )
+
+
+def refuse_unknown_kafka(kafka: str | None) -> None:
+    """Raise ``ConfigException`` if ``kafka`` is not a version of Kafka that is supported here."""
+    if kafka is not None and kafka not in NEWEST_LOADED:
+        known = " or ".join(NEWEST_LOADED)
+        raise ConfigException(f"kafka.version={kafka}: supported versions are Kafka {known}")
 
 
 def foreign_traces(features: FeaturesImage, skipped: Mapping[str, Skipped]) -> dict[str, str]:

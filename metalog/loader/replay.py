@@ -30,7 +30,7 @@ from metalog.image.manifest import (
 from metalog.image.metadata import EMPTY, MetadataImage
 from metalog.image.policy import MARKERS, may_be_marker
 from metalog.image.selection import ImageSelection
-from metalog.loader.other_kafka import refuse_other_kafka
+from metalog.loader.other_kafka import refuse_other_kafka, refuse_unknown_kafka
 from metalog.loader.publishing import Delivery, PublisherFault
 from metalog.loader.record_policy import LoadDoubt, RecordPolicy, Skipped
 from metalog.loader.size import Size
@@ -81,6 +81,7 @@ class Loader:
         kafka: str | None = None,
         note_records: Callable[[Batch, int, Sequence[Part]], object] | None = None,
     ) -> None:
+        refuse_unknown_kafka(kafka)
         self._note_records = note_records
         self.image: MetadataImage = EMPTY if selection is None else selection.empty
         self.high_watermark: int | None = None

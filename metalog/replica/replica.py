@@ -54,6 +54,9 @@ class Replica(ChangeSubmitter):
         kafka: the version of Kafka to behave as, such as ``4.4``. ACLs are accepted and refused as
             by this version. For a log that this version cannot load, ``loaded`` raises
             ``ConfigException``. None derives the version from the log's metadata.version.
+
+    Raises:
+        ConfigException: ``kafka`` is not a supported version.
     """
 
     def __init__(

@@ -140,6 +140,12 @@ def test_a_log_that_its_kafka_does_not_load_is_refused(
         assert not seen.got
 
 
+@pytest.mark.parametrize("kafka", ["", "4", "4.2", "4.10", "4.4.0"])
+def test_a_kafka_that_is_not_known_is_refused_before_the_log_is_read(kafka: str) -> None:
+    with pytest.raises(ConfigException, match=f"^kafka.version={kafka}: supported .* 4.3 or 4.4$"):
+        Replica(Live(), kafka=kafka)
+
+
 def test_a_level_that_its_kafka_does_not_load_leaves_the_image_of_before() -> None:
     log = Live(batch(0, FeatureLevelRecord("metadata.version", 31), ace(1)))
     with Replica(log, kafka="4.3") as following:

@@ -62,10 +62,11 @@ OLDEST_METADATA_VERSION: Final = 7
 DEFAULT_METADATA_VERSION: Final = 30
 """The level of a new cluster, unless its operator chooses another, in Kafka 4.3 and 4.4."""
 LATEST_METADATA_VERSIONS: Final[Mapping[str, int]] = {"4.3": 30, "4.4": 33}
-"""Kafka's version -> the newest metadata.version that it declares production-ready."""
+"""Kafka's version -> the newest metadata.version that it declares production-ready, in order."""
 LATEST_METADATA_VERSION: Final = max(LATEST_METADATA_VERSIONS.values())
 NEWEST_LOADED: Final[Mapping[str, int]] = {"4.3": 31, "4.4": 34}
-"""Kafka's version -> the newest metadata.version that it loads, unreleased levels included."""
+"""Kafka's version -> the newest metadata.version that it loads, unreleased levels included, in
+order."""
 CIDR_HOSTS_SINCE: Final = 32
 """The first level at which an ACL's host may be a CIDR block (KIP-1276); 4.3 cannot load it."""
 
@@ -99,7 +100,8 @@ class FeaturesImage(NamedTuple):
     @property
     def problem(self) -> str | None:
         """Why the newest Kafka cannot load a log with this metadata.version, or None."""
-        return self.problem_for(max(NEWEST_LOADED))
+        *_, newest = NEWEST_LOADED
+        return self.problem_for(newest)
 
     def problem_for(self, kafka: str) -> str | None:
         """Why version ``kafka`` of Kafka cannot load a log with this metadata.version, or None."""

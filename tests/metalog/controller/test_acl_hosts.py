@@ -129,3 +129,14 @@ def test_which_kafka_it_is() -> None:
     assert creator_of_cluster(30, 29) == ("4.3", 29)
     assert creator_of_cluster(33, 30) == ("4.4", 30)
     assert creator_of_cluster(40, 40) == ("4.4", 40)
+
+
+def test_a_later_kafka_is_not_taken_for_an_earlier_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As texts, 4.10 would come before 4.3."""
+    levels = {"4.3": 30, "4.4": 33, "4.10": 40}
+    monkeypatch.setattr("metalog.controller.acl_hosts.LATEST_METADATA_VERSIONS", levels)
+    monkeypatch.setattr("metalog.image.state.features.NEWEST_LOADED", levels)
+    latest = creator_of_cluster(40, 40)
+    assert latest == ("4.10", 40)
+    assert why_no_host(NO_BLOCK, latest) == why_no_host(NO_BLOCK, AclCreator("4.4", 40)) != SUCCESS
+    assert [FeaturesImage(level).problem is None for level in (40, 41)] == [True, False]
