@@ -100,15 +100,23 @@ def add_config(parser: ArgumentParser) -> None:
     )
 
 
-def verb_options(arguments: Namespace) -> Iterator[str]:
-    """The given options of ``add_source``, except ``--at``, and of ``add_config``, to pass to
-    another verb."""
+def given_options(arguments: Namespace) -> Iterator[tuple[str, str | None]]:
+    """The given options of ``add_source``, except ``--at``, and of ``add_config``, each with its
+    value; None for a flag."""
     for name in ("command_config", "config", "super_users", "kafka"):
         if (value := getattr(arguments, name)) is not None:
-            yield f"--{name.replace('_', '-')}={value}"
+            yield f"--{name.replace('_', '-')}", value
     if arguments.allow_everyone is not None:
-        yield "--allow-everyone" if arguments.allow_everyone else "--no-allow-everyone"
-    yield from (f"--{name}" for name in ("committed", "salvage") if getattr(arguments, name))
+        yield "--allow-everyone" if arguments.allow_everyone else "--no-allow-everyone", None
+    yield from (
+        (f"--{name}", None) for name in ("committed", "salvage") if getattr(arguments, name)
+    )
+
+
+def verb_options(arguments: Namespace) -> list[str]:
+    """The ``given_options`` as words, to pass to another verb in this process."""
+    options = given_options(arguments)
+    return [option if value is None else f"{option}={value}" for option, value in options]
 
 
 def opened_source(arguments: Namespace, output: Output) -> Source:

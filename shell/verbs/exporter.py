@@ -86,7 +86,7 @@ class SourceFigures:
     def __init__(self, arguments: Namespace, output: Output) -> None:
         self._arguments = arguments
         self._output = output
-        self._options = list(verb_options(arguments))
+        self._options = verb_options(arguments)
         self.is_up = False
 
     def describe(self) -> Sequence[Metric]:

@@ -104,7 +104,7 @@ class Tools:
     def __init__(self, arguments: Namespace) -> None:
         self._source: str = arguments.source
         self._wanted: list[str] = arguments.wanted
-        self._options = list(verb_options(arguments))
+        self._options = verb_options(arguments)
         self._one_at_a_time = Lock()
 
     def all(self) -> Iterator[tuple[str, Callable[..., ToolAnswer]]]:

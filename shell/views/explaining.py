@@ -7,21 +7,20 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from authorizer.analysis.remedies.commands import quoted
 from metalog.acl import ResourceType
-from metalog.disk.files import is_descriptor
 from metalog.text.plurals import counted
 from shell.arguments.question import add_question, read_question
 from shell.inputs.batch_questions import BatchQuestions, asks_many
 from shell.inputs.checklist import asks_checklist, read_checklist
 from shell.output.output import Output
+from shell.tasks.broker.broker_context import ALLOW_EVERYONE_KEY, SUPER_USERS_KEY
 from shell.tasks.checklist import Checklist
 from shell.tasks.queries import Queries
 from shell.tasks.questions import ParsedQuestion, QuestionGroup, lines_of
 from shell.views.checklist import answer_checklist
+from shell.views.explain_commands import checklist_command
 from shell.views.explanation import changed_since, point_out, render, section
 from shell.views.other_kafka import say_other_answers
 
@@ -153,19 +152,17 @@ def _print(
 def _checklist_commands(question: Question, queries: Queries, arguments: Namespace) -> list[str]:
     if question.resource_type is not ResourceType.TOPIC:
         return []
-    options = {
-        "--topic": question.resource_name,
-        "--host": question.host,
-        "--at": arguments.at,
-        "--command-config": arguments.command_config,
-        "--config": arguments.config,
-        "--super-users": arguments.super_users,
-        "--kafka": arguments.kafka,
-    }
-    shown_options = [
-        f"{option}{'=' if value.startswith('-') else ' '}{quoted(value)}"
-        for option, value in options.items()
-        if value is not None and not is_descriptor(Path(value))
-    ]
-    words = f"metalog explain {quoted(queries.source.text)} {quoted(question.principal)}"
-    return [f"{words} {kind} {' '.join(shown_options)}" for kind in ("--consumer", "--producer")]
+    decided_by = _with_settings_of_lines(arguments, queries)
+    clients = ("--consumer", "--producer")
+    return [checklist_command(question, client, decided_by) for client in clients]
+
+
+def _with_settings_of_lines(arguments: Namespace, queries: Queries) -> Namespace:
+    """The ``arguments``, with the settings that audit lines showed as options."""
+    context = queries.context
+    settings = dict(setting.split("=", 1) for setting in context.assumed)
+    if settings.get(ALLOW_EVERYONE_KEY) == "true":
+        arguments = Namespace(**{**vars(arguments), "allow_everyone": True})
+    if settings.get(SUPER_USERS_KEY):
+        arguments = Namespace(**{**vars(arguments), "super_users": settings[SUPER_USERS_KEY]})
+    return arguments

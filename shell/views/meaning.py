@@ -17,8 +17,9 @@ from metalog.text.visible_text import shown
 from shell.output.output import Cell, Output, in_markdown
 from shell.tasks.acl_words import result_word
 from shell.tasks.command_target import CommandLine
+from shell.views.explain_commands import explain_command
 from shell.views.explanation import host_text, resource_text
-from shell.views.proofs import explain_command, joined, pattern_text
+from shell.views.proofs import joined, pattern_text
 
 if TYPE_CHECKING:
     from argparse import Namespace

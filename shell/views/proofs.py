@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from authorizer.analysis.cells.claims import ClaimKind
 from authorizer.analysis.explain.unknown_names import Unknown
-from authorizer.analysis.remedies.commands import CommandKind, kafka_acls_command, quoted
+from authorizer.analysis.remedies.commands import CommandKind, kafka_acls_command
 from authorizer.engine.decide import DEFAULT_ALLOW, SUPER_USER
 from authorizer.trace import Question
 from metalog.acl import Operation, ResourceType
@@ -21,6 +21,7 @@ from shell.output.output import Cell, Output
 from shell.tasks.acl_words import resource_kind, sentence
 from shell.tasks.command_target import CommandLine, target_lines
 from shell.tasks.proof.proofs import SUPER_USERS, ClaimOutcome, StatedClaim, proofs
+from shell.views.explain_commands import explain_command
 from shell.views.explanation import because, host_text, resource_text
 from shell.views.pasted_commands import command_lines
 
@@ -170,32 +171,6 @@ def remedy_commands(change: ClaimRemedy | None) -> list[str]:
     lines = [kafka_acls_command(CommandKind.ADD, acl) for acl in change.add]
     lines += [kafka_acls_command(CommandKind.REMOVE, acl) for acl in change.remove]
     return [] if None in lines else [line for line in lines if line is not None]
-
-
-_REPEATED = (
-    ("at", "--at"),
-    ("command_config", "--command-config"),
-    ("config", "--config"),
-    ("super_users", "--super-users"),
-    ("kafka", "--kafka"),
-)
-
-
-def explain_command(question: Question, arguments: Namespace) -> str:
-    """The ``explain`` command for the question, with the options on which the answer depends."""
-    words = ["metalog", "explain", quoted(arguments.source), quoted(question.principal)]
-    resource = f"{question.resource_type.name.lower()}:{question.resource_name}"
-    words += [question.operation.name, quoted(resource)]
-    if question.host is not None:
-        words += ["--host", quoted(question.host)]
-    for name, option in _REPEATED:
-        value = getattr(arguments, name, None)
-        if value is not None:
-            words += [option, quoted(value)]
-    if arguments.allow_everyone is not None:
-        words.append("--allow-everyone" if arguments.allow_everyone else "--no-allow-everyone")
-    words += [f"--{flag}" for flag in ("committed", "salvage") if getattr(arguments, flag, False)]
-    return " ".join(words)
 
 
 def proof_json(proof: ClaimOutcome, queries: Queries, arguments: Namespace) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from authorizer.analysis.access.hosts import changing_hosts
-from authorizer.analysis.remedies.commands import quoted
 from authorizer.engine.decide import Decision
 from authorizer.trace import Question
 from metalog.text.visible_text import shown
@@ -24,6 +23,7 @@ from shell.tasks.acl_words import result_word, sentence
 from shell.tasks.queries import Queries
 from shell.tasks.questions import ParsedQuestion, QuestionGroup, lines_of
 from shell.views.checklist import answer_checklist
+from shell.views.explain_commands import command_as_typed
 from shell.views.explanation import (
     because,
     changed_since,
@@ -109,10 +109,9 @@ def _print_next(arguments: Namespace, question: Question | None, output: Output)
         resource = f"{kind}:{question.resource_name}"
         host = () if question.host is None else ("--host", question.host)
         words[at : at + 1] = [question.principal, question.operation.name, resource, *host]
-    command = " ".join(["metalog explain", *map(quoted, words)])
     output.line()
     output.line("why, and how to allow it:")
-    output.line(f"  {output.paint(command, 'strong')}")
+    output.line(f"  {output.paint(command_as_typed(words), 'strong')}")
 
 
 def _answer_many(

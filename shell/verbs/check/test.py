@@ -21,12 +21,12 @@ from shell.output.output import Output
 from shell.tasks.acl_words import result_word, sentence
 from shell.tasks.proof.proofs import ClaimOutcome, StatedClaim, proofs
 from shell.tasks.queries import Queries
+from shell.views.explain_commands import explain_command
 from shell.views.explanation import because, host_text, resource_text
 from shell.views.other_kafka import say_other_answers
 from shell.views.proofs import (
     broken_text,
     claim_text,
-    explain_command,
     point_out_unknown,
     print_proofs,
     proof_json,

@@ -115,6 +115,7 @@ def test_a_running_log_is_asked_as_it_is_now(tmp_path: Path) -> None:
             committed=False,
             salvage=False,
             super_users="",
+            source=source.text,
         )
         explain = explain_command(arguments, source, newest)
         root = root_directory(replayed.image, show_secrets=False)

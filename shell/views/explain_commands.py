@@ -1,0 +1,67 @@
+"""``metalog explain`` commands to paste, which give the answer that was printed.
+
+A command repeats SOURCE and each option that the answer depends on. A variable stands for a file
+that a shell made for one command (``<(…)``), because that file does not exist any more. Without the
+variable, the command gives no answer. This module must not know how an answer is found.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from authorizer.analysis.remedies.commands import quoted
+from authorizer.trace import Question
+from metalog.disk.files import is_descriptor
+from shell.context import given_options
+
+_VARIABLES: Final = {"--command-config": '"$CLIENT_CONFIG"', "--config": '"$SERVER_PROPERTIES"'}
+_SOURCE: Final = '"$SOURCE"'
+
+
+def explain_command(question: Question, arguments: Namespace) -> str:
+    """The command for the question; ``arguments`` have SOURCE and the options."""
+    resource = f"{question.resource_type.name.lower()}:{question.resource_name}"
+    words = (quoted(question.principal), question.operation.name, quoted(resource))
+    return _command(arguments, words, [("--host", question.host)])
+
+
+def checklist_command(question: Question, client: str, arguments: Namespace) -> str:
+    """The command for all that the ``client``, ``--consumer`` or ``--producer``, of the question's
+    topic needs."""
+    options = [("--topic", question.resource_name), ("--host", question.host)]
+    return _command(arguments, (quoted(question.principal), client), options)
+
+
+def command_as_typed(words: Iterable[str]) -> str:
+    """The command with the ``words`` of another verb."""
+    own = (_as_typed(before, word) for before, word in pairwise(("", *words)))
+    return " ".join(("metalog explain", *own))
+
+
+def _as_typed(before: str, word: str) -> str:
+    option, sign, value = word.partition("=")
+    if sign and is_descriptor(Path(value)):
+        return f"{option}={_word(value, option)}"
+    return _word(word, before)
+
+
+def _command(
+    arguments: Namespace, words: Sequence[str], options: Iterable[tuple[str, str | None]]
+) -> str:
+    valued = (each for each in (*options, ("--at", arguments.at)) if each[1] is not None)
+    given = (_option(*each) for each in (*valued, *given_options(arguments)))
+    return " ".join(("metalog explain", _word(arguments.source), *words, *given))
+
+
+def _option(option: str, value: str | None) -> str:
+    if value is None:
+        return option
+    return f"{option}{'=' if value.startswith('-') else ' '}{_word(value, option)}"
+
+
+def _word(value: str, option: str = "") -> str:
+    return _VARIABLES.get(option, _SOURCE) if is_descriptor(Path(value)) else quoted(value)
