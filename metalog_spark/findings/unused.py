@@ -178,14 +178,9 @@ def _last_uses(tables: Tables, lifetimes: AclLifetimes) -> dict[Acl, int]:
     """The last use of each ACL. Uses under an id that several ACLs had are left out, since the
     table does not say which ACL had it then."""
     by_id = _last_uses_by_id(tables)
-    owners: dict[str, set[Acl]] = {}
-    for acl, own in lifetimes.by_acl.items():
-        for lifetime in own:
-            owners.setdefault(uuid_text(lifetime.id), set()).add(acl)
     last_uses: dict[Acl, int] = {}
-    for acl_id, acls in owners.items():
-        if len(acls) == 1 and acl_id in by_id:
-            [acl] = acls
+    for acl_id, acl in lifetimes.owners_of_ids().items():
+        if acl_id in by_id:
             last_uses[acl] = max(by_id[acl_id], last_uses.get(acl, 0))
     return last_uses
 

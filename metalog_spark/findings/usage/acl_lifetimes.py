@@ -15,7 +15,7 @@ from authorizer.engine.index import AclIndex
 from authorizer.history.timeline import AclLifetime
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
-from metalog.ids import parse_uuid
+from metalog.ids import parse_uuid, uuid_text
 from metalog_sources.formats.document import acl_order
 from metalog_spark.history.state import unpacked_lifetimes
 
@@ -119,6 +119,14 @@ class AclLifetimes:
     def matching(self, question: RequestKey, offset: int) -> list[Acl]:
         """The ACLs that match the question and are in force at ``offset``."""
         return [acl for acl in self.could_match(question) if self.is_alive(acl, offset)]
+
+    def owners_of_ids(self) -> dict[str, Acl]:
+        """The ACL of each id, without the ids that several ACLs had, one after the other."""
+        owners: dict[str, set[Acl]] = {}
+        for acl, own in self.by_acl.items():
+            for lifetime in own:
+                owners.setdefault(uuid_text(lifetime.id), set()).add(acl)
+        return {acl_id: acl for acl_id, acls in owners.items() if len(acls) == 1 for acl in acls}
 
     def acl_with_id(self, acl_id: str, among: Iterable[Acl], offset: int) -> Acl | None:
         """The ACL of ``among`` that had the id at ``offset``. An id may have been reused."""

@@ -6,14 +6,14 @@ This module must not know how they are shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa  # Spark reads the hints of what a worker runs
 
 from authorizer.analysis.remedies.commands import quoted
 from metalog.errors import InvalidRequest
-from metalog.ids import parse_uuid
+from metalog.ids import parse_uuid, uuid_text
 from metalog_sources.moment import time_text
 from metalog_spark.findings.usage.acl_lifetimes import matching
 from metalog_spark.findings.windows.answers import askable
@@ -26,6 +26,8 @@ from metalog_spark.store.tables import DECISIONS
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+    from authorizer.history.timeline import AclLifetime
+    from metalog.acl import Acl
     from metalog_spark.findings.windows.window import Window
     from metalog_spark.store.table_store import Tables
 
@@ -39,9 +41,9 @@ _ORDER: Final = ("time", "file", "line")
 
 
 class RequestFilter(NamedTuple):
-    """The conditions on a request; None matches anything. ``acl_id`` is the id of the deciding ACL,
-    ``matches`` that of a matching ACL. ``disagrees``: the broker's answer differs from the
-    ACLs'."""
+    """The conditions on a request; None matches anything. ``acl_id`` is an id of the deciding ACL,
+    which had others if it was removed and created again; ``matches`` is one of a matching ACL.
+    ``disagrees``: the broker's answer differs from the ACLs'."""
 
     principal: str | None = None
     operation: str | None = None
@@ -90,21 +92,35 @@ def requests_in(tables: Tables, window: Window, wanted: RequestFilter) -> DataFr
 
     rows = _decided(tables, window)
     for name, value in wanted._asdict().items():
-        if value is not None and name not in ("matches", "disagrees"):
+        if value is not None and name not in ("acl_id", "matches", "disagrees"):
             rows = rows.where(f.col(name) == f.lit(value))
+    if wanted.acl_id is not None:
+        rows = rows.where(f.col("acl_id").isin(_ids_of_its_acl(tables, wanted.acl_id)))
     rows = rows.where("disagrees") if wanted.disagrees else rows
     if wanted.matches is not None:
         rows = askable(rows).where(_is_matched(tables, wanted.matches))
     return rows.select(*COLUMNS).orderBy(*_ORDER)
 
 
+def _lifetimes_of(tables: Tables, acl_id: str) -> dict[Acl, Sequence[AclLifetime]]:
+    """The ACLs that had this id at any time, each with all its lifetimes."""
+    uuid = parse_uuid(acl_id)
+    return {
+        acl: own
+        for acl, own in lifetimes_in(tables).by_acl.items()
+        if any(lifetime.id == uuid for lifetime in own)
+    }
+
+
+def _ids_of_its_acl(tables: Tables, acl_id: str) -> list[str]:
+    every = _lifetimes_of(tables, acl_id).values()
+    return [uuid_text(lifetime.id) for own in every for lifetime in own]
+
+
 def _is_matched(tables: Tables, acl_id: str) -> Column:
     from pyspark.sql.pandas.functions import arrow_udf
 
-    lifetimes, uuid = lifetimes_in(tables), parse_uuid(acl_id)
-    acls = [
-        acl for acl, own in lifetimes.by_acl.items() if any(lifetime.id == uuid for lifetime in own)
-    ]
+    acls = _lifetimes_of(tables, acl_id)
     if not acls:
         raise InvalidRequest(f"--matches {acl_id}: no ACL of {tables.path} has this id")
     wanted_acls, kafka = rules(acls, config_now(tables)), config_now(tables).kafka
@@ -151,8 +167,8 @@ def with_first(
     **fixed: Any,
 ) -> list[dict[str, Any]]:
     """Each of ``rows``, with the ``command`` that prints its requests, and ``requests_first``, the
-    first of them. A row's requests equal it in the columns ``by``, and have the values
-    ``fixed``."""
+    first of them. A row's requests equal it in the columns ``by``, and have the values ``fixed``;
+    an ``acl_id`` stands for all ids of its ACL."""
     firsts = _first(tables, window, rows, by, **fixed) if rows else {}
     completed = []
     for row in rows:
@@ -177,6 +193,9 @@ def _first(
     wanted = frame_of(tables.session, sorted(keys), ", ".join(f"{name} STRING" for name in by))
     number = f.row_number().over(Ordered.partitionBy(*by).orderBy(*_ORDER))
     decided = requests_in(tables, window, RequestFilter(**fixed))
+    if "acl_id" in by:
+        place = by.index("acl_id")
+        decided = _as_if_decided_by(decided, tables, {key[place] for key in keys})
     first = (
         decided.join(f.broadcast(wanted), [*by], "left_semi")
         .withColumn("number", number)
@@ -188,6 +207,18 @@ def _first(
     for row in first.drop("time").collect():
         firsts.setdefault(tuple(row[name] for name in by), []).append(row.asDict())
     return firsts
+
+
+def _as_if_decided_by(rows: DataFrame, tables: Tables, acl_ids: Collection[str]) -> DataFrame:
+    """``rows`` with one of ``acl_ids`` in place of the other ids of its ACL."""
+    from pyspark.sql import functions as f
+
+    owners = lifetimes_in(tables).owners_of_ids()
+    wanted = {owners[acl_id]: acl_id for acl_id in acl_ids if acl_id in owners}
+    others = sorted((each, wanted[acl]) for each, acl in owners.items() if acl in wanted)
+    ids = frame_of(tables.session, others, "acl_id STRING, wanted STRING")
+    renamed = rows.join(f.broadcast(ids), "acl_id", "left")
+    return renamed.withColumn("acl_id", f.coalesce("wanted", "acl_id")).select(*rows.columns)
 
 
 def _decided(tables: Tables, window: Window) -> DataFrame:

@@ -45,7 +45,7 @@ def configure(parser: ArgumentParser) -> None:
         metavar="RESULT",
         help="the broker's answer: ALLOWED or DENIED",
     )
-    group.add_argument("--acl", type=_acl_id, metavar="ID", help="the ACL that decided it")
+    group.add_argument("--acl", type=_acl_id, metavar="ID", help="an id of the ACL that decided it")
     group.add_argument(
         "--matches",
         type=_acl_id,

@@ -1,0 +1,38 @@
+"""An ACL that was removed and created again has several ids; its uses under all are one row's."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metalog_spark.findings.windows.window import window_of
+from metalog_spark.report.gather import Parts
+from tests.support.command.runs import run_here
+from tests.support.spark.small_pipeline import Ask, World, life
+from tests.support.spark.small_shop import BOB, READ
+from tests.support.worlds.small_acls import allow
+
+if TYPE_CHECKING:
+    import pytest
+    from pyspark.sql import SparkSession
+
+
+def test_a_rows_command_prints_as_many_requests_as_the_row_counts(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    acl, other = allow("*", READ, BOB), allow("*", READ, "User:other")
+    own = life(1, acl, end=10), life(2, acl, 11, end=22), life(3, acl, 700)
+    asks = Ask(BOB, READ, "orders", hour=2), Ask(BOB, READ, "orders", hour=20)
+    world = World((*own, life(4, other)), (*asks, Ask("User:other", READ, "orders", hour=3)))
+    tables = world.folder(spark, tmp_path / "again")
+    parts = Parts(tables, window_of(tables), tolerated=0.0, desired=None)
+    exposed = [row for row in parts.exposure if row["principal"] == BOB and row["requests"]]
+    [used] = [row for row in parts.unused.rows if row["principal"] == BOB]
+    assert exposed
+    assert len(used["requests_first"]) == 2
+    for row in used, *exposed:
+        done = run_here(capsys, *shlex.split(row["command"])[1:], "--json")
+        printed = [json.loads(line)["aclId"] for line in done.stdout.splitlines()]
+        assert len(printed) == len(set(printed)) == row["requests"] == 2
