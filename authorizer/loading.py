@@ -15,8 +15,9 @@ from metalog.errors import ConfigException
 
 CLASS_NAME: Final = "authorizer.class.name"
 _KIP_11_CLASS: Final = "authorizer.compat.kip11.SimpleAclAuthorizer"
+_STANDARD_CLASS: Final = "authorizer.StandardAuthorizer"
 OURS: Final[Mapping[str, str]] = {
-    "org.apache.kafka.metadata.authorizer.StandardAuthorizer": "authorizer.StandardAuthorizer",
+    "org.apache.kafka.metadata.authorizer.StandardAuthorizer": _STANDARD_CLASS,
     "kafka.security.auth.SimpleAclAuthorizer": _KIP_11_CLASS,
 }
 """Kafka's class -> ours; the second is KIP-11's own class, from the time of ZooKeeper."""
@@ -56,11 +57,12 @@ def load_authorizer(
 
 
 def why_decisions_differ(configs: Mapping[str, object]) -> str | None:
-    """Why Kafka with this configuration may decide differently from StandardAuthorizer, or None."""
+    """Why a node with this configuration may decide differently from StandardAuthorizer, or
+    None."""
     name = str(configs.get(CLASS_NAME) or "").strip()
     if not name:
         return f"no {CLASS_NAME} is set, and Kafka without an authorizer allows everything"
-    if name in (*OURS, *OURS.values(), _ZOOKEEPER_CLASS):
+    if OURS.get(name, name) in (_STANDARD_CLASS, _ZOOKEEPER_CLASS):
         return None
     return f"{CLASS_NAME}={name} may decide differently from StandardAuthorizer, which answers here"
 

@@ -20,7 +20,7 @@ from authorizer.config import (
     read_kafka_version,
 )
 from authorizer.kafka_version import KafkaVersion
-from authorizer.loading import has_no_authorizer, why_decisions_differ
+from authorizer.loading import CLASS_NAME, has_no_authorizer, why_decisions_differ
 from metalog.errors import InvalidMoment, InvalidRequest
 from metalog.log.properties_file import read_properties
 from metalog_sources.moment import AtTime, parse_moment, time_text
@@ -155,10 +155,11 @@ def _read(path: Path) -> tuple[AuthorizerConfig, list[str]]:
         config.super_users, config.allow_everyone, kafka_version=config.kafka_version
     )
     notes = [f"{path}: {warning}" for warning in warnings]
+    why = why_decisions_differ(properties)
     if has_no_authorizer(properties):
-        notes.append(
-            f"{path}: {why_decisions_differ(properties)}; here the ACLs decide nevertheless"
-        )
+        notes.append(f"{path}: {why}; here the ACLs decide nevertheless")
+    elif why is not None and CLASS_NAME in properties:
+        notes.append(f"{path}: {why}")
     elif not properties.keys() & {SUPER_USERS, ALLOW_EVERYONE}:
         notes.append(
             f"{path} sets neither {SUPER_USERS} nor {ALLOW_EVERYONE}: is it a server.properties?"

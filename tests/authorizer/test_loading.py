@@ -122,9 +122,11 @@ def test_a_nodes_whole_configuration_without_a_class_has_no_authorizer(value: ob
 
 
 @pytest.mark.parametrize("name", [*OURS, *OURS.values(), f" {STANDARD} "])
-def test_kafkas_own_classes_decide_as_ours(name: str) -> None:
-    assert why_decisions_differ({KEY: name}) is None
+def test_only_a_standard_authorizer_decides_as_the_standard_authorizer(name: str) -> None:
+    is_standard = type(load_authorizer({KEY: name}, ())) is StandardAuthorizer
+    assert (why_decisions_differ({KEY: name}) is None) == is_standard
     is_simple = name in (SIMPLE, OURS[SIMPLE])
+    assert is_simple != is_standard
     assert ("kafka.superusers" in own_keys({KEY: name})) == is_simple
 
 

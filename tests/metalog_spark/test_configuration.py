@@ -116,6 +116,14 @@ def test_a_node_without_an_authorizer_is_pointed_out(files: Path) -> None:
     assert "Kafka without an authorizer allows everything" in odd
 
 
+@pytest.mark.parametrize("name", ["com.example.Mine", "kafka.security.auth.SimpleAclAuthorizer"])
+def test_an_authorizer_that_may_decide_differently_is_pointed_out(files: Path, name: str) -> None:
+    text = f"authorizer.class.name={name}\nsuper.users=User:root"
+    (files / "node.properties").write_text(text)
+    _, [odd] = read_configuration(["node.properties"])
+    assert odd.startswith(f"node.properties: authorizer.class.name={name} may decide differently")
+
+
 def test_the_table_says_the_same(files: Path, spark: SparkSession) -> None:
     configuration, _ = read_configuration(["old.properties", "@1500=new=1.properties"])
     rows = configuration.rows(spark)

@@ -264,12 +264,14 @@ def test_nobody_is_answered_before_the_first_committed_record(answer: Any) -> No
 
 
 OTHER = "authorizer.class.name=com.example.Audited\n"
+KIP_11 = "authorizer.class.name=kafka.security.auth.SimpleAclAuthorizer\n"
 
 
 @pytest.mark.parametrize(
     ("text", "code", "said"),
     [
         (f"node.id=1\n{STANDARD}", 1, ""),
+        (f"node.id=1\n{KIP_11}", 1, "SimpleAclAuthorizer may decide differently"),
         (f"node.id=1\n{OTHER}", 1, "com.example.Audited may decide differently"),
         ("super.users=User:root\n", 1, "Kafka without an authorizer allows everything"),
         ("node.id=1\nsuper.users=User:root\n", 2, "give the configuration of a node that has one"),
