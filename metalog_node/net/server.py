@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-import os
 import socket
 import ssl
 from functools import partial
@@ -19,6 +18,7 @@ from typing import Final
 from metalog.errors import InvalidRequest
 from metalog.hosts.client_host import peer_host
 from metalog.hosts.host_port import Address
+from metalog.hosts.listen_error import listen_error
 from metalog_node.apis import announced_versions
 from metalog_node.handlers.request import Services
 from metalog_node.net.client import CHUNK, Client, ListenerContext
@@ -50,10 +50,10 @@ class OpenListener:
         listener = self._context.listener
         try:
             self._sockets = await _bound(listener.host, listener.port)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
             raise InvalidRequest(
                 f"listener {listener.name}: {Address(listener.host, listener.port)} cannot be "
-                f"opened: {_text(error)}"
+                f"opened: {listen_error(error)}"
             ) from None
         self._accepting = [
             asyncio.create_task(self._accept(listening)) for listening in self._sockets
@@ -198,6 +198,4 @@ async def _bound(host: str, port: int) -> list[socket.socket]:
 def _text(error: OSError) -> str:
     if isinstance(error, ssl.SSLError):
         return (error.reason or "it closed the connection").replace("_", " ").lower()
-    if isinstance(error, socket.gaierror) or error.errno is None:
-        return str(error)
-    return os.strerror(error.errno)
+    return listen_error(error)

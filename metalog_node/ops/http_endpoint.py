@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Callable, Coroutine, Mapping
 from http import HTTPStatus
 from threading import Thread
@@ -17,6 +16,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from metalog.errors import InvalidRequest
 from metalog.hosts.host_port import Address
+from metalog.hosts.listen_error import listen_error
 
 _log = logging.getLogger(__name__)
 
@@ -90,8 +90,8 @@ class HttpEndpoint:
                 limit=_LONGEST_HEAD,
                 backlog=_BACKLOG,
             )
-        except OSError as error:
-            why = str(error) if error.errno is None else os.strerror(error.errno)
+        except (OSError, UnicodeError) as error:
+            why = listen_error(error)
             raise InvalidRequest(f"{self._named}: {address} cannot be opened: {why}") from None
         host, port, *_ = self._server.sockets[0].getsockname()
         return Address(host, port)

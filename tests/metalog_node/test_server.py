@@ -20,7 +20,7 @@ import pytest
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 
 from authorizer import StandardAuthorizer
-from metalog.errors import ApiError
+from metalog.errors import ApiError, InvalidRequest
 from metalog.hosts.host_port import Address
 from metalog.wire.frames import framed
 from metalog.wire.messages import correlation_of, write_request
@@ -342,6 +342,20 @@ def test_an_ipv4_client_of_an_ipv6_listener_is_known_by_its_ipv4_address(
         client.sendall(QUESTION)
         assert client.recv(4096)
     assert "User:ANONYMOUS is Denied operation = DESCRIBE from host = 127.0.0.1 on" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("listeners", f"PLAINTEXT://a..b:9092,{CONTROLLER}"),
+        ("metrics.listener", "http://a..b:9092"),
+    ],
+)
+def test_a_listener_that_has_no_host_name_is_named(tmp_path: Path, key: str, value: str) -> None:
+    formatted(tmp_path)
+    refusal = pytest.raises(InvalidRequest, match=r"a\.\.b:9092 cannot be opened: not a valid host")
+    with refusal, running_in(tmp_path, **{key: value}):
+        pass
 
 
 def test_every_address_of_a_listener_has_the_same_port(tmp_path: Path) -> None:

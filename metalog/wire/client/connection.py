@@ -218,7 +218,10 @@ def _connected(address: Address, deadline: float) -> socket.socket:
     The addresses get equal shares of the time until ``deadline``, so a silent one leaves time for
     the others.
     """
-    candidates = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    try:
+        candidates = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    except UnicodeError:
+        raise socket.gaierror(socket.EAI_NONAME, "not a valid host name") from None
     for number, (family, kind, protocol, _, name) in enumerate(candidates):
         tried = socket.socket(family, kind, protocol)
         try:
@@ -230,7 +233,7 @@ def _connected(address: Address, deadline: float) -> socket.socket:
                 raise
         else:
             return tried
-    raise OSError("the host name has no address")
+    raise socket.gaierror(socket.EAI_NONAME, "the host name has no address")
 
 
 def _tls_trouble(reason: str) -> str:

@@ -7,12 +7,14 @@ import socket
 import time
 from contextlib import closing, suppress
 from datetime import timedelta
+from functools import partial
+from math import inf
 
 import pytest
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 
 from metalog.hosts.host_port import Address
-from metalog.wire.client.connection import Connection, Unreachable
+from metalog.wire.client.connection import BareConnection, Connection, Unreachable
 from metalog.wire.client.security import PLAINTEXT, client_settings
 from metalog.wire.frames import Malformed, framed
 from metalog.wire.messages import read_head, write_response
@@ -31,6 +33,20 @@ def test_nobody_listens() -> None:
         match=f"^127.0.0.1:{port}: connection refused: nothing listens there; check the address",
     ):
         Connection(Address("127.0.0.1", port), PLAINTEXT)
+
+
+@pytest.mark.parametrize("host", ["a..b", "a" * 64])
+def test_what_cannot_be_a_host_name_is_named(host: str) -> None:
+    address = Address(host, 9092)
+    for connect in (partial(Connection, settings=PLAINTEXT), partial(BareConnection, until=inf)):
+        with pytest.raises(Unreachable, match=rf"^{address}: not a valid host name$"):
+            connect(address)
+
+
+def test_a_host_name_without_addresses_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [])
+    with pytest.raises(Unreachable, match=r"^empty:9092: the host name has no address$"):
+        Connection(Address("empty", 9092), PLAINTEXT)
 
 
 def test_it_hangs_up_at_once() -> None:
