@@ -1,8 +1,8 @@
 """Counts denials by principal and window of time, and finds the storms that begin.
 
-A storm is a window of ``WINDOW_MS`` with at least ``storm_from`` denials of one principal. If the
-next window is one, too, it continues the same storm. Spark counts, and only storms reach the
-driver. This module must not know how a storm is reported.
+A storm is a run of adjacent windows of ``WINDOW_MS``, each with at least ``storm_from`` denials of
+one principal. Lines may come late, so a storm may also grow at its beginning: a storm that has been
+found is not found again. Spark counts, and only storms reach the driver. This module must not know how a storm is reported.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _COUNTED_MS: Final = 7 * 24 * 3600 * 1000
 
 class CountedDenials(NamedTuple):
     """``denials`` are the rows of ``DENIALS`` after a batch; ``storms`` are those that the batch
-    began, by time and principal."""
+    began, each described by its first window, by time and principal."""
 
     denials: DataFrame
     storms: Sequence[Storm]
@@ -60,18 +60,19 @@ def with_denials(before: DataFrame, added: DataFrame) -> DataFrame:
 
 
 def counted(whole: DataFrame, storm_from: int) -> CountedDenials:
-    """The rows of ``whole`` (the result of ``with_denials``) to keep, and the storms: one for each
-    window that reached ``storm_from`` denials, unless the previous window was a storm, too."""
+    """The rows of ``whole`` (the result of ``with_denials``) to keep, and the storms of which no
+    window had ``storm_from`` denials before the batch."""
     from pyspark.sql import functions as f
 
     storm = f.struct("since_ms", "principal", "denied", *_QUESTION)
-    looked = whole.select(
-        "*", f.unix_millis("since").alias("since_ms"), _begins_storm(storm_from).alias("begins")
+    [row] = (
+        _with_runs(whole, storm_from)
+        .agg(
+            f.max("since_ms").alias("newest"),
+            f.collect_list(f.when(_begins_storm(storm_from), storm)).alias("found"),
+        )
+        .collect()
     )
-    [row] = looked.agg(
-        f.max("since_ms").alias("newest"),
-        f.collect_list(f.when(f.col("begins"), storm)).alias("found"),
-    ).collect()
     is_kept = f.unix_millis("since") > f.lit(row.newest) - f.lit(_COUNTED_MS)
     return CountedDenials(
         whole.where(is_kept).select(*DENIALS.columns),
@@ -79,12 +80,27 @@ def counted(whole: DataFrame, storm_from: int) -> CountedDenials:
     )
 
 
-def _begins_storm(storm_from: int) -> Column:
+def _with_runs(whole: DataFrame, storm_from: int) -> DataFrame:
+    """``whole`` with the columns ``is_storm``, ``since_ms``, ``first_ms`` (where the run of windows
+    with the same ``is_storm`` begins) and ``most_before`` (the largest ``before`` of the run)."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    of_principal = Window.partitionBy("principal").orderBy("since")
-    since_ms, is_storm = f.unix_millis("since"), f.col("denied") >= storm_from
-    is_next = f.lag(since_ms).over(of_principal) == since_ms - f.lit(WINDOW_MS)
-    goes_on = f.coalesce(is_next & f.lag(is_storm).over(of_principal), f.lit(False))
-    return is_storm & (f.col("before") < storm_from) & ~goes_on
+    kind = ("principal", "is_storm")
+    number = f.row_number().over(Window.partitionBy(*kind).orderBy("since_ms"))
+    of_run = Window.partitionBy(*kind, "run")
+    return (
+        whole.withColumns(
+            {"since_ms": f.unix_millis("since"), "is_storm": f.col("denied") >= storm_from}
+        )
+        .withColumn("run", f.col("since_ms") - number * f.lit(WINDOW_MS))
+        .withColumn("first_ms", f.min("since_ms").over(of_run))
+        .withColumn("most_before", f.max("before").over(of_run))
+    )
+
+
+def _begins_storm(storm_from: int) -> Column:
+    from pyspark.sql import functions as f
+
+    is_first = f.col("since_ms") == f.col("first_ms")
+    return f.col("is_storm") & is_first & (f.col("most_before") < storm_from)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import count, takewhile
 from typing import TYPE_CHECKING
 
 import pytest
@@ -47,15 +48,25 @@ class Scan:
         for window, of_window in asked.items():
             self.mostly[window] = max(of_window, key=lambda what: (of_window[what], what))
         storms = [
-            Storm(*window, self.counts[window], *self.mostly[window])
-            for window in sorted(asked)
-            if before[window] < STORM_FROM <= self.counts[window]
-            and self.counts[window[0] - WINDOW_MS, window[1]] < STORM_FROM
+            Storm(*windows[0], self.counts[windows[0]], *self.mostly[windows[0]])
+            for windows in self.storms()
+            if all(before[window] < STORM_FROM for window in windows)
         ]
         newest = max((since_ms for since_ms, _ in self.counts), default=0)
         for window in [*self.counts]:
             if window[0] <= newest - WEEK_MS:
                 del self.counts[window]
+        return storms
+
+    def storms(self) -> list[list[tuple[int, str]]]:
+        """The windows of each storm."""
+        storms: list[list[tuple[int, str]]] = []
+        windows = {window for window, denied in self.counts.items() if denied >= STORM_FROM}
+        for since_ms, principal in sorted(windows):
+            if (since_ms - WINDOW_MS, principal) not in windows:
+                starts = (since_ms + number * WINDOW_MS for number in count())
+                every = ((each_ms, principal) for each_ms in starts)
+                storms.append([*takewhile(windows.__contains__, every)])
         return storms
 
     def rows(self) -> set[tuple[object, ...]]:
