@@ -170,11 +170,11 @@ class ClientSession:
         if self._exchange is None:
             raise RuntimeError("no login was requested")
         if body.error_code != ErrorCode.NONE:
-            why = " ".join((body.error_message or "").split())[:200]
-            refusal = (
-                AuthenticationFailed if body.error_code in _LOGIN_REFUSED else LoginUnavailable
-            )
-            raise refusal(f"the server refused the login: {why or error_name(body.error_code)}")
+            message = " ".join((body.error_message or "").split())[:200]
+            why = message or error_name(body.error_code)
+            if body.error_code in _LOGIN_REFUSED:
+                raise AuthenticationFailed(f"the server refused the login: {why}")
+            raise LoginUnavailable(f"the server cannot check the login now: {why}")
         token = self._exchange.answer(body.auth_bytes)
         self.is_ready = self._exchange.is_done
         return b"" if token is None else self._send_token(token)

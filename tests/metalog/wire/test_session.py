@@ -13,7 +13,7 @@ import scramp
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 
 from metalog.errors import ErrorCode
-from metalog.wire.client.sasl import AuthenticationFailed, SaslCredentials
+from metalog.wire.client.sasl import AuthenticationFailed, LoginUnavailable, SaslCredentials
 from metalog.wire.client.session import ClientSession
 from metalog.wire.frames import FrameReader, Malformed, framed
 from metalog.wire.messages import WireRequest, read_head, read_request, write_response
@@ -119,6 +119,25 @@ def test_a_refused_login_says_why_on_one_line() -> None:
     with pytest.raises(AuthenticationFailed, match=said):
         connect(session, peer)
     assert not session.is_ready
+
+
+@pytest.mark.parametrize("code", [each for each in KafkaErrorCode if each])
+def test_only_an_error_about_the_login_itself_is_called_a_refusal(code: KafkaErrorCode) -> None:
+    """The three of Kafka's ``AuthenticationException``; another attempt cannot mend those."""
+
+    def authenticate(request: WireRequest) -> Any:
+        declared = response_type(36, request.head.version)
+        return declared(error_code=code, error_message=None, auth_bytes=b"")
+
+    with pytest.raises((AuthenticationFailed, LoginUnavailable)) as raised:
+        connect(session_of(SCRAM), Peer(scram_server("secret") | {36: authenticate}))
+    name = code.name.upper()
+    if name in {"SASL_AUTHENTICATION_FAILED", "UNSUPPORTED_SASL_MECHANISM", "ILLEGAL_SASL_STATE"}:
+        assert raised.type is AuthenticationFailed
+        assert str(raised.value) == f"the server refused the login: {name}"
+    else:
+        assert raised.type is LoginUnavailable
+        assert str(raised.value) == f"the server cannot check the login now: {name}"
 
 
 def test_a_mechanism_that_is_not_offered() -> None:
