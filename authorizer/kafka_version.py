@@ -7,10 +7,6 @@ This module must not know ACLs, nor where a version is configured.
 from __future__ import annotations
 
 from enum import Enum
-from typing import Final
-
-FIRST_OF_4_4: Final = 32
-"""The first metadata.version (4.4-IV1) at which Kafka creates ACLs for CIDR blocks."""
 
 
 class KafkaVersion(Enum):
@@ -36,6 +32,6 @@ def version_for(metadata_version: int | None) -> KafkaVersion:
     The software determines the decisions, not the log. But Kafka before 4.4 cannot read a log of
     4.4-IV1 or above.
     """
-    if metadata_version is not None and metadata_version >= FIRST_OF_4_4:
-        return KafkaVersion.V4_4
-    return KafkaVersion.V4_3
+    from metalog.image.state.features import FeaturesImage
+
+    return KafkaVersion(FeaturesImage(metadata_version).assumed_kafka)

@@ -15,11 +15,12 @@ from authorizer.analysis.changes.upgrade import UpgradeEffect
 from authorizer.analysis.lint.checks import CHECKS, CheckResult, lint, worst
 from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
 from authorizer.analysis.lint.upgrade import upgrade_checks
-from authorizer.kafka_version import FIRST_OF_4_4, KafkaVersion
+from authorizer.kafka_version import KafkaVersion
 from metalog.acl import acl_fields
 from metalog.errors import InvalidRequest
 from metalog.gc_pause import gc_paused
 from metalog.hosts.host_block import host_block
+from metalog.image.state.features import CIDR_HOSTS_SINCE
 from metalog.text.plurals import counted, plural
 from metalog.text.visible_text import safe, shown
 from shell.context import add_config, add_source
@@ -136,7 +137,7 @@ def _say_upgrade(
     level = lint_input.metadata_version
     if lint_input.subject.config.kafka is to:
         output.note(f"Kafka {to.value} decides here already: no answer changes")
-    if level is not None and level >= FIRST_OF_4_4:
+    if level is not None and level >= CIDR_HOSTS_SINCE:
         output.note(
             f"metadata.version is {level}: Kafka 4.3 cannot read this log, and no Kafka lowers it, "
             "so a downgrade is impossible"
