@@ -2,7 +2,8 @@
 
 A storm is a run of adjacent windows of ``WINDOW_MS``, each with at least ``storm_from`` denials of
 one principal. Lines may come late, so a storm may also grow at its beginning: a storm that has been
-found is not found again. Spark counts, and only storms reach the driver. This module must not know how a storm is reported.
+found is not found again. Spark counts, and only storms reach the driver. This module must not know
+how a storm is reported.
 """
 
 from __future__ import annotations
