@@ -173,7 +173,10 @@ def _moment(line: str) -> str | None:
 def _standard_input() -> str:
     data = sys.stdin.buffer.read(_MOST_PASTED + 1)
     if len(data) > _MOST_PASTED:
-        raise InvalidRequest("more than one audit line on stdin; give several to --audit -")
+        raise InvalidRequest(
+            f"stdin has more than {_MOST_PASTED >> 20} MiB, too much for one audit line; "
+            "give several lines to --audit -"
+        )
     return text_of(data)
 
 

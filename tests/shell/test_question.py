@@ -394,6 +394,16 @@ def test_a_line_from_stdin(run: Run) -> None:
     assert run("explain", LOG_DIR, "-", stdin="").returncode == 2
 
 
+@pytest.mark.parametrize("end", ["", "\n"], ids=["one line", "many lines"])
+def test_too_much_on_stdin_is_called_too_much_not_several_lines(run: Run, end: str) -> None:
+    done = run("can", LOG_DIR, "-", stdin=(AUDIT_LINE + end) * ((1 << 20) // len(AUDIT_LINE) + 1))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "metalog: stdin has more than 1 MiB, too much for one audit line; "
+        "give several lines to --audit -\n"
+    )
+
+
 @pytest.mark.parametrize(
     "words",
     [
