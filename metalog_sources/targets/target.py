@@ -130,13 +130,14 @@ def likely_kafka(place: object, features: FeaturesImage = EMPTY) -> str:
 def creates_blocks(source: Source, features: FeaturesImage) -> bool:
     """Whether ``source`` accepts new ACLs for CIDR blocks.
 
-    For a log, ``features`` decide; for a cluster, its version. Any other store accepts them.
+    For a log, ``features`` decide; for a cluster, its version. No Kafka with ZooKeeper matches
+    blocks. Files accept them.
     """
     if source.store is None:
         return (features.metadata_version or 0) >= CIDR_HOSTS_SINCE
     if isinstance(source.store, KafkaTarget):
         return source.store.acl_creator().metadata_version >= CIDR_HOSTS_SINCE
-    return True
+    return source.kind != "zookeeper"
 
 
 def refused_steps(

@@ -12,11 +12,18 @@ from hypothesis import strategies as st
 from metalog.acl import Acl, Operation
 from metalog.controller.acl_hosts import AclCreator
 from metalog.errors import InvalidTarget
+from metalog.image.state.features import FeaturesImage
 from metalog_sources.formats.document import AclEntry, Document, Own
 from metalog_sources.live.zookeeper import ZookeeperStore
 from metalog_sources.source import open_source
 from metalog_sources.targets.plan import ChangeKind, PlanStep, make_plan, remaining, saved
-from metalog_sources.targets.target import carry_out, refuse_unwritable, refused_steps, target_of
+from metalog_sources.targets.target import (
+    carry_out,
+    creates_blocks,
+    refuse_unwritable,
+    refused_steps,
+    target_of,
+)
 from tests.support.kafka.cases import kafka_case
 from tests.support.worlds.acl_files import similar_acls
 from tests.support.worlds.memory_target import MemoryTarget
@@ -119,6 +126,17 @@ def test_too_many_acls_of_one_resource_are_known_before_the_first_is_written() -
     removing = [PlanStep(ChangeKind.REMOVE, acl) for acl in many[1_000:]]
     assert refused_steps(store, [*adding(READ), *removing], many)
     assert not refused_steps(store, removing, many)
+
+
+def test_a_block_is_proposed_to_a_file_but_not_to_zookeeper(tmp_path: Path) -> None:
+    """The last Kafka with ZooKeeper, 3.9, compares hosts as text; a file may become a 4.4's."""
+    file = tmp_path / "acls.yaml"
+    file.write_text("acls: []")
+    accepted = {
+        text: creates_blocks(open_source(text, environ={}), FeaturesImage(33))
+        for text in (str(file), str(tmp_path), "zookeeper://a:1")
+    }
+    assert accepted == {str(file): True, str(tmp_path): True, "zookeeper://a:1": False}
 
 
 class TargetOfKafka(MemoryTarget):
