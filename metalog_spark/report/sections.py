@@ -7,6 +7,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.text.plurals import counted
+from metalog_spark.findings.usage.usage_classes import WHY_UNKNOWN, Reason
 from metalog_spark.report.contents import Cell, Column, ColumnKind, Section
 from metalog_spark.report.text.row_requests import REQUESTS_COLUMN, row_requests
 from metalog_spark.report.text.words import between, grant, hosts_text, moment, offsets, resource
@@ -21,19 +22,6 @@ _OBSERVED: Final = {
     "SHADOWED": "shadowed",
     "ONLY_DENIED": "matched only denied requests",
     "NEVER": "not matched in the window",
-}
-_REASONS: Final = {
-    "YOUNGER": "maybe not in force for the whole window",
-    "GAP": "its requests fall into a gap of the log",
-    "AMBIGUOUS": "ambiguous lines, or half lines, may be its uses",
-    "WAITS": "requests that wait, or are not counted yet, may be its uses",
-    "DISAGREES": "brokers decided differently",
-    "WAS_SUPER": "its user was a super user then",
-    "SHADOW_GONE": "the ACL that decided instead is gone",
-    "COVERAGE": "allowed lines are missing",
-    "CONTROLLER": "hours without a controller's log",
-    "UNLOGGED": "an idempotent producer may need it, which no line shows",
-    "OPENS": "without it the name is open to all",
 }
 _POWERS: Final = ("reads", "writes", "administers")
 _AMBIGUOUS: Final = "the line can be read in another way, or has another possible time"
@@ -153,7 +141,7 @@ def _by_use(row: Row) -> tuple[bool, int, bool, int, str, str]:
 def _use(row: Row) -> str:
     use = _OBSERVED[row["observed"]]
     if row["state"] == "UNKNOWN":
-        use = f"unknown: {_REASONS[row['reason']]}"
+        use = f"unknown: {WHY_UNKNOWN[Reason(row['reason'])]}"
     elif row["can_go"]:
         use = f"{use}, can go"
     shadow = row["shadow"]

@@ -67,6 +67,24 @@ class Reason(Enum):
     idempotent producer. Kafka does not log such a use."""
 
 
+WHY_UNKNOWN: Final[Mapping[Reason, str]] = {
+    Reason.YOUNGER: "it may not have been in force for the whole window",
+    Reason.GAP: "it may have decided requests in a gap of the metadata log",
+    Reason.WAITS: "requests that wait for the log, or are not counted yet, may be its uses",
+    Reason.AMBIGUOUS: "ambiguous lines, or half lines, may be its uses",
+    Reason.DISAGREES: "brokers decided differently from the log",
+    Reason.WAS_SUPER: "its principal was a super user then and is not one any more",
+    Reason.SHADOW_GONE: "the ACL that decided instead is gone",
+    Reason.COVERAGE: "some hours lack the lines that would show its use",
+    Reason.CONTROLLER: (
+        "only controllers log its operation, and their log is missing for some hours"
+    ),
+    Reason.OPENS: "with allow.everyone.if.no.acl.found, resources without ACLs are open",
+    Reason.UNLOGGED: "an idempotent producer may need it, which leaves no audit line",
+}
+"""What the verb and the report say after "unknown:"."""
+
+
 class UsageKind(Enum):
     """What a request shows about an ACL that matches it.
 

@@ -60,20 +60,6 @@ The grants in --accepted stay although nobody used them; they do not count in th
 
 Exit code: 0 nothing can go, 1 something can, 2 no answer."""
 _SHOWN: Final = 20
-_WHY: Final = {
-    "YOUNGER": "it may not have been in force for the whole window",
-    "GAP": "it may have decided requests in a gap of the metadata log",
-    "AMBIGUOUS": "ambiguous lines, or half lines, may be its uses",
-    "WAITS": "requests that wait for the log, or are not counted yet, may be its uses",
-    "DISAGREES": "brokers decided differently from the log",
-    "WAS_SUPER": "its principal was a super user then and is not one any more",
-    "SHADOW_GONE": "the ACL that decided instead is gone",
-    "COVERAGE": "some hours lack the lines that would show its use",
-    "CONTROLLER": "only controllers log its operation, and their log is missing for some hours",
-    "UNLOGGED": "an idempotent producer may need it, which leaves no audit line",
-    "OPENS": "with allow.everyone.if.no.acl.found, resources without ACLs are open",
-}
-"""Why a grant's use is unknown, by the name of the ``Reason``."""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -111,8 +97,8 @@ def run(arguments: Namespace, output: Output) -> int:
         print_remedies((found.advice(verdict)[1] for verdict in going), output)
         for verdict, entry in accepted:
             output.line(f"# kept: {sentence(verdict.acl)}: {accepted_text(entry)}")
-        for verdict, why in _unknown(found):
-            if is_allow(verdict.acl):
+        for why, verdicts in _unknown(found).items():
+            for verdict in filter(lambda each: is_allow(each.acl), verdicts):
                 output.line(f"# kept: {sentence(verdict.acl)}: not known: {why}")
     else:
         _print(found, going, accepted, options, output, most=None if arguments.all else _SHOWN)
@@ -171,16 +157,19 @@ def _sections(
             if not is_allow(each.acl) and each.is_alive and each.state is UsageState.UNUSED
         ],
     )
-    unknown = list(_unknown(found))
-    for why in _WHY.values():
-        yield f"Not known: {why}", [each for each, its in unknown if its == why]
+    for why, verdicts in _unknown(found).items():
+        yield f"Not known: {why}", verdicts
 
 
-def _unknown(found: ClassifiedAcls) -> Iterable[tuple[Verdict, str]]:
-    for why_name, why in _WHY.items():
-        for each in found.verdicts:
-            if each.is_alive and each.reason is not None and each.reason.value == why_name:
-                yield each, why
+def _unknown(found: ClassifiedAcls) -> dict[str, list[Verdict]]:
+    """The ACLs whose use is unknown, by the reason in words."""
+    from metalog_spark.findings.usage.usage_classes import WHY_UNKNOWN
+
+    alive = [verdict for verdict in found.verdicts if verdict.is_alive]
+    return {
+        why: [verdict for verdict in alive if verdict.reason is reason]
+        for reason, why in WHY_UNKNOWN.items()
+    }
 
 
 def _cells(verdict: Verdict, found: ClassifiedAcls) -> list[Cell | str]:

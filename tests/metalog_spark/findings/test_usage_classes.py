@@ -8,6 +8,7 @@ from metalog.acl import Acl, Operation, ResourceType
 from metalog.ids import uuid_text
 from metalog_spark.findings.usage.acl_lifetimes import AclLifetimes
 from metalog_spark.findings.usage.usage_classes import (
+    WHY_UNKNOWN,
     Conditions,
     ObservedUse,
     Reason,
@@ -286,3 +287,8 @@ def test_the_operation_of_an_allow_implies_others() -> None:
     lifetimes = AclLifetimes((LITERAL, lived(5, allow("orders", operation=Operation.DESCRIBE))))
     assert [len(lifetimes.could_match(asked)) for asked in describe] == [2, 0]
     assert all(one <= two for one, two in pairwise(sorted(lifetimes.acls)))
+
+
+def test_each_reason_has_its_words() -> None:
+    assert list(WHY_UNKNOWN) == list(Reason)
+    assert len({*WHY_UNKNOWN.values()}) == len(Reason)
