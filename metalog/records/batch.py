@@ -68,7 +68,7 @@ class BatchRecord(NamedTuple):
 
     def __repr__(self) -> str:
         """Without key, value and headers, which may be secret."""
-        return f"Record(offset={self.offset}, timestamp={self.timestamp})"
+        return f"BatchRecord(offset={self.offset}, timestamp={self.timestamp})"
 
 
 class MessageEntry(NamedTuple):

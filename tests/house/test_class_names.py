@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,3 +58,24 @@ def test_a_name_is_a_noun() -> None:
         if bound_name(node).strip("_") in NOT_NOUNS
     ]
     assert verbs == []
+
+
+def written_names(method: ast.AST) -> Iterator[str]:
+    """The names before a bracket at the beginning of the texts in a ``__repr__``."""
+    for node in ast.walk(method):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from re.findall(r"^(\w+)\(", node.value)
+
+
+def test_a_repr_begins_with_the_name_of_its_class() -> None:
+    shown = [
+        (node.name, name)
+        for _, module in modules()
+        for node in ast.walk(module)
+        if isinstance(node, ast.ClassDef)
+        for method in node.body
+        if isinstance(method, ast.FunctionDef) and method.name == "__repr__"
+        for name in written_names(method)
+    ]
+    assert shown
+    assert [(name, written) for name, written in shown if name != written] == []

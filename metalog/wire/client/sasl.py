@@ -55,7 +55,8 @@ class SaslCredentials(NamedTuple):
     password: str
 
     def __repr__(self) -> str:
-        return f"Credentials(mechanism={self.mechanism!r}, username={self.username!r}, [hidden])"
+        shown = f"mechanism={self.mechanism!r}, username={self.username!r}"
+        return f"SaslCredentials({shown}, [hidden])"
 
 
 class Exchange(Protocol):
