@@ -53,8 +53,8 @@ def _command(
     arguments: Namespace, words: Sequence[str], options: Iterable[tuple[str, str | None]]
 ) -> str:
     valued = (each for each in (*options, ("--at", arguments.at)) if each[1] is not None)
-    given = (_option(*each) for each in (*valued, *given_options(arguments)))
-    return " ".join(("metalog explain", _word(arguments.source), *words, *given))
+    texts = (_option(*each) for each in (*valued, *given_options(arguments)))
+    return " ".join(("metalog explain", _word(arguments.source), *words, *texts))
 
 
 def _option(option: str, value: str | None) -> str:
