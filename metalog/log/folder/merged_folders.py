@@ -59,7 +59,7 @@ class FoldersLog:
         found = [str(divergence) for divergence in self.agreement.divergences]
         for log in self._logs:
             found.extend(log.problems)
-            if log.meta_properties is None or log.meta_properties.node_id is None:
+            if _lacks_its_voter(log):
                 found.append(
                     f"{log.path}: without meta.properties it counts for no voter; copy that file"
                 )
@@ -125,6 +125,12 @@ class FoldersLog:
 
     def bootstrap(self) -> Iterator[Batch] | None:
         return self.source.bootstrap()
+
+
+def _lacks_its_voter(log: DirectoryLog) -> bool:
+    """Whether no file says whose folder it is. An archive is nobody's: it proves itself."""
+    node_id = None if log.meta_properties is None else log.meta_properties.node_id
+    return node_id is None and log.folder.archive is None
 
 
 def _copy(log: DirectoryLog) -> Copy:

@@ -35,6 +35,23 @@ def node(number: int, *batches: Batch, snapshot_at: SnapshotId | None = None) ->
     return DirectoryLog(root, files=MemoryDisk(contents))
 
 
+def archive(*batches: Batch) -> DirectoryLog:
+    root = Path("/archive")
+    segment = root / "__cluster_metadata-0" / segment_name(batches[0].base_offset)
+    contents = {
+        root / "archive.properties": b"cluster.id=c\n",
+        segment: b"".join(map(encode_batch, batches)),
+    }
+    return DirectoryLog(root, files=MemoryDisk(contents))
+
+
+def test_an_archive_proves_its_records_and_lacks_no_voter() -> None:
+    batches = [FIRST, batch(1, ace(1))]
+    log = FoldersLog([node(1, *batches), archive(*batches)])
+    assert (log.bounds().end, log.bounds().why) == (2, "/archive is an archive")
+    assert log.problems == ()
+
+
 def test_nothing_past_what_is_committed_is_read() -> None:
     batches = [FIRST, *(batch(at, ace(at)) for at in range(1, 9))]
     log = FoldersLog([node(1, *batches), node(2, *batches[:7]), node(3, *batches[:5])])
