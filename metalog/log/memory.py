@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from metalog.errors import InvalidRequest, LogFenced
+from metalog.errors import CorruptLog, InvalidRequest, LogFenced
 from metalog.ids import SnapshotId
 from metalog.image.state.features import DEFAULT_METADATA_VERSION, METADATA_VERSION
 from metalog.log.continuity import Continuity
@@ -56,9 +56,12 @@ class MemoryLog:
         return self._bounds
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """The events from the batch of offset ``start`` on, up to the present end of the log."""
+        """The events from the batch of offset ``start`` on, up to the present end of the log.
+
+        Raises ``CorruptLog`` if the log begins later, and it has no snapshot.
+        """
         if start < self._bounds.start:
-            newest = max(self._snapshots)
+            newest = self._newest_snapshot()
             yield SnapshotNeeded(newest)
             start = newest.end_offset
         if self._bounds.high_watermark is not None:
@@ -66,6 +69,14 @@ class MemoryLog:
         for batch in self._batches:
             if batch.next_offset > start:
                 yield Appended(batch)
+
+    def _newest_snapshot(self) -> SnapshotId:
+        if self._snapshots:
+            return max(self._snapshots)
+        raise CorruptLog(
+            f"the log in memory begins at offset {self._bounds.start}, and no snapshot has the"
+            " earlier records"
+        )
 
     def splits(self) -> Sequence[Split]:
         """The log as one input split; empty if the log is empty."""

@@ -42,6 +42,11 @@ def test_what_lies_below_it_is_in_a_snapshot() -> None:
     ]
 
 
+def test_records_below_it_that_no_snapshot_has_are_missing() -> None:
+    with pytest.raises(CorruptLog, match="begins at offset 2, and no snapshot has the earlier"):
+        list(MemoryLog([SECOND]).read(0))
+
+
 def test_batches_that_do_not_follow_are_refused() -> None:
     with pytest.raises(CorruptLog, match="offset 0 where 4 must follow"):
         MemoryLog([FIRST, SECOND, FIRST])
