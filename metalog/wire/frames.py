@@ -32,11 +32,6 @@ class FrameReader:
         self.limit = limit
         self._buffer = bytearray()
 
-    @property
-    def buffered_bytes(self) -> int:
-        """The number of stored bytes of an incomplete frame, its length included."""
-        return len(self._buffer)
-
     def beginning(self, most: int) -> tuple[int, bytes]:
         """The length of an incomplete frame, and its first bytes, at most ``most`` of them.
 

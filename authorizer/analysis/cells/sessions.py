@@ -66,10 +66,6 @@ class Requests(NamedTuple):
     names: NamePattern
     excluded: tuple[NamePattern, ...] = ()
 
-    def has_name(self, name: str) -> bool:
-        """Whether some of them are for a resource with this name."""
-        return self.names.holds(name) and not any(each.holds(name) for each in self.excluded)
-
     def holds_session(self, session: Session) -> bool:
         """Whether the session's principal and clients are among them."""
         return self.principals.holds(session.principal) and self.hosts.holds(

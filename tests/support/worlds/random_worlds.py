@@ -100,6 +100,11 @@ def is_from(hosts: HostSet, client: str) -> bool:
     return inside is not hosts.is_excluded
 
 
+def is_about(asked: Requests, name: str) -> bool:
+    """Whether some of the requests are for a resource with this name."""
+    return asked.names.holds(name) and not any(each.holds(name) for each in asked.excluded)
+
+
 class Answers:
     """The authorizer's answers: by session and name, the allowed operations."""
 

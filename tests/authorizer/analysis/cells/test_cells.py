@@ -45,6 +45,7 @@ from tests.support.worlds.random_worlds import (
     World,
     acl,
     acls,
+    is_about,
     is_from,
     requests,
     world,
@@ -60,7 +61,7 @@ def holds(claim: AccessClaim, small: World, answers: Answers) -> bool:
 
 
 def _holds(kind: ClaimKind, asked: Requests, small: World, answers: Answers) -> bool:
-    names = [name for name in small.names if asked.has_name(name)]
+    names = [name for name in small.names if is_about(asked, name)]
     allowed_to: dict[str, int] = dict.fromkeys(asked.principals.names, 0)
     for principal, client in product(PRINCIPALS, CLIENTS):
         if not is_from(asked.hosts, client):
@@ -117,7 +118,7 @@ def test_a_claims_verdict_is_that_of_every_combination(longest: int, worlds: int
                 principals=asked.principals._replace(names=names)._replace(is_excluded=False)
             )
         claim = AccessClaim(kind, (asked,))
-        if kind is ClaimKind.ONLY and not any(map(asked.has_name, small.names)):
+        if kind is ClaimKind.ONLY and not any(is_about(asked, name) for name in small.names):
             with pytest.raises(InvalidRequest, match="no such request is possible"):
                 prove(rules, small.config, claim)
             continue
@@ -126,7 +127,7 @@ def test_a_claims_verdict_is_that_of_every_combination(longest: int, worlds: int
         if found.witness is not None:
             assert breaks(found.witness, rules, small), (number, found)
             assert is_from(asked.hosts, found.witness.question.host or "")
-            assert asked.has_name(found.witness.question.resource_name)
+            assert is_about(asked, found.witness.question.resource_name)
             change = claim_remedy(rules, small.config, found.witness)
             if change is None:
                 assert found.witness.question.principal in small.config.super_users

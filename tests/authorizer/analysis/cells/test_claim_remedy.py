@@ -24,6 +24,7 @@ from tests.support.worlds.random_worlds import (
     Answers,
     World,
     acls,
+    is_about,
     is_from,
     requests,
     world,
@@ -66,7 +67,7 @@ def changes_more(small: World, claimed: Requests, before: Answers, after: Answer
         who = small.kind, principal, client, small.names
         is_of = claimed.principals.holds(principal) and is_from(claimed.hosts, client)
         for name, was, is_now in zip(small.names, before.on(*who), after.on(*who), strict=True):
-            about = inside if is_of and claimed.has_name(name) else 0
+            about = inside if is_of and is_about(claimed, name) else 0
             if (was ^ is_now) & asked & ~about:
                 return True
     return False

@@ -24,6 +24,7 @@ from tests.support.worlds.random_worlds import (
     Answers,
     acl,
     acls,
+    is_about,
     world,
 )
 from tests.support.worlds.small_acls import BOB, allow, deny
@@ -190,7 +191,7 @@ def test_a_gain_is_stated_if_all_its_requests_are(claimed: Requests, is_stated: 
     assert found.cells >= 8
     for question in found.witnesses:
         assert question.resource_name.startswith("t")
-        is_within = claimed.has_name(question.resource_name) and claimed.kind is TOPIC
+        is_within = is_about(claimed, question.resource_name) and claimed.kind is TOPIC
         is_within &= claimed.principals.holds(BOB) and question.host != "10.0.0.1"
         is_within &= not claimed.hosts.hosts
         assert not is_within or question.operation is Operation.ALTER_CONFIGS

@@ -18,6 +18,7 @@ from tests.support.worlds.random_worlds import (
     World,
     acl,
     acls,
+    is_about,
     is_from,
     requests,
     world,
@@ -36,7 +37,7 @@ def gained(small: World, before: Answers, after: Answers, stated: list[Requests]
         for name, was, is_now in zip(small.names, before.on(*who), after.on(*who), strict=True):
             gains = is_now & ~was & asked
             for each in near if gains else ():
-                if each.has_name(name):
+                if is_about(each, name):
                     gains &= ~each.operations
             if gains:
                 return True
