@@ -100,7 +100,7 @@ def add_config(parser: ArgumentParser) -> None:
     )
 
 
-def given_options(arguments: Namespace) -> Iterator[tuple[str, str | None]]:
+def input_options(arguments: Namespace) -> Iterator[tuple[str, str | None]]:
     """The given options of ``add_source``, except ``--at``, and of ``add_config``, each with its
     value; None for a flag."""
     for name in ("command_config", "config", "super_users", "kafka"):
@@ -114,8 +114,8 @@ def given_options(arguments: Namespace) -> Iterator[tuple[str, str | None]]:
 
 
 def verb_options(arguments: Namespace) -> list[str]:
-    """The ``given_options`` as words, to pass to another verb in this process."""
-    options = given_options(arguments)
+    """The ``input_options`` as words, to pass to another verb in this process."""
+    options = input_options(arguments)
     return [option if value is None else f"{option}={value}" for option, value in options]
 
 

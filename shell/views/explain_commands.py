@@ -16,7 +16,7 @@ from typing import Final
 from authorizer.analysis.remedies.commands import quoted
 from authorizer.trace import Question
 from metalog.disk.files import is_descriptor
-from shell.context import given_options
+from shell.context import input_options
 
 _VARIABLES: Final = {"--command-config": '"$CLIENT_CONFIG"', "--config": '"$SERVER_PROPERTIES"'}
 _SOURCE: Final = '"$SOURCE"'
@@ -53,7 +53,7 @@ def _command(
     arguments: Namespace, words: Sequence[str], options: Iterable[tuple[str, str | None]]
 ) -> str:
     valued = (each for each in (*options, ("--at", arguments.at)) if each[1] is not None)
-    texts = (_option(*each) for each in (*valued, *given_options(arguments)))
+    texts = (_option(*each) for each in (*valued, *input_options(arguments)))
     return " ".join(("metalog explain", _word(arguments.source), *words, *texts))
 
 

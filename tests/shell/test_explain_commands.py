@@ -29,17 +29,17 @@ PARSER = build_parser("explain", "", VERBS["explain"].load_verb())
 COMMAND = re.compile(r"^ +metalog (explain .*)$", re.MULTILINE)
 
 words = st.text("aZ0-=:'\"$ /*é", min_size=1, max_size=6).filter("--".__ne__)
-given_words = st.none() | words
-files = given_words | st.just(PIPE)
+optional_words = st.none() | words
+files = optional_words | st.just(PIPE)
 namespaces = st.builds(
     Namespace,
     source=words.filter(lambda text: text[0] != "-") | st.just(PIPE),
-    at=given_words,
+    at=optional_words,
     command_config=files,
     config=files,
-    super_users=given_words,
+    super_users=optional_words,
     allow_everyone=st.sampled_from([None, True, False]),
-    kafka=given_words,
+    kafka=optional_words,
     committed=st.booleans(),
     salvage=st.booleans(),
 )
