@@ -39,6 +39,7 @@ from metalog.records.checkpoint import check_snapshot
 
 _POLL_EVERY_S: Final = 0.1
 _MOST_BATCHES_A_POLL: Final = 1000
+_MOST_LISTINGS: Final = 5
 
 
 class DirectoryLog:
@@ -66,8 +67,7 @@ class DirectoryLog:
         self._known_ends = self._known_voters = None
         self._folder = read_folder(self.path, self._files)
         if known is not None:
-            unchanged = known if self._still_holds(known) else None
-            self._known_ends = find_ends(self._folder, self._files, unchanged)
+            self._known_ends = self._found_ends(known if self._still_holds(known) else None)
 
     @property
     def folder(self) -> LogFolder:
@@ -118,7 +118,7 @@ class DirectoryLog:
     @property
     def missing(self) -> CorruptLog | None:
         """The error for records lost at the log's end, if a file's name proves it; else None."""
-        return self._beyond(is_certain=True)
+        return self._beyond(self._ends, is_certain=True)
 
     @property
     def may_be_missing(self) -> CorruptLog | None:
@@ -128,10 +128,9 @@ class DirectoryLog:
         """
         if self._ends.torn_tail is not None or self.missing is not None:
             return None
-        return self._beyond(is_certain=False)
+        return self._beyond(self._ends, is_certain=False)
 
-    def _beyond(self, *, is_certain: bool) -> CorruptLog | None:
-        ends = self._ends
+    def _beyond(self, ends: LogEnds, *, is_certain: bool) -> CorruptLog | None:
         if ends.damage is not None or ends.replaced_by is not None:
             return None
         extents = list(self._folder.extents)
@@ -306,8 +305,22 @@ class DirectoryLog:
     @property
     def _ends(self) -> LogEnds:
         if self._known_ends is None:
-            self._known_ends = find_ends(self._folder, self._files)
+            self._known_ends = self._found_ends(None)
         return self._known_ends
+
+    def _found_ends(self, known: LogEnds | None) -> LogEnds:
+        """As ``find_ends``. If records seem to be missing, Kafka may have truncated the log since
+        the folder was listed: it is listed again until it is the same, a limited number of times.
+        """
+        ends = find_ends(self._folder, self._files, known)
+        for _ in range(_MOST_LISTINGS):
+            if not any(self._beyond(ends, is_certain=each) for each in (True, False)):
+                break
+            before, self._folder = self._folder, read_folder(self.path, self._files)
+            if self._folder == before:
+                break
+            ends = find_ends(self._folder, self._files)
+        return ends
 
     def _contradiction(self, id: SnapshotId) -> str | None:
         """Why no snapshot of this log can have this name; None if one can."""

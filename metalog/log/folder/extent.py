@@ -2,8 +2,8 @@
 
 A log that was cut between two batches looks complete. Kafka writes a producer snapshot
 (``N.snapshot``) after all records below offset N, and an index entry after its batch. These files
-must be read before the log: then a batch appended meanwhile does not look lost. This module must
-not read a batch.
+must be read before the log: then a batch appended meanwhile does not look lost. A batch truncated
+meanwhile does, so they are read again before a loss is reported. This module must not read a batch.
 """
 
 from __future__ import annotations

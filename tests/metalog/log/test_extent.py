@@ -97,6 +97,20 @@ def test_of_a_node_that_did_not_stop_what_no_index_entry_has_is_not_missed(
         assert (each is not None) == (end < max(entries) or end == epoch), end
 
 
+def test_a_log_that_kafka_truncates_after_its_files_were_listed_lacks_nothing(
+    tmp_path: Path,
+) -> None:
+    folder = copied("basic-4.3", tmp_path)
+    log, listed_before = DirectoryLog(folder), DirectoryLog(folder)
+    segment, cut = last_segment(log), batches_of_last_segment(log)[-2]
+    segment.write_bytes(segment.read_bytes()[: cut.position])
+    for name in "*.snapshot", "*index":
+        for path in folder.glob(f"__cluster_metadata-0/{name}"):
+            path.unlink()
+    assert (listed_before.missing, listed_before.may_be_missing) == (None, None)
+    assert listed_before.bounds().end == cut.base_offset
+
+
 def test_an_index_is_as_long_as_it_may_become_while_kafka_runs(tmp_path: Path) -> None:
     folder = copied("basic-4.3", tmp_path, without=".snapshot")
     for path in folder.glob("__cluster_metadata-0/*index"):
