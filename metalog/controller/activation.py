@@ -2,8 +2,9 @@
 
 A log without a metadata.version gets its bootstrap records, even if it has other records. They are
 one metadata transaction if their metadata.version supports transactions, else one batch. A
-transaction that the previous leader left open is aborted, unless these records are one batch. Pure.
-This module must not know where the bootstrap records come from.
+transaction that the previous leader left open is aborted; at a metadata.version without
+transactions there is no leader, as in Kafka. Pure. This module must not know where the bootstrap
+records come from.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from metalog.controller.transaction import Records, transaction_batches
+from metalog.controller.transaction import TRANSACTIONS_SINCE, Records, transaction_batches
+from metalog.errors import CorruptLog
 from metalog.image.metadata import MetadataImage
-from metalog.image.state.features import METADATA_VERSION
+from metalog.image.state.features import METADATA_VERSION, METADATA_VERSIONS
+from metalog.records.message import Message
 from metalog.records.messages import AbortTransactionRecord, ConfigRecord, FeatureLevelRecord
 
 _ELR: Final = "eligible.leader.replicas.version"
@@ -22,21 +25,39 @@ _BROKER: Final = 4
 
 
 def activation_batches(
-    image: MetadataImage, is_transaction_open: bool, bootstrap: Callable[[], Records]
+    image: MetadataImage, open_since: int | None, bootstrap: Callable[[], Records]
 ) -> Iterator[Records]:
-    """The batches to append. ``bootstrap`` is called only if its records are needed."""
-    abort = [(AbortTransactionRecord(reason="Controller failover"), 0)]
-    if image.features.metadata_version is not None:
-        if is_transaction_open:
-            yield abort
-        return
-    records = list(bootstrap())
-    levels = _levels(records)
-    if levels.get(_ELR, 0):
+    """The batches to append. ``open_since`` is the offset at which an open transaction began.
+
+    ``bootstrap`` is called only if its records are needed. ``CorruptLog`` if a transaction is open
+    and the metadata.version has no transactions.
+    """
+    level = image.features.metadata_version
+    records = [] if level is not None else _first_records(bootstrap())
+    if level is None:
+        level = _levels(records).get(METADATA_VERSION, 0)
+    abort = [] if open_since is None else [_abort(open_since, level)]
+    if records:
+        yield from transaction_batches(records, "Bootstrap records", level, before=abort)
+    elif abort:
+        yield abort
+
+
+def _abort(open_since: int, level: int) -> tuple[Message, int]:
+    if level < TRANSACTIONS_SINCE:
+        raise CorruptLog(
+            "a transaction begins here and does not end, and it cannot be aborted: metadata.version"
+            f" {METADATA_VERSIONS.get(level, level)} has no transactions",
+            offset=open_since,
+        )
+    return AbortTransactionRecord(reason="Controller failover"), 0
+
+
+def _first_records(bootstrap: Records) -> list[tuple[Message, int]]:
+    records = list(bootstrap)
+    if _levels(records).get(_ELR, 0):
         records.append((ConfigRecord(_BROKER, "", "min.insync.replicas", "1"), 0))
-    level = levels.get(METADATA_VERSION, 0)
-    before = abort if is_transaction_open else ()
-    yield from transaction_batches(records, "Bootstrap records", level, before=before)
+    return records
 
 
 def _levels(records: Records) -> dict[str, int]:

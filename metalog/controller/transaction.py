@@ -37,20 +37,15 @@ def transaction_batches(
 ) -> list[Records]:
     """The batches to append; the records ``before`` precede the transaction.
 
-    If ``metadata_version`` has no transactions, ``records`` are one batch, without ``before``.
+    If ``metadata_version`` has no transactions, all records are one batch.
 
     Raises:
         InvalidRequest: a record, this batch, or the whole transaction would be too large.
     """
     has_transactions = metadata_version >= TRANSACTIONS_SINCE
     if has_transactions:
-        records = [
-            *before,
-            (BeginTransactionRecord(name=name), 0),
-            *records,
-            (EndTransactionRecord(), 0),
-        ]
-    batches = list(_parted(records))
+        records = [(BeginTransactionRecord(name=name), 0), *records, (EndTransactionRecord(), 0)]
+    batches = list(_parted([*before, *records]))
     if len(batches) > 1 and not has_transactions:
         raise InvalidRequest(
             f"{counted(len(records), 'record does', 'records do')} not fit a batch, and"

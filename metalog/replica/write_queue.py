@@ -92,13 +92,11 @@ class WriteQueue:
         """Write the records of a new leader, then ``first_records``; the log must be replayed."""
         if self._refusal is not None:
             return
+        opened = self._loader.open_transaction
+        open_since = None if opened is None else opened.offset
         try:
             for records in chain(
-                activation_batches(
-                    self._loader.image,
-                    self._loader.is_transaction_open,
-                    self._log.bootstrap_records,
-                ),
+                activation_batches(self._loader.image, open_since, self._log.bootstrap_records),
                 filter(None, [first_records]),
             ):
                 self._log.append(self._epoch, records)

@@ -65,7 +65,7 @@ class _ControllerLog:
         return self._log.append(self._epoch, records) - len(records)
 
     def activate(self) -> None:
-        for records in activation_batches(EMPTY, False, self._log.bootstrap_records):
+        for records in activation_batches(EMPTY, None, self._log.bootstrap_records):
             self.append(START, list(records))
 
     def close(self) -> None:

@@ -36,6 +36,7 @@ from metalog.records.messages import (
     EndTransactionRecord,
     FeatureLevelRecord,
     LeaderChangeMessage,
+    NoOpRecord,
     RemoveAccessControlEntryRecord,
 )
 from tests.support.disk.memory_disk import MemoryDisk
@@ -110,6 +111,34 @@ def test_an_open_transaction_is_aborted(tmp_path: Path, has_version: bool) -> No
     written = [type(message) for message in batches_in(folder)[-1].messages()]
     assert written[0] is AbortTransactionRecord
     assert len(written) == (1 if has_version else 5)
+
+
+@pytest.mark.parametrize("has_version", [False, True])
+@pytest.mark.parametrize("level", [12, 13])
+def test_an_open_transaction_that_cannot_be_aborted_leaves_the_log_as_it_is(
+    tmp_path: Path, has_version: bool, level: int
+) -> None:
+    """Kafka: "metadata.version 3.6-IV0 does not support transactions. Cannot continue"."""
+    folder = formatted(tmp_path / "d", level=level)
+    log = WritableDirectoryLog(folder)
+    epoch = log.claim()
+    if has_version:
+        log.append(epoch, [(FeatureLevelRecord("metadata.version", level), 0)])
+    begun = log.append(epoch, [(BEGIN, 0), (ace(77), 0)]) - 2
+    log.close()
+    with Replica(WritableDirectoryLog(folder)) as replica:
+        change = replica.submit(lambda image: ControllerResult([(NoOpRecord(), 0)], None))
+        if level == 13:
+            done(change)
+        else:
+            refusal = f"offset {begun}: .* 3.6-IV0 has no transactions"
+            with pytest.raises(CorruptLog, match=refusal):
+                done(change)
+        assert 77 not in ids(replica.image)
+    after = [message for batch in batches_in(folder) for message in batch.messages()]
+    followed = [*map(type, after[begun + 2 :])]
+    assert followed[:1] == [LeaderChangeMessage]
+    assert (followed[1:] == []) is (level == 12)
 
 
 def test_one_group_is_one_batch_and_one_sync(tmp_path: Path) -> None:

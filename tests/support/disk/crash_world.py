@@ -40,9 +40,9 @@ def opened(disk: CrashingDisk) -> tuple[WritableDirectoryLog, Loader, int]:
     epoch = log.claim()
     loader = Loader()
     feed(loader, log, log.read(0))
-    for records in activation_batches(
-        loader.image, loader.is_transaction_open, log.bootstrap_records
-    ):
+    is_open = loader.open_transaction
+    open_since = None if is_open is None else is_open.offset
+    for records in activation_batches(loader.image, open_since, log.bootstrap_records):
         log.append(epoch, records)
         feed(loader, log, log.poll(0))
     return log, loader, epoch
