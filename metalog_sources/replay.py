@@ -22,7 +22,7 @@ from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder.merged_folders import FoldersLog
 from metalog.log.folder.single_file import CheckpointLog, SegmentLog
 from metalog.log.opening import OpenedLog
-from metalog.ports import Appended, Gap, HighWatermark, LogBounds, Publisher
+from metalog.ports import Appended, Gap, HighWatermark, LogBounds
 from metalog.records.batch import Batch
 from metalog.records.fast_decode.acl_fast_decode import Part, messages_of
 from metalog_sources.moment import Moment, ResolvedMoment, resolve_moment
@@ -104,7 +104,6 @@ def replay_source(
     committed: bool = False,
     tolerant: bool = False,
     salvage: bool = False,
-    publishers: Sequence[Publisher] = (),
     progress: Progress | None = None,
     selection: ImageSelection | None = None,
     notes: RecordNotes | None = None,
@@ -135,9 +134,7 @@ def replay_source(
         limit = min(limit, proven.offset)
     if proven.offset == 0 and (isinstance(log, FoldersLog) or (committed and bounds.end > 0)):
         unproven.append(f"{UNPROVEN}: {proven.why}")
-    replay = _Replay(
-        log, limit, publishers, tolerant=tolerant, salvage=salvage, selection=selection
-    )
+    replay = _Replay(log, limit, tolerant=tolerant, salvage=salvage, selection=selection)
     replay.notes = notes
     if log.damage is not None and at is None and limit == bounds.end:
         if not salvage:
@@ -196,7 +193,6 @@ class _Replay:
         self,
         log: OpenedLog,
         limit: int,
-        publishers: Sequence[Publisher],
         *,
         tolerant: bool,
         salvage: bool,
@@ -206,7 +202,6 @@ class _Replay:
         self.notes: RecordNotes | None = None
         self._selection = selection
         self.limit = limit
-        self._publishers = publishers
         self._tolerant = tolerant
         self._salvage = salvage
         self.base: SnapshotId | None = None
@@ -268,7 +263,6 @@ class _Replay:
         if notes is not None:
             notes.clear()
         loader = Loader(
-            self._publishers,
             tolerant=self._tolerant,
             selection=self._selection,
             note_records=None if notes is None else notes.note,
