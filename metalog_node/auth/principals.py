@@ -135,7 +135,8 @@ def distinguished_name(certificate: bytes) -> str:
 
 def _subject(certificate: bytes) -> bytes:
     """The subject in DER (RFC 5280, section 4.1), without reading what is in it."""
-    fields = list(_elements(next(_elements(certificate))))
+    to_be_signed, *_ = _elements(certificate)
+    fields = list(_elements(to_be_signed))
     has_version = fields[0][0] == _VERSION
     return fields[_SUBJECT if has_version else _SUBJECT - 1]
 

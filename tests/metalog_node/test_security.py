@@ -5,10 +5,13 @@ from __future__ import annotations
 import ssl
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from metalog.acl import Operation
 from metalog.controller.scram import AlterScramRequest, salted_upsertion
@@ -22,6 +25,7 @@ from metalog_node.auth.principals import distinguished_name, parse_rules, princi
 from metalog_node.node import Node
 from tests.support.disk.written_log import formatted
 from tests.support.node.certificates import Certified, certified
+from tests.support.node.distinguished_names import tlv
 from tests.support.node.running import running_in
 
 PASSWORD = "pencil-of-alice"
@@ -280,6 +284,22 @@ def test_a_certificate_that_is_none_has_no_name(server: Certified, cut: int) -> 
     der = certificate_of(certified(server.authority.parent, "/CN=x"))
     with pytest.raises(InvalidRequest, match="cannot be read"):
         distinguished_name(der[:cut])
+
+
+ELEMENTS = st.recursive(
+    st.builds(tlv, st.sampled_from([2, 6, 12, 0x30, 0x31, 0xA0]), st.binary(max_size=3)),
+    lambda inner: st.builds(
+        tlv, st.sampled_from([0x30, 0x31]), st.lists(inner, max_size=8).map(b"".join)
+    ),
+    max_leaves=20,
+)
+
+
+@given(ELEMENTS | st.binary(max_size=20))
+@example(tlv(0x30, b""))
+def test_whatever_a_certificate_is_its_name_is_read_or_refused(der: bytes) -> None:
+    with suppress(InvalidRequest):
+        assert isinstance(distinguished_name(der), str)
 
 
 def certificate_of(client: Certified) -> bytes:
