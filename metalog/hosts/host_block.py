@@ -9,6 +9,7 @@ zone that is a number is ignored. This module must not know ACLs, nor resolve na
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -67,6 +68,11 @@ def host_block(host: str) -> HostBlock | None:
         return None
     block = read_block(host)
     return block if isinstance(block, HostBlock) else None
+
+
+def has_block(hosts: Iterable[str]) -> bool:
+    """Whether one of ``hosts``, which may repeat, is a block."""
+    return any(host_block(host) is not None for host in set(hosts))
 
 
 @lru_cache(_CACHE_SIZE)

@@ -14,7 +14,7 @@ from authorizer.analysis.explain.unknown_names import Unknown, unknown_names
 from authorizer.trace import Question, Trace, trace
 from metalog.acl import Acl
 from metalog.errors import AuthorizerNotReady
-from metalog.hosts.host_block import host_block
+from metalog.hosts.host_block import has_block
 from metalog.ids import Uuid, uuid_text
 from shell.tasks.broker.broker_context import Context
 from shell.tasks.command_target import CommandTarget
@@ -171,9 +171,7 @@ class Queries:
         """The same queries for the other Kafka version; None if the version is configured, or no
         ACL's host is a CIDR block."""
         config = self.context.config
-        if not self.context.is_kafka_assumed:
-            return None
-        if not any(host_block(host) is not None for host in {acl.host for acl in self.acls}):
+        if not (self.context.is_kafka_assumed and has_block(acl.host for acl in self.acls)):
             return None
         context = self.context._replace(config=config._replace(kafka_version=config.kafka.other))
         other = Queries(self._replayed, context, self._refuse_doubts)

@@ -8,6 +8,7 @@ from metalog.hosts.host_block import (
     ClientAddress,
     HostBlock,
     client_address,
+    has_block,
     host_block,
     read_block,
 )
@@ -114,6 +115,8 @@ def test_why_a_host_is_not_a_block(host: str, reason: str) -> None:
 
 def test_texts_that_are_not_blocks() -> None:
     assert [host for host in NOT_BLOCKS.split() if host_block(host)] == []
+    assert not has_block(NOT_BLOCKS.split())
+    assert has_block([*NOT_BLOCKS.split(), "10.0.0.0/8"])
 
 
 @pytest.mark.parametrize("blank", [" ", "\t", "\n", "\0"])

@@ -24,7 +24,7 @@ from metalog.acl import (
 )
 from metalog.errors import InvalidRequest
 from metalog.hosts.client_host import java_text
-from metalog.hosts.host_block import host_block
+from metalog.hosts.host_block import has_block, host_block
 from metalog.principal import parse_principal
 from metalog_sources.formats.nodes.nodes import (
     Fields,
@@ -94,10 +94,8 @@ def is_claim(entry: Mapping[str, Node]) -> bool:
     ``*``."""
     if any(_is_quantified(entry[key]) for key in _QUANTIFIED if key in entry):
         return True
-    hosts = _texts(entry.get("host"))
-    return any(text.endswith(WILDCARD) for text in _texts(entry.get("resource"))) or any(
-        host_block(text) is not None for text in hosts
-    )
+    resources, hosts = _texts(entry.get("resource")), _texts(entry.get("host"))
+    return any(text.endswith(WILDCARD) for text in resources) or has_block(hosts)
 
 
 def _is_quantified(node: Node) -> bool:

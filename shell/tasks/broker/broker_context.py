@@ -32,9 +32,9 @@ class Context(NamedTuple):
         if self.config.kafka_version is not None:
             return self
         from authorizer.kafka_version import KafkaVersion
-        from metalog.hosts.host_block import host_block
+        from metalog.hosts.host_block import has_block
 
         config, assumed = self.config._replace(kafka_version=KafkaVersion(kafka)), self.assumed
-        if any(host_block(host) is not None for host in hosts):
+        if has_block(hosts):
             assumed = (*assumed, f"{KAFKA_VERSION_KEY}={config.kafka.value}")
         return Context(config, assumed, is_kafka_assumed=True)

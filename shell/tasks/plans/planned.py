@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import Acl
-from metalog.hosts.host_block import host_block
+from metalog.hosts.host_block import has_block
 from metalog.image.state.features import EMPTY, FeaturesImage
 from metalog.text.plurals import counted
 from metalog_sources.formats.document import Document, ScramUser
@@ -63,8 +63,8 @@ class Planned(NamedTuple):
     def of_other_kafka(self) -> Planned | None:
         """The same plan under the other Kafka version, if the version is assumed and an ACL's host
         is a CIDR block; else None."""
-        hosts = {acl.host for acl in (*self.current, *(step.acl for step in self.plan.steps))}
-        if not self.is_kafka_assumed or not any(host_block(host) is not None for host in hosts):
+        acls = (*self.current, *(step.acl for step in self.plan.steps))
+        if not (self.is_kafka_assumed and has_block(acl.host for acl in acls)):
             return None
         return self._replace(config=self.config._replace(kafka_version=self.config.kafka.other))
 

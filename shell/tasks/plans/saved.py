@@ -6,13 +6,13 @@ default rule and the Kafka version are unchanged. This module must not change a 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.disk.files import LOCAL_FILES, is_descriptor, opened, read_whole
 from metalog.errors import InvalidRequest
-from metalog.hosts.host_block import host_block
+from metalog.hosts.host_block import has_block
 from metalog.text.visible_text import shown
 from metalog_sources.formats.document import acl_order, is_owned
 from metalog_sources.targets.plan import SAVED_BEGINNING, SavedPlan, read_saved, saved
@@ -96,16 +96,13 @@ def refuse_other_config(
             f"this plan was made with {config_text(before)}, and now there is "
             f"{config_text(config)}; make a new one with metalog plan"
         )
-    if before.kafka is not config.kafka and _has_blocks([*current, *plan.added]):
+    hosts = (acl.host for acl in (*current, *plan.added))
+    if before.kafka is not config.kafka and has_block(hosts):
         raise InvalidRequest(
             f"this plan was made for Kafka {before.kafka.value}, and now Kafka "
             f"{config.kafka.value} decides, which reads CIDR hosts differently; make a new "
             f"one with metalog plan, or give --kafka {before.kafka.value}"
         )
-
-
-def _has_blocks(acls: Iterable[Acl]) -> bool:
-    return any(host_block(host) is not None for host in {acl.host for acl in acls})
 
 
 def config_text(config: AuthorizerConfig) -> str:

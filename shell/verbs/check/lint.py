@@ -19,7 +19,7 @@ from authorizer.kafka_version import KafkaVersion
 from metalog.acl import acl_fields
 from metalog.errors import InvalidRequest
 from metalog.gc_pause import gc_paused
-from metalog.hosts.host_block import host_block
+from metalog.hosts.host_block import has_block
 from metalog.image.state.features import CIDR_HOSTS_SINCE
 from metalog.text.plurals import counted, plural
 from metalog.text.visible_text import safe, shown
@@ -115,7 +115,7 @@ def run(arguments: Namespace, output: Output) -> int:
 def _say_if_other_kafka_differs(
     results: Sequence[CheckResult], subject: LintSubject, checks: Sequence[Check], output: Output
 ) -> None:
-    if not any(host_block(acl.host) is not None for acl in subject.acls):
+    if not has_block(acl.host for acl in subject.acls):
         return
     config = subject.config
     other = config._replace(kafka_version=config.kafka.other)
