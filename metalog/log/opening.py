@@ -155,14 +155,21 @@ def open_writable_log(
             f"{text}: only its controllers write it; change the cluster by an admin client, or "
             "by metalog apply cluster://HOST:PORT"
         )
-    if scheme is not None or not files.is_folder(Path(text)):
+    if scheme is None and not text:
+        raise InvalidSource(f"SOURCE is missing; give {_WRITABLE_FORMS}")
+    path = Path(text)
+    if scheme is None and not (files.is_folder(path) or files.is_file(path)):
+        raise InvalidSource(
+            f"{text}: there is no such folder; check the path, or make a log there by metalog format"
+        )
+    if scheme is not None or not files.is_folder(path):
         raise InvalidTarget(f"{text}: not a log that can be written; give {_WRITABLE_FORMS}")
     from metalog.log.folder_writer.writer import WritableDirectoryLog
 
     try:
         return WritableDirectoryLog(text, files=files)
     except OSError as error:
-        raise unreadable(Path(text), error) from None
+        raise unreadable(path, error) from None
 
 
 REMOTE: Final = ("quorum", "topic")

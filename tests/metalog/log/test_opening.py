@@ -109,10 +109,24 @@ def test_a_topic_is_written_by_the_node_that_is_given() -> None:
     [
         ("quorum://localhost:1", "only its controllers write it"),
         ("cluster://localhost:1", "not a log that can be written"),
-        ("missing", "not a log that can be written; give the metadata.log.dir"),
         (__file__, "not a log that can be written"),
     ],
 )
 def test_a_log_that_is_not_written_here_is_refused(source: str, problem: str) -> None:
     with pytest.raises(InvalidTarget, match=problem):
+        open_writable_log(source)
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ("missing", "missing: there is no such folder; check the path, or make a log there by"),
+        ("", "SOURCE is missing; give the metadata.log.dir"),
+    ],
+)
+def test_a_missing_log_is_named_as_missing(
+    source: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(formatted(tmp_path))
+    with pytest.raises(InvalidSource, match=problem):
         open_writable_log(source)
