@@ -1,9 +1,10 @@
 """Fills the tables of a pipeline's folder: from a metadata log, audit logs and a configuration.
 
-New input is added to the folder's rows. A known file that has changed replaces its earlier rows;
-rows of other files stay. A build decides new requests, and decides earlier requests again from the
-time at which the log or the configuration differs from the earlier one. A build commits atomically,
-at its end. This module must not know where Spark runs, nor how anything is shown.
+New input is added to the folder's rows. A file that continues a known file replaces its rows, and
+so does a table that is read again; all other rows stay. A build decides new requests, and decides
+earlier requests again from the time at which the log or the configuration differs from the earlier
+one. A build commits atomically, at its end. This module must not know where Spark runs, nor how
+anything is shown.
 """
 
 from __future__ import annotations
@@ -187,7 +188,7 @@ class _NewInput(NamedTuple):
         return set().union(self.kept.days, *(each.days for each in self.tables.values()))
 
     def days_of_others(self) -> set[date]:
-        """The days of files whose rows have another name or are left out."""
+        """The days of files whose rows are left out, or stored under another name than the path."""
         if self.staged is None:
             return set()
         return days_at(self.staged.files, [path for path, _ in self.found.names()])
@@ -261,8 +262,8 @@ class _Taken(NamedTuple):
 
 
 class _Lines(NamedTuple):
-    """The staged lines: ``rows`` of ``requests.READ``, by the names of their files in the tables.
-    ``shown`` has the line forms of earlier builds, too."""
+    """The staged lines. ``rows`` has the columns of ``requests.READ``; ``file`` is the file's name
+    in the tables. ``shown`` has the line forms of earlier builds, too."""
 
     rows: DataFrame
     shown: Shown
@@ -281,8 +282,8 @@ class _Lines(NamedTuple):
         return cls(rows, shown, lacks_rule, broken_lines(rows) if may_be_broken else None)
 
     def odd_days(self) -> Days:
-        """The days with half lines that look complete: only other lines show that they are
-        halves."""
+        """The days with cut lines that look like whole lines of an older Kafka: only other lines
+        show that they are cut."""
         if not self.lacks_rule:
             return frozenset()
         requests = requests_of(self.rows)
@@ -307,8 +308,9 @@ def _left(rows: DataFrame, gone: DataFrame) -> DataFrame:
 
 
 def _called(read: DataFrame, found: ClassifiedFiles) -> DataFrame:
-    """The rows of ``read`` without files that are left out, and with renamed files under their new
-    names."""
+    """The rows of ``read`` under their files' names in the tables, without files that are left out.
+
+    The name is the path, or ``PATH (2)`` if rows of an earlier, different file have that path."""
     from pyspark.sql import functions as f
 
     names = found.names()

@@ -26,7 +26,7 @@ from snapshot.writer import write_durably
 
 _SKIPS_RECORDS: Final = (Gap, SnapshotNeeded)
 SEGMENT_BYTES = 256 << 20
-"""A run that adds more bytes begins another segment."""
+"""Every run writes new segments, each of about this many bytes or fewer."""
 
 
 class Archived(NamedTuple):
@@ -95,7 +95,7 @@ def _archived(
 
 
 def archived_cluster(target: Path, files: Files) -> str | None:
-    """The cluster id of the archive in ``target``; None if there is no archive or no id yet."""
+    """The cluster id of the archive in ``target``; None if there is no archive, or it has no id."""
     mark = target / layout.ARCHIVE_PROPERTIES
     if not files.is_file(mark):
         return None

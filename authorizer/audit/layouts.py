@@ -180,9 +180,8 @@ def _read_any_layout(text: str, zone: Zone) -> LayoutEntry:
 
 
 def prefix_start(text: str, head: int) -> int | None:
-    """The position of the time, or of the JSON object, that a layout put before the audit line.
-
-    The audit line begins at ``head``. The result is None if no time or object is near before it.
+    """The start of the JSON object around the audit line at ``head``, else of the last time before
+    the line; None if neither begins nearby.
     """
     near = max(0, head - _LONGEST_PREFIX)
     for opening in _JSON.finditer(text, near, head):

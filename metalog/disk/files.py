@@ -243,8 +243,8 @@ class LocalFiles:
     """The disk of this machine. Reading never takes a lock.
 
     Files and folders created by root get the owner of their folder: files of root in a node's
-    folder would keep the node from starting. For this reason nothing is created where a symbolic
-    link stands: by a link, the folder's owner could make root write and give away a file elsewhere.
+    folder would keep the node from starting. So nothing is created where a symbolic link stands:
+    by a link, the folder's owner could make root write and give away a file elsewhere.
     """
 
     def is_folder(self, path: Path) -> bool:

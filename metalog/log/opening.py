@@ -73,7 +73,11 @@ class OpenedLog(Log, Protocol):
         ...
 
     def bootstrap(self) -> Iterator[Batch] | None:
-        """The first batches of a log without records; None if they are unknown."""
+        """Of an empty log: the batches that its controller will write first, else None.
+
+        They are in ``bootstrap.checkpoint``, or in the snapshot of offset 0. None if the log has
+        records, or no such file.
+        """
         ...
 
 

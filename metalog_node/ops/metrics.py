@@ -66,7 +66,7 @@ class Metrics:
         )
         self._denials = Counter(
             "metalog_denials",
-            "Denied actions by rule; NotReady before the log is loaded or while it is too stale",
+            "Logged denials by rule; NotReady: calls before the log is loaded or while it is stale",
             ("rule",),
             registry=self.registry,
         )
@@ -196,7 +196,11 @@ def outcome_of(answered: Any) -> str:
 
 
 class CountedAuthorizer(Authorizer):
-    """Passes everything to ``inner`` and counts its denials, by rule if ``inner`` knows it."""
+    """Passes everything to ``inner`` and counts denials, by rule if ``inner`` knows it.
+
+    These are the denials of ``authorize`` that the audit log has: of actions with
+    ``log_if_denied``. Each call that finds the authorizer not ready counts once.
+    """
 
     def __init__(self, inner: Authorizer, metrics: Metrics) -> None:
         self._inner = inner

@@ -51,8 +51,8 @@ def read_csv(text: str, file: str) -> Document:
 
 
 class _Lines:
-    """The lines of a file, with an empty line for each of ``marks``: the lines between rows that
-    name missing parts.
+    """The lines of a file. Each mark (a line between rows that names a missing part) is collected
+    in ``marks``, and an empty line takes its place.
 
     A line inside a row (after a quoted line break) is part of a name, even if it looks like a mark.
     """

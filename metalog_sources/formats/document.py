@@ -36,6 +36,7 @@ class AclNotes(NamedTuple):
 
 NO_NOTES: Final = AclNotes()
 MAX_ACLS_OF_A_RULE: Final = 100_000
+"""A rule is one entry of a file, or one kafka-acls command: its lists expand to several ACLs."""
 MOST_ENTRIES: Final = 500_000
 """Any file may have this many ACLs, however small it is."""
 _BYTES_AN_ENTRY: Final = 4

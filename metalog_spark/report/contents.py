@@ -137,7 +137,7 @@ class ReportContents(NamedTuple):
     """All contents of a page.
 
     ``facts`` are pairs of a label and a value; ``teams`` are pairs of a name and its page's file.
-    ``whole`` is the command that prints all of a section, without the section's name at its end.
+    ``section_command`` prints all of a section; the section's name at its end is left out.
     ``caveat`` limits what ``sentence`` says; it may be empty.
     """
 
@@ -154,4 +154,4 @@ class ReportContents(NamedTuple):
     sections: tuple[Section, ...]
     teams: tuple[tuple[str, str], ...] = ()
     made_by: str = ""
-    whole: str = ""
+    section_command: str = ""

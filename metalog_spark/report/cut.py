@@ -92,9 +92,9 @@ class Cut:
             ),
         )
 
-    def text(self, whole: str, sections: Iterable[Section]) -> str:
-        """A line about what was left out; call this method last. ``whole`` plus the name of one of
-        ``sections`` is the command that prints the whole section."""
+    def text(self, section_command: str, sections: Iterable[Section]) -> str:
+        """A line about the omissions; call this method last. ``section_command`` plus the name of
+        one of ``sections`` is the command that prints the whole section."""
         parts = list(self._left_out)
         if self._shortened:
             names = "a name" if len(self._shortened) == 1 else counted(len(self._shortened), "name")
@@ -105,4 +105,6 @@ class Cut:
         if not parts:
             return "Nothing was cut from this file."
         names = " | ".join(section.id for section in sections if section.id != CHANGES)
-        return f"Cut: {'; '.join(parts)}. All of a table: {whole} TABLE, which is {names}."
+        return (
+            f"Cut: {'; '.join(parts)}. All of a table: {section_command} TABLE, which is {names}."
+        )

@@ -77,7 +77,7 @@ def contents(
     *,
     teams: Sequence[tuple[str, str]] = (),
     made_by: str = "",
-    whole: str = "",
+    section_command: str = "",
 ) -> ReportContents:
     """The page of ``team``, or of the whole cluster; ``teams`` are names and files to link to."""
     owned, parts = _TeamFilter(team), gathered.parts
@@ -105,7 +105,7 @@ def contents(
         sections=tuple(section_of(parts, section, team) for section in SECTIONS),
         teams=tuple(teams),
         made_by=made_by,
-        whole=whole,
+        section_command=section_command,
     )
 
 
@@ -303,7 +303,7 @@ def _excess_says(gathered: Gathered, excessive: int, principals: int) -> str:
     among = counted(principals, "principal")
     return (
         f"The first {min(TOP, excessive)} of {excessive:,}, among {among}. The counts are pairs of "
-        "an operation and a known name. The ACLs are those in force at "
-        f"{log_end(gathered.parts.history, gathered.parts.window)}, and the proposed ones (Least "
-        "privilege); the commands replace the first by the second."
+        "an operation and a known name. The commands replace the ACLs in force at "
+        f"{log_end(gathered.parts.history, gathered.parts.window)} by the proposed ones (Least "
+        "privilege)."
     )

@@ -59,7 +59,7 @@ def write_report(
     *,
     visible: Callable[[str], str],
     made_by: str,
-    whole: str,
+    section_command: str,
     name: str | None = None,
     teams: Sequence[Team] = (),
     tolerated: float = 0.0,
@@ -69,7 +69,7 @@ def write_report(
 ) -> list[ReportFile]:
     """Write the page ``out``, those of ``teams``, and the findings.
 
-    ``visible`` makes invisible characters of a name visible. ``whole`` is as in
+    ``visible`` makes invisible characters of a name visible. ``section_command`` is as in
     ``ReportContents``, ``name`` is the cluster's, and ``tolerated``, ``desired`` and ``doing`` are
     as in ``gathered``.
     """
@@ -82,7 +82,9 @@ def write_report(
         path = out if team is None else out.with_name(names[team.name])
         doing(f"writing {path.name}")
         links = tuple(names.items()) if team is None else ()
-        page_contents = contents(input_, team, teams=links, made_by=made_by, whole=whole)
+        page_contents = contents(
+            input_, team, teams=links, made_by=made_by, section_command=section_command
+        )
         if team is None:
             now = findings_of(str(window), page_contents.sections)
         page_contents, idle = with_accepted(page_contents, known.accepted, known.today)

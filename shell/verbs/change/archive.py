@@ -42,7 +42,7 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument(
         "--cluster-id",
         metavar="ID",
-        help="the cluster id, if the log does not have it; needed once",
+        help="the cluster id, if the log does not have it; for the first run",
     )
     add_command_config(parser)
 

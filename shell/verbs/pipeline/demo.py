@@ -22,7 +22,7 @@ from shell.arguments.pipeline import add_spark, check_installed, spark_session
 from shell.options import at_least
 from shell.output.output import Output
 from shell.version import VERSION
-from shell.views.pipeline.findings import whole_command
+from shell.views.pipeline.findings import section_command
 
 if TYPE_CHECKING:
     from metalog_spark.demo.make import Made
@@ -167,7 +167,7 @@ def _report(tables: Tables, made: Made, out: Path, output: Output) -> Path:
             report,
             visible=shown,
             made_by=f"Made up by metalog {VERSION}: none of this ever happened.",
-            whole=whole_command(tables, window, _TOLERATED),
+            section_command=section_command(tables, window, _TOLERATED),
             name=COMPANY,
             teams=teams,
             tolerated=_TOLERATED,

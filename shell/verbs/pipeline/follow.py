@@ -53,7 +53,7 @@ up to the last orderly stop.
 Exit code: 0 stopped on request, 2 it failed."""
 _LOOK_S: Final = 1
 _POSTED_WITHIN_S: Final = 60.0
-"""At the end: how long to wait until the webhook has accepted the alerts posted so far."""
+"""At the end: the most seconds to post one batch of the remaining alerts; a failure ends it."""
 _OWN_ERROR: Final = re.compile(r"^metalog\.errors\.\w+: (.*)$", re.MULTILINE)
 
 
@@ -132,7 +132,9 @@ def configure(parser: ArgumentParser) -> None:
 def _configure_outlets(parser: ArgumentParser) -> None:
     outside = parser.add_argument_group("other outputs")
     outside.add_argument(
-        "--webhook", metavar="URL", help="post each alert there as JSON, until it is accepted"
+        "--webhook",
+        metavar="URL",
+        help="post each alert there as JSON, again after a failure (but not after 400, 413 or 422)",
     )
     outside.add_argument(
         "--webhook-headers",

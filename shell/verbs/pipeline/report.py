@@ -21,7 +21,7 @@ from shell.views.pipeline.findings import (
     add_tolerance,
     add_window,
     chosen_window,
-    whole_command,
+    section_command,
 )
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _write(arguments: Namespace, output: Output) -> None:
                 out,
                 visible=shown,
                 made_by=f"Made by metalog {VERSION} on {datetime.now(UTC):%d %B %Y}.",
-                whole=whole_command(tables, window, arguments.tolerate, desired),
+                section_command=section_command(tables, window, arguments.tolerate, desired),
                 name=arguments.name,
                 teams=teams,
                 tolerated=arguments.tolerate,

@@ -101,7 +101,7 @@ def chosen_window(arguments: Namespace, tables: Tables, output: Output) -> Windo
     return window
 
 
-def whole_command(
+def section_command(
     tables: Tables, window: Window, tolerated: float, desired: Tables | None = None
 ) -> str:
     """The command that prints a whole table of the report, without the table's name at its end."""

@@ -82,6 +82,6 @@ def small_contents(
         ),
         teams=((HOSTILE, "report-script.html"),),
         made_by="Made by hand.",
-        whole="metalog pipeline report DIR -o csv --section",
+        section_command="metalog pipeline report DIR -o csv --section",
     )
     return contents._replace(**changed)  # type: ignore[arg-type]
