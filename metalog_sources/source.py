@@ -54,7 +54,7 @@ class Source(NamedTuple):
     def log(self) -> OpenedLog:
         """The log; ``InvalidSource`` if the source is a store."""
         if isinstance(self.opened, Store):
-            raise LOGS.refusal(self.text)
+            raise LOGS.refusal(self.kind, self.text)
         return self.opened
 
     @property

@@ -24,10 +24,15 @@ FORMS: Final = {
     "zookeeper": "zookeeper://HOST:PORT",
 }
 """The ``kind`` of an opened SOURCE -> how a user writes it."""
+_LOG_KINDS: Final = ("folder", "folders", "segment", "snapshot", "quorum", "topic")
+_NO_HISTORY: Final = "has only the present state, without offsets and history"
 
 
 class SourceKinds(NamedTuple):
-    """The kinds that a verb accepts, and how to write each; ``lacks`` is why it refuses others."""
+    """The kinds that a verb accepts, and how to write each; ``lacks`` is why it refuses others.
+
+    A verb that accepts only logs refuses a store because it has no history.
+    """
 
     forms: Mapping[str, str]
     lacks: str
@@ -39,29 +44,28 @@ class SourceKinds(NamedTuple):
     def check(self, kind: str, text: str) -> None:
         """Raise the ``refusal`` of ``text`` if the verb does not accept its ``kind``."""
         if kind not in self.forms:
-            raise self.refusal(text)
+            raise self.refusal(kind, text)
 
-    def refusal(self, text: str) -> InvalidSource | InvalidTarget:
+    def refusal(self, kind: str, text: str) -> InvalidSource | InvalidTarget:
         """The error, one line: why ``text`` is refused, and which kinds are accepted."""
         *others, last = self.forms.values()
         error = InvalidTarget if self.is_target else InvalidSource
-        return error(f"{text}: {self.lacks}; give {', '.join(others)} or {last}")
+        only_logs = self.forms.keys() <= set(_LOG_KINDS) and not self.is_target
+        why = _NO_HISTORY if only_logs and kind not in _LOG_KINDS else self.lacks
+        return error(f"{text}: {why}; give {', '.join(others)} or {last}")
 
 
 def _of(*kinds: str) -> dict[str, str]:
     return {kind: FORMS[kind] for kind in kinds}
 
 
-_LOG_KINDS: Final = ("folder", "folders", "segment", "snapshot", "quorum", "topic")
 _STOPPED: Final = {"folder": "a stopped node's folder"}
 
 ANY: Final = SourceKinds(FORMS, "is not supported")
 ON_THIS_MACHINE: Final = SourceKinds(
     _of("folder", "folders", "segment", "snapshot", "file", "files"), "is not on this machine"
 )
-LOGS: Final = SourceKinds(
-    _of(*_LOG_KINDS), "has only the present state, without offsets and history"
-)
+LOGS: Final = SourceKinds(_of(*_LOG_KINDS), _NO_HISTORY)
 ARCHIVED: Final = SourceKinds(
     _of(*(kind for kind in _LOG_KINDS if kind != "segment")),
     "cannot prove that records are committed",

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 _AUTHORIZER_KEYS: Final = (SUPER_USERS_KEY, ALLOW_EVERYONE_KEY, "authorizer.class.name")
 BOOTSTRAP_NOTE: Final = "the log is empty, so the bootstrap records are read instead"
-MOMENT_FORMS: Final = "an offset (exclusive), @MILLIS, -6h (before the last record), or ISO 8601"
+TIME_FORMS: Final = "@MILLIS, -6h (before the last record), or ISO 8601"
+MOMENT_FORMS: Final = f"an offset (exclusive), {TIME_FORMS}"
 
 
 def add_source(

@@ -51,7 +51,7 @@ VERBS: Final = {
     ),
     "history": Verb(
         "Look",
-        "What changed, newest first: ACLs, users, or one answer (--follow)",
+        "What changed, newest first: ACLs, users, one decision (--follow waits for more)",
         "shell.verbs.look.history",
     ),
     "diff": Verb(

@@ -45,7 +45,7 @@ def read_csv(text: str, file: str) -> Document:
     missing = [column for column in COLUMNS if column not in header and column != _OPTIONAL]
     if missing or len(set(header)) < len(header):
         problem = f"no column {missing[0]}" if missing else "a column is repeated"
-        raise fault(position, f"{problem}; the first line is {','.join(COLUMNS)}")
+        raise fault(position, f"{problem}; write the first line as {','.join(COLUMNS)}")
     entries = tuple(_entry(header, row, position) for position, row in rows)
     return Document(entries, missing=tuple(lines.marks))
 

@@ -48,5 +48,5 @@ def credential_target_of(source: Source) -> CredentialTarget:
     """The target for an opened SOURCE; ``InvalidTarget`` if it cannot be changed."""
     target = target_of(source)
     if not isinstance(target, CredentialTarget):
-        raise USER_TARGETS.refusal(source.text)
+        raise USER_TARGETS.refusal(source.kind, source.text)
     return target

@@ -111,7 +111,7 @@ def target_of(source: Source) -> Target:
                 f"copy {source.opened.path}, and change the copy"
             )
         return FolderTarget(source, source.opened)
-    raise ACL_TARGETS.refusal(source.text)
+    raise ACL_TARGETS.refusal(source.kind, source.text)
 
 
 def likely_kafka(place: object, features: FeaturesImage = EMPTY) -> str:

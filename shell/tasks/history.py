@@ -1,8 +1,8 @@
-"""Reads from a log the history of ACLs, of users, or of one answer.
+"""Reads from a log the history of ACLs, of users, or of one decision.
 
 A replay that begins at a snapshot also notes the records after the snapshot (``change_notes``). So
 the log is read again only for an earlier history, and only up to the snapshot. This module must not
-know how an answer is found or shown.
+know how a decision is found or shown.
 """
 
 from __future__ import annotations

@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 import tomllib
+from argparse import SUPPRESS
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from shell.main import TABLE, VERBS, main
+from shell.options import build_parser, invocation
 from shell.verb_table import Verb, VerbModule
 from shell.version import VERSION, VERSION_LINE
 from tests.support.command.runs import Run, run_metalog, run_python
@@ -74,6 +76,13 @@ def test_each_verb_helps(words: str, verb: Verb, capsys: pytest.CaptureFixture[s
         main([*words.split(), "--help"])
     assert left.value.code == 0
     assert verb.line in " ".join(capsys.readouterr().out.split())
+
+
+def test_help_shows_which_options_take_a_value() -> None:
+    for words, verb, module in TABLE.commands():
+        for action in build_parser(words, verb.line, module)._actions:
+            if action.option_strings and action.nargs != 0 and action.help is not SUPPRESS:
+                assert invocation(action).endswith(f" {action.metavar}"), (words, action.dest)
 
 
 def test_a_verb_with_verbs_of_its_own_lists_them(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from metalog_sources.source_kinds import FORMS, SourceKinds
+from metalog_sources.source_kinds import FORMS, LOGS, SourceKinds
 from shell.main import TABLE, main
 from shell.options import build_parser
 from tests.support.kafka.cases import DEMO, kafka_case
@@ -105,6 +105,15 @@ def test_help_lists_the_kinds_that_a_verb_takes(verb: str) -> None:
     assert listed == ", ".join(kinds.forms.values())
 
 
+@pytest.mark.parametrize("kind", set(FORMS) - LOGS.forms.keys())
+def test_a_verb_of_logs_refuses_a_store_because_it_has_no_history(kind: str) -> None:
+    for verb in MORE:
+        _, kinds = place_of(verb)
+        refused = str(kinds.refusal(kind, "PLACE"))
+        why = "PLACE: has only the present state, without offsets and history; give "
+        assert refused.startswith(why) == (kinds.forms.keys() <= LOGS.forms.keys()), verb
+
+
 @pytest.mark.once
 @pytest.mark.parametrize("kind", FORMS)
 @pytest.mark.parametrize("verb", MORE)
@@ -116,7 +125,7 @@ def test_a_kind_is_taken_or_refused(
     code = main([verb, text, *MORE[verb]])
     said = capsys.readouterr()
     if kind not in kinds.forms:
-        assert (code, said.out, said.err) == (2, "", f"metalog: {kinds.refusal(text)}\n")
+        assert (code, said.out, said.err) == (2, "", f"metalog: {kinds.refusal(kind, text)}\n")
         assert all(form in said.err for form in kinds.forms.values())
     elif kind in (*LIVE, "topic"):
         assert code == 2

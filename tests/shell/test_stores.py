@@ -76,7 +76,7 @@ def test_what_needs_a_log_says_so(
     assert main([arguments[0], path, *arguments[1:]]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err == f"metalog: {LOGS.refusal(path)}\n"
+    assert printed.err == f"metalog: {LOGS.refusal('file', path)}\n"
 
 
 def test_a_store_tells_nothing_of_topics_without_acls(

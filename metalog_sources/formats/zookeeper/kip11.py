@@ -54,7 +54,8 @@ def _read_acl(node: Node, resource: Resource) -> Iterator[AclEntry]:
     for key, value in written.items():
         singular = _SINGULAR.get(key, key)
         if singular in fields:
-            raise fault(value.position, f"{singular} and {key} mean the same; keep one")
+            both = " and ".join(each for each in written if _SINGULAR.get(each, each) == singular)
+            raise fault(value.position, f"{both} mean the same; keep one")
         fields[singular] = value
     for key in ("principal", "permissionType", "operation", "host"):
         if key not in fields:

@@ -63,7 +63,10 @@ def configure(parser: ArgumentParser) -> None:
         "--to", metavar="PATH", help="a file, or with --split or a snapshot a folder"
     )
     written.add_argument(
-        "--split", choices=("principal",), help="a file for each principal: User/NAME.yaml"
+        "--split",
+        choices=("principal",),
+        metavar="principal",
+        help="a file for each principal: User/NAME.yaml",
     )
     written.add_argument(
         "--include-credentials",
@@ -77,6 +80,7 @@ def configure(parser: ArgumentParser) -> None:
     strimzi.add_argument(
         "--api-version",
         choices=("v1", "v1beta2"),
+        metavar="VERSION",
         help="of Strimzi's API (default: v1; v1beta2 for an operator that does not know v1)",
     )
 

@@ -51,8 +51,8 @@ metalog diff /var/kafka/metadata --from -24h          the changes of a day
 metalog diff blue/metadata green/metadata --exit-code
 metalog diff @main @dr --meaning --config server.properties       who gains what, who loses it
 
-A --from before the log's start means its start. ACLs are compared by their fields, not by
-their ids. -o commands prints the commands that give A the ACLs of B. --meaning compares the
+If --from is before the log's start, the start is used. ACLs are compared by their fields, not
+by their ids. -o commands prints the commands that give A the ACLs of B. --meaning compares the
 decisions for every kind of request that an ACL of only one side can change.
 Exit code: 0 compared, 1 anything differs (with --exit-code), 2 no answer."""
 

@@ -1,4 +1,4 @@
-"""``metalog history SOURCE``: changes of ACLs, users or one answer, newest first.
+"""``metalog history SOURCE``: changes of ACLs, users or one decision, newest first.
 
 This module must not know how changes are found.
 """
@@ -24,7 +24,7 @@ from shell.arguments.question import as_java_writes, read_question
 from shell.arguments.resources import add_resources, resources
 from shell.arguments.words import parse_operation
 from shell.context import (
-    MOMENT_FORMS,
+    TIME_FORMS,
     add_config,
     add_source,
     begin_moment,
@@ -64,7 +64,7 @@ metalog history /var/kafka/metadata --follow              each change as it is w
 --at N, printed with a change, is the state after it; --at N-1 is the state before it. A
 principal, an operation and a resource together are a question; fewer of them are filters, and
 a resource selects every ACL that matches it. --follow prints the oldest first, and starts now
-or at --from. A --from before the log's start means its start."""
+or at --from. If --from is before the log's start, the start is used."""
 
 
 class Filter(NamedTuple):
@@ -109,8 +109,8 @@ def configure(parser: ArgumentParser) -> None:
     add_resources(question)
     question.add_argument("--host", metavar="ADDRESS")
     when = parser.add_argument_group("when")
-    when.add_argument("--from", metavar="MOMENT", help=f"after this: {MOMENT_FORMS}")
-    when.add_argument("--to", metavar="MOMENT", help="up to this (default: the end)")
+    when.add_argument("--from", metavar="MOMENT", help=f"from an offset on, or after {TIME_FORMS}")
+    when.add_argument("--to", metavar="MOMENT", help="up to this state (default: the end)")
     when.add_argument(
         "--follow", action="store_true", help="keep printing changes as they are written"
     )
@@ -129,7 +129,7 @@ def run(arguments: Namespace, output: Output) -> int:
     first = -1
     if begin is not None:
         moment = begin_moment(begin, source.log)
-        output.note(f"changes after {moment.description}")
+        output.note(f"changes since {moment.description}")
         first = moment.offset
     context = None if parsed is None else read_config(arguments, source, output)
     replayed = replayed_source(

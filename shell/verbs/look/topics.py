@@ -105,7 +105,7 @@ def _ids_and_partitions(source: Source, image: MetadataImage) -> dict[str, tuple
             name: (topic.id, len(topic.partitions)) for name, topic in image.topics.by_name.items()
         }
     if not isinstance(source.store, TopicStore):
-        raise WITH_TOPICS.refusal(source.text)
+        raise WITH_TOPICS.refusal(source.kind, source.text)
     return {each.name: (each.id, each.partitions) for each in source.store.topics()}
 
 

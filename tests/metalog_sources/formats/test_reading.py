@@ -313,7 +313,10 @@ def test_its_older_files_have_no_pattern_type() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "a, line 1: no column KafkaPrincipal; the first line is KafkaPrincipal,Resource"),
+        (
+            "",
+            "a, line 1: no column KafkaPrincipal; write the first line as KafkaPrincipal,Resource",
+        ),
         ("KafkaPrincipal,ResourceTyp", "unknown column 'ResourceTyp'; did you mean ResourceType?"),
         (
             "KafkaPrincipal,ResourceType,ResourceName,Operation,PermissionType,Host\n\nUser:a,To",
@@ -516,7 +519,11 @@ def test_what_kafka_wrote_to_zookeeper() -> None:
     ("old", "new", "said"),
     [
         ('"version": 1', '"version": 2', "version 2 is unknown; write 1"),
-        ('"hosts": [ "*" ]', '"hosts": [ "*" ], "host": "*"', "mean the same; keep one"),
+        (
+            '"hosts": [ "*" ]',
+            '"hosts": [ "*" ], "host": "*"',
+            "hosts and host mean the same; keep one",
+        ),
         ('"READ", "WRITE"', '"REED"', "node, line 6, column 23: unknown operation 'REED'"),
     ],
 )
