@@ -161,11 +161,12 @@ class WritableLog(LiveLog, Protocol):
     def claim(self) -> int:
         """Become the writer, in a new epoch, and append its LEADER_CHANGE.
 
-        Returns the epoch. After ``InvalidTarget`` or ``CorruptLog``, ``claim`` may be tried again.
+        Returns the epoch. After any other error than ``LogFenced``, ``claim`` may be tried again.
 
         Raises:
             InvalidTarget: this log cannot be written.
             CorruptLog: the log is damaged.
+            Unanswered: the log's cluster does not answer.
             LogFenced: this object has claimed the log before, or was closed.
         """
         ...

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
@@ -136,8 +137,9 @@ def open_writable_log(
         files: the disk.
 
     Returns:
-        The log, not yet claimed. ``Replica.start`` claims it, and raises ``InvalidTarget`` if
-        other processes may write it too.
+        The log, not yet claimed or connected. ``Replica.start`` claims it, and raises
+        ``InvalidTarget`` if other processes may write it too, and ``Unanswered`` if a topic's
+        cluster does not answer.
 
     Raises:
         InvalidTarget: this project cannot write a log of this kind.
@@ -152,7 +154,13 @@ def open_writable_log(
         address, snapshots = _topic_and_snapshots(text, Path(), files)
         settings = _librdkafka(kafka_settings or {}, "kafka_settings")
         return WritableTopicLog(
-            address, settings, node_id=node_id, snapshots=snapshots, encoding=encoding, files=files
+            address,
+            settings,
+            node_id=node_id,
+            snapshots=snapshots,
+            encoding=encoding,
+            files=files,
+            check_answers=partial(_check_reachable, address, kafka_settings or {}),
         )
     if scheme == "quorum":
         raise InvalidTarget(
@@ -164,7 +172,7 @@ def open_writable_log(
     path = Path(text)
     if scheme is None and not (files.is_folder(path) or files.is_file(path)):
         raise InvalidSource(
-            f"{text}: there is no such folder; check the path, or make a log there by metalog format"
+            f"{text}: there is no such folder; check the path, or make one by metalog format"
         )
     if scheme is not None or not files.is_folder(path):
         raise InvalidTarget(f"{text}: not a log that can be written; give {_WRITABLE_FORMS}")

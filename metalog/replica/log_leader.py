@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 
-from metalog.errors import InvalidTarget, LogFenced, NotController
+from metalog.errors import InvalidTarget, LogFenced, NotController, Unanswered
 from metalog.ids import Entropy
 from metalog.loader import Loader, feed
 from metalog.ports import Candidacy, Log, Publisher, UsesAclMutator, WritableLog
@@ -118,7 +118,7 @@ class LogLeader(ChangeSubmitter):
             _log.info("this node is active from offset %s on", self._loader.position)
             while candidacy.is_elected and queue.refusal is None and not is_closing():
                 queue.carry_out_next(self._idle_s)
-        except (InvalidTarget, NotController) as fault:
+        except (InvalidTarget, Unanswered, NotController) as fault:
             _log.warning("this node cannot be active: %s", fault)
         finally:
             self._queue = None

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import confluent_kafka.admin
 from confluent_kafka import KafkaException
 
-from metalog.errors import InvalidSource, InvalidTarget, LogFenced, Unanswered
+from metalog.errors import InvalidSource, LogFenced, Unanswered
 from metalog.kafka_client import Troubles, may_pass
 from metalog.log.contact import Contact
 from metalog.log.topic.address import TopicAddress
@@ -126,8 +126,8 @@ class TopicCluster:
         return CommittedMessages(self, *consumer, start)
 
     def transactions(self) -> Transactions:
-        """A claimed writer; ``InvalidTarget`` if none is allowed, or the cluster does not
-        answer."""
+        """A claimed writer; ``InvalidSource`` if none is allowed, and ``Unanswered`` if the cluster
+        does not answer."""
         own = {
             "transactional.id": self.address.transactional_id,
             "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
@@ -140,7 +140,7 @@ class TopicCluster:
             troubles.client = producer
             producer.init_transactions(TIMEOUT_S)
         except _REFUSED as error:
-            raise InvalidTarget(f"{self.address}: not claimed: {troubles.why(error)}") from None
+            raise _unread(self.address, troubles, error, "not claimed") from None
         return Transactions(self.address, troubles, producer, self._consumer()[1])
 
     def _for_producer(self) -> dict[str, str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from metalog.disk.files import LOCAL_FILES, Files
-from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget, LogFenced
+from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget, LogFenced, Unanswered
 from metalog.ids import SnapshotId
 from metalog.log.memory import DEFAULT_BOOTSTRAP
 from metalog.log.topic.cluster import TopicCluster, TopicFacts, Transactions
@@ -48,6 +48,8 @@ class WritableTopicLog:
 
     A missing topic is created. ``encoding`` (by default ``kraft``) and ``bootstrap`` are for a log
     without records. A log with records keeps its encoding, and is refused if ``encoding`` differs.
+    A claim calls ``check_answers`` first, which may raise ``Unanswered`` with better advice than
+    the library's.
     """
 
     def __init__(
@@ -62,8 +64,10 @@ class WritableTopicLog:
         files: Files = LOCAL_FILES,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         cluster: TopicCluster | None = None,
+        check_answers: Callable[[], None] = lambda: None,
     ) -> None:
         self._log = TopicLog(address, settings, snapshots=snapshots, files=files, cluster=cluster)
+        self._check_answers = check_answers
         self._node_id = node_id
         self._encoding = encoding
         self._bootstrap = tuple(bootstrap)
@@ -84,11 +88,13 @@ class WritableTopicLog:
         """Become the only writer, in a new epoch; returns the epoch.
 
         Raises ``InvalidTarget`` if this node may not write the log, ``CorruptLog`` if the log is
-        damaged, and ``LogFenced`` if it was claimed or closed before, or a write fails.
+        damaged, ``Unanswered`` if the cluster does not answer, and ``LogFenced`` if it was claimed
+        or closed before, or a write fails.
         """
         if self._transactions is not None or self._fenced is not None:
             raise LogFenced(f"{self.path}: {self._fenced or 'claimed already'}")
         try:
+            self._check_answers()
             ensure_topic(self._log.cluster)
             self._refuse_unwritable()
             self._transactions = self._log.cluster.transactions()
@@ -97,7 +103,7 @@ class WritableTopicLog:
             self._give_up()
             if self._fenced is None:
                 self._epoch = -1
-            if isinstance(error, InvalidSource):
+            if isinstance(error, InvalidSource) and not isinstance(error, Unanswered):
                 raise InvalidTarget(str(error)) from None
             raise
         return self._epoch

@@ -21,6 +21,7 @@ from metalog.ports import WritableLog
 from tests.support.disk.written_log import formatted
 from tests.support.kafka.cases import kafka_case
 from tests.support.node.running import running_in
+from tests.support.suite.waiting import eventually
 from tests.support.wire.peers import opened, serving
 from tests.support.worlds.small_acls import allow
 
@@ -53,6 +54,18 @@ def test_a_quorum_is_followed_and_let_go_of(tmp_path: Path) -> None:
 def test_a_topic_whose_cluster_does_not_answer() -> None:
     with pytest.raises(Unanswered, match=r"topic://127\.0\.0\.1:1/acls: .*refused"):
         open_log("topic://127.0.0.1:1/acls", {"client.id": "us"})
+
+
+def test_a_writer_whose_cluster_does_not_answer_gets_the_advice_of_a_reader() -> None:
+    topic = "topic://127.0.0.1:1/acls"
+    with pytest.raises(Unanswered) as reading:
+        open_log(topic)
+    with pytest.raises(Unanswered) as writing:
+        Replica(open_writable_log(topic)).start()
+    assert str(writing.value) == str(reading.value)
+    with Replica(open_writable_log(topic), is_patient=True) as replica:
+        expected = str(reading.value)
+        assert eventually(lambda: str(getattr(replica.state, "fault", "")) == expected)
 
 
 def test_a_topic_at_a_listener_that_wants_a_login() -> None:
@@ -120,7 +133,7 @@ def test_a_log_that_is_not_written_here_is_refused(source: str, problem: str) ->
 @pytest.mark.parametrize(
     ("source", "problem"),
     [
-        ("missing", "missing: there is no such folder; check the path, or make a log there by"),
+        ("missing", "missing: there is no such folder; check the path, or make one"),
         ("", "SOURCE is missing; give the metadata.log.dir"),
     ],
 )

@@ -13,7 +13,7 @@ import pytest
 
 from metalog import Loader, MetadataImage, Replica
 from metalog.controller.result import ControllerResult
-from metalog.errors import CorruptLog, InvalidRequest, InvalidSource, LogFenced
+from metalog.errors import CorruptLog, InvalidRequest, InvalidSource, LogFenced, Unanswered
 from metalog.ids import SnapshotId
 from metalog.loader import Ready, Stale, feed
 from metalog.log.folder.layout import snapshot_name
@@ -155,6 +155,14 @@ def test_snapshots_that_a_controller_makes_are_begun_from(
     loader = Loader()
     feed(loader, for_state, for_state.read(0))
     assert loader.image == whole
+
+
+def test_a_cluster_that_stops_answering_during_a_claim_may_answer_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("metalog.log.topic.cluster.TIMEOUT_S", 1.0)
+    with pytest.raises(Unanswered, match=r"topic://127\.0\.0\.1:1/acls: not claimed: "):
+        MockedCluster("topic://127.0.0.1:1/acls").transactions()
 
 
 def test_a_start_that_nothing_reaches_is_damage(
