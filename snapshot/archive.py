@@ -79,6 +79,8 @@ def _archived(
         if existing is not None:
             is_same = cluster_id is not None and existing.cluster_id == cluster_id
             _check_same_log(existing, log, begin, target, is_same_cluster=is_same)
+        if cluster_id is not None and archived_cluster(target, files) is None:
+            _write_mark(target, cluster_id, files)
         added = 0
         if existing is None and begin > log.bounds().start:
             added = _add_snapshots(log, proven, partition, files)
@@ -112,9 +114,12 @@ def _begin(target: Path, partition: Path, cluster_id: str | None, files: Files) 
     if files.is_folder(target) and files.names(target):
         raise InvalidTarget(f"{target}: neither empty nor an archive; use a separate folder")
     files.make_folder(partition)
-    replace_whole(
-        files, mark, layout.archive_properties_bytes(layout.ArchiveProperties(cluster_id))
-    )
+    _write_mark(target, cluster_id, files)
+
+
+def _write_mark(target: Path, cluster_id: str | None, files: Files) -> None:
+    properties = layout.archive_properties_bytes(layout.ArchiveProperties(cluster_id))
+    replace_whole(files, target / layout.ARCHIVE_PROPERTIES, properties)
 
 
 def _beginning(log: Log, proven: int) -> int:

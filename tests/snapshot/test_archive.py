@@ -121,6 +121,21 @@ def test_another_log_is_refused(tmp_path: Path) -> None:
         archived(kafka_case("basic-4.3").log_dir, tmp_path / "demo", None)
 
 
+def test_an_archive_begun_without_a_cluster_id_keeps_the_first_that_is_known(
+    tmp_path: Path,
+) -> None:
+    folder, target = copied("basic-4.3", tmp_path / "node"), tmp_path / "archive"
+    archived(folder, target, None)
+    with pytest.raises(InvalidSource, match="holds more than the log"):
+        archived(DEMO / "log-dir", target, "another")
+    assert archive.archived_cluster(target, LOCAL_FILES) is None, "of a refused log nothing is kept"
+    archived(folder, target, "one")
+    assert archive.archived_cluster(target, LOCAL_FILES) == DirectoryLog(target).cluster_id == "one"
+    archived(folder, target, None)
+    with pytest.raises(InvalidTarget, match="another cluster, one"):
+        archived(folder, target, "two")
+
+
 def test_a_folder_that_is_something_else_is_left_alone(tmp_path: Path) -> None:
     folder = copied("basic-4.3", tmp_path / "node")
     before = sorted(folder.rglob("*"))
