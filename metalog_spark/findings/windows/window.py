@@ -305,6 +305,7 @@ def touched_by(window: Window) -> Column:
     return (hour >= f.lit(first)) & (hour < f.lit(window.end_us))
 
 
+@kept_until_commit
 def _broken(tables: Tables) -> int:
     """The number of unreadable audit lines. Each deleted record of a topic counts as one."""
     from pyspark.sql import functions as f
