@@ -108,7 +108,8 @@ def _headers(text: str) -> Mapping[str, str]:
 
 class Webhook:
     """Posts the alerts passed to ``send``. ``delivered`` is the last batch that was posted
-    completely; ``trouble`` says why nothing can be posted now, if so."""
+    completely; ``trouble`` says why nothing can be posted now, if so. ``refusal`` says how the
+    endpoint refused the last alert that it refused for good."""
 
     def __init__(self, endpoint: WebhookEndpoint, delivered: int) -> None:
         self._endpoint = endpoint
@@ -117,6 +118,7 @@ class Webhook:
         self._changed = Condition()
         self._closing = Event()
         self.trouble: str | None = None
+        self.refusal: str | None = None
         self.counts = Counts()
         self._thread = Thread(target=self._run, name="metalog-webhook", daemon=True)
         self._thread.start()
@@ -180,7 +182,7 @@ class Webhook:
     def _failed(self, why: str) -> None:
         with self._changed:
             self.counts = self.counts._replace(failed=self.counts.failed + 1)
-            self.trouble = f"webhook {self._endpoint}: {why}"
+            self.trouble = self._text(why)
             self._changed.notify_all()
 
     def _post(self, alert: Mapping[str, Any]) -> str | None:
@@ -207,10 +209,15 @@ class Webhook:
         if 200 <= status < 300:
             self.counts = self.counts._replace(delivered=self.counts.delivered + 1)
             return None
+        why = f"it answered {status}"
         if status in _REFUSED:
+            self.refusal = self._text(why)
             self.counts = self.counts._replace(refused=self.counts.refused + 1)
             return None
-        return f"it answered {status}"
+        return why
+
+    def _text(self, why: str) -> str:
+        return f"webhook {self._endpoint}: {why}"
 
 
 def _break_off(connection: HTTPConnection) -> None:

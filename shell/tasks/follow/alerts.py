@@ -30,7 +30,7 @@ class Alerts:
     """Delivers alerts. ``tables`` are the tables at the start.
 
     The webhook, if any, gets the alerts after its ``delivered`` batch. ``show`` takes rows of
-    ALERTS; ``warn`` takes the webhook's faults.
+    ALERTS; ``warn`` takes the webhook's faults, and how many alerts it refused for good.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class Alerts:
         self._webhook = webhook
         self._shown = _batch_of(tables.marked(SHOWN))
         self._reported: str | None = None
+        self._refused = 0
         self._posted = -1 if webhook is None else webhook.delivered
         if webhook is not None and tables.marked(_POSTED) is None:
             tables.mark(_POSTED, self._posted)
@@ -67,7 +68,7 @@ class Alerts:
         webhook = self._webhook
         if webhook is None:
             return
-        self._warn(webhook.trouble)
+        self._warn_of(webhook)
         if webhook.delivered > self._posted:
             self._posted = webhook.delivered
             now.mark(_POSTED, self._posted)
@@ -87,11 +88,16 @@ class Alerts:
         while webhook.pending and webhook.settle(patience_s):
             self.post(now)
         if webhook.pending:
-            self._warn(webhook.trouble)
+            self._warn_of(webhook)
             left = counted(webhook.pending, "alert")
             self._report(f"{left} and later ones are not posted; the next run posts them")
 
-    def _warn(self, trouble: str | None) -> None:
+    def _warn_of(self, webhook: Webhook) -> None:
+        refused, trouble = webhook.counts.refused, webhook.trouble
+        if new := refused - self._refused:
+            alerts = counted(new, "alert")
+            self._report(f"{webhook.refusal} and refused {alerts} for good: not posted again")
+        self._refused = refused
         if trouble is not None and trouble != self._reported:
             self._report(f"{trouble}; the alert is posted again until it is accepted")
         self._reported = trouble

@@ -91,6 +91,23 @@ def test_an_alert_that_will_never_be_taken_holds_up_no_other() -> None:
         assert posted.counts == Counts(1, 1)
 
 
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_an_alert_that_is_refused_for_good_is_warned_of_once(status: int) -> None:
+    tables = SimpleNamespace(facts={}, marked=lambda name: 0, mark=lambda name, batch: None)
+    warnings: list[str] = []
+    with closing(Received([status])) as received, posting(received.url) as posted:
+        alerts = Alerts(tables, posted, list, warnings.append)
+        posted.send(1, ALERTS[:2])
+        assert posted.settle(30)
+        alerts.post(tables)
+        alerts.finish(tables, 30)
+        place = received.url.partition("/hooks")[0]
+    refused = (
+        f"webhook {place}: it answered {status} and refused 1 alert for good: not posted again"
+    )
+    assert warnings == [refused]
+
+
 def test_where_nobody_listens_it_is_said_without_the_token_and_tried_until_somebody_does() -> None:
     with closing(Received()) as received:
         url = received.url
