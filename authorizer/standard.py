@@ -197,6 +197,11 @@ class StandardAuthorizer(Authorizer):
         return decision_of(self._decision_context, context, action)
 
     @property
+    def decision_context(self) -> DecisionContext:
+        """What decisions depend on at present; each change replaces it by another object."""
+        return self._decision_context
+
+    @property
     def config(self) -> AuthorizerConfig:
         """The settings in force: those configured, and the log's Kafka version if none is."""
         return self._decision_context.config

@@ -17,17 +17,21 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from authorizer.answers import decision_of
 from authorizer.api import Action, RequestContext
+from authorizer.engine.cache.decision_cache import DecisionContext
 from authorizer.engine.decide import ALLOWED, AuthorizationResult
 from authorizer.interface import AuthorizationResults, Authorizer
+from authorizer.standard import StandardAuthorizer
 from metalog.acl import ANY_ACL, Acl, AclFilter, Operation, ResourceType
-from metalog.errors import AuthorizerNotReady
+from metalog.errors import AuthorizerNotReady, InvalidRequest
 from metalog.wire.schema import error_name
 from metalog_node.handlers.request import EncodedResponse
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 ACL_COUNT: Final = "kafka_server_authorizer_aclcount"
 NOT_READY: Final = "NotReady"
+UNKNOWN: Final = "unknown"
 
 _FORWARDED: Final = "FORWARDED"
 _SYNC_BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
@@ -196,7 +200,8 @@ def outcome_of(answered: Any) -> str:
 
 
 class CountedAuthorizer(Authorizer):
-    """Passes everything to ``inner`` and counts denials, by rule if ``inner`` knows it.
+    """Passes everything to ``inner`` and counts denials, by rule if ``inner`` is a
+    StandardAuthorizer whose ACLs and gate did not change during the call, else as UNKNOWN.
 
     These are the denials of ``authorize`` that the audit log has: of actions with
     ``log_if_denied``. Each call that finds the authorizer not ready counts once.
@@ -213,14 +218,17 @@ class CountedAuthorizer(Authorizer):
         return self._inner.start(server_info)
 
     def authorize(self, context: RequestContext, actions: Sequence[Action]) -> AuthorizationResults:
+        decisions = _decisions_of(self._inner)
         try:
             results = self._inner.authorize(context, actions)
         except AuthorizerNotReady:
             self._metrics.count_denial(NOT_READY)
             raise
+        if _decisions_of(self._inner) is not decisions:
+            decisions = None
         for action, result in zip(actions, results, strict=True):
             if result is not ALLOWED and action.log_if_denied:
-                self._metrics.count_denial(self._rule(context, action))
+                self._metrics.count_denial(_rule(decisions, context, action))
         return results
 
     def authorize_by_resource_type(
@@ -240,6 +248,17 @@ class CountedAuthorizer(Authorizer):
     def close(self) -> None:
         self._inner.close()
 
-    def _rule(self, context: RequestContext, action: Action) -> str:
-        decide = getattr(self._inner, "decide", None)
-        return "unknown" if decide is None else str(decide(context, action).rule)
+
+def _decisions_of(authorizer: Authorizer) -> DecisionContext | None:
+    return authorizer.decision_context if isinstance(authorizer, StandardAuthorizer) else None
+
+
+def _rule(decisions: DecisionContext | None, context: RequestContext, action: Action) -> str:
+    """The rule of a denial by ``decisions``; UNKNOWN if they do not deny the action."""
+    if decisions is None:
+        return UNKNOWN
+    try:
+        decision = decision_of(decisions, context, action)
+    except InvalidRequest:
+        return UNKNOWN
+    return UNKNOWN if decision.result is ALLOWED else decision.rule
