@@ -137,20 +137,23 @@ def test_names_that_spark_does_not_see(tmp_path: Path) -> None:
 def test_the_checks_of_audit_files_take_the_memory_of_one_folder(
     tmp_path: Path, pattern: str
 ) -> None:
-    def peak(folders: int) -> int:
+    def least_peak(folders: int) -> int:
+        """The least of several: in one of them Python's own table of interned strings may grow."""
         files = [f"b{folder:02}/{hour:02}.log" for folder in range(folders) for hour in range(50)]
         for path in (tmp_path / str(folders) / file for file in files):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("a line\n")
         patterns, out = [str(tmp_path / str(folders) / pattern)], str(tmp_path / "out")
+        return min(peak_of_check(patterns, out) for _ in range(3))
+
+    def peak_of_check(patterns: list[str], out: str) -> int:
         tracemalloc.start()
         check_audit(patterns, out, None)
         found = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return found
 
-    peak(2)
-    assert peak(30) < 1.5 * peak(3)
+    assert least_peak(30) < 1.5 * least_peak(3)
 
 
 @pytest.mark.parametrize("pattern", ["**/*.gz", "**/b1.*", "a/**/*.gz", "a/*/c/b1.gz"])
