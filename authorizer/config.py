@@ -141,15 +141,15 @@ def _super_users(text: str) -> tuple[frozenset[str], list[str]]:
     return frozenset(users), warnings
 
 
-def read_kafka_version(text: str) -> KafkaVersion | None:
-    """The version that ``kafka.version`` names; None if it is empty."""
+def read_kafka_version(text: str, key: str = f"{KAFKA_VERSION}=") -> KafkaVersion | None:
+    """The version that ``text`` names; None if it is empty. Errors name it as ``key`` and text."""
     if not text:
         return None
     for version in KafkaVersion:
         if text == version.value:
             return version
     known = " or ".join(version.value for version in KafkaVersion)
-    raise ConfigException(f"{KAFKA_VERSION}={text}: supported versions are Kafka {known}")
+    raise ConfigException(f"{key}{text}: supported versions are Kafka {known}")
 
 
 def _milliseconds(text: str) -> int | None:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from metalog.disk.files import Files, read_whole
-from metalog.errors import InvalidSource
+from metalog.errors import InvalidRequest, InvalidSource
 from metalog.log.folder.location import unreadable
 
 SOURCE_VARIABLE: Final = "METALOG_SOURCE"
@@ -193,8 +193,20 @@ def _named(entry: Any, name: str, path: Path) -> NamedSource:
     def file(key: str) -> Path | None:
         return path.parent / entry[key] if key in entry else None
 
-    version = entry.get("kafka.version")
+    version = _supported_kafka(entry.get("kafka.version"), place)
     return NamedSource(url, path.parent, file("config"), file("command-config"), version)
+
+
+def _supported_kafka(version: str | None, place: str) -> str | None:
+    if version is None:
+        return None
+    from authorizer.config import read_kafka_version
+
+    try:
+        read_kafka_version(version, f"{place}: kafka.version=")
+    except InvalidRequest as fault:
+        raise InvalidSource(str(fault)) from None
+    return version
 
 
 def _with_dotted_keys(entry: Any) -> Any:

@@ -96,9 +96,18 @@ def add_config(parser: ArgumentParser) -> None:
     group.add_argument("--allow-everyone", action=BooleanOptionalAction, help=ALLOW_EVERYONE_KEY)
     group.add_argument(
         "--kafka",
+        type=kafka_version,
         metavar="VERSION",
         help="decide as Kafka 4.3 or 4.4 (default: 4.4 from metadata.version 32 on)",
     )
+
+
+def kafka_version(text: str) -> str:
+    """The value ``text`` of ``--kafka``; ``InvalidRequest`` if it is not a supported version."""
+    from authorizer.config import read_kafka_version
+
+    read_kafka_version(text, "--kafka ")
+    return text
 
 
 def input_options(arguments: Namespace) -> Iterator[tuple[str, str | None]]:

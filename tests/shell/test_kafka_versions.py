@@ -55,9 +55,35 @@ def test_the_version_that_is_told_decides(
         done = run_here(capsys, "can", blocks, *ASKED, "10.2.0.1", *options)
         assert done.returncode == code, options
         assert ("Kafka 4.4 would answer ALLOWED, by ALLOW User:app" in done.stderr) is (not options)
-    done = run_here(capsys, "can", blocks, *ASKED, "10.2.0.1", "--kafka", "3.9")
-    assert done.returncode == 2
-    assert "kafka.version=3.9: supported versions are Kafka 4.3 or 4.4" in done.stderr
+
+
+def test_a_version_that_is_not_supported_is_named_as_it_was_given(
+    blocks: Path,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    known = "supported versions are Kafka 4.3 or 4.4\n"
+    older = tmp_path / "older.properties"
+    older.write_text("super.users=User:admin\nkafka.version=3.8\n")
+    newer = tmp_path / "newer.properties"
+    newer.write_text("super.users=User:admin\nkafka.version=4.4\n")
+    names = tmp_path / "metalog" / "metalog.toml"
+    names.parent.mkdir()
+    names.write_text(
+        f'[sources.mine]\nurl = "{blocks}"\nconfig = "{newer}"\nkafka.version = "3.7"\n'
+    )
+    for source, options, named in (
+        (blocks, ("--kafka", "3.9"), "--kafka 3.9"),
+        (blocks, ("--kafka", "3.9", "--config", newer), "--kafka 3.9"),
+        (blocks, ("--kafka", "3.9", "--config", older), "--kafka 3.9"),
+        (blocks, ("--config", older), f"{older}: kafka.version=3.8"),
+        ("@mine", (), f"{names}: sources.mine: kafka.version=3.7"),
+    ):
+        done = run_here(capsys, "can", source, *ASKED, "10.2.0.1", *options)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == f"metalog: {named}: {known}"
 
 
 def test_a_name_says_which_kafka_decides(

@@ -18,7 +18,7 @@ from metalog.log.folder.layout import PARTITION_FOLDER
 from metalog.text.plurals import counted
 from metalog_sources.source_kinds import LOGS
 from shell.arguments.pipeline import add_spark, check_installed, is_here, spark_session, writing_to
-from shell.context import add_command_config
+from shell.context import add_command_config, kafka_version
 from shell.output.output import Output
 from shell.tasks.broker.broker_context import SUPER_USERS_KEY
 from shell.views.pipeline.build_summary import show_built
@@ -128,6 +128,7 @@ def _add_brokers(parser: ArgumentParser) -> None:
     )
     brokers.add_argument(
         "--kafka",
+        type=kafka_version,
         metavar="VERSION",
         help="decide as Kafka 4.3 or 4.4 throughout (default: 4.4 from metadata.version 32 on)",
     )
