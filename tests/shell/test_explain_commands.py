@@ -39,7 +39,7 @@ namespaces = st.builds(
     config=files,
     super_users=optional_words,
     allow_everyone=st.sampled_from([None, True, False]),
-    kafka=optional_words,
+    kafka=st.sampled_from([None, "4.3", "4.4"]),
     committed=st.booleans(),
     salvage=st.booleans(),
 )
