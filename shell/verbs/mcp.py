@@ -104,7 +104,9 @@ class Tools:
     def __init__(self, arguments: Namespace) -> None:
         self._source: str = arguments.source
         self._wanted: list[str] = arguments.wanted
-        self._options = verb_options(arguments)
+        self._options = {
+            decides: verb_options(arguments, decides=decides) for decides in (True, False)
+        }
         self._one_at_a_time = Lock()
 
     def all(self) -> Iterator[tuple[str, Callable[..., ToolAnswer]]]:
@@ -181,7 +183,8 @@ class Tools:
         """What differs between two moments of the log: ACLs and users, or, with `meaning`, who may
         do more or less."""
         flags = ["--meaning"] if meaning else []
-        return self._ask("diff", [], flags, ("from", since), ("to", until))
+        moments = ("from", since), ("to", until)
+        return self._ask("diff", [], flags, *moments, decides=meaning)
 
     def plan(self, prune: bool = False) -> ToolAnswer:
         """What applying the wanted files would add and remove; applies nothing. With
@@ -194,6 +197,7 @@ class Tools:
         words: Sequence[str],
         flags: Sequence[str] = (),
         *values: tuple[str, str | None],
+        decides: bool = True,
     ) -> ToolAnswer:
         from mcp.server.mcpserver.exceptions import ToolError
 
@@ -202,7 +206,7 @@ class Tools:
         if verb != "plan" and any(word.startswith("-") for word in words):
             raise ToolError("a principal, operation or resource does not begin with a hyphen")
         options = [f"--{name}={value}" for name, value in values if value]
-        typed = [self._source, *words, *options, *flags, *self._options]
+        typed = [self._source, *words, *options, *flags, *self._options[decides]]
         entry = VERBS[verb]
         try:
             with self._one_at_a_time:

@@ -186,6 +186,20 @@ def test_sets_that_differ_in_texts_alone_have_no_difference_in_meaning(
     assert main(["diff", str(one), str(other), "--exit-code"]) == 1
 
 
+@pytest.mark.parametrize(
+    "options",
+    [("--kafka", "4.3"), ("--config", "/nowhere"), ("--super-users", ""), ("--no-allow-everyone",)],
+)
+def test_a_configuration_is_refused_where_no_decisions_are_compared(
+    options: tuple[str, ...], sides: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for output in ((), ("--json",), ("-o", "commands"), ("--exit-code",)):
+        assert main(["diff", *sides, *options, *output]) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert said.err.startswith(f"metalog: {options[0]}: the ACLs that differ do not depend on")
+
+
 def test_configurations_that_differ_are_not_compared_under_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -138,3 +138,6 @@ def test_an_option_of_the_command_reaches_each_tool() -> None:
     given = tools("@demo", "--super-users", "User:billing", "--kafka", "4.4")
     [answer] = given.can(*QUESTION)["answers"]
     assert (answer["rule"], answer["kafkaVersion"]) == ("SuperUser", "4.4")
+    plain = tools("@demo")
+    assert given.diff("0", "5") == plain.diff("0", "5")
+    assert given.diff("0", meaning=True)["answers"] != plain.diff("0", meaning=True)["answers"]

@@ -22,6 +22,7 @@ from shell.context import (
     add_config,
     add_source,
     begin_moment,
+    config_options,
     context_over,
     opened_text,
     read_config,
@@ -87,6 +88,12 @@ def run(arguments: Namespace, output: Output) -> int:
     start = getattr(arguments, "from")
     if arguments.other is None and start is None:
         raise InvalidRequest("nothing to compare: give two sources, or --from MOMENT")
+    if not arguments.meaning:
+        for option, _ in config_options(arguments):
+            raise InvalidRequest(
+                f"{option}: the ACLs that differ do not depend on it; add --meaning to compare"
+                " decisions, or leave it out"
+            )
     one = _state(arguments.source, start, arguments, output, begins=True)
     other = _state(arguments.other or arguments.source, arguments.to, arguments, output)
     if arguments.meaning:
