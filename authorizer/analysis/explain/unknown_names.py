@@ -35,10 +35,16 @@ class Unknown(NamedTuple):
         if self.what == "principal":
             text = f"no ACL and no SCRAM user has the name {name}"
         elif self.is_listed:
-            text = f"there is no {self.what} {name}, and no ACL but those on * reaches it"
+            text = f"there is no {self.what} {name}, and {self._reached_by} reaches it"
         else:
-            text = f"no ACL but those on * reaches {self.what} {name}"
+            text = f"{self._reached_by} reaches {self.what} {name}"
         return text if self.near is None else f"{text}; did you mean {shown(self.near)}?"
+
+    @property
+    def _reached_by(self) -> str:
+        """An ACL on ``*`` does not reach a longer name that begins with ``*``."""
+        is_left_out = self.name != WILDCARD and self.name.startswith(WILDCARD)
+        return "no ACL" if is_left_out else f"no ACL but those on {WILDCARD}"
 
     def as_json(self) -> dict[str, str | None]:
         return {"what": self.what, "name": self.name, "nearest": self.near}
@@ -77,7 +83,7 @@ def _unknown_resource(
     for acl in acls:
         if acl.resource_type is not kind:
             continue
-        if acl.pattern_type is PatternType.PREFIXED and name.startswith(acl.resource_name):
+        if acl.pattern_type is not PatternType.LITERAL and name.startswith(acl.resource_name):
             return None
         if acl.resource_name != WILDCARD:
             known.add(acl.resource_name)
