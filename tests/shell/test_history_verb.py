@@ -65,11 +65,22 @@ def test_what_lies_between_two_moments_is_their_difference(
     }
 
 
+@pytest.mark.parametrize("more", [[], list(QUESTION)], ids=["all", "an answer"])
+def test_a_range_that_ends_before_it_begins_is_refused(
+    more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A range that ends where it begins is empty, and no mistake."""
+    for start, end, code in (("100", "99", 2), ("-5s", "-30s", 2), ("100", "100", 0)):
+        assert main(["history", LOG, *more, "--from", start, "--to", end]) == code
+        refused = f"metalog: --from {start} is after --to {end}; exchange them\n"
+        assert capsys.readouterr().err.endswith(refused) == (code == 2)
+
+
 @pytest.mark.parametrize("verb", ["history", "diff"])
 def test_a_range_older_than_the_log_is_all_of_it(
     verb: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The demo lasts an hour."""
+    """The demo lasts less than a minute."""
     assert main([verb, LOG, "--from", "-7d"]) == 0
     found, said = capsys.readouterr()
     assert re.search(r"note: .*offset 0, the start of the log: 2\S+Z is before it", said)

@@ -13,7 +13,7 @@ from authorizer.analysis.changes.changes import Change, CredentialChange
 from authorizer.analysis.explain.since import Cause, DecisionChange, DecisionChanges
 from authorizer.history.timeline import TimelineChange
 from authorizer.trace import reaches
-from metalog.errors import InvalidRequest, InvalidSource
+from metalog.errors import InvalidMoment, InvalidRequest, InvalidSource
 from metalog.ids import uuid_text
 from metalog.log.folder.layout import SEGMENT_SUFFIX
 from metalog.principal import parse_principal
@@ -135,6 +135,8 @@ def run(arguments: Namespace, output: Output) -> int:
     replayed = replayed_source(
         arguments, output, source._replace(opened=source.log), shows=True, notes=change_notes()
     )
+    if replayed.moment is not None and replayed.moment.offset < first:
+        raise InvalidMoment(f"--from {begin} is after --to {arguments.to}; exchange them")
     context = None if context is None else context_over(context, source, replayed.image)
     refuse_nothing_proven(replayed, arguments)
     history = history_of(replayed, None if first < 0 else first)
