@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from authorizer.analysis.changes.changes import CHANGE_RECORDS, Change, changes
+from authorizer.analysis.changes.changes import CHANGE_RECORDS, Change, changes, mechanism_of
 from authorizer.analysis.explain.since import Since, since
 from authorizer.history.timeline import TimelineChange
 from metalog.errors import CorruptLog
@@ -20,7 +20,7 @@ from metalog.loader import LoadDoubt, Loader
 from metalog.ports import Appended, HighWatermark
 from metalog.records.acl_codes import acl_of
 from metalog.records.fast_decode.acl_fast_decode import messages_of
-from metalog.records.messages import AccessControlEntryRecord
+from metalog.records.messages import AccessControlEntryRecord, UserScramCredentialRecord
 from metalog.records.unread import UnreadTypes
 from metalog_sources.record_notes import NotedRecord, NotedRecords
 from snapshot.log_range import read_range
@@ -31,7 +31,11 @@ if TYPE_CHECKING:
     from authorizer.trace import Question
     from metalog.acl import Acl
     from metalog.ids import SnapshotId, Uuid
+    from metalog.scram import ScramMechanism
     from metalog_sources.replay import Replayed
+
+    Iterations = dict[tuple[str, ScramMechanism | None], int]
+    """By user and mechanism."""
 
 Result = TypeVar("Result")
 
@@ -45,13 +49,14 @@ def change_notes() -> NotedRecords:
 
 class ChangeHistory(NamedTuple):
     """The ``changes`` in log order from offset ``start``; ``base`` are the ACLs in force at that
-    offset.
+    offset, and ``iterations`` those of its SCRAM credentials.
 
     ``doubts`` are faults in the records from ``start`` on.
     """
 
     start: int
     base: dict[Uuid, Acl]
+    iterations: Iterations
     changes: list[Change]
     doubts: tuple[LoadDoubt, ...] = ()
 
@@ -69,9 +74,9 @@ def history_of(replayed: Replayed, first: int | None = None) -> ChangeHistory | 
     """
 
     def read(start: int, base: SnapshotId | None) -> ChangeHistory:
-        acls = dict(_snapshot_acls(replayed, base))
+        acls, iterations = _snapshot_state(replayed, base)
         records, doubts = _records(replayed, start, base)
-        return ChangeHistory(start, acls, list(changes(records)), doubts)
+        return ChangeHistory(start, acls, iterations, list(changes(records)), doubts)
 
     return _first_readable(replayed, _bases(replayed, first), read)
 
@@ -81,7 +86,7 @@ def answer_since(replayed: Replayed, config: AuthorizerConfig, question: Questio
     a log, or is too damaged."""
 
     def read(start: int, base: SnapshotId | None) -> Since:
-        acls = dict(_snapshot_acls(replayed, base))
+        acls, _ = _snapshot_state(replayed, base)
         records, doubts = _records(replayed, start, base)
         if base != replayed.snapshot and doubts:
             raise doubts[0].fault
@@ -157,10 +162,17 @@ def _end_of(base: SnapshotId | None) -> int:
     return 0 if base is None else base.end_offset
 
 
-def _snapshot_acls(replayed: Replayed, base: SnapshotId | None) -> Iterator[tuple[Uuid, Acl]]:
+def _snapshot_state(
+    replayed: Replayed, base: SnapshotId | None
+) -> tuple[dict[Uuid, Acl], Iterations]:
+    acls: dict[Uuid, Acl] = {}
+    iterations: Iterations = {}
     if base is None:
-        return
+        return acls, iterations
     for batch in read_snapshot(replayed.source.log, base):
         for message in messages_of(batch.parts(_UNREAD)):
             if isinstance(message, AccessControlEntryRecord):
-                yield message.id, acl_of(message)
+                acls[message.id] = acl_of(message)
+            elif isinstance(message, UserScramCredentialRecord):
+                iterations[message.name, mechanism_of(message.mechanism)] = message.iterations
+    return acls, iterations

@@ -45,6 +45,29 @@ def test_each_change_is_shown_by_its_moment_and_not_by_the_one_before(
         assert (line["id"] in before) is (line["change"] == "remove")
 
 
+@pytest.mark.parametrize("start", ["0", "140"], ids=["from the start", "from a snapshot"])
+def test_a_credential_that_replaces_another_is_shown_as_changed(
+    start: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def users_at(at: int) -> dict[tuple[str, str], int]:
+        users = asked(capsys, "users", LOG, "--at", str(at))
+        return {(each["user"], each["mechanism"]): each["iterations"] for each in users}
+
+    history = ("history", LOG, "--from", start)
+    lines = [line for line in asked(capsys, *history) if "user" in line]
+    assert {line["user"] for line in lines} >= {"billing", "contractor"}
+    signs = []
+    for line in lines:
+        entity = (line["user"], line["mechanism"])
+        before, after = (users_at(line["at"] + step).get(entity) for step in (-1, 0))
+        assert (line["iterationsBefore"], line["iterations"]) == (before, after)
+        signs.append("+" if before is None else "-" if after is None else "~")
+    assert set(signs) >= {"-", "~"}
+    assert main([*history, "-q"]) == 0
+    printed = re.findall(r"(\S) +user ", capsys.readouterr().out)
+    assert printed == signs
+
+
 def test_an_answer_turns_where_can_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     lines = asked(capsys, "history", LOG, *QUESTION)
     assert [line["result"] for line in lines] == ["ALLOWED", "DENIED", "ALLOWED", "DENIED"]

@@ -85,12 +85,15 @@ def _change(offset: int, message: Any, time_ms: int) -> Change | None:
     if isinstance(message, RemoveAccessControlEntryRecord):
         return TimelineChange(offset, message.id, None, time_ms)
     if isinstance(message, UserScramCredentialRecord):
-        mechanism = _mechanism(message.mechanism)
+        mechanism = mechanism_of(message.mechanism)
         return CredentialChange(offset, message.name, mechanism, message.iterations, time_ms)
     if isinstance(message, RemoveUserScramCredentialRecord):
-        return CredentialChange(offset, message.name, _mechanism(message.mechanism), None, time_ms)
+        return CredentialChange(
+            offset, message.name, mechanism_of(message.mechanism), None, time_ms
+        )
     return None
 
 
-def _mechanism(code: int) -> ScramMechanism | None:
+def mechanism_of(code: int) -> ScramMechanism | None:
+    """The mechanism with this code in a record; None if it is unknown."""
     return ScramMechanism(code) if code in set(ScramMechanism) else None

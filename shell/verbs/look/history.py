@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from metalog.ids import Uuid
     from metalog.loader import LoadDoubt
     from metalog_sources.replay import Replayed
+    from shell.tasks.history import Iterations
 
 USAGE: Final = "SOURCE [QUESTION | filters] [--from MOMENT] [--to MOMENT] [--follow] [options]"
 FORMATS: Final = ("text", "json")
@@ -89,10 +90,12 @@ class Filter(NamedTuple):
 
 
 class HistoryLine(NamedTuple):
-    """A change, and the ACL that it removes, if that is known."""
+    """A change, and the state that it ends, if that is known: the ACL, or the iterations of the
+    credential."""
 
     change: Change
     removed: Acl | None = None
+    iterations_before: int | None = None
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -197,7 +200,7 @@ def _filter(arguments: Namespace) -> Filter:
 
 
 def _changes(wanted: Filter, view: _HistoryView, output: Output) -> None:
-    bound = dict(view.history.base)
+    bound = _Bound(dict(view.history.base), dict(view.history.iterations))
     passing = _lines(view.history.changes, bound, wanted)
     lines = [line for line in passing if line.change.at > view.first]
     if not view.follows:
@@ -226,18 +229,26 @@ def _following(view: _HistoryView, output: Output) -> Iterator[list[Change]]:
         output.flush()
 
 
-def _lines(
-    changes: Iterable[Change], bound: dict[Uuid, Acl], wanted: Filter
-) -> Iterator[HistoryLine]:
+class _Bound(NamedTuple):
+    """The ACLs, and the iterations of SCRAM credentials, in force before the next change."""
+
+    acls: dict[Uuid, Acl]
+    iterations: Iterations
+
+
+def _lines(changes: Iterable[Change], bound: _Bound, wanted: Filter) -> Iterator[HistoryLine]:
     """The changes that pass the filter; ``bound`` is updated with each change."""
     for change in changes:
         if isinstance(change, CredentialChange):
+            before = bound.iterations.pop((change.user, change.mechanism), None)
+            if change.iterations is not None:
+                bound.iterations[change.user, change.mechanism] = change.iterations
             if wanted.passes_user(change.user):
-                yield HistoryLine(change)
+                yield HistoryLine(change, iterations_before=before)
             continue
-        removed = bound.pop(change.id, None)
+        removed = bound.acls.pop(change.id, None)
         if change.acl is not None:
-            bound[change.id] = change.acl
+            bound.acls[change.id] = change.acl
         if any(acl is not None and wanted.passes(acl) for acl in (change.acl, removed)):
             yield HistoryLine(change, removed)
 
@@ -258,7 +269,10 @@ def _row(line: HistoryLine) -> list[Cell | str]:
         text = f"user {shown(change.user)} {named}"
         if change.iterations is None:
             return [*when, Cell("-", "bad"), text]
-        return [*when, Cell("+", "good"), f"{text}, {change.iterations} iterations"]
+        text = f"{text}, {change.iterations} iterations"
+        if line.iterations_before is None:
+            return [*when, Cell("+", "good"), text]
+        return [*when, Cell("~", "warn"), f"{text}, {line.iterations_before} before"]
     return [*when, *_acl_cells(change, line.removed)]
 
 
@@ -280,6 +294,7 @@ def _as_json(line: HistoryLine) -> dict[str, Any]:
             "change": "remove" if change.iterations is None else "set",
             "user": change.user,
             "mechanism": None if change.mechanism is None else change.mechanism.name,
+            "iterationsBefore": line.iterations_before,
             "iterations": change.iterations,
         }
     acl = change.acl if change.acl is not None else line.removed
