@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 from functools import reduce
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -20,7 +20,7 @@ from authorizer.kafka_version import version_for
 from metalog.text.plurals import counted as counted_words
 from metalog_spark.coverage.coverage import counted, counted_before, covered
 from metalog_spark.coverage.usage import added_up, usage
-from metalog_spark.decide.invalidation import deciding_by, deciding_in, differ_from
+from metalog_spark.decide.invalidation import deciding_by, deciding_in, stale_days
 from metalog_spark.history.changelog import check_log, read_changelog, replace_changelog
 from metalog_spark.history.configuration import Configuration
 from metalog_spark.history.state import packed_rows
@@ -67,7 +67,6 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 _NAMED: Final = "file STRING, name STRING, is_named BOOLEAN"
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 Days = frozenset[date]
 
@@ -203,11 +202,8 @@ def _stale_days(
     tables: Tables, log: tuple[pa.Table, pa.Table], configuration: Configuration
 ) -> Days:
     """The days with requests whose decision may have changed."""
-    moment = differ_from(deciding_in(tables), deciding_by(*log, configuration.table()))
-    if moment is None:
-        return frozenset()
-    first = (_EPOCH + timedelta(microseconds=moment)).date()
-    return frozenset(day for day in _days_with_requests(tables) if day >= first)
+    now = deciding_by(*log, configuration.table())
+    return stale_days(deciding_in(tables), now, _days_with_requests(tables))
 
 
 def _days_with_requests(tables: Tables) -> Days:

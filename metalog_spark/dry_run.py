@@ -1,7 +1,8 @@
 """Previews a build from each file's beginning and end, without Spark.
 
-It writes nothing, and reads at most ``_SAMPLE`` bytes at either end of a file. So the line count of
-a longer file is an estimate. This module must not know Spark, nor how anything is shown.
+It writes nothing, and reads at most ``_SAMPLE`` bytes at either end of an audit file. So the line
+count of a longer file is an estimate. The log is read whole if there are earlier decisions. This
+module must not know Spark, nor how anything is shown.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from metalog.errors import InvalidRequest
 from metalog_spark.ingest.audit_files import GZIP_MAGIC, broker_of
 from metalog_spark.store.plain_view import CURRENT, days_of
 from metalog_spark.store.preflight import files_named
-from metalog_spark.store.tables import FILES, REQUESTS
+from metalog_spark.store.tables import ACL_CHANGELOG, CONFIGURATION, FILES, HISTORY, REQUESTS
 
 if TYPE_CHECKING:
-    from metalog_spark.history.archive import Archive
+    from metalog_spark.history.archive import Archive, Logs
+    from metalog_spark.history.configuration import Configuration
 
 _SAMPLE: Final = 128 << 10
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -64,12 +66,15 @@ class MissingRecords(NamedTuple):
 
 
 class DryRun(NamedTuple):
-    """The result. ``days`` are those of the ``files`` that a build would read; ``again`` are those
-    of them that already have requests. The log ranges from ``start`` to ``end``, exclusive."""
+    """The result. ``days`` are those of the ``files`` that a build would read. ``again`` are the
+    days with requests of earlier builds that a build would decide again: those among ``days``, and
+    the ``stale`` ones, since the log or the configuration has changed. The log ranges from
+    ``start`` to ``end``, exclusive."""
 
     files: Sequence[FileLook]
     days: Sequence[date]
     again: Sequence[date]
+    stale: Sequence[date]
     start: int
     end: int
     gaps: Sequence[MissingRecords]
@@ -81,20 +86,55 @@ def dry_run(
     out: Path,
     zone: Zone,
     broker_from: re.Pattern[str] | None,
+    *,
+    stale: Set[date] = frozenset(),
 ) -> DryRun:
-    """The effect that a build of the audit files ``audit`` and of the log would have on ``out``."""
+    """The effect that a build of the audit files ``audit`` and of the log would have on ``out``.
+    ``stale`` are the days of ``stale_days_in``."""
     from metalog_spark.history.splits import LogHole
 
     paths = dict.fromkeys(path for pattern in audit for path in sorted(files_named(pattern)))
     known = _known_files(out)
     files = [_look(path, zone, broker_of(str(path), broker_from), known) for path in paths]
     days = sorted({day for file in files if not file.is_known for day in file.days})
-    there = set(days_of(out, REQUESTS))
+    there = _days_with_requests(out)
     gaps = [
         MissingRecords(part.start, part.why) for part in archive.parts if isinstance(part, LogHole)
     ]
-    again = [day for day in days if day.isoformat() in there]
-    return DryRun(files, days, again, archive.start, archive.end, gaps)
+    again = sorted((there & set(days)) | stale)
+    return DryRun(files, days, again, sorted(stale), archive.start, archive.end, gaps)
+
+
+def stale_days_in(
+    out: Path, logs: Logs, configuration: Configuration, *, skip_damaged: bool
+) -> Set[date]:
+    """The days with requests in ``out`` that a build decides again, since ``logs`` or
+    ``configuration`` may decide differently than those of the last build. If ``out`` has such days,
+    all of ``logs`` is read.
+
+    Raises:
+        CorruptLog: the log is damaged, and ``skip_damaged`` is false.
+    """
+    from pyarrow import parquet
+
+    from authorizer.kafka_version import version_for
+    from metalog_spark.decide.invalidation import deciding_by, stale_days
+    from metalog_spark.history.changelog import read_changelog
+
+    current = (out / CURRENT).resolve()
+    places = [current / table.name for table in (ACL_CHANGELOG, HISTORY, CONFIGURATION)]
+    days = _days_with_requests(out)
+    if not days or not all(place.is_dir() for place in places):
+        return frozenset()
+    before = deciding_by(*(parquet.read_table(place) for place in places))
+    changelog, history, level = read_changelog(None, logs, skip_damaged=skip_damaged)
+    configuration = configuration.deciding_as(version_for(level))
+    now = deciding_by(changelog, history, configuration.table())
+    return stale_days(before, now, days)
+
+
+def _days_with_requests(out: Path) -> Set[date]:
+    return frozenset(map(date.fromisoformat, days_of(out, REQUESTS)))
 
 
 def _known_files(out: Path) -> Set[_Stamp]:

@@ -8,6 +8,7 @@ are filled.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from metalog_spark.store.tables import ACL_CHANGELOG, CONFIGURATION, HISTORY
 if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 ALWAYS: Final = 0
 """The time of a difference that concerns all requests."""
 _LIFETIMES: Final = (
@@ -80,6 +82,15 @@ def differ_from(one: DecidingRows, other: DecidingRows) -> int | None:
         if other_end != end:
             moments.append(min(_end_us(end), _end_us(other_end)))
     return min((moment or ALWAYS for moment in moments), default=None)
+
+
+def stale_days(one: DecidingRows, other: DecidingRows, days: Iterable[date]) -> frozenset[date]:
+    """Those of ``days`` (in UTC) on which the two may decide differently."""
+    moment = differ_from(one, other)
+    if moment is None:
+        return frozenset()
+    first = (_EPOCH + timedelta(microseconds=moment)).date()
+    return frozenset(day for day in days if day >= first)
 
 
 def _end_us(end: Row) -> float:

@@ -41,7 +41,7 @@ _SCANNED: Final = (
 
 
 def read_changelog(
-    session: SparkSession,
+    session: SparkSession | None,
     logs: Logs,
     *,
     skip_damaged: bool = False,
@@ -49,8 +49,8 @@ def read_changelog(
 ) -> tuple[pa.Table, pa.Table, int | None]:
     """The rows of ACL_CHANGELOG and HISTORY for ``logs``, and the last metadata.version.
 
-    ``warn`` is called with a line for each kind of record of another Kafka. With ``skip_damaged``,
-    damage becomes a row of HISTORY.
+    Without a ``session`` this process scans all splits. ``warn`` is called with a line for each
+    kind of record of another Kafka. With ``skip_damaged``, damage becomes a row of HISTORY.
 
     Raises:
         CorruptLog: the log is damaged, and ``skip_damaged`` is false.
@@ -84,13 +84,13 @@ def check_log(logs: Logs, *, skip_damaged: bool) -> None:
         check_ends(archive, _ADVICE)
 
 
-def scan_archive(session: SparkSession, archive: Archive) -> dict[int, ScannedSplit]:
+def scan_archive(session: SparkSession | None, archive: Archive) -> dict[int, ScannedSplit]:
     """The scan of each split, by its number among the parts. A single split is read on the
-    driver."""
+    driver, and without a ``session`` all are."""
     pieces = {
         number: part for number, part in enumerate(archive.parts) if isinstance(part, LogSplit)
     }
-    if len(pieces) < 2:
+    if session is None or len(pieces) < 2:
         return {number: scan(piece) for number, piece in pieces.items()}
     sent = [(number, pickle.dumps(piece)) for number, piece in pieces.items()]
     spread = frame_of(session, sent, "piece INT, pickled BINARY").repartition(len(sent))

@@ -8,7 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from authorizer.audit.layouts import NOT_AUDIT
 from metalog.log.folder.layout import PARTITION_FOLDER, segment_name
 from metalog.records.batch import batch_bytes, build_batch
 from metalog.records.messages import LeaderChangeMessage
+from metalog_spark.decide.invalidation import stale_days
 from metalog_spark.ingest import file_groups
 from metalog_spark.ingest.lines.audit_lines import EMPTY
 from metalog_spark.ingest.requests import read_table
@@ -285,6 +286,37 @@ def test_what_is_null_in_a_table_of_requests_is_as_if_it_were_lacking(
         assert row.reason is None
         read.append(row)
     assert read[0] == read[1]
+
+
+def test_a_dry_run_names_the_days_that_the_build_then_decides_again(
+    pipeline: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decided_again: list[list[str]] = []
+
+    def watched(*arguments: Any) -> frozenset[date]:
+        days = stale_days(*arguments)
+        decided_again.append(sorted(map(str, days)))
+        return days
+
+    monkeypatch.setattr("metalog_spark.build.stale_days", watched)
+
+    def named() -> list[str]:
+        previewed = json.loads(pipeline.build_here("out", "--dry-run").stdout)
+        assert previewed["again"] == previewed["stale"], "there are no new lines"
+        return list(previewed["stale"])
+
+    days = ["1970-01-01", "1970-01-02", "1970-01-03"]
+    write_log(tmp_path / "log", (0, ace(1, "a")))
+    pipeline.audit("b1.log", *(line(f"{day} 13:00:00", "a") for day in days))
+    assert pipeline.build_here("out").returncode == 0
+    assert named() == []
+    write_log(tmp_path / "log", (0, ace(1, "a")), (DAY_MS + NOON_MS, ace(2, "b")))
+    assert named() == days[1:]
+    assert pipeline.build_here("out").returncode == 0
+    assert decided_again == [days[1:]]
+    assert named() == []
+    (tmp_path / "server.properties").write_text("super.users=User:a\n")
+    assert named() == days
 
 
 def check_the_whole(tables: Tables, told: dict[str, Any]) -> None:

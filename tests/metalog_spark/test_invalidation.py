@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
-from metalog_spark.decide.invalidation import ALWAYS, DecidingRows, differ_from
+from metalog_spark.decide.invalidation import ALWAYS, DecidingRows, differ_from, stale_days
 
 OPEN = (True, None, None)
 LIFETIMES = {("first", 10): OPEN, ("second", 20): (True, 7, 30)}
@@ -32,3 +34,11 @@ STATE = DecidingRows(LIFETIMES, RANGES, PERIODS)
 def test_what_is_decided_otherwise(other: DecidingRows, moment: int | None) -> None:
     assert differ_from(STATE, other) == moment
     assert differ_from(other, STATE) == moment
+
+
+def test_days_are_stale_from_the_day_of_the_first_difference_on() -> None:
+    days = [date(1970, 1, number) for number in (1, 2, 3)]
+    assert stale_days(STATE, STATE, days) == frozenset()
+    last_of_day_2 = 2 * 86_400_000_000 - 1
+    other = STATE._replace(periods=PERIODS | {("[]", "True", last_of_day_2)})
+    assert stale_days(STATE, other, days) == {*days[1:]}

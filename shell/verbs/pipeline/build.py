@@ -180,7 +180,7 @@ def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]
 
 
 def _dry_run(inputs: BuildInputs, arguments: Namespace, output: Output) -> int:
-    from metalog_spark.dry_run import dry_run
+    from metalog_spark.dry_run import dry_run, stale_days_in
     from shell.views.pipeline.dry_run import show_dry_run
 
     for place in (*inputs.every_table, *arguments.audit, arguments.out):
@@ -191,7 +191,10 @@ def _dry_run(inputs: BuildInputs, arguments: Namespace, output: Output) -> int:
             )
     with output.busy("looking at the audit files"):
         archive, out = inputs.log.look(), Path(arguments.out)
-        found = dry_run(arguments.audit, archive, out, inputs.zone, inputs.broker_from)
+        stale = stale_days_in(
+            out, inputs.log, inputs.configuration, skip_damaged=inputs.skip_damaged
+        )
+        found = dry_run(arguments.audit, archive, out, inputs.zone, inputs.broker_from, stale=stale)
     return 0 if show_dry_run(found, arguments.out, arguments.zone, output) else 1
 
 

@@ -46,9 +46,12 @@ def _rows(found: DryRun, out: str) -> Iterator[list[Cell | str]]:
         yield _row("gap", 1, safe(f"from offset {gap.offset:,}: {gap.why}"))
     nothing = "nothing new" if any(file.is_known for file in found.files) else "no audit line found"
     days = f"{found.days[0]} to {found.days[-1]}" if found.days else nothing
-    if found.again:
-        days += f"; {len(found.again):,} of them are in {shown(out)} already and are decided again"
+    if of_them := set(found.again).intersection(found.days):
+        days += f"; {len(of_them):,} of them are in {shown(out)} already and are decided again"
     yield _row("days", len(found.days), days)
+    if found.stale:
+        why = "decided again, since the log or the configuration has changed"
+        yield _row("stale", len(found.stale), f"{found.stale[0]} to {found.stale[-1]}: {why}")
 
 
 def _row(name: str, number: int, text: str) -> list[Cell | str]:
@@ -98,4 +101,5 @@ def _json(found: DryRun) -> dict[str, object]:
         "gaps": [gap._asdict() for gap in found.gaps],
         "days": [day.isoformat() for day in found.days],
         "again": [day.isoformat() for day in found.again],
+        "stale": [day.isoformat() for day in found.stale],
     }
