@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from argparse import Action, ArgumentParser, BooleanOptionalAction, Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, Final
@@ -108,40 +108,6 @@ def kafka_version(text: str) -> str:
 
     read_kafka_version(text, "--kafka ")
     return text
-
-
-def input_options(arguments: Namespace) -> Iterator[tuple[str, str | None]]:
-    """The given options of ``add_source``, except ``--at``, and of ``add_config``, each with its
-    value; None for a flag."""
-    yield from _valued(arguments, "command_config")
-    yield from config_options(arguments)
-    yield from (
-        (f"--{name}", None) for name in ("committed", "salvage") if getattr(arguments, name)
-    )
-
-
-def config_options(arguments: Namespace) -> Iterator[tuple[str, str | None]]:
-    """The given options of ``add_config``, each with its value; None for a flag."""
-    yield from _valued(arguments, "config", "super_users", "kafka")
-    if arguments.allow_everyone is not None:
-        yield "--allow-everyone" if arguments.allow_everyone else "--no-allow-everyone", None
-
-
-def _valued(arguments: Namespace, *names: str) -> Iterator[tuple[str, str]]:
-    for name in names:
-        if (value := getattr(arguments, name)) is not None:
-            yield f"--{name.replace('_', '-')}", value
-
-
-def verb_options(arguments: Namespace, *, decides: bool = True) -> list[str]:
-    """The ``input_options`` as words, to pass to another verb in this process. ``decides`` is false
-    for a verb that makes no decision, and so takes none of the ``config_options``."""
-    others = () if decides else tuple(config_options(arguments))
-    return [
-        option if value is None else f"{option}={value}"
-        for option, value in input_options(arguments)
-        if (option, value) not in others
-    ]
 
 
 def opened_source(arguments: Namespace, output: Output) -> Source:

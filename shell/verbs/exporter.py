@@ -14,8 +14,9 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
 from metalog.errors import InvalidRequest, MetalogError
-from shell.context import add_config, add_source, replayed_source, verb_options
+from shell.context import add_config, add_source, replayed_source
 from shell.output.output import Output
+from shell.repeated_options import verb_options
 from shell.run_verb import verb_answer
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ from threading import Lock
 from typing import Any, Final, TypedDict
 
 from metalog.errors import InvalidRequest, MetalogError
-from shell.context import add_config, add_source, opened_source, verb_options
+from shell.context import add_config, add_source, opened_source
 from shell.output.output import Output
+from shell.repeated_options import verb_options
 from shell.run_verb import verb_answer
 from shell.version import VERSION
 

@@ -16,7 +16,7 @@ from typing import Final
 from authorizer.analysis.remedies.commands import quoted
 from authorizer.trace import Question
 from metalog.disk.files import is_descriptor
-from shell.context import input_options
+from shell.repeated_options import input_options
 
 _VARIABLES: Final = {"--command-config": '"$CLIENT_CONFIG"', "--config": '"$SERVER_PROPERTIES"'}
 _SOURCE: Final = '"$SOURCE"'

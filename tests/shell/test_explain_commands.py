@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from authorizer.trace import Question
 from metalog.acl import Operation, ResourceType
 from shell.arguments.question import read_principal, read_question
-from shell.context import verb_options
 from shell.main import VERBS, main
 from shell.options import build_parser, parse
+from shell.repeated_options import verb_options
 from shell.views.explain_commands import checklist_command, command_as_typed, explain_command
 from tests.support.kafka.cases import DEMO
 

@@ -22,7 +22,6 @@ from shell.context import (
     add_config,
     add_source,
     begin_moment,
-    config_options,
     context_over,
     opened_text,
     read_config,
@@ -30,6 +29,7 @@ from shell.context import (
     replayed_source,
 )
 from shell.output.output import Cell, Output
+from shell.repeated_options import config_options
 from shell.tasks.acl_words import sentence
 from shell.tasks.command_target import CommandTarget
 from shell.tasks.proof.meaning import meaning
