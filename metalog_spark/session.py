@@ -76,6 +76,13 @@ _JAVA_OPTIONS: Final = (
 )
 """A collector that is not concurrent takes a tenth to a fifth less CPU. An optimizing compiler (C2)
 that waits for ten times as many calls takes a fifth to a quarter less."""
+_SMALL_JAVA_OPTIONS: Final = "-XX:+UseParallelGC -XX:TieredStopAtLevel=1"
+_SMALL_SETTINGS: Final = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""For small input, without the optimizing compiler and without compiled plans: a build of twelve
+lines takes two thirds of the CPU (docs/performance/small-queries.md)."""
 _OWN_OPTIONS: Final = re.compile(rf"-XX:\+Use\w+GC\b|{re.escape(_DEFAULT_OPTIONS)}")
 _WITH_OPTIONS: Final = (
     "PYSPARK_SUBMIT_ARGS",
@@ -107,6 +114,7 @@ def open_session(
     remote: str | None = None,
     settings: Mapping[str, str] | None = None,
     log: Path | None = None,
+    has_small_input: bool = False,
 ) -> SparkSession:
     """A session of ``master`` (as for Spark: ``local[4]``, ``spark://…``, ``yarn``), or of the
     Connect server ``remote`` (``sc://HOST:PORT``, or ``local`` to start a server here). Without
@@ -114,6 +122,7 @@ def open_session(
 
     ``settings`` are Spark's, and override ours, except the time zone, which defines the tables'
     days and hours. The JVM's output is appended to the file ``log``, or goes to standard error.
+    ``has_small_input``: a few MiB, so that Spark should start and plan fast rather than run fast.
 
     Raises:
         InvalidRequest: no session can be opened.
@@ -132,7 +141,7 @@ def open_session(
         if remote is not None:
             session = _connected(remote, settings or {}, log)
         else:
-            session = _started(master or LOCAL, settings or {}, log)
+            session = _started(master or LOCAL, settings or {}, log, has_small_input)
     except errors as error:
         more = "" if log is None else f"; {log} says more"
         raise InvalidRequest(
@@ -209,13 +218,19 @@ def _is_refused(address: Address) -> bool:
     return False
 
 
-def _started(master: str, settings: Mapping[str, str], log: Path | None) -> SparkSession:
+def _started(
+    master: str, settings: Mapping[str, str], log: Path | None, has_small_input: bool
+) -> SparkSession:
     from pyspark.sql import SparkSession
 
     check_java(os.environ)
     options = {**_ALWAYS, **_STARTED_HERE}
     if master.startswith(_HERE):
-        options |= _ON_THIS_MACHINE | java_options(settings, os.environ) | sockets(_own_folder())
+        options |= _ON_THIS_MACHINE | sockets(_own_folder())
+        of_java = _SMALL_JAVA_OPTIONS if has_small_input else _JAVA_OPTIONS
+        options |= java_options(settings, os.environ, of_java)
+    if has_small_input:
+        options |= _SMALL_SETTINGS
     builder = SparkSession.builder.master(master).appName(APPLICATION)
     for key, value in {**options, **settings}.items():
         builder = builder.config(key, value)
@@ -257,8 +272,10 @@ def _by_this_python(place: str) -> Iterator[None]:
         yield
 
 
-def java_options(settings: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
-    """The setting with our options for Spark's JVM. Empty if the setting or a garbage collector is
+def java_options(
+    settings: Mapping[str, str], environ: Mapping[str, str], ours: str = _JAVA_OPTIONS
+) -> dict[str, str]:
+    """The setting with ``ours`` for Spark's JVM. Empty if the setting or a garbage collector is
     configured already: a JVM does not start with two collectors."""
     folder = environ.get("SPARK_CONF_DIR") or Path(environ.get(_HOME, ""), "conf")
     defaults = Path(folder, "spark-defaults.conf")
@@ -266,7 +283,7 @@ def java_options(settings: Mapping[str, str], environ: Mapping[str, str]) -> dic
     settings_text += [environ.get(name, "") for name in _WITH_OPTIONS]
     if defaults.is_file():
         settings_text.append(defaults.read_text(errors="replace"))
-    return {} if any(map(_OWN_OPTIONS.search, settings_text)) else {_DEFAULT_OPTIONS: _JAVA_OPTIONS}
+    return {} if any(map(_OWN_OPTIONS.search, settings_text)) else {_DEFAULT_OPTIONS: ours}
 
 
 def sockets(folder: Path) -> dict[str, str]:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from errno import ENOLCK, ENOSYS, EOPNOTSUPP
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +25,8 @@ from metalog_spark.store.table_store import checked_folder, is_pattern, placed
 _IN_A_DEMO: Final = "tables"
 """The name of the pipeline's folder inside the folder of metalog pipeline demo."""
 _LOCK: Final = ".lock"
+_SMALL_BYTES: Final = 16 << 20
+_FEW_FILES: Final = 1_000
 _WITHOUT_LOCKS: Final = frozenset({ENOLCK, ENOSYS, EOPNOTSUPP})
 """The errors of a file system without locks, such as some NFS mounts."""
 PARQUET: Final = (b"PAR1", b"PARE")
@@ -56,6 +59,16 @@ def files_named(audit: str) -> Iterator[Path]:
     its folder."""
     places = iter([Path(audit)]) if audit and Path(audit).exists() else _matches(audit)
     return (file for place in places for file in files_below(place) if file.is_file())
+
+
+def is_small(paths: Iterable[str]) -> bool:
+    """Whether the local files that ``paths`` name, as for ``files_named``, are few and small."""
+    left = _SMALL_BYTES
+    for number, file in enumerate(chain.from_iterable(map(files_named, paths))):
+        left -= file.stat().st_size
+        if left < 0 or number == _FEW_FILES:
+            return False
+    return True
 
 
 def _matches(pattern: str) -> Iterator[Path]:

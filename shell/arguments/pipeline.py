@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import os
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -72,8 +72,11 @@ def add_folder(parser: ArgumentParser) -> None:
 
 
 @contextmanager
-def spark_session(arguments: Namespace, output: Output) -> Iterator[SparkSession]:
-    """A session for the duration of the block. An active session is reused and not closed.
+def spark_session(
+    arguments: Namespace, output: Output, *, reads: Sequence[str] = ()
+) -> Iterator[SparkSession]:
+    """A session for the duration of the block. An active session is reused and not closed. If all
+    files that it ``reads`` are on this machine and small, Spark starts and plans faster.
 
     Raises:
         SparkFailed: Spark failed in a new session; the message names the file with its output.
@@ -96,6 +99,7 @@ def spark_session(arguments: Namespace, output: Output) -> Iterator[SparkSession
                 remote=arguments.remote,
                 settings=_settings(arguments.spark_conf),
                 log=log,
+                has_small_input=_are_small(arguments, reads),
             )
         try:
             with _one_line_errors(log):
@@ -117,7 +121,7 @@ def opened_folder(arguments: Namespace, output: Output) -> Iterator[Tables]:
     from metalog_spark.store.table_store import Tables
 
     check_folder(arguments, arguments.folder)
-    with spark_session(arguments, output) as session:
+    with spark_session(arguments, output, reads=[arguments.folder]) as session:
         with output.busy("opening the tables"):
             tables = Tables.open(session, arguments.folder)
         yield tables
@@ -159,6 +163,13 @@ def is_here(arguments: Namespace, path: str) -> bool:
         and CLUSTER_VARIABLES.isdisjoint(os.environ)
         and placed(path).startswith("/")
     )
+
+
+def _are_small(arguments: Namespace, paths: Sequence[str]) -> bool:
+    from metalog_spark.store.preflight import is_small
+
+    are_here = bool(paths) and all(is_here(arguments, path) for path in paths)
+    return are_here and is_small(paths)
 
 
 def _active_session() -> SparkSession | None:

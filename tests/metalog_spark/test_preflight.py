@@ -20,6 +20,7 @@ from metalog_spark.store.preflight import (
     check_can_be_filled,
     check_can_be_followed,
     check_can_be_read,
+    is_small,
     passed_over,
     taken,
 )
@@ -315,3 +316,25 @@ def test_what_is_not_installed_is_said_with_what_brings_it(
     said = f"metalog: the pipeline needs {lacking}: pip install 'kraft-metalog[spark]'\n"
     assert (done.returncode, done.stderr) == (2, said)
     assert not given["NEW"].exists()
+
+
+def test_input_is_small_if_its_files_are_few_and_small(tmp_path: Path) -> None:
+    """Sparse files have a size, and take no space."""
+
+    def grown(name: str, size: int) -> str:
+        path = tmp_path / name / "audit.log"
+        path.parent.mkdir()
+        with path.open("wb") as file:
+            file.truncate(size)
+        return str(path.parent)
+
+    half = 8 << 20
+    one, other, more = grown("one", half), grown("other", half), grown("more", 1)
+    assert is_small([one, other, str(tmp_path / "nowhere")])
+    assert not is_small([one, f"{tmp_path}/o*er", more])
+    assert not is_small([str(tmp_path)])
+    for number in range(1_000):
+        (tmp_path / "more" / f"{number}.log").touch()
+    assert not is_small([more])
+    (tmp_path / "more" / "0.log").unlink()
+    assert is_small([more])

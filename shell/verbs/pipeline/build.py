@@ -152,7 +152,11 @@ def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]
         output.warn(_unproven_text(each))
     if arguments.dry_run:
         return _dry_run(inputs, arguments, output)
-    with writing_to(arguments, arguments.out), spark_session(arguments, output) as session:
+    reads = [arguments.log, *inputs.audit, *inputs.requests, arguments.out]
+    with (
+        writing_to(arguments, arguments.out),
+        spark_session(arguments, output, reads=[] if inputs.tables else reads) as session,
+    ):
         from metalog_spark.build import build
         from metalog_spark.store.table_store import Tables
         from metalog_spark.summary import summary
