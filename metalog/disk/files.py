@@ -147,21 +147,19 @@ def write_out(path: Path, data: bytes) -> None:
     if number is None and not _is_stream_at(path):
         replace_whole(LOCAL_FILES, path, data)
         return
-    flags = os.O_WRONLY | os.O_CLOEXEC
-    descriptor = os.open(path, flags) if number is None else _duplicate(number, path)
-    with os.fdopen(descriptor, "wb") as stream:
-        stream.write(data)
+    try:
+        with os.fdopen(_opened_to_write(path, number), "wb") as stream:
+            stream.write(data)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
-def _duplicate(number: int, path: Path) -> int:
-    """A second descriptor with the same position in the open file.
+def _opened_to_write(path: Path, number: int | None) -> int:
+    """A descriptor of ``path``. That of an open file ``number`` has the same position in the file.
 
     To open ``path`` would write from the beginning of a file to which a shell's ``>>`` appends.
     """
-    try:
-        return os.dup(number)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None
+    return os.open(path, os.O_WRONLY | os.O_CLOEXEC) if number is None else os.dup(number)
 
 
 def _replace_by(files: Files, part: Path, path: Path, data: bytes) -> None:

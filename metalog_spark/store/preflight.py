@@ -62,10 +62,13 @@ def files_named(audit: str) -> Iterator[Path]:
 
 
 def is_small(paths: Iterable[str]) -> bool:
-    """Whether the local files that ``paths`` name, as for ``files_named``, are few and small."""
+    """Whether the local files in ``paths``, which are patterns or joined by ``+``, are few and
+    small. A file that is removed meanwhile has no size."""
     left = _SMALL_BYTES
-    for number, file in enumerate(chain.from_iterable(map(files_named, paths))):
-        left -= file.stat().st_size
+    places = chain.from_iterable(map(_named, paths))
+    for number, file in enumerate(chain.from_iterable(map(files_below, places))):
+        with suppress(FileNotFoundError):
+            left -= file.stat().st_size
         if left < 0 or number == _FEW_FILES:
             return False
     return True

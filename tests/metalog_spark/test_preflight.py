@@ -332,9 +332,17 @@ def test_input_is_small_if_its_files_are_few_and_small(tmp_path: Path) -> None:
     one, other, more = grown("one", half), grown("other", half), grown("more", 1)
     assert is_small([one, other, str(tmp_path / "nowhere")])
     assert not is_small([one, f"{tmp_path}/o*er", more])
+    assert is_small([f"{one}+{other}"])
+    assert not is_small([f"{one}+{other}+{more}"])
     assert not is_small([str(tmp_path)])
     for number in range(1_000):
         (tmp_path / "more" / f"{number}.log").touch()
     assert not is_small([more])
     (tmp_path / "more" / "0.log").unlink()
     assert is_small([more])
+
+
+def test_a_file_that_is_removed_meanwhile_counts_nothing(tmp_path: Path) -> None:
+    """``follow`` merges the files of a folder that is opened. A link to nothing is such a file."""
+    (tmp_path / "gone.parquet").symlink_to(tmp_path / "nowhere")
+    assert is_small([str(tmp_path)])

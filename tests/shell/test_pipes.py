@@ -112,3 +112,13 @@ def test_an_open_file_is_written_on(run: Run, tmp_path: Path) -> None:
 def test_a_descriptor_that_is_not_open_is_named(run: Run) -> None:
     done = run("export", LOG, "-q", "--to", "/dev/fd/999")
     assert (done.returncode, done.stderr) == (2, "metalog: /dev/fd/999: Bad file descriptor\n")
+
+
+def test_a_descriptor_that_cannot_be_written_to_is_named(run: Run, tmp_path: Path) -> None:
+    read = tmp_path / "read"
+    read.write_bytes(b"kept\n")
+    with read.open("rb") as file:
+        place = f"/dev/fd/{file.fileno()}"
+        done = run("export", LOG, "-q", "--to", place)
+    assert (done.returncode, done.stderr) == (2, f"metalog: {place}: Bad file descriptor\n")
+    assert read.read_bytes() == b"kept\n"

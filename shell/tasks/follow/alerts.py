@@ -87,8 +87,8 @@ class Alerts:
         self.post(now)
         while webhook.pending and webhook.settle(patience_s):
             self.post(now)
+        self._warn_of(webhook)
         if webhook.pending:
-            self._warn_of(webhook)
             left = counted(webhook.pending, "alert")
             self._report(f"{left} and later ones are not posted; the next run posts them")
 
