@@ -131,6 +131,7 @@ _LAYOUT_END: Final = f" ({LOGGER})"
 HEAD: Final = "Principal = "
 """The start of an audit line, after a layout's prefix."""
 _HEAD: Final = re.compile(HEAD)
+_REST: Final = "… is Allowed|Denied operation = … from host = … on resource = …"
 VERDICT: Final = re.compile(
     r" is (?P<result>Allowed|Denied) [Oo]peration = (?P<operation>[A-Za-z_]+)"
     r" from host = (?P<host>[^ ]*) on resource = (?P<type>[A-Za-z_]+):"
@@ -268,12 +269,11 @@ def row_of(line: AuditLine) -> Row:
 
 def _unreadable(text: str) -> InvalidRequest:
     head = _HEAD.search(text)
-    verdict = VERDICT.search(text, head.end()) if head is not None else None
+    if head is None:
+        return InvalidRequest(f"not an audit line of Kafka: it has no '{HEAD}{_REST}'")
+    verdict = VERDICT.search(text, head.end())
     if verdict is None:
-        return InvalidRequest(
-            "not an audit line of Kafka: it has no "
-            "'Principal = … is Allowed|Denied operation = … from host = … on resource = …'"
-        )
+        return InvalidRequest(f"broken audit line: after '{HEAD}' it has no '{_REST}'")
     if _member(_OF_OPERATIONS, verdict["operation"]) is None:
         return InvalidRequest(f"the audit line's operation {verdict['operation']} is unknown")
     if _member(_OF_TYPES, verdict["type"]) is None:

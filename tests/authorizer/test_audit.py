@@ -102,7 +102,7 @@ def test_what_follows_a_line_of_2_4_may_be_a_part_of_a_name() -> None:
     ("text", "said"),
     [
         ("", "not an audit line of Kafka"),
-        ("Principal = User:a", "not an audit line of Kafka"),
+        ("Principal = User:a", "broken audit line: after 'Principal = ' it has no"),
         ("nothing of the kind", "not an audit line of Kafka"),
         (KAFKA_4.replace("READ from", "REED from"), "operation REED is unknown"),
         (KAFKA_4.replace("Topic:", "Tpoic:"), "resource type Tpoic is unknown"),

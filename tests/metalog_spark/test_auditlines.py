@@ -25,6 +25,7 @@ from metalog_spark.findings.usage.usage_classes import (
 )
 from metalog_spark.ingest.audit_splits import Record, read_records
 from metalog_spark.ingest.lines.audit_lines import TORN, read_text
+from metalog_spark.ingest.lines.audit_log import OTHERS
 from tests.support.spark.audit_rows import rows_of
 from tests.support.spark.odd_log import LAYOUTS, OddEvent, damaged, in_members, odd_events
 from tests.support.spark.spoilt_log import some_acls, some_events, spoil
@@ -69,6 +70,14 @@ def test_of_a_torn_line_with_a_verdict_both_requests_are_possible(cut: int) -> N
     of_first = {(pattern, name) for principal, pattern, name in names if principal == "User:app"}
     ends = {name for pattern, name in of_first if pattern == "PREFIXED"}
     assert any("payments".startswith(name) or name.startswith("payments") for name in ends)
+
+
+@pytest.mark.parametrize("cut", range(1, len(LINE)))
+def test_a_reason_calls_a_line_no_audit_line_if_the_counts_do(cut: int) -> None:
+    """A summary counts the reasons of ``OTHERS`` as lines that are not audit lines, and all others
+    as broken."""
+    for _, reason in read_text(LINE[:cut], UTC, is_whole=False).rejected:
+        assert reason.startswith("not an audit line") == (reason in OTHERS), reason
 
 
 def test_torn_json_is_two_lines_too() -> None:
