@@ -29,6 +29,7 @@ from metalog_spark.findings.usage.usage_classes import (
 )
 from metalog_spark.findings.usage.usage_counts import counted
 from metalog_spark.findings.windows.answers import answers_in
+from metalog_spark.findings.windows.request_rows import unseen_command
 from metalog_spark.findings.windows.state import config_now, known_from_ms
 from metalog_spark.findings.windows.window import GIVE_CONTROLLERS, refuse_without_allowed, seen_in
 from metalog_spark.store.arrow import frame_of
@@ -64,8 +65,7 @@ _LOOK: Final = {
     Reason.WAITS: "look again when follow has decided these requests, and has counted them at its "
     "orderly end",
     Reason.AMBIGUOUS: (
-        "look again over a window without ambiguous lines and half lines;"
-        " metalog pipeline report DIR --section unseen lists them"
+        "look again over a window without ambiguous lines and half lines; {unseen} lists them"
     ),
     Reason.DISAGREES: "find out why brokers decided differently from the log",
     Reason.WAS_SUPER: "look again over a window in which it was not a super user",
@@ -96,7 +96,7 @@ class ClassifiedAcls(NamedTuple):
     """A verdict for each ACL of the window, small enough for a driver. ``today`` and ``config`` are
     the ACLs and the configuration at the end of the history. ``last_uses`` (microseconds since
     1970) cover the whole folder. ``unseen`` are the clients that may have started producers without
-    a line."""
+    a line. ``unseen_command`` prints the lines that could not be read."""
 
     verdicts: tuple[Verdict, ...]
     seen: WindowCoverage
@@ -106,6 +106,7 @@ class ClassifiedAcls(NamedTuple):
     config: AuthorizerConfig
     last_uses: Mapping[Acl, int]
     unseen: frozenset[RequestOrigin]
+    unseen_command: str
 
     @property
     def totals(self) -> Totals:
@@ -123,7 +124,8 @@ class ClassifiedAcls(NamedTuple):
 
     def advice(self, verdict: Verdict) -> tuple[Severity, str | None]:
         """The severity of a verdict, and its remedy."""
-        return _advice(verdict, self.dangers.get(verdict.acl, Severity.INFO))
+        danger = self.dangers.get(verdict.acl, Severity.INFO)
+        return _advice(verdict, danger, self.unseen_command)
 
     def last_use(self, verdict: Verdict) -> int | None:
         """The last use in the window or outside of it."""
@@ -157,7 +159,15 @@ def _classified(tables: Tables, window: Window, tolerated: float) -> ClassifiedA
     classified = tuple(_keeping_producers(by_requests, today, unseen, config.kafka))
     dangers = opening((verdict.acl for verdict in classified), config)
     return ClassifiedAcls(
-        classified, seen, answers, dangers, today, config, _last_uses(tables, lifetimes), unseen
+        classified,
+        seen,
+        answers,
+        dangers,
+        today,
+        config,
+        _last_uses(tables, lifetimes),
+        unseen,
+        unseen_command(tables),
     )
 
 
@@ -235,10 +245,10 @@ def _row(verdict: Verdict, found: ClassifiedAcls) -> tuple[Any, ...]:
     )
 
 
-def _advice(verdict: Verdict, danger: Severity) -> tuple[Severity, str | None]:
+def _advice(verdict: Verdict, danger: Severity, unseen_command: str) -> tuple[Severity, str | None]:
     """An unused grant is as severe as the access that it allows; an unused DENY is a precaution."""
     if verdict.reason is not None:
-        return Severity.INFO, _LOOK[verdict.reason]
+        return Severity.INFO, _LOOK[verdict.reason].format(unseen=unseen_command)
     if verdict.state is UsageState.USED or not verdict.is_alive:
         return Severity.INFO, None
     if not is_allow(verdict.acl):

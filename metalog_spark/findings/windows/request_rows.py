@@ -144,6 +144,11 @@ def command_for(tables: Tables, window: Window, wanted: RequestFilter) -> str:
     return f"metalog pipeline requests {place} --from {start} --to {end} {wanted.options()}"
 
 
+def unseen_command(tables: Tables) -> str:
+    """The command that prints what could not be read, at any time."""
+    return f"metalog pipeline report {quoted(str(tables.path))} --section unseen"
+
+
 def with_commands(
     tables: Tables,
     window: Window,

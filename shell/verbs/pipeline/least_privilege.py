@@ -102,7 +102,7 @@ def run(arguments: Namespace, output: Output) -> int:
         with output.busy("looking for the least set"):
             found = least_set(tables, window, limits, tolerated=arguments.tolerate)
     options = FindingOptions(tables, window, arguments.tolerate)
-    say_missing(found.seen, arguments.tolerate, output)
+    say_missing(options, found.seen, output)
     if found.closes:
         output.warn(
             "allow.everyone.if.no.acl.found is true: set it to false once these ACLs are there, "

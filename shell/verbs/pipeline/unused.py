@@ -81,7 +81,7 @@ def run(arguments: Namespace, output: Output) -> int:
         with output.busy("counting uses"):
             found = classified_acls(tables, window, tolerated=arguments.tolerate)
         options = FindingOptions(tables, window, arguments.tolerate)
-    say_missing(found.seen, arguments.tolerate, output)
+    say_missing(options, found.seen, output)
     can_go = (verdict for verdict in found.verdicts if verdict.can_go)
     going, accepted = known.split(can_go, lambda verdict: acl_words(verdict.acl))
     known.warn_of_unmatched(output)

@@ -116,17 +116,19 @@ def section_command(
     return shlex.join([*words, "-o", "csv", "--section"])
 
 
-def say_missing(seen: WindowCoverage, tolerated: float, output: Output) -> None:
+def say_missing(options: FindingOptions, seen: WindowCoverage, output: Output) -> None:
     """Print the facts about the coverage that limit the answer."""
-    for line in _missing(seen, tolerated):
+    for line in _missing(options, seen):
         output.warn(line)
 
 
-def _missing(seen: WindowCoverage, tolerated: float) -> Iterator[str]:
+def _missing(options: FindingOptions, seen: WindowCoverage) -> Iterator[str]:
+    from metalog_spark.findings.windows.request_rows import unseen_command
     from metalog_spark.findings.windows.tolerance import tolerance
 
+    tolerated = options.tolerated
     if seen.broken:
-        yield f"{seen.broken_text()}; metalog pipeline report DIR --section unseen says where"
+        yield f"{seen.broken_text()}; {unseen_command(options.tables)} says where"
     yield from seen.clocks
     if seen.ambiguous:
         yield f"{seen.ambiguous_text()}: no grant that one of them may have used is called unused"
@@ -159,7 +161,7 @@ def print_basis(
         hours = f"{_percent(tolerated)} of the brokers' hours"
         output.line(f"# Tolerated: {hours} may be without allowed lines.")
     behind = (doubt for doubt in (seen.waiting, seen.uncounted) if doubt is not None)
-    for remark in (*_missing(seen, tolerated), *(doubt.uses_text() for doubt in behind), *unknown):
+    for remark in (*_missing(options, seen), *(doubt.uses_text() for doubt in behind), *unknown):
         output.line(f"# Not known: {safe(remark)}.")
 
 
