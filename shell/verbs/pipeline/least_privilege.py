@@ -114,7 +114,7 @@ def run(arguments: Namespace, output: Output) -> int:
     if output.format == "json":
         for each, entry in [*((each, None) for each in proposals), *accepted]:
             output.record(_as_json(each, options, entry))
-        output.note(_proof_text(found))
+        output.note(_proof_text(found, arguments.principal))
     elif output.format == "commands":
         print_basis(options, found.seen, found.proof.requests, (), output)
         for each, entry in accepted:
@@ -169,7 +169,7 @@ def _print(
     allows = plural(least, "ALLOW")
     are = plural(today, "is", "are")
     output.prose(f"{least:,} {allows} would be enough; today there {are} {today:,}.")
-    output.prose(_proof_text(found))
+    output.prose(_proof_text(found, arguments.principal))
     output.line()
     most = None if arguments.all else _SHOWN
     head = ("principal", "has", "needs", "may", "did", "left", "requests")
@@ -200,7 +200,8 @@ def _cells(each: PrincipalProposal) -> list[Cell | str]:
     ]
 
 
-def _proof_text(found: LeastSet) -> str:
+def _proof_text(found: LeastSet, principal: str | None) -> str:
+    """The replay is of all principals, even if only one ``principal`` is shown."""
     proof = found.proof
     still_allowed = proof.allowed - proof.by_super_users - proof.revoked - proof.inexpressible
     outside = [
@@ -213,8 +214,9 @@ def _proof_text(found: LeastSet) -> str:
         if number
     ]
     others = f" Not compared: {', '.join(outside)}." if outside else ""
+    whose = "" if principal is None else " of all principals"
     return (
-        f"Replayed {counted(proof.requests, 'request')}: the least set allows all"
+        f"Replayed {counted(proof.requests, 'request')}{whose}: the least set allows all"
         f" {still_allowed:,} that were allowed and that today's ACLs allow, and none that is"
         f" denied today.{others}"
     )

@@ -180,9 +180,9 @@ def test_least_privilege_in_text(tables: Tables, capsys: Captured) -> None:
     assert done.returncode == 1
     assert done.stdout.splitlines()[:3] == [
         "1 ALLOW would be enough; today there are 2.",
-        "Replayed 1,528 requests: the least set allows all 21 that were allowed and that today's "
-        "ACLs allow, and none that is denied today. Not compared: 2 of super users, who need no "
-        "ACL.",
+        "Replayed 1,528 requests of all principals: the least set allows all 21 that were allowed "
+        "and that today's ACLs allow, and none that is denied today. Not compared: 2 of super "
+        "users, who need no ACL.",
         "",
     ]
     assert done.stdout.splitlines()[-3:] == [
