@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from shell.verb_table import Verb, VerbModule
 
 
-def run_verb(name: str, verb: Verb, module: VerbModule, arguments: list[str]) -> int:
+def run_verb(
+    name: str, verb: Verb, module: VerbModule, arguments: list[str], warned: set[str] | None = None
+) -> int:
     """Run a verb and return its exit code; ``name`` has all words of the verb, such as ``pipeline
-    build``."""
+    build``. The warnings in ``warned`` are not printed again, and new ones are added to it."""
     from shell.options import build_parser, parse
     from shell.output.pager import Pager
     from shell.output.wrapping import terminal_width
@@ -34,6 +36,7 @@ def run_verb(name: str, verb: Verb, module: VerbModule, arguments: list[str]) ->
         width=terminal_width(out) if parsed.output == "text" else None,
         err_width=terminal_width(err),
         pager=pager.start,
+        warned=warned,
     )
     try:
         code = module.run(parsed, output)

@@ -56,7 +56,8 @@ class SparkQueries(Protocol):
 
 class TableSession:
     """A session on the tables in ``folder``. ``verbs`` are the verbs it offers; ``failed`` is true
-    once a line has failed."""
+    once a line has failed. Errors name the line's number if ``has_numbers``, as for lines from a
+    pipe. A verb's warning is printed once a session."""
 
     def __init__(
         self,
@@ -65,6 +66,8 @@ class TableSession:
         spark: SparkQueries,
         output: Output,
         width: int | None,
+        *,
+        has_numbers: bool = False,
     ) -> None:
         self._folder = folder
         self._verbs = verbs
@@ -74,6 +77,9 @@ class TableSession:
         self.leaving = False
         self.failed = False
         self._typed: list[str] = []
+        self._has_numbers = has_numbers
+        self._number = 0
+        self._warned: set[str] = set()
 
     @property
     def place(self) -> str:
@@ -83,11 +89,13 @@ class TableSession:
         """Print one line of an error; the session continues."""
         self.failed = True
         self.output.flush()
-        self.output.err.write(f"metalog: {safe(text)}\n" if text else "\n")
+        where = f"line {self._number}: " if self._has_numbers else ""
+        self.output.err.write(f"metalog: {where}{safe(text)}\n" if text else "\n")
         self.output.flush()
 
     def run_line(self, line: str) -> None:
         """Run a line as typed; an empty one does nothing."""
+        self._number += 1
         line = line.strip().removesuffix(";").strip()
         if not line:
             return
@@ -163,7 +171,7 @@ class TableSession:
         if not self.output.is_text and self.output.format in module.FORMATS:
             words += ["-o", self.output.format]
         try:
-            run_verb(f"pipeline {name}", verb, module, words)
+            run_verb(f"pipeline {name}", verb, module, words, self._warned)
         except SystemExit:
             pass
         finally:

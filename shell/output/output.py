@@ -67,6 +67,7 @@ class Output:
         width: int | None = None,
         err_width: int | None = None,
         pager: Callable[[], TextIO | None] = lambda: None,
+        warned: set[str] | None = None,
     ) -> None:
         self.format = format
         self.color = color
@@ -76,6 +77,7 @@ class Output:
         self._err_width = err_width
         self._out = out
         self._pager: Callable[[], TextIO | None] | None = pager
+        self._warned = warned
         self._encode: Callable[[Any], str] | None = None
         self.missing: tuple[str, ...] = ()
         self.missing_fields: tuple[Mapping[str, Any], ...] = ()
@@ -207,7 +209,12 @@ class Output:
             self._say(f"note: {text}", "faint")
 
     def warn(self, text: str) -> None:
-        """Print a warning on stderr that the reader needs to understand the answer."""
+        """Print a warning on stderr that the reader needs to understand the answer. A session
+        prints each warning once."""
+        if self._warned is not None:
+            if text in self._warned:
+                return
+            self._warned.add(text)
         self._say(f"warning: {text}", "warn")
 
     def error(self, text: str) -> None:

@@ -13,6 +13,8 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from metalog.errors import InvalidRequest
+from shell.arguments.line_source import run_lines
+from shell.arguments.pipeline import add_folder
 from shell.browser.prompt import converse
 from shell.browser.table_session import QueryRows, TableSession
 from shell.output.output import Output
@@ -52,9 +54,9 @@ class NoSpark:
 Asked = tuple[TableSession, Callable[[], tuple[str, str]]]
 
 
-def visit(format: str = "text") -> Asked:
+def visit(format: str = "text", *, has_numbers: bool = False) -> Asked:
     output = Output(io.StringIO(), io.StringIO(), format=format)
-    questions = TableSession("prod", VERBS, NoSpark(), output, None)
+    questions = TableSession("prod", VERBS, NoSpark(), output, None, has_numbers=has_numbers)
     return questions, lambda: (output.out.getvalue(), output.err.getvalue())
 
 
@@ -92,6 +94,34 @@ def test_what_cannot_be_carried_out_is_one_line_and_the_next_goes_on(
     assert err == f"metalog: {complaint}\n"
     assert out.endswith("select 1\n")
     assert questions.failed
+
+
+def test_an_error_of_a_pipe_names_its_line_as_an_editor_counts_it() -> None:
+    questions, printed = visit(has_numbers=True)
+    run_lines(questions, io.StringIO("select 1\n\nselect nope\nunusd\nselect 2\nunused --frm x\n"))
+    numbers = [line.split(": ")[1] for line in printed()[1].splitlines()]
+    assert numbers == ["line 3", "line 4", "line 6"]
+
+
+def test_a_warning_is_printed_once_a_session_and_a_note_each_time(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def run(arguments: object, output: Output) -> int:
+        output.warn("a line is broken")
+        output.note("of today")
+        return 0
+
+    module = SimpleNamespace(
+        run=run, configure=add_folder, FORMATS=("text",), PAGED=False, EPILOG="", USAGE=""
+    )
+    verb = SimpleNamespace(line="warns", load_verb=lambda: module)
+    output = Output(io.StringIO(), io.StringIO())
+    for _ in range(2):
+        session = TableSession("prod", {"warns": verb}, NoSpark(), output, None)
+        for _ in range(3):
+            session.run_line("warns")
+        lines = capsys.readouterr().err.splitlines()
+        assert (lines.count("warning: a line is broken"), lines.count("note: of today")) == (1, 3)
 
 
 def test_a_verb_gets_the_tables_and_the_format(monkeypatch: pytest.MonkeyPatch) -> None:

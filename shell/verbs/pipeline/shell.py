@@ -29,6 +29,8 @@ metalog pipeline shell prod.tables -o json < questions
 A line is a verb without DIR, such as unused --from -30d, or an SQL query of the tables. Spark
 starts once, so every answer but the first comes sooner.
 
+A warning is printed once a session. An error of a line from a pipe or file names its number.
+
 Exit code: 0, or 2 if a line from a pipe or file failed."""
 _LEFT_OUT: Final = ("demo", "shell")
 
@@ -49,8 +51,11 @@ def run(arguments: Namespace, output: Output) -> int:
             spark.renew()
         output.end_progress()
         verbs = {name: verb for name, verb in VERBS.items() if name not in _LEFT_OUT}
-        session = TableSession(arguments.folder, verbs, spark, output, output.width)
-        if not at_a_terminal():
+        is_piped = not at_a_terminal()
+        session = TableSession(
+            arguments.folder, verbs, spark, output, output.width, has_numbers=is_piped
+        )
+        if is_piped:
             run_lines(session, sys.stdin)
             return 2 if session.failed else 0
         from shell.browser.prompt import converse
