@@ -346,3 +346,33 @@ def test_a_file_that_is_removed_meanwhile_counts_nothing(tmp_path: Path) -> None
     """``follow`` merges the files of a folder that is opened. A link to nothing is such a file."""
     (tmp_path / "gone.parquet").symlink_to(tmp_path / "nowhere")
     assert is_small([str(tmp_path)])
+
+
+@pytest.mark.parametrize(
+    ("more", "has_small_input"),
+    [((), True), (("--audit", "table:lake.audit"), False), (("--requests", "table:lake.r"), False)],
+)
+def test_a_build_from_a_table_is_not_small(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    more: tuple[str, ...],
+    has_small_input: bool,
+) -> None:
+    """Nobody knows a table's size before Spark starts."""
+    started: list[bool] = []
+
+    def refuse(**options: Any) -> None:
+        started.append(options["has_small_input"])
+        raise InvalidRequest("no Spark here")
+
+    monkeypatch.setattr("metalog_spark.session.open_session", refuse)
+    monkeypatch.setattr("shell.arguments.pipeline._active_session", lambda: None)
+    audit = tmp_path / "audit"
+    audit.mkdir()
+    (audit / "b1.log").write_text(LINE)
+    log, out = kafka_case("basic-4.3").log_dir, tmp_path / "out"
+    done = run_here(
+        capsys, "pipeline", "build", "--log", log, "--audit", audit, *more, "--out", out
+    )
+    assert (done.stderr.splitlines()[-1], started) == ("metalog: no Spark here", [has_small_input])

@@ -152,10 +152,10 @@ def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]
         output.warn(_unproven_text(each))
     if arguments.dry_run:
         return _dry_run(inputs, arguments, output)
-    reads = [arguments.log, *inputs.audit, *inputs.requests, arguments.out]
+    reads = [] if inputs.every_table else [arguments.log, *inputs.audit, arguments.out]
     with (
         writing_to(arguments, arguments.out),
-        spark_session(arguments, output, reads=[] if inputs.tables else reads) as session,
+        spark_session(arguments, output, reads=reads) as session,
     ):
         from metalog_spark.build import build
         from metalog_spark.store.table_store import Tables
