@@ -16,9 +16,7 @@ from metalog.ids import uuid_text
 from metalog_sources.formats.document import AclEntry, Document
 from metalog_sources.formats.yaml import read_yaml, write_yaml
 from metalog_sources.targets.plan import make_plan, saved, write_saved
-from metalog_spark.findings.usage.usage_classes import Reason
 from metalog_spark.store.tables import ACL_CHANGELOG, CONFIGURATION
-from shell.verbs.pipeline import unused
 from tests.support.command.help_examples import as_printed
 from tests.support.command.runs import run_here
 from tests.support.spark.followed_world import WrittenLog
@@ -117,10 +115,6 @@ def test_every_grant_that_is_not_used_has_its_command_or_its_reason(
     assert len(kept) == sum(row["state"] == "UNKNOWN" for row in grants) > 0
     assert len(commands) + len(kept) == len(grants)
     assert all(": not known: " in line for line in kept)
-
-
-def test_every_reason_has_words() -> None:
-    assert set(unused._WHY) == {reason.value for reason in Reason}
 
 
 def test_unused_in_json_has_every_acl(tables: Tables, capsys: Captured) -> None:
