@@ -81,12 +81,13 @@ def is_kubernetes_resource(node: Node) -> bool:
 def read_kafka_user(node: Node, size: int) -> Document:
     """Read a KafkaUser or a list of them; ``size`` is the length of the whole file."""
     fields = fields_of(node, "the resource", None)
-    kind = text_of(fields["kind"], "kind")
+    kind = text_of(_required(fields, "kind", node), "kind")
     if kind in LISTS:
         items = items_of(fields.get("items", node), "items")
         listed = (entry for item in items for entry in read_kafka_user(item, size).entries)
         return Document(tuple(bounded(listed, size)))
-    if kind != KIND or not text_of(fields["apiVersion"], "apiVersion").startswith(_GROUP):
+    version = text_of(_required(fields, "apiVersion", node), "apiVersion")
+    if kind != KIND or not version.startswith(_GROUP):
         raise fault(
             fields["kind"].position, f"a {kind} holds no ACLs; only Strimzi's {KIND} is read"
         )

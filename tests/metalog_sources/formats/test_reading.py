@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -468,6 +469,15 @@ def test_a_mistake_in_a_kafka_user(old: str, new: str, said: str) -> None:
     with pytest.raises(InvalidRequest) as raised:
         read_yaml(KAFKA_USER.replace(old, new), "a")
     assert said in str(raised.value)
+
+
+@pytest.mark.parametrize("key", ["kind", "apiVersion"])
+def test_each_resource_in_a_list_needs_its_kind_and_version(key: str) -> None:
+    resource = re.sub(rf"(?m)^{key}: .*\n", "", KAFKA_USER)
+    listed = "apiVersion: v1\nkind: List\nitems:\n- " + resource.replace("\n", "\n  ")
+    with pytest.raises(InvalidRequest) as raised:
+        read_yaml(listed, "a")
+    assert str(raised.value) == f"a, line 4, column 3: there is no {key}"
 
 
 TOPIC_T = (TOPIC, "t", LITERAL)
