@@ -21,6 +21,7 @@ from metalog.log.topic.address import parse_address
 from metalog.log.topic.cluster import TopicEnds
 from metalog.log.topic.partitions import Deleted, PartitionedTopic
 from metalog_sources.live.client_file import client_settings
+from metalog_spark.ingest.audit_files import name_found
 from metalog_spark.ingest.audit_splits import Record, read_records
 from metalog_spark.ingest.lines.audit_log import LOST
 from metalog_spark.ingest.requests import READ, spread
@@ -101,14 +102,14 @@ def records_in(
 
 def broker_of_record(record: Stored, pattern: re.Pattern[str] | None) -> str | None:
     """The broker that wrote the record, or None. It is the record's key; with ``pattern``, it is
-    the first group (or the whole) of the first match in the key, in a header as ``NAME=VALUE``, or
-    in a field of the JSON around the line as ``host.name=VALUE``."""
+    the first ``name_found`` in the key, in a header as ``NAME=VALUE``, or in a field of the JSON
+    around the line as ``host.name=VALUE``."""
     key = _text(record.key)
     if pattern is None:
         return key or None
     for text in (key, *_topic_facts(record)):
-        if match := pattern.search(text):
-            return match[min(pattern.groups, 1)] or None
+        if found := name_found(pattern, text):
+            return found
     return None
 
 

@@ -45,18 +45,27 @@ class Block(NamedTuple):
 def broker_of(path: str, pattern: BrokerPattern) -> str:
     """The broker whose log ``path`` is.
 
-    With ``pattern``, the broker is its first group, or else its whole match. Without a pattern, it
-    is the folder's name if the file has Kafka's own name, ``kafka-authorizer``; else the file's
-    name up to its first dot.
+    With ``pattern``, it is the ``name_found``. Without a pattern, it is the folder's name if the
+    file has Kafka's own name, ``kafka-authorizer``; else the file's name up to its first dot.
+
+    Raises:
+        InvalidRequest: ``pattern`` finds no name in ``path``.
     """
     if pattern is not None:
-        found = pattern.search(path)
-        if found is None:
+        name = name_found(pattern, path)
+        if name is None:
             raise InvalidRequest(f"{path}: {pattern.pattern!r} finds no broker's name in it")
-        return found[min(pattern.groups, 1)] or path
+        return name
     file = PurePosixPath(path)
     name = file.name.partition(".")[0]
     return file.parent.name if name == _KAFKAS_NAME else name or file.name
+
+
+def name_found(pattern: re.Pattern[str], text: str) -> str | None:
+    """What the first group of ``pattern`` matches in ``text``, or the whole match if the pattern
+    has no group; None without a match, or if that is empty."""
+    found = pattern.search(text)
+    return None if found is None else found[min(pattern.groups, 1)] or None
 
 
 def unpacked(content: pa.Buffer) -> Iterator[bytes]:

@@ -16,7 +16,7 @@ import pyarrow as pa  # Spark reads the type hints of functions for workers
 
 from authorizer.audit.layouts import Zone, fields_around
 from metalog.errors import InvalidRequest
-from metalog_spark.ingest.audit_files import BrokerPattern
+from metalog_spark.ingest.audit_files import BrokerPattern, name_found
 from metalog_spark.ingest.file_groups import PARQUET, FileGroups
 from metalog_spark.ingest.requests import NEEDED, READ, requests_in
 from metalog_spark.session import errors_of_spark, first_line
@@ -144,6 +144,6 @@ def _broker_around(
         return broker
     fields = (*fields_around(around or ""), *fields_around(line.decode(errors="replace")), name)
     for text in fields:
-        if found := pattern.search(text):
-            return found[min(pattern.groups, 1)] or broker
+        if found := name_found(pattern, text):
+            return found
     raise InvalidRequest(f"{name}: {pattern.pattern!r} finds no broker's name in it or its rows")

@@ -73,6 +73,8 @@ def test_the_broker_is_named_by_a_column_a_field_or_the_table(
     assert brokers(re.compile("host=(.*)"), host=["b3", "b4"]) == {"b3", "b4"}
     with pytest.raises(Exception, match=r"table:lines: 'host=\(\.\*\)' finds no broker"):
         brokers(re.compile("host=(.*)"))
+    with pytest.raises(Exception, match=r"table:lines: 'host=\(\.\*\)' finds no broker"):
+        brokers(re.compile("host=(.*)"), host=["b3", ""])
 
 
 def test_a_build_takes_tables_of_any_format(
