@@ -318,9 +318,13 @@ def test_an_unknown_word_is_told_the_nearest(
     assert f"did you mean {nearest}?" in refused(*arguments)
 
 
-@pytest.mark.parametrize("line", ["hello there", "Principal = User:a is Denied", "x" * 10_000])
+@pytest.mark.parametrize("line", ["hello there", "x" * 10_000])
 def test_a_pasted_line_that_is_no_audit_line(line: str, refused: Refused) -> None:
     assert "not an audit line" in refused("explain", LOG_DIR, line)
+
+
+def test_a_pasted_line_that_is_cut_off(refused: Refused) -> None:
+    assert "broken audit line" in refused("explain", LOG_DIR, "Principal = User:a is Denied")
 
 
 @pytest.mark.parametrize("option", ["--audit", "--requests"])
