@@ -38,8 +38,11 @@ _DEEP_KEY: Final = re.compile(
 )
 
 _DEMO: Final = "demo"
-_PACKAGED: Final = Path(__file__)
-_PACKAGED_DEMO: Final = {"url": "demo/log-dir", "config": "demo/server.properties"}
+_PACKAGED: Final = Path(__file__).parent
+_PACKAGED_DEMO: Final = {
+    "url": "metalog_sources/demo/log-dir",
+    "config": "metalog_sources/demo/server.properties",
+}
 _USER_FOLDER: Final = "metalog"
 KEYS: Final = ("url", "config", "command-config", "kafka.version")
 
@@ -72,7 +75,7 @@ def look_up(text: str, environ: Mapping[str, str], cwd: Path, files: Files) -> N
 
 def is_packaged(path: Path) -> bool:
     """Whether ``path`` lies in this package, as the log of ``@demo`` does; it must not change."""
-    return path.resolve().is_relative_to(_PACKAGED.resolve().parent)
+    return path.resolve().is_relative_to(_PACKAGED.resolve())
 
 
 def known_names(environ: Mapping[str, str], cwd: Path, files: Files) -> list[str]:

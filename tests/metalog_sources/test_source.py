@@ -14,7 +14,7 @@ from metalog.log.folder.layout import segment_name
 from metalog.records.batch import assemble_batch, encode_batch
 from metalog.records.record import RawRecord
 from metalog_sources.source import Source, open_source
-from tests.support.kafka.cases import DEMO, kafka_case
+from tests.support.kafka.cases import DEMO, REPOSITORY, kafka_case
 
 
 def opened(text: object, **environ: str) -> Source:
@@ -32,6 +32,11 @@ def test_a_folder_and_its_partition() -> None:
     case = kafka_case("basic-4.3")
     assert opened(case.log_dir).kind == "folder"
     assert opened(case.metadata_dir).log.bounds() == opened(case.log_dir).log.bounds()
+
+
+def test_the_demo_is_named_by_a_folder_that_a_clone_has() -> None:
+    kind, _, place = opened("@demo").describe.partition(" ")
+    assert (kind, (REPOSITORY / place).is_dir()) == ("folder", True)
 
 
 def test_a_segment_and_a_snapshot() -> None:
