@@ -192,7 +192,10 @@ def error_of_ours(error: Exception) -> MetalogError | None:
 
 def not_installed(error: ModuleNotFoundError) -> InvalidRequest:
     """The message if a part of the ``[spark]`` extra cannot be imported."""
-    return InvalidRequest(f"the pipeline needs {error.name}: pip install 'kraft-metalog[spark]'")
+    return InvalidRequest(
+        f"the pipeline needs {error.name}: pip install 'kraft-metalog[spark]', or in a clone"
+        " pip install '.[spark]'"
+    )
 
 
 def is_local(master: str) -> bool:

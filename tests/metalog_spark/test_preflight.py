@@ -313,7 +313,10 @@ def test_what_is_not_installed_is_said_with_what_brings_it(
     }
     monkeypatch.setitem(sys.modules, lacking, None)
     done = run_here(capsys, "pipeline", verb, *words.get(verb, [given["BUILT"]]))
-    said = f"metalog: the pipeline needs {lacking}: pip install 'kraft-metalog[spark]'\n"
+    said = (
+        f"metalog: the pipeline needs {lacking}: pip install 'kraft-metalog[spark]', or in a clone"
+        " pip install '.[spark]'\n"
+    )
     assert (done.returncode, done.stderr) == (2, said)
     assert not given["NEW"].exists()
 
