@@ -103,7 +103,7 @@ _CLASSES: Final = {
 _CONTROLS: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
 _POSIX_CLASS: Final = re.compile(r"\\([pP])\{([A-Za-z]+)\}")
 _HEX: Final = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|x\{([0-9A-Fa-f]{1,6})\})")
-_COUNT: Final = re.compile(r"\{([0-9]{1,4})(,?)([0-9]{0,4})\}")
+_COUNT: Final = re.compile(r"\{([0-9]{1,4})(?:(,)([0-9]{0,4}))?\}")
 _NAME: Final = re.compile(r"\?<([A-Za-z][A-Za-z0-9]*)>")
 
 
@@ -214,9 +214,14 @@ class _Parser:
             return 1, None
         if self._take("?"):
             return 0, 1
+        if self._text[self.at : self.at + 1] != "{":
+            return 1, 1
         count = _COUNT.match(self._text, self.at)
         if count is None:
-            return 1, 1
+            raise InvalidRequest(
+                f"{self._text[self.at : self.at + 8]} is not supported here; a repetition is {{N}},"
+                " {N,} or {N,M}, with at most four digits in a number"
+            )
         self.at = count.end()
         least = int(count[1])
         most = int(count[3]) if count[3] else None if count[2] else least

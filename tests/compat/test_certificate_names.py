@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import count
+from itertools import count, product
 from random import Random
 from typing import Any
 
@@ -97,6 +97,26 @@ def test_a_pattern_matches_what_it_matches_in_java(java: Any) -> None:
     assert compared > 1500
 
 
+def test_a_count_repeats_as_often_as_in_java(java: Any) -> None:
+    """For every count of up to six characters. ``{00005}`` is five in Java, not zero to five."""
+    compared = set()
+    for size in range(1, 7):
+        for chosen in product("012,", repeat=size):
+            text = f"a{{{''.join(chosen)}}}"
+            try:
+                pattern = Pattern(text)
+            except InvalidRequest:
+                continue
+            theirs = java.java.util.regex.Pattern.compile(text)
+            for times in {0, 1, 2, *(int(each) for each in text[2:-1].split(",") if each)}:
+                if times < 200:
+                    asked = "a" * times
+                    ours = pattern.matches(asked, Steps(ROOM))
+                    assert ours == theirs.matcher(asked).matches(), (text, asked)
+            compared.add(text)
+    assert {"a{0}", "a{002}", "a{1,}", "a{01,2}"} <= compared
+
+
 RULES = [
     "DEFAULT",
     "",
@@ -180,6 +200,12 @@ def test_what_cannot_be_run_exactly_in_bounded_time_is_refused_at_the_start(
     java.java.util.regex.Pattern.compile(pattern)
     with pytest.raises(ConfigException, match="not supported"):
         parse_rules(rule)
+
+
+@pytest.mark.parametrize("text", ["a{12345}", "a{0,12345}", "a{2", "a{,2}", "a{x}"])
+def test_a_count_that_is_not_read_says_which_are(text: str) -> None:
+    with pytest.raises(InvalidRequest, match=r"not supported here; a repetition is \{N\}, \{N,\}"):
+        Pattern(text)
 
 
 def test_what_takes_too_long_is_refused_after_so_many_steps() -> None:
