@@ -318,8 +318,6 @@ class _Parser:
                 if last is not None and last < first:
                     raise InvalidRequest(f"{first}-{last}: the bounds are in the wrong order")
                 test = self._cased(test if last is None else partial(_is_between, first, last))
-            elif self._text[self.at : self.at + 1] == "-" != self._text[self.at + 1 :][:1]:
-                raise InvalidRequest("a range that begins with a class is not supported here")
             tests.append(test)
         test = partial(_is_any, tuple(tests))
         return partial(_is_not, test) if is_negated else test
@@ -339,6 +337,8 @@ class _Parser:
     def _member(self) -> tuple[_Test, str | None]:
         if self.at == len(self._text):
             raise InvalidRequest("[ is not closed")
+        if self._text.startswith(r"\v-", self.at):  # Java's \v is only U+000B before -
+            raise InvalidRequest(r"\v- within [] is not supported here; write -\v")
         character = self._text[self.at]
         if character == "\\":
             return self._class_or_character()

@@ -97,6 +97,26 @@ def test_a_pattern_matches_what_it_matches_in_java(java: Any) -> None:
     assert compared > 1500
 
 
+def test_a_set_has_the_characters_that_it_has_in_java(java: Any) -> None:
+    """For every set of up to three of these parts: ``-`` at either end, after a class, in a
+    range."""
+    parts = ["-", "a", "c", "^", "&", r"\d", r"\w", r"\v", r"\-", r"\x5A", r"\p{Punct}", "]"]
+    all_ascii, compared = "".join(map(chr, range(128))), set()
+    for size in (1, 2, 3):
+        for chosen in product(parts, repeat=size):
+            text = f"[{''.join(chosen)}]"
+            try:
+                pattern = Pattern(text)
+            except InvalidRequest:
+                continue
+            ours = pattern.replace_all(all_ascii, Replacement("", pattern), Steps(ROOM))
+            theirs = java.java.util.regex.Pattern.compile(text).matcher(all_ascii)
+            assert ours == theirs.replaceAll(""), text
+            compared.add(text)
+    assert {r"[\w-]", r"[\d-]", r"[a\d-]", r"[\d--]", r"[\d-a]", r"[-\v]"} <= compared
+    assert len(compared) > 800
+
+
 def test_a_count_repeats_as_often_as_in_java(java: Any) -> None:
     """For every count of up to six characters. ``{00005}`` is five in Java, not zero to five."""
     compared = set()
@@ -188,7 +208,7 @@ def test_what_kafka_refuses_is_refused(java: Any, rules: str) -> None:
     "pattern",
     [
         *(r"CN=((\\, *|\w)+)(,.*|$)", r"CN=(?=a).*", r"CN=(.)\1", r"CN=.*+", r"CN=(?>a|ab)"),
-        *(r"CN=(?:a?)+", r"CN=\bkafka", r"CN=\p{Lu}", r"(?s)CN=.*"),
+        *(r"CN=(?:a?)+", r"CN=\bkafka", r"CN=\p{Lu}", r"(?s)CN=.*", r"CN=[\v-]+"),
     ],
 )
 def test_what_cannot_be_run_exactly_in_bounded_time_is_refused_at_the_start(
