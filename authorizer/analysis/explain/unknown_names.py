@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from authorizer.analysis.explain.names import nearest_name, nearest_principal
-from authorizer.trace import Question
+from authorizer.trace import Question, reaches
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, PatternType, ResourceType
 from metalog.text.visible_text import shown
 
@@ -22,13 +22,15 @@ _IN_THE_LOG: Final = {ResourceType.TOPIC: "topic", ResourceType.GROUP: "group"}
 class Unknown(NamedTuple):
     """An unknown name of a principal, topic or group; ``near`` is a similar known name, or None.
 
-    If ``is_listed``, the source has all names of this kind, as a log has all topics.
+    If ``is_listed``, the source has all names of this kind, as a log has all topics. If
+    ``is_reached``, an ACL on ``*`` reaches the name; no other ACL does.
     """
 
     what: str
     name: str
     near: str | None
     is_listed: bool = False
+    is_reached: bool = False
 
     def __str__(self) -> str:
         name = shown(self.name)
@@ -42,9 +44,7 @@ class Unknown(NamedTuple):
 
     @property
     def _reached_by(self) -> str:
-        """An ACL on ``*`` does not reach a longer name that begins with ``*``."""
-        is_left_out = self.name != WILDCARD and self.name.startswith(WILDCARD)
-        return "no ACL" if is_left_out else f"no ACL but those on {WILDCARD}"
+        return f"no ACL but those on {WILDCARD}" if self.is_reached else "no ACL"
 
     def as_json(self) -> dict[str, str | None]:
         return {"what": self.what, "name": self.name, "nearest": self.near}
@@ -79,7 +79,7 @@ def _unknown_resource(
 ) -> Unknown | None:
     kind, name = question.resource_type, question.resource_name
     listed: Collection[str] = image.topics.by_name if kind is ResourceType.TOPIC else ()
-    known = set(listed)
+    known, is_reached = set(listed), False
     for acl in acls:
         if acl.resource_type is not kind:
             continue
@@ -87,6 +87,9 @@ def _unknown_resource(
             return None
         if acl.resource_name != WILDCARD:
             known.add(acl.resource_name)
+        elif reaches(acl, kind, name):
+            is_reached = True
     if name in known:
         return None
-    return Unknown(_IN_THE_LOG[kind], name, nearest_name(name, known), bool(listed))
+    near = nearest_name(name, known)
+    return Unknown(_IN_THE_LOG[kind], name, near, bool(listed), is_reached)
