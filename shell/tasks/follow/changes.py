@@ -1,5 +1,9 @@
 """Follows a log that is still being written, and yields the committed changes.
 
+A change is the difference between two published images. So changes that arrive together have one
+offset, that of the last record, and an ACL that is added and removed between two images is no
+change.
+
 The replica replays on its own thread, and passes changes to the thread that prints them. This
 module must not know how a change is shown.
 """

@@ -60,12 +60,15 @@ EPILOG: Final = """\
 metalog history /var/kafka/metadata --from -7d            the changes of a week
 metalog history SOURCE --principal User:billing           the changes of one principal's ACLs
 metalog history SOURCE User:billing Read topic:payments   when the decision changed, and why
-metalog history /var/kafka/metadata --follow              each change as it is written
+metalog history /var/kafka/metadata --follow              changes as they are written
 
 --at N, printed with a change, is the state after it; --at N-1 is the state before it. A
 principal, an operation and a resource together are a question; fewer of them are filters, and
-a resource selects every ACL that matches it. --follow prints the oldest first, and starts now
-or at --from. If --from is before the log's start, the start is used."""
+a resource selects every ACL that matches it. If --from is before the log's start, the start is
+used.
+
+--follow prints the oldest first, and starts now or at --from. Changes that arrive together have
+the same N, the state after all of them; an ACL that one adds and another removes is not shown."""
 
 
 class Filter(NamedTuple):
