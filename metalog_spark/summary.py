@@ -6,7 +6,7 @@ This module must not know how anything is shown.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -14,8 +14,18 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from authorizer.audit.layouts import TIMES_END_US
 from metalog_spark.coverage.coverage import HOUR_US, seen_hours
 from metalog_spark.decide.past_log_end import PastLogEnd, history_rows, later_in
-from metalog_spark.findings.windows.repeated import clocks_text, of_hours, second_times
-from metalog_spark.findings.windows.window import Window, WindowCoverage, seen_of
+from metalog_spark.findings.windows.repeated import (
+    RepeatedHours,
+    clocks_text,
+    repeated_in,
+    with_repeated,
+)
+from metalog_spark.findings.windows.window import (
+    Window,
+    WindowCoverage,
+    expected_clock_hours,
+    seen_of,
+)
 from metalog_spark.ingest.lines.audit_log import OTHERS
 from metalog_spark.ingest.lines.line_forms import FORMS, HALF
 from metalog_spark.store.tables import (
@@ -23,7 +33,6 @@ from metalog_spark.store.tables import (
     ALERTS,
     COVERAGE,
     DECISIONS,
-    POSSIBLE,
     REJECTED,
     REQUESTS,
     USAGE,
@@ -87,7 +96,8 @@ def summary(tables: Tables) -> Summary:
     known = f.col("known")
     is_other = f.col("reason").isin(*OTHERS)
     is_otherwise = known & (f.col("decided") != f.col("result"))
-    covered = _covered(tables)
+    repeated = repeated_in(tables, *_EVER)
+    covered = _covered(tables, repeated)
     rejected = _row(
         tables.read(REJECTED),
         not_audit=f.count_if(is_other),
@@ -111,14 +121,11 @@ def summary(tables: Tables) -> Summary:
         lifetimes=f.count("*"),
         in_force=f.count_if(f.col("to_offset").isNull()),
     )
-    hour = f.struct("zone", "broker", "us", "lines")
-    twice = _row(second_times(tables.read(POSSIBLE)), repeated=f.collect_list(hour))
-    values = _values(covered, rejected, older, used, lifetimes, twice)
+    values = _values(covered, rejected, older, used, lifetimes)
     for name in ("allowed", "denied", "disagree", "not_known"):
         values[name] = values[name] or 0
     window = _window(values)
     values["seen"] = _seen(values, window)
-    repeated = of_hours(tuple(hours.values()) for hours in values.pop("repeated"))
     values["clocks"] = clocks_text(tables.facts, repeated, *_EVER)
     for name in ("first", "last"):
         values[name] = _time(values[name])
@@ -146,7 +153,7 @@ def tally(tables: Tables, alerted: int | None) -> TableTotals:
     )
 
 
-def _covered(tables: Tables) -> DataFrame:
+def _covered(tables: Tables, repeated: Sequence[RepeatedHours]) -> DataFrame:
     """The coverage of each broker, and of all together. The hours of all together are clock
     hours."""
     from pyspark.sql import functions as f
@@ -154,18 +161,18 @@ def _covered(tables: Tables) -> DataFrame:
     lines = {name: f.sum(name).alias(f"{name}_lines") for name in ("allowed", "denied")}
     edges = f.min("hour").alias("first"), f.max("hour").alias("last")
     is_of_all = f.grouping("broker").alias("is_of_all")
-    hours = seen_hours(f.lit(True))
-    by_broker = (
-        tables.read(COVERAGE).rollup("broker").agg(is_of_all, *lines.values(), *edges, *hours)
-    )
+    coverage, is_repeated = with_repeated(tables.read(COVERAGE), repeated)
+    hours = seen_hours(f.lit(True), is_repeated)
+    by_broker = coverage.rollup("broker").agg(is_of_all, *lines.values(), *edges, *hours)
     is_one, all_have = f.col("is_of_all") == 0, f.col("is_of_all") == 1
-    one = f.when(is_one, f.struct("broker", "allowed", "any"))
+    one = f.when(is_one, f.struct("broker", "allowed", "any", "repeated"))
     of_all = {
         "allowed": f.col("allowed_lines"),
         "denied": f.col("denied_lines"),
         "first": f.unix_seconds("first"),
         "last": f.unix_seconds("last"),
         "led": f.col("controller"),
+        "led_or_repeated": f.col("led_or_repeated"),
     }
     return _row(
         by_broker,
@@ -183,12 +190,15 @@ def _window(values: Mapping[str, Any]) -> Window | None:
 
 
 def _seen(values: dict[str, Any], window: Window | None) -> WindowCoverage:
-    """The coverage as findings count it: each broker is expected in the whole ``window``."""
-    led, brokers = values.pop("led") or 0, values.pop("of_brokers")
+    """The coverage as findings count it: each broker is expected in the whole ``window``, except in
+    hours that came twice."""
+    led, led_or_repeated = (values.pop(name) or 0 for name in ("led", "led_or_repeated"))
+    brokers = values.pop("of_brokers")
     if window is None:
         return WindowCoverage(0, 0, 0)
-    seen = seen_of([(of["broker"], of["allowed"], of["any"], 0) for of in brokers], window.hours)
-    return seen._replace(clock_hours=window.hours, without_controller=window.hours - led)
+    seen = seen_of([tuple(of.values()) for of in brokers], window.hours)
+    expected = expected_clock_hours(window.hours, led, led_or_repeated)
+    return seen._replace(clock_hours=expected, without_controller=expected - led)
 
 
 def _values(*one_row: DataFrame) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import PatternType, ResourceType
 from metalog_spark.coverage.coverage import HOUR_US, seen_hours
+from metalog_spark.findings.windows.repeated import repeated_in, with_repeated
 from metalog_spark.findings.windows.window import DAY_US, Window, broker_text, touched_by, usage_in
 from metalog_spark.report.contents import BOTH, DENIALS_ONLY, NOTHING, Strip
 from metalog_spark.store.tables import ACL_CHANGELOG, COVERAGE, HISTORY
@@ -31,6 +32,8 @@ EVERYBODY: Final = ""
 _BARS: Final = 400
 _WEEK: Final = 7
 _LOG: Final = "metadata log"
+_HourCounts = tuple[int, int, int]
+"""Hours with allowed lines, hours with any line, and hours in which no line is expected."""
 
 
 class Bars(NamedTuple):
@@ -138,12 +141,12 @@ def changes(tables: Tables, bars: Bars) -> list[tuple[int, tuple[str, ...]]]:
 
 def strips(tables: Tables, bars: Bars) -> tuple[Strip, ...]:
     """The coverage of each broker, by number or name, then that of the metadata log."""
-    counts = _hours_seen(tables.read(COVERAGE), bars)
+    counts = _hours_seen(tables, bars)
     brokers = sorted({broker for broker, _ in counts}, key=_broker_order)
     broker_strips = [
         _strip(
             broker_text(broker),
-            [counts.get((broker, bar), (0, 0)) for bar in range(bars.number)],
+            [counts.get((broker, bar), (0, 0, 0)) for bar in range(bars.number)],
             bars,
         )
         for broker in brokers
@@ -155,20 +158,23 @@ def _broker_order(name: str) -> tuple[int, str]:
     return (int(name), "") if name.isascii() and name.isdigit() else (1 << 62, name)
 
 
-def _hours_seen(coverage: DataFrame, bars: Bars) -> dict[tuple[str, int | None], tuple[int, int]]:
-    """By broker and bar: hours with allowed lines, and hours with any line. Rows outside of the
-    window have no bar; they only show that the broker exists."""
+def _hours_seen(tables: Tables, bars: Bars) -> dict[tuple[str, int | None], _HourCounts]:
+    """By broker and bar: hours with allowed lines, hours with any line, and hours that came twice,
+    in which no line is expected. Rows outside of the window have no bar; they only show that the
+    broker exists."""
     from pyspark.sql import functions as f
 
     inside = touched_by(bars.window)
     bar = f.when(inside, f.expr(bars.at("hour"))).alias("bar")
-    rows = coverage.groupBy("broker", bar).agg(*seen_hours(inside)).collect()
-    return {(row["broker"], row["bar"]): (row["allowed"], row["any"]) for row in rows}
+    coverage, is_repeated = with_repeated(tables.read(COVERAGE), repeated_in(tables, *bars.window))
+    rows = coverage.groupBy("broker", bar).agg(*seen_hours(inside, is_repeated)).collect()
+    return {
+        (row["broker"], row["bar"]): (row["allowed"], row["any"], row["repeated"]) for row in rows
+    }
 
 
-def _hours_known(history: DataFrame, bars: Bars) -> list[tuple[int, int]]:
-    """By bar: the number of hours for which the metadata log is known, twice, as ``_strip``
-    expects."""
+def _hours_known(history: DataFrame, bars: Bars) -> list[_HourCounts]:
+    """By bar: the number of hours for which the metadata log is known, as ``_strip`` expects."""
     rows = history.selectExpr(
         "kind", "unix_micros(from_time) AS from_us", "unix_micros(to_time) AS to_us"
     ).collect()
@@ -179,7 +185,7 @@ def _hours_known(history: DataFrame, bars: Bars) -> list[tuple[int, int]]:
         if row.kind != "KNOWN":
             unknown.update(_hours(row.from_us, row.to_us, bars))
     known = [sum(hour not in unknown for hour in bars.hours(bar)) for bar in range(bars.number)]
-    return [(hours, hours) for hours in known]
+    return [(hours, hours, 0) for hours in known]
 
 
 def _hours(from_us: int | None, to_us: int | None, bars: Bars) -> Iterable[int]:
@@ -188,12 +194,12 @@ def _hours(from_us: int | None, to_us: int | None, bars: Bars) -> Iterable[int]:
     return range(begin, -(-end // HOUR_US) if from_us is not None else end // HOUR_US)
 
 
-def _strip(name: str, counts: Iterable[tuple[int, int]], bars: Bars) -> Strip:
+def _strip(name: str, counts: Iterable[_HourCounts], bars: Bars) -> Strip:
     """The coverage strip. A bar has the state of most of its hours; of states with equally many
     hours, the one with less coverage."""
     states, sums = "", [0, 0, 0]
-    for bar, (allowed, seen) in enumerate(counts):
-        hours = (allowed, seen - allowed, len(bars.hours(bar)) - seen)
+    for bar, (allowed, seen, repeated) in enumerate(counts):
+        hours = (allowed, seen - allowed, len(bars.hours(bar)) - repeated - seen)
         sums = [total + part for total, part in zip(sums, hours, strict=True)]
         best = max(reversed(range(3)), key=hours.__getitem__)
         states += (BOTH, DENIALS_ONLY, NOTHING)[best]

@@ -110,11 +110,11 @@ COVERAGE: Final = TableSchema(
 """Per broker and hour, the number of allowed and of denied lines.
 
 ``state`` is BOTH, DENIALS_ONLY or NOTHING. ``ambiguous`` lines are counted, and do not make the
-state BOTH. In an hour in which a topic deleted unread lines, no line makes the state BOTH. Kafka
-logs allowed requests only at DEBUG: without them, no ACL counts as unused. ``controller``:
-a line that only a controller writes made it BOTH. A gap of more than a year between lines has no
-rows: a broker's clock may have been wrong, for example at 1970 or 9999. Hours without a row count
-as NOTHING in every finding.
+state BOTH; those of an hour that came twice are ambiguous. In an hour in which a topic deleted
+unread lines, no line makes the state BOTH. Kafka logs allowed requests only at DEBUG: without them,
+no ACL counts as unused. ``controller``: a line that only a controller writes made it BOTH. A gap of
+more than a year between lines has no rows: a broker's clock may have been wrong, for example at
+1970 or 9999. Hours without a row count as NOTHING in every finding.
 """
 
 DECISIONS: Final = TableSchema(

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from metalog_spark.findings.windows.window import WindowCoverage, seen_in, window_of
+from metalog_spark.report.traffic import Bars, strips
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.table_store import Tables
-from metalog_spark.store.tables import COVERAGE
+from metalog_spark.store.tables import COVERAGE, POSSIBLE
 from metalog_spark.summary import summary
 from shell.output.output import Output
 from shell.views.pipeline.build_summary import show_built
@@ -68,3 +69,35 @@ def test_what_is_not_known_is_counted_as_findings_count_it(
     show_built(found, Output(out, io.StringIO()))
     [line] = [each for each in out.getvalue().splitlines() if each.startswith("coverage")]
     assert line.removeprefix("coverage").strip() == said
+
+
+TURN = datetime(2026, 10, 25, 1, tzinfo=UTC)
+"""The time at which clocks in Europe/Berlin are set back: 00:00 to 02:00 has their hour from
+02:00 to 03:00 twice."""
+
+
+@pytest.mark.parametrize("states", ["BDNB", "BBNB", "DDDD", "NDNB"])
+def test_hours_that_came_twice_are_in_no_share_unless_they_were_logged(
+    spark: SparkSession, tmp_path: Path, states: str
+) -> None:
+    """The summary, the report's strips and the findings count the same hours."""
+    begin = (TURN - FIRST) // timedelta(hours=1) - 2
+    rows = [*hours("1", begin, states), *hours("2", begin, "BBBB", led=True)]
+    second = {"time": TURN + timedelta(minutes=9), "broker": "1", "zone": "Europe/Berlin"}
+    tables = Tables.make(spark, tmp_path)
+    tables.replace(COVERAGE, frame_of(spark, rows, COVERAGE.schema))
+    possible = [tuple(second.get(name) for name in POSSIBLE.columns)]
+    tables.replace(POSSIBLE, frame_of(spark, possible, POSSIBLE.schema))
+    window = window_of(tables)
+
+    found = summary(tables).seen
+    only_in_findings = {"repeated": (), "clocks": (), "ambiguous": 0}
+    assert found == seen_in(tables, window)._replace(**only_in_findings)
+    left_out = sum(state != "B" for state in states[1:3])
+    assert found.hours == 8 - left_out
+    *brokers, _ = strips(tables, Bars.of(window))
+    assert tuple(map(sum, zip(*(strip.hours for strip in brokers), strict=True))) == (
+        found.hours - found.without_allowed,
+        found.without_allowed - found.without_any,
+        found.without_any,
+    )

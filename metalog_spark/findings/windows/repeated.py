@@ -93,16 +93,7 @@ def clocks_text(
     )
 
 
-def second_times(possible: DataFrame) -> DataFrame:
-    """The input of ``of_hours``, from rows of POSSIBLE: a row for each zone, broker and hour."""
-    from pyspark.sql import functions as f
-
-    twice = possible.where("zone IS NOT NULL")
-    hours = twice.groupBy("zone", "broker", f.date_trunc("hour", "time").alias("hour"))
-    return hours.agg(f.unix_micros(f.min("time")).alias("us"), f.count("*").alias("lines"))
-
-
-def of_hours(rows: Iterable[tuple[str, str, int, int]]) -> list[RepeatedHours]:
+def _of_hours(rows: Iterable[tuple[str, str, int, int]]) -> list[RepeatedHours]:
     """The repeated hours, from rows of zone, broker, second time, and number of lines in that
     hour."""
     lines_by_span: dict[tuple[str, RepeatedSpan], Counter[str]] = {}
@@ -118,7 +109,12 @@ def of_hours(rows: Iterable[tuple[str, str, int, int]]) -> list[RepeatedHours]:
 
 @kept_until_commit
 def _found(tables: Tables) -> list[RepeatedHours]:
-    return of_hours(map(tuple, second_times(tables.read(POSSIBLE)).drop("hour").collect()))
+    from pyspark.sql import functions as f
+
+    twice = tables.read(POSSIBLE).where("zone IS NOT NULL")
+    by_hour = twice.groupBy("zone", "broker", f.date_trunc("hour", "time").alias("hour"))
+    counts = by_hour.agg(f.unix_micros(f.min("time")).alias("us"), f.count("*").alias("lines"))
+    return _of_hours(map(tuple, counts.drop("hour").collect()))
 
 
 def with_a_change(tables: Tables, repeated: Sequence[RepeatedHours]) -> list[RepeatedSpan]:

@@ -281,7 +281,7 @@ def seen_in(tables: Tables, window: Window) -> WindowCoverage:
         sum(row[name] or 0 for row in rows if row["is_of_all"])
         for name in ("controller", "ambiguous", "led_or_repeated")
     )
-    expected = window.hours - (led_or_repeated - led if led else 0)
+    expected = expected_clock_hours(window.hours, led, led_or_repeated)
     twice = sum(number for hours in repeated for _, number in hours.lines)
     return seen_of(of_brokers, window.hours)._replace(
         clock_hours=expected,
@@ -294,6 +294,12 @@ def seen_in(tables: Tables, window: Window) -> WindowCoverage:
         repeated=tuple(repeated),
         clocks=clocks_text(tables.facts, repeated, *window),
     )
+
+
+def expected_clock_hours(hours: int, led: int, led_or_repeated: int) -> int:
+    """How many of a window's ``hours`` need an allowed line of a controller, which ``led`` of them
+    have: all but those that came twice."""
+    return hours - (led_or_repeated - led if led else 0)
 
 
 def touched_by(window: Window) -> Column:
