@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from metalog.disk.files import write_out
 from metalog.errors import InvalidRequest
 from metalog.text.plurals import counted
+from metalog.text.visible_text import safe
 from metalog_sources.targets.plan import step_fields, write_saved
 from shell.inputs.batch_questions import BatchQuestions
 from shell.inputs.planning import add_planning, limits_of, planned
@@ -217,6 +218,11 @@ def _as_markdown(
 def _as_commands(
     made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output
 ) -> None:
-    print_commands(made.plan.steps, CommandTarget.of(made.source), output)
+    """Print the commands, or of a refused plan a comment: a shell may run what it reads before
+    this verb fails."""
+    if refusal is not None:
+        output.line(f"# no commands, since the plan is refused: {safe(refusal.message)}")
+    else:
+        print_commands(made.plan.steps, CommandTarget.of(made.source), output)
     if audit is not None:
         output.note(audit.text())
