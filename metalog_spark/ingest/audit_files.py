@@ -153,8 +153,8 @@ def _before_damage(single_bytes: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def whole_lines(chunks: Iterable[bytes]) -> Iterator[Block]:
-    """Split ``chunks`` into lines. No chunk should be longer than the longest line, since a line
-    within one chunk is not checked for its length."""
+    """Split ``chunks``, each of at most ``BLOCK_BYTES``, into lines. A line of more than
+    ``LONGEST_LINE`` bytes without its LF is a fault."""
     rest, is_within = b"", False
     try:
         for chunk in chunks:
@@ -163,6 +163,10 @@ def whole_lines(chunks: Iterable[bytes]) -> Iterator[Block]:
                 continue
             rest += chunk[begins:]
             is_within = False
+            end = rest.find(b"\n")  # a later line of a block cannot be too long
+            if end > LONGEST_LINE:
+                yield Block(rest[:SHOWN_BYTES], TOO_LONG)
+                rest = rest[end + 1 :]
             cut = rest.rfind(b"\n") + 1
             if cut:
                 yield Block(rest[:cut])

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from authorizer.audit.layouts import NOT_AUDIT, Zone
 from metalog.errors import InvalidRequest
-from metalog_spark.ingest.audit_files import BLOCK_BYTES, DAMAGE, broker_of, unpacked
+from metalog_spark.ingest.audit_files import BLOCK_BYTES, DAMAGE, LONGEST_LINE, broker_of, unpacked
 from metalog_spark.ingest.audit_splits import Record, read_records, read_splits
 from metalog_spark.ingest.lines.audit_lines import EMPTY, read_text
 from metalog_spark.ingest.lines.audit_log import SCHEMA
@@ -214,6 +214,17 @@ def test_a_line_without_end_is_told_by_its_beginning(tmp_path: Path) -> None:
     assert [row["reason"] is None for row in rows] == [True, False, True, False]
     assert rows[1]["text"] == "x" * 1_000
     assert rows[1]["reason"] == "longer than 1,048,576 bytes; the text is its beginning"
+
+
+@pytest.mark.parametrize("before", [0, 1, 1_000, BLOCK_BYTES - 1, BLOCK_BYTES])
+def test_the_longest_line_is_as_long_in_a_packed_file(tmp_path: Path, before: int) -> None:
+    """Wherever the blocks end that the file is unpacked in."""
+    most = [LONGEST_LINE, LONGEST_LINE + 1, 2 * LONGEST_LINE - 1, LONGEST_LINE, 3 * LONGEST_LINE]
+    data = b"\n".join((b"y" * before, *(b"x" * size for size in most), LINE.encode()))
+    plain, packed = written(tmp_path, data), written(tmp_path, gzip.compress(data), name=GZ)
+    reasons = [{row["line"]: row["reason"] for row in read(path)} for path in (plain, packed)]
+    assert reasons[0] == reasons[1]
+    assert [n for n, why in reasons[1].items() if (why or "").startswith("longer")] == [3, 4, 6]
 
 
 @pytest.mark.parametrize("end", ["", " for request = Fetch", " with a name of its own"])
