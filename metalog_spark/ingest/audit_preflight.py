@@ -43,7 +43,8 @@ def check_audit(patterns: Sequence[str], out: str, pattern: BrokerPattern) -> li
                 empty[str(file.absolute())] = None
             if first_bytes(file) in PARQUET:
                 raise InvalidRequest(
-                    f"--audit {audit}: {file} is Parquet among other files; name the table alone"
+                    f"--audit {audit}: {file} is Parquet; name a table by a folder of its own,"
+                    " or by one file, not by a pattern"
                 )
         if not is_any:
             raise InvalidRequest(f"{audit}: {_why_nothing(audit)}")
@@ -62,10 +63,13 @@ def check_has_line(patterns: Sequence[str]) -> None:
     bytes in total may pass without one."""
     left, first, count = _LOOKED_AT, "", 0
     for file in (file for audit in patterns for file in files_named(audit)):
+        before = b""
         for chunk in _chunks(file):
             left -= len(chunk)
-            if left < 0 or _IN_EACH_LINE in chunk:
+            searched = before + chunk
+            if left < 0 or _IN_EACH_LINE in searched:
                 return
+            before = searched[1 - len(_IN_EACH_LINE) :]
         path, count = str(file.absolute()), count + 1
         first = min(first or path, path)
     if count:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import sys
@@ -14,7 +15,8 @@ from typing import Any
 import pytest
 
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
-from metalog_spark.ingest.audit_preflight import check_audit
+from metalog_spark.ingest.audit_files import BLOCK_BYTES
+from metalog_spark.ingest.audit_preflight import check_audit, check_has_line
 from metalog_spark.store.commit_log import VERSION
 from metalog_spark.store.preflight import (
     check_can_be_filled,
@@ -166,6 +168,20 @@ def test_a_pattern_finds_files_at_any_depth(tmp_path: Path, pattern: str) -> Non
     assert check_audit([str(tmp_path / pattern)], str(tmp_path / "out"), None) == [str(deep)]
 
 
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_an_audit_line_is_found_wherever_a_block_ends(tmp_path: Path, pack: Any) -> None:
+    """Files are searched in blocks. A name that two files share between them is none."""
+    at = LINE.index("Principal ")
+    for split in range(len("Principal ") + 1):
+        path = tmp_path / "b1.log"
+        path.write_bytes(pack(b"\n" * (BLOCK_BYTES - at - split) + LINE.encode()))
+        check_has_line([str(path)])
+    for name, content in {"x.log": b"Princi", "y.log": b"pal "}.items():
+        (tmp_path / name).write_bytes(pack(content))
+    with pytest.raises(InvalidRequest, match="no audit line in them"):
+        check_has_line([str(tmp_path / name) for name in ("x.log", "y.log")])
+
+
 @pytest.fixture
 def given(tmp_path: Path) -> dict[str, Path]:
     """The values of the words in capitals below."""
@@ -231,6 +247,10 @@ def given(tmp_path: Path) -> dict[str, Path]:
         ("build --log LOG --requests SECRET --out NEW", "x.parquet: encrypted Parquet, and Spa"),
         ("build --log LOG --requests SECRETS --out NEW", "secrets: encrypted Parquet, and Spark"),
         ("build --log LOG --audit SECRET --out NEW", "--audit {SECRET}: encrypted Parquet, an"),
+        (
+            "build --log LOG --audit SECRETS/* --out NEW",
+            "x.parquet is Parquet; name a table by a folder of its own, or by one file, not by",
+        ),
         ("build --log LOG --audit AUDIT --out NOW", "metalog pipeline follow fills it; build into"),
         ("build --log LOG --audit NOW --out NOW", "metalog pipeline follow fills it; build into"),
         ("build --log LOG --audit BUILT/changes --out BUILT", "a file of the pipeline's folder"),
