@@ -2,9 +2,9 @@
 
 A program's answer becomes a ``HandledApi`` for ``Node``, in one version of Kafka's protocol that
 current clients speak. All topics of a request are authorized in one call. The answer about a topic
-without authorization is TOPIC_AUTHORIZATION_FAILED, whether the topic exists or not. The
-program runs on the event loop; a long answer yields to other work now and then. This module must
-not know what is in a topic.
+without authorization is TOPIC_AUTHORIZATION_FAILED, whether the topic exists or not. The node
+calls the program's functions on its event loop; a long answer yields to other work now and
+then. This module must not know what is in a topic.
 """
 
 from __future__ import annotations

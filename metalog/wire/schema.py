@@ -78,7 +78,7 @@ def response_parts(api_key: int, version: int) -> Any:
 
 
 def error_name(code: int) -> str:
-    """The name of an error code, Kafka's or ours; the number if it has no name."""
+    """The name of an error code, Kafka's or ours; ``error N`` if it has no name."""
     for codes in (ErrorCode, KafkaErrorCode):
         try:
             return codes(code).name.upper()

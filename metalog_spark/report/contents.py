@@ -97,9 +97,9 @@ class TimeBars(NamedTuple):
 
 
 class Excess(NamedTuple):
-    """One of the principals with the most unused grants. ``granted`` and ``used`` count pairs of an
-    operation and a known name. ``commands`` replace the principal's ALLOWs; ``acls`` and ``least``
-    count its ALLOWs before and after."""
+    """One of the principals whose permissions the proposal reduces most. ``granted`` and ``used``
+    count pairs of an operation and a known name. ``commands`` replace the principal's ALLOWs;
+    ``acls`` and ``least`` count its ALLOWs before and after."""
 
     principal: str
     granted: int

@@ -240,7 +240,7 @@ def test_strimzi_says_in_one_line_what_it_cannot_hold(
         number = len(acls(LOG)) - len(acls(target))
         assert said.startswith(f"warning: left out: {number} ACL")
         assert "the operator makes new passwords" in said
-        assert "without --cluster NAME they have no label" in said
+        assert "without --cluster NAME the resources have no label" in said
         assert acls(target) <= acls(LOG)
 
 

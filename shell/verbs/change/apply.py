@@ -55,8 +55,8 @@ metalog apply FOLDER zookeeper://zk:2181/kafka --include-credentials
 In a folder all changes are one metadata transaction. Elsewhere apply adds DENYs first, then
 ALLOWs, and removes ALLOWs before DENYs. A saved plan is refused if the ACLs that its files own
 have changed, if it would now change other decisions, or if the super users or the default rule
-differ. A plan saved with --no-new-access or --only-gain is proven again for the target's current
-ACLs instead. apply's own limits must hold, too.
+differ. For a plan saved with --no-new-access or --only-gain, a new proof on the current ACLs
+replaces the first two checks. apply's own limits must hold, too.
 Exit code: 0 done or nothing to do, 2 not done."""
 _MOST_NAMED: Final = 20
 

@@ -268,7 +268,9 @@ def _strimzi(document: Document, arguments: Namespace, left_out: ExportOmissions
             "the operator makes new passwords, unless spec.authentication.password names a Secret"
         )
     if arguments.cluster is None:
-        left_out.advise("without --cluster NAME they have no label, and no operator applies them")
+        left_out.advise(
+            "without --cluster NAME the resources have no label, so no operator applies them"
+        )
     return written.text
 
 

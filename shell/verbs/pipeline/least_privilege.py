@@ -80,7 +80,7 @@ def configure(parser: ArgumentParser) -> None:
         type=share,
         default=0.0,
         metavar="SHARE",
-        help="share of unused known names that a prefix may cover, such as 10%% (default: 0)",
+        help="how many of the known names under a prefix may be unused, such as 10%% (default: 0)",
     )
     add_tolerance(group)
     add_accepted(group)
@@ -267,4 +267,4 @@ def _yaml(found: LeastSet, principal: str | None, accepted: Sequence[PrincipalPr
     return write_yaml(Document(tuple(entries), (Own(principal=principal),)))
 
 
-_NOTED: Final = AclNotes(comment="Kafka itself checks this name where any name would do (KIP-679)")
+_NOTED: Final = AclNotes(comment="Kafka checks this name first when any topic is enough (KIP-679)")

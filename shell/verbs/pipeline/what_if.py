@@ -65,8 +65,8 @@ The comparison is with the ACLs at the end of the history, so changes within the
 count. PROPOSED is the whole set of ACLs; files with owns replace only the ACLs that they own,
 as metalog apply --prune does. -o commands prints commands that would keep today's decisions.
 
-Exit code: 0 no decision changes, 1 some change, or may change without an audit line,
-2 no answer."""
+Exit code: 0 no decision changes, 1 some change, or a principal may lose idempotent producers
+(no audit line shows it), 2 no answer."""
 _SHOWN: Final = 20
 _NAMED: Final = 3
 _ANSWERS: Final = {"DENIED": "denied instead of allowed", "ALLOWED": "allowed instead of denied"}
