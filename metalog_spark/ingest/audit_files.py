@@ -111,16 +111,28 @@ def _decompressed(content: pa.Buffer, codec: str) -> Iterator[bytes]:
     file, size = pa.BufferReader(content), 0
     stream = pa.CompressedInputStream(file, codec)
     try:
-        while chunk := stream.read(BLOCK_BYTES):
+        while chunk := _read(stream, BLOCK_BYTES):
             size += len(chunk)
             yield chunk
     except OSError:
-        again = pa.PythonFile(_SlowFile(content, file.tell() - _ARROW_READS), "r")
+        end = file.tell()
+        again = pa.PythonFile(_SlowFile(content.slice(0, end), end - _ARROW_READS), "r")
         stream = pa.CompressedInputStream(again, codec)
         while size:
-            size -= len(stream.read(min(size, BLOCK_BYTES)))
-        yield from _before_damage(iter(lambda: stream.read(1), b""))
+            size -= len(_read(stream, min(size, BLOCK_BYTES)))
+        yield from _before_damage(iter(lambda: _read(stream, 1), b""))
         raise
+
+
+def _read(stream: pa.NativeFile, size: int) -> bytes:
+    """``OSError`` also where Arrow raises an error without a class of its own: it cannot read an
+    empty bzip2 stream between others."""
+    try:
+        return stream.read(size)  # type: ignore[no-any-return]
+    except pa.ArrowException as error:
+        if type(error) is not pa.ArrowException:
+            raise
+        raise OSError(str(error)) from None
 
 
 class _SlowFile:

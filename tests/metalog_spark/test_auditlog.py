@@ -153,6 +153,18 @@ def test_a_packed_file_is_read_up_to_its_damage(tmp_path: Path) -> None:
         before_half = before_half or names
 
 
+def test_an_empty_bzip2_stream_between_others_which_arrow_cannot_read_is_damage() -> None:
+    last = random.Random(1).randbytes(1 << 18)
+    texts = (b"one\n", b"", last, last)
+    blocks = []
+    with pytest.raises(DAMAGE, match="bz2"):
+        blocks.extend(unpacked(pa.py_buffer(b"".join(map(bz2.compress, texts)))))
+    read = b"".join(blocks)
+    assert read.startswith(texts[0])
+    assert b"".join(texts).startswith(read)
+    assert len(read) <= len(last), "single bytes, which take long, are read near the damage alone"
+
+
 @pytest.mark.parametrize(
     ("packed_by", "smallest_part"),
     [
