@@ -144,7 +144,8 @@ def _fill(
     if is_new and staged is not None and not inputs.requests and not new.has_lines:
         named = new.files_read().named
         raise no_audit_line(named[0].file, len(named))
-    stale = None if is_new else _stale_days(tables, log, inputs.configuration)
+    there = frozenset() if is_new else _days_with_requests(tables)
+    stale = None if is_new else _stale_days(tables, log, inputs.configuration, there)
     replace_changelog(tables, *log)
     tables.replace(CONFIGURATION, inputs.configuration.rows(tables.session))
     at("putting requests with those of other builds")
@@ -155,7 +156,10 @@ def _fill(
     at("counting uses")
     every = taken.touched | (stale or frozenset())
     _put(tables, USAGE, _usage(tables, staged, taken.fresh, every), None if is_new else every)
-    return new.files_read()
+    return new.files_read()._replace(
+        unchanged=0 if files or is_new else listed(tables.session, inputs.audit).count(),
+        days_again=len(every & there),
+    )
 
 
 class _NewInput(NamedTuple):
@@ -199,11 +203,11 @@ class _NewInput(NamedTuple):
 
 
 def _stale_days(
-    tables: Tables, log: tuple[pa.Table, pa.Table], configuration: Configuration
+    tables: Tables, log: tuple[pa.Table, pa.Table], configuration: Configuration, days: Days
 ) -> Days:
-    """The days with requests whose decision may have changed."""
+    """Those of ``days`` whose decisions may have changed."""
     now = deciding_by(*log, configuration.table())
-    return stale_days(deciding_in(tables), now, _days_with_requests(tables))
+    return stale_days(deciding_in(tables), now, days)
 
 
 def _days_with_requests(tables: Tables) -> Days:

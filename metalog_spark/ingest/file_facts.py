@@ -117,17 +117,23 @@ class LogRead(NamedTuple):
 
 class FilesRead(NamedTuple):
     """``named`` has what messages may name, in order: files without a request, with a fault, or
-    left out, and all tables. ``logs`` has every file in one of its sums."""
+    left out, and all tables. ``logs`` has every file in one of its sums.
+
+    If no file was read, since earlier builds had read all of them, ``unchanged`` is their number.
+    ``days_again`` is the number of days of earlier builds that were decided again."""
 
     named: Sequence[FileRead]
     logs: Sequence[LogRead]
+    unchanged: int = 0
+    days_again: int = 0
 
     def with_empty(self, paths: Iterable[str]) -> FilesRead:
         """These files, and the empty ones at ``paths``, which Spark does not list."""
         known = {each.file for each in self.named}
         empty = [path for path in paths if path not in known]
         named = [*self.named, *(FileFacts().file_read(path, None) for path in empty)]
-        return FilesRead(named, [*self.logs, *(LogRead(path, 1, 0, 0, True) for path in empty)])
+        logs = [*self.logs, *(LogRead(path, 1, 0, 0, True) for path in empty)]
+        return self._replace(named=named, logs=logs)
 
 
 def files_read(

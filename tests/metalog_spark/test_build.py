@@ -312,7 +312,10 @@ def test_a_dry_run_names_the_days_that_the_build_then_decides_again(
     assert named() == []
     write_log(tmp_path / "log", (0, ace(1, "a")), (DAY_MS + NOON_MS, ace(2, "b")))
     assert named() == days[1:]
-    assert pipeline.build_here("out").returncode == 0
+    built = pipeline.build_here("out")
+    assert built.returncode == 0
+    assert "note: no new file: 1 file was read before and is unchanged" in built.stderr
+    assert "note: 2 days of earlier builds were decided again" in built.stderr
     assert decided_again == [days[1:]]
     assert named() == []
     (tmp_path / "server.properties").write_text("super.users=User:a\n")

@@ -21,7 +21,7 @@ from shell.arguments.pipeline import add_spark, check_installed, is_here, spark_
 from shell.context import add_command_config, kafka_version
 from shell.output.output import Output
 from shell.tasks.broker.broker_context import SUPER_USERS_KEY
-from shell.views.pipeline.build_summary import show_built
+from shell.views.pipeline.build_summary import say_unchanged, show_built
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
@@ -180,6 +180,7 @@ def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]
     if inputs.broker_from is None:
         _say_shared(files_read, output)
     show_built(found, output)
+    say_unchanged(files_read, output)
     return 0 if is_all else 1
 
 

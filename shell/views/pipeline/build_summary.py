@@ -15,6 +15,7 @@ from shell.output.output import Cell, Output
 
 if TYPE_CHECKING:
     from metalog_spark.findings.windows.window import WindowCoverage
+    from metalog_spark.ingest.file_facts import FilesRead
     from metalog_spark.summary import Summary, TableTotals
 
 _AN_HOUR: Final = timedelta(hours=1)
@@ -99,6 +100,17 @@ def _forms_text(found: Summary) -> Iterator[str]:
             f" {plural(found.halves, 'counts as a half line', 'count as half lines')}; if Kafka was"
             " rolled back, give the logs since then another broker's name by --broker-from"
         )
+
+
+def say_unchanged(files_read: FilesRead, output: Output) -> None:
+    """Print what a build that read no new file found, and how many days it decided again."""
+    files, days = files_read.unchanged, files_read.days_again
+    if files:
+        were, are = plural(files, "was", "were"), plural(files, "is", "are")
+        output.note(f"no new file: {counted(files, 'file')} {were} read before and {are} unchanged")
+    if files or days:
+        were = plural(days, "was", "were")
+        output.note(f"{counted(days, 'day')} of earlier builds {were} decided again")
 
 
 def followed_text(before: TableTotals, now: TableTotals) -> str:
