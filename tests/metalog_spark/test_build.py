@@ -181,6 +181,7 @@ def test_bit_by_bit_is_as_in_one_go(
         f"warning: {empty}: empty, so it has no request of its broker",
         f"warning: {logs / 'b2'} and {logs / 'old' / 'b2'}: their logs count as those of"
         " one broker, b2; if there are several brokers, separate them by --broker-from",
+        "note: 2 days of earlier builds were decided again",
     ]
     assert done.stdout == whole.stdout
     assert everything(spark, tmp_path / "bits") == fresh
