@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _SAMPLE: Final = 128 << 10
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
 _Stamp = tuple[str, int, int]
 """Path, length and modification time in milliseconds, by which a build recognizes a file."""
 
@@ -65,11 +66,19 @@ class MissingRecords(NamedTuple):
     why: str
 
 
+class RepeatedHour(NamedTuple):
+    """A range of ``clock`` time that came twice, and the ``files`` that cover it by their times."""
+
+    clock: str
+    files: Sequence[str]
+
+
 class DryRun(NamedTuple):
     """The result. ``days`` are those of the ``files`` that a build would read. ``again`` are the
     days with requests of earlier builds that a build would decide again: those among ``days``, and
     the ``stale`` ones, since the log or the configuration has changed. The log ranges from
-    ``start`` to ``end``, exclusive."""
+    ``start`` to ``end``, exclusive. ``repeated`` are ranges of clock time in the files that a build
+    would read."""
 
     files: Sequence[FileLook]
     days: Sequence[date]
@@ -78,6 +87,7 @@ class DryRun(NamedTuple):
     start: int
     end: int
     gaps: Sequence[MissingRecords]
+    repeated: Sequence[RepeatedHour] = ()
 
 
 def dry_run(
@@ -102,7 +112,8 @@ def dry_run(
         MissingRecords(part.start, part.why) for part in archive.parts if isinstance(part, LogHole)
     ]
     again = sorted((there & set(days)) | stale)
-    return DryRun(files, days, again, sorted(stale), archive.start, archive.end, gaps)
+    repeated = [*_repeated([file for file in files if not file.is_known], days, zone)]
+    return DryRun(files, days, again, sorted(stale), archive.start, archive.end, gaps, repeated)
 
 
 def stale_days_in(
@@ -147,6 +158,23 @@ def _known_files(out: Path) -> Set[_Stamp]:
             ms = (row["modified"] - _EPOCH) // timedelta(milliseconds=1)
             stamps.add((row["path"], row["length"], ms))
     return stamps
+
+
+def _repeated(
+    files: Sequence[FileLook], days: Iterable[date], zone: Zone
+) -> Iterator[RepeatedHour]:
+    """The ranges of clock time that came twice on ``days``, and the ``files`` whose times cover a
+    part of one."""
+    starts = ((day - _EPOCH.date()) // _MICROSECOND for day in days)
+    for span in dict.fromkeys(filter(None, map(zone.repeated_on, starts))):
+        begin, end = (_EPOCH + _MICROSECOND * us for us in (span.begin_us, span.end_us))
+        covering = [
+            file.path
+            for file in files
+            if file.first is not None and file.first < end and (file.last or file.first) >= begin
+        ]
+        if covering:
+            yield RepeatedHour(zone.clock_span(span), covering)
 
 
 def _look(path: Path, zone: Zone, broker: str, known: Set[_Stamp]) -> FileLook:

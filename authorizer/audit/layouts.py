@@ -58,6 +58,8 @@ _OFFSET: Final = re.compile(r"([+-])(\d\d):?(\d\d)?")
 _UTC_NAMES: Final = ("Z", "UTC", "GMT")
 _EPOCH_START: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
+_HALF_HOUR_US: Final = 1_800_000_000
+_DAY_US: Final = 48 * _HALF_HOUR_US
 TIMES_END_US: Final = 253_402_300_800_000_000
 """The year 10000, which Python's dates cannot represent. Times begin at 0, in 1970."""
 _MINUTES_KEPT: Final = 4096
@@ -134,9 +136,23 @@ class Zone:
                 old = middle
         return RepeatedSpan(new - back, new, new + back)
 
-    def clock(self, micros: int) -> str:
-        """What the zone's clocks show at ``micros``, such as ``2026-10-25 02:00``."""
-        return f"{self._local(micros):%Y-%m-%d %H:%M}"
+    def repeated_on(self, day_us: int) -> RepeatedSpan | None:
+        """The range that comes twice, if clocks are set back by half an hour or more within the day
+        from ``day_us`` on. The last days before the year 10000 have none."""
+        end_us = day_us + _DAY_US
+        if end_us + _DAY_US >= TIMES_END_US:
+            return None
+        before, after = self._local(day_us).utcoffset(), self._local(end_us).utcoffset()
+        if before is None or after is None or before <= after:
+            return None
+        spans = map(self.repeated, range(day_us, end_us + 1, _HALF_HOUR_US))
+        return next(filter(None, spans), None)
+
+    def clock_span(self, span: RepeatedSpan) -> str:
+        """What the zone's clocks show in ``span``, such as ``2026-10-25 02:00 to 03:00``."""
+        first, last = (f"{self._local(us):%Y-%m-%d %H:%M}" for us in (span.begin_us, span.end_us))
+        day = first.partition(" ")[0]
+        return f"{first} to {last.removeprefix(f'{day} ')}"
 
     def _local(self, micros: int) -> datetime:
         return (_EPOCH_START + micros * _MICROSECOND).astimezone(self._zone)

@@ -22,6 +22,7 @@ from tests.support.command.runs import run_here
 from tests.support.spark.followed_world import READ_T, WrittenLog, line
 
 DAY_S = 86_400
+AUDIT = "Principal" + line(0, "User:app", allowed=True).partition("Principal")[2]
 NO_LOG = SimpleNamespace(start=0, end=0, parts=())
 
 
@@ -116,3 +117,26 @@ def test_gaps_of_the_log_are_told(tmp_path: Path) -> None:
     (tmp_path / "b1.log").write_bytes(logged(1))
     found = dry_run([str(tmp_path / "*.log")], archive, tmp_path, Zone("UTC"), None)
     assert found.gaps == [MissingRecords(1_500, "offsets 1500 to 1599 are not there")]
+
+
+def test_an_hour_that_comes_twice_is_named_with_the_files_that_cover_it(tmp_path: Path) -> None:
+    """Clocks in Berlin are set back at 01:00 UTC, and 00:00 to 02:00 is 02:00 to 03:00 twice."""
+    turn = datetime(2026, 10, 25, 1, tzinfo=UTC)
+
+    def covering(zone: str, *clocks: str) -> dict[str, list[str]]:
+        for path in tmp_path.iterdir():
+            path.unlink()
+        for number, pair in enumerate(clocks):
+            times = [f"2026-{clock.replace('T', ' ')}:00:00,000" for clock in pair.split(" to ")]
+            text = "".join(f"[{time}] INFO {AUDIT}" for time in times)
+            (tmp_path / f"{number}.log").write_text(text)
+        found = dry_run([str(tmp_path)], NO_LOG, tmp_path / "out", Zone(zone), None)
+        return {hour.clock: [Path(path).stem for path in hour.files] for hour in found.repeated}
+
+    span = Zone("Europe/Berlin").repeated(round(turn.timestamp()) * 1_000_000)
+    assert span is not None
+    clock = Zone("Europe/Berlin").clock_span(span)
+    files = ("10-24T10 to 10-25T01", "10-25T01 to 10-25T02", "10-20T00 to 10-30T00", "10-26T00")
+    assert covering("Europe/Berlin", *files) == {clock: ["1", "2"]}
+    assert covering("Europe/Berlin", "10-25T03 to 10-25T09") == {}
+    assert covering("UTC", *files) == {}

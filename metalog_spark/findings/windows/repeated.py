@@ -39,13 +39,10 @@ class RepeatedHours(NamedTuple):
 
     def text(self) -> str:
         """``2026-10-25 02:00 to 03:00 came twice in Europe/Berlin (--zone): 4 lines of …``."""
-        zone = Zone(self.zone)
-        first, last = zone.clock(self.span.begin_us), zone.clock(self.span.end_us)
         lines = sum(number for _, number in self.lines)
         brokers = ", ".join(broker for broker, _ in self.lines)
-        day = first.partition(" ")[0]
         return (
-            f"{first} to {last.removeprefix(f'{day} ')} came twice in {self.zone} (--zone):"
+            f"{Zone(self.zone).clock_span(self.span)} came twice in {self.zone} (--zone):"
             f" {counted(lines, 'line')} of {plural(len(self.lines), 'broker')} {brokers}"
             f" {plural(lines, 'has', 'have')} one of two times, so these hours do not count in the"
             " coverage"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from metalog.text.plurals import counted
+from metalog.text.plurals import counted, plural
 from metalog.text.visible_text import safe, shown
 from shell.output.output import Cell, Output
 
@@ -25,6 +25,13 @@ def show_dry_run(found: DryRun, out: str, zone: str, output: Output) -> bool:
         output.warn(f"{file.path}: no audit line at its beginning")
     if output.is_text:
         output.aligned(_rows(found, out))
+        for hour in found.repeated:
+            files = counted(len(hour.files), "file")
+            output.note(
+                f"{hour.clock} comes twice in {zone} (--zone), and {files}"
+                f" {plural(len(hour.files), 'covers', 'cover')} it: lines without a zone have one"
+                " of two times then, so these hours do not count in the coverage"
+            )
         output.note("nothing was decided or written; numbers of lines are estimates")
         output.note(f"times are shown in UTC; lines without a zone are in {zone} (--zone)")
     else:
@@ -102,4 +109,5 @@ def _json(found: DryRun) -> dict[str, object]:
         "days": [day.isoformat() for day in found.days],
         "again": [day.isoformat() for day in found.again],
         "stale": [day.isoformat() for day in found.stale],
+        "repeated": [hour._asdict() for hour in found.repeated],
     }

@@ -53,6 +53,10 @@ def test_the_clock_times_that_come_twice_are_those_that_a_scan_of_minutes_finds(
         minute for minute, shown in zip(minutes, clocks, strict=True) if clocks.count(shown) > 1
     ]
     span = RepeatedSpan(micros(twice[0]), micros(turn), micros(twice[-1] + MINUTE))
+    for days in range(-3, 3):
+        start = turn + timedelta(days=days, minutes=-90)
+        is_within = start < turn <= start + timedelta(days=1)
+        assert zone.repeated_on(micros(start)) == (span if is_within else None)
     for minute, shown in zip(minutes, clocks, strict=True):
         assert zone.repeated(micros(minute)) == (span if minute in twice else None)
         found = read_text(Event(USER, READ, "t", "10.0.0.1", shown, None).line, zone)
