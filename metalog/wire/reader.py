@@ -52,6 +52,7 @@ _LENGTH16: Final = struct.Struct(">h")
 _LENGTH32: Final = struct.Struct(">i")
 _ERRORS: Final[dict[int, int]] = {each.value: each for each in ErrorCode}
 _ZEROS: Final = bytes(16)
+_EPOCH: Final = datetime.datetime.fromtimestamp(0, datetime.UTC)
 
 
 class TooManyElements(Malformed):
@@ -242,6 +243,19 @@ def _milliseconds_reader(read_number: Reader) -> Reader:
     return read_milliseconds
 
 
+def _read_moment(data: bytes, at: int) -> tuple[datetime.datetime | None, int]:
+    """A time in milliseconds since 1970; as in kio, None for -1."""
+    value, at = read_int64(data, at)
+    if value == -1:
+        return None, at
+    if value < 0:
+        raise ValueError(f"{value} milliseconds are before 1970")
+    try:
+        return _EPOCH + datetime.timedelta(milliseconds=value), at
+    except OverflowError:
+        raise ValueError(f"{value} milliseconds are out of range") from None
+
+
 def _slice(data: bytes, at: int, size: int) -> tuple[bytes | None, int]:
     """``size`` bytes; None if ``size`` is -1, as in versions before KIP-482."""
     if size == -1:
@@ -313,6 +327,7 @@ _FIXED: Final[dict[str, Reader]] = {
     "float64": read_float64,
     "uuid": _read_uuid,
     "error_code": _read_error,
+    "datetime_i64": _read_moment,
     "timedelta_i32": _milliseconds_reader(read_int32),
     "timedelta_i64": _milliseconds_reader(read_int64),
 }

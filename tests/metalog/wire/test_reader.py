@@ -24,6 +24,7 @@ from tests.support.wire.hostile_requests import Shape, request
 from tests.support.wire.strategies import messages
 
 APIS = {
+    "Produce": (0, range(8, 9)),
     "Fetch": (1, range(13, 19)),
     "Metadata": (3, range(14)),
     "SaslHandshake": (17, range(2)),

@@ -28,6 +28,11 @@ KINDS: dict[str, st.SearchStrategy[Any]] = {
     "records": BYTES,
     "uuid": st.uuids(),
     "error_code": st.sampled_from(ErrorCode),
+    "datetime_i64": st.integers(0, 2**40).map(
+        lambda ms: (
+            datetime.datetime.fromtimestamp(0, datetime.UTC) + datetime.timedelta(milliseconds=ms)
+        )
+    ),
     "timedelta_i32": st.integers(-1000, 1000).map(lambda ms: datetime.timedelta(milliseconds=ms)),
     "timedelta_i64": st.integers(-1000, 1000).map(lambda ms: datetime.timedelta(milliseconds=ms)),
 }
