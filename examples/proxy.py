@@ -4,9 +4,10 @@
 
 It is a node with its own log of ACLs, which Kafka's tools manage at the proxy. If every topic in a
 Metadata, Produce, Fetch or ListOffsets request is allowed, the request and its answer pass
-unchanged. Only an answer to Metadata is changed: it names the proxy in place of the broker, and
-leaves out the topics that the client may not describe. Every
-client at PLAINTEXT is the super user; others log in at SASL_PLAINTEXT.
+unchanged, with two exceptions. An answer to Metadata names the proxy in place of the broker, and
+leaves out the topics that the client may not describe. A Produce with acks=0 passes with acks=1,
+since the proxy needs an answer, which it does not send. Every client at PLAINTEXT is the super
+user; others log in at SASL_PLAINTEXT.
 """
 
 import asyncio
@@ -31,6 +32,7 @@ from metalog_node import (
     topic_api,
     topics_of,
     trial_config,
+    with_answer,
 )
 
 
@@ -38,6 +40,7 @@ def passing_on(upstream):
     """The APIs that are forwarded to the broker if the authorizer allows them."""
 
     def by_topic(services, incoming):
+        incoming = with_answer(incoming)
         names = {*topics_of(incoming)}
         allowed = may_all(services, incoming, topics_of(incoming))
         if allowed == names:

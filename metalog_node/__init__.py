@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from metalog_node.topic_apis import only as only
     from metalog_node.topic_apis import topic_api as topic_api
     from metalog_node.topic_apis import topics_of as topics_of
+    from metalog_node.topic_apis import with_answer as with_answer
     from metalog_node.upstream import Upstream as Upstream
 
 if not TYPE_CHECKING:
@@ -52,6 +53,7 @@ if not TYPE_CHECKING:
                 "only",
                 "topic_api",
                 "topics_of",
+                "with_answer",
             ),
             "metalog_node.config.node_config": ("NodeConfig", "config_of", "read_config"),
             "metalog_node.net.event_loop": ("new_event_loop",),

@@ -121,7 +121,11 @@ def topic_api(key: int, outcome: Outcome) -> dict[int, HandledApi]:
     shape = _SHAPES[key]
     return {
         key: HandledApi(
-            shape.name, VersionRange(shape.version, shape.version), handle, error_response
+            shape.name,
+            VersionRange(shape.version, shape.version),
+            handle,
+            error_response,
+            is_silent=_expects_no_response if key == PRODUCE else None,
         )
     }
 
@@ -201,6 +205,17 @@ def only(incoming: IncomingRequest, topics: Collection[str]) -> IncomingRequest:
     return incoming._replace(request=request, payload=payload)
 
 
+def with_answer(incoming: IncomingRequest) -> IncomingRequest:
+    """The request with acks=1 in place of acks=0, so that a broker to which a program forwards it
+    answers. The node sends the client no response, as in Kafka."""
+    if incoming.request.head.api_key != PRODUCE or incoming.request.body.acks != 0:
+        return incoming
+    head, client_id = incoming.request.head, incoming.request.client_id
+    request = WireRequest(head, client_id, replace(incoming.request.body, acks=1))
+    payload = write_request(request.body, head.correlation_id, client_id)
+    return incoming._replace(request=request, payload=payload)
+
+
 def joined(incoming: IncomingRequest, *answers: Body) -> Body:
     """Join several answers into one: all topics, and the other fields of the last answer."""
     results = _shape(incoming).results
@@ -256,6 +271,11 @@ async def _response_in_slices(incoming: IncomingRequest, outcome: Outcome) -> Bo
             done = 0
             await asyncio.sleep(0)
     return _whole(incoming, results)
+
+
+def _expects_no_response(incoming: IncomingRequest) -> bool:
+    is_silent: bool = incoming.request.body.acks == 0
+    return is_silent
 
 
 def _shape(incoming: IncomingRequest) -> _Shape:

@@ -175,6 +175,9 @@ class HandledApi(NamedTuple):
     - ``most_bytes``, ``most_elements`` (items of arrays, tagged fields): a larger request closes
       the connection.
     - ``most_bytes_on_loop``: a larger request is handled on a thread; with None, none is.
+    - ``is_silent``: whether the client of a request expects no response (Produce with acks=0).
+      ``handle`` answers it like any other; the answer is not sent, and one with an error closes the
+      connection, as in Kafka.
     - ``since``: the first supported Kafka version that has the API.
     """
 
@@ -186,6 +189,7 @@ class HandledApi(NamedTuple):
     most_elements: int = MOST_ELEMENTS
     most_bytes: int = MOST_BYTES
     most_bytes_on_loop: int | None = None
+    is_silent: Callable[[IncomingRequest], bool] | None = None
     since: str = "4.3"
 
 

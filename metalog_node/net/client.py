@@ -21,7 +21,8 @@ from authorizer.api import RequestContext
 from metalog.errors import InvalidRequest
 from metalog.principal import KafkaPrincipal
 from metalog.wire.frames import framed
-from metalog.wire.messages import UnreadRequest, write_response
+from metalog.wire.messages import UnreadRequest, read_response, write_response
+from metalog.wire.schema import response_type
 from metalog.wire.versions import Versions
 from metalog_node.auth.authentication import LoginRefused, Logins
 from metalog_node.auth.principals import MappingRule, principal_of
@@ -44,7 +45,7 @@ from metalog_node.net.refusal_log import RefusalLog
 from metalog_node.net.tls import ServerTls
 from metalog_node.net.tls_stream import Encrypted
 from metalog_node.net.turns import RequestTurns
-from metalog_node.ops.metrics import Metrics
+from metalog_node.ops.metrics import NO_ERROR, Metrics, outcome_of
 
 R = TypeVar("R")
 
@@ -220,7 +221,7 @@ class Client:
             is_encrypted=self._context.tls is not None,
         )
         handle = partial(answer, api, self._services, incoming)
-        finish = partial(self._finished, api, queued.head.correlation_id)
+        finish = partial(self._finished, api, incoming)
         if api.most_bytes_on_loop is None:
             if len(payload) > MOST_BYTES_ON_LOOP:
                 await self._on_thread(request.read)
@@ -234,15 +235,18 @@ class Client:
         await _done(answered)
         return await self._on_thread(finish, answered)
 
-    def _finished(self, api: HandledApi, correlation_id: int, answered: Answer) -> bytes:
-        """The encoded response; ``answered`` must be done."""
+    def _finished(self, api: HandledApi, incoming: IncomingRequest, answered: Answer) -> bytes:
+        """The encoded response; ``answered`` must be done. Empty if the client expects none."""
         if isinstance(answered, (Future, DeferredResponse)):
             answered = answered.result()
         self._context.metrics.count_answer(api.name, answered)
+        if api.is_silent is not None and api.is_silent(incoming):
+            _refuse_error(incoming, answered)
+            return b""
         if isinstance(answered, EncodedResponse):
             answered = answered.payload
         if not isinstance(answered, bytes):
-            answered = write_response(answered, correlation_id)
+            answered = write_response(answered, incoming.request.head.correlation_id)
         return framed(answered)
 
     async def _on_thread(self, work: Callable[..., R], *arguments: Any) -> R:
@@ -254,6 +258,18 @@ class Client:
     @property
     def _owner(self) -> tuple[KafkaPrincipal | None, str]:
         return self._connection.principal, self._host
+
+
+def _refuse_error(incoming: IncomingRequest, answered: Answer) -> None:
+    """Raise ``InvalidRequest``, which closes the connection, if the answer has an error: a client
+    that expects no response learns of it in no other way."""
+    head = incoming.request.head
+    if isinstance(answered, bytes):
+        answered = read_response(answered, response_type(head.api_key, head.version))
+    outcome = outcome_of(answered)
+    if outcome != NO_ERROR:
+        name = incoming.context.request_name
+        raise InvalidRequest(f"its {name} request, which expects no response, failed: {outcome}")
 
 
 async def _done(answered: Answer) -> None:

@@ -7,7 +7,7 @@ nor change what it counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Final, NamedTuple
 
@@ -33,6 +33,7 @@ ACL_COUNT: Final = "kafka_server_authorizer_aclcount"
 NOT_READY: Final = "NotReady"
 UNKNOWN: Final = "unknown"
 
+NO_ERROR: Final = error_name(0)
 _FORWARDED: Final = "FORWARDED"
 _SYNC_BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
 
@@ -181,22 +182,41 @@ class _Now(Collector):
 
 
 def outcome_of(answered: Any) -> str:
-    """Kafka's name of the first error in a response: the error of the whole, or else of a part.
+    """Kafka's name of the first error in a response: the error of the whole, or else of a part, or
+    of a part's parts (a topic's partitions).
     FORWARDED for the bytes of another node's response."""
     if isinstance(answered, EncodedResponse):
         return answered.outcome
     if isinstance(answered, bytes):
         return _FORWARDED
-    code = getattr(answered, "error_code", None)
-    if code:
-        return error_name(int(code))
-    for name in answered.__dataclass_fields__:
-        parts = getattr(answered, name)
-        if isinstance(parts, tuple) and parts and hasattr(parts[0], "error_code"):
-            refused = next((part.error_code for part in parts if part.error_code), None)
-            if refused is not None:
-                return error_name(int(refused))
-    return error_name(0)
+    code = getattr(answered, "error_code", None) or _first_error(answered)
+    return error_name(int(code)) if code else NO_ERROR
+
+
+def _first_error(response: Any) -> int:
+    for parts in _arrays(response):
+        if _has_errors(parts):
+            groups: Iterable[tuple[Any, ...]] = (parts,)
+        elif any(map(_has_errors, _arrays(parts[0]))):
+            groups = (each for part in parts for each in _arrays(part) if _has_errors(each))
+        else:
+            continue
+        code = next((part.error_code for group in groups for part in group if part.error_code), 0)
+        if code:
+            return int(code)
+    return 0
+
+
+def _has_errors(array: tuple[Any, ...]) -> bool:
+    return hasattr(array[0], "error_code")
+
+
+def _arrays(part: Any) -> Iterator[tuple[Any, ...]]:
+    """The fields of ``part`` that are arrays with items."""
+    for name in getattr(part, "__dataclass_fields__", ()):
+        items = getattr(part, name)
+        if isinstance(items, tuple) and items:
+            yield items
 
 
 class CountedAuthorizer(Authorizer):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -21,10 +23,14 @@ from confluent_kafka.admin import (
 )
 
 from metalog.hosts.host_port import parse_addresses
-from metalog.wire.client.connection import Connection
-from metalog.wire.client.security import client_settings
-from metalog.wire.schema import request_parts
+from metalog.records.batch import RawRecord, assemble_batch, encode_batch
+from metalog.wire.client.connection import Connection, Unreachable
+from metalog.wire.client.security import ClientSettings, client_settings
+from metalog.wire.frames import FrameReader, framed
+from metalog.wire.messages import correlation_of, write_request
+from metalog.wire.schema import Body, request_parts
 from tests.support.command.example_programs import example
+from tests.support.wire.peers import next_frame
 
 PASSWORD = "app-secret"
 QUIET = {"log_level": 0}
@@ -54,9 +60,7 @@ def running(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[st
 def test_each_topic_is_authorized_for_itself(running: tuple[str, str]) -> None:
     at_admins, at_users = running
     admin = AdminClient({"bootstrap.servers": at_admins, **QUIET})
-    credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
-    upsertion = UserScramCredentialUpsertion("app", credential, PASSWORD.encode())
-    admin.alter_user_scram_credentials([upsertion])["app"].result(60)
+    create_app(admin)
     app = {
         "bootstrap.servers": at_users,
         "security.protocol": "SASL_PLAINTEXT",
@@ -79,6 +83,64 @@ def test_each_topic_is_authorized_for_itself(running: tuple[str, str]) -> None:
     assert [*AdminClient(app).list_topics(timeout=60).topics] == ["orders"]
 
 
+def test_a_produce_without_acks_gets_no_response(running: tuple[str, str]) -> None:
+    """The next request of the connection is answered; an error closes the connection, as in
+    Kafka."""
+    at_admins, at_users = running
+    superuser = {"bootstrap.servers": at_admins, **QUIET}
+    create_app(AdminClient(superuser))
+
+    def sent(number: int, acks: int, records: bytes = BATCH) -> bytes:
+        return framed(write_request(produce(acks, records), number, "test"))
+
+    with socket.create_connection(parse_addresses(at_admins)[0], 20) as client:
+        client.sendall(sent(1, 0) + sent(2, 1))
+        assert correlation_of(next_frame(client, FrameReader())) == 2
+        client.sendall(sent(3, 0, b"not a batch") + sent(4, 1))
+        assert client.recv(1) == b""
+    assert consumed(superuser, "orders") == b"without acks"
+    with Connection(parse_addresses(at_users)[0], as_app()) as denied:
+        assert outcomes(denied.ask(produce(1, BATCH))) == {"orders": DENIED}
+        with pytest.raises(Unreachable, match="it closed the connection"):
+            denied.ask(produce(0, BATCH))
+
+
+def test_topics_of_one_produce_are_allowed_and_denied(running: tuple[str, str]) -> None:
+    at_admins, at_users = running
+    admin = AdminClient({"bootstrap.servers": at_admins, **QUIET})
+    create_app(admin)
+    allow(admin, AclOperation.WRITE)
+    with Connection(parse_addresses(at_users)[0], as_app()) as client:
+        answer = client.ask(produce(1, BATCH, "orders", "payments"))
+    assert outcomes(answer) == {"orders": "NONE", "payments": DENIED}
+
+
+BATCH = encode_batch(
+    assemble_batch(0, 0, 1, [RawRecord(0, 0, 0, None, b"without acks", ())], is_control=False)
+)
+
+
+def produce(acks: int, records: bytes, *topics: str) -> Body:
+    kio = request_parts(0, 8)
+    partition = kio.PartitionProduceData(index=0, records=records)
+    request: Body = kio.ProduceRequest(
+        acks=acks,
+        timeout=timedelta(seconds=20),
+        topic_data=tuple(
+            kio.TopicProduceData(name=each, partition_data=(partition,))
+            for each in topics or ("orders",)
+        ),
+    )
+    return request
+
+
+def outcomes(answer: Body) -> dict[str, str]:
+    return {
+        topic.name: topic.partition_responses[0].error_code.name.upper()
+        for topic in answer.responses  # type: ignore[attr-defined]
+    }
+
+
 DENIED = "TOPIC_AUTHORIZATION_FAILED"
 
 
@@ -98,9 +160,14 @@ def produced(config: dict[str, object]) -> list[tuple[str, str | None]]:
     return outcomes
 
 
-def listed(address: str, *topics: str) -> set[tuple[str, int]]:
-    """The error code of each topic in one ListOffsets of all, sent by ``app``."""
-    settings = client_settings(
+def create_app(admin: AdminClient) -> None:
+    credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
+    upsertion = UserScramCredentialUpsertion("app", credential, PASSWORD.encode())
+    admin.alter_user_scram_credentials([upsertion])["app"].result(60)
+
+
+def as_app() -> ClientSettings:
+    return client_settings(
         {
             "security.protocol": "SASL_PLAINTEXT",
             "sasl.mechanism": "SCRAM-SHA-256",
@@ -108,6 +175,10 @@ def listed(address: str, *topics: str) -> set[tuple[str, int]]:
             f' username="app" password="{PASSWORD}";',
         }
     )
+
+
+def listed(address: str, *topics: str) -> set[tuple[str, int]]:
+    """The error code of each topic in one ListOffsets of all, sent by ``app``."""
     kio = request_parts(2, 5)
     partition = kio.ListOffsetsPartition(partition_index=0, timestamp=-2)
     asked = kio.ListOffsetsRequest(
@@ -115,7 +186,7 @@ def listed(address: str, *topics: str) -> set[tuple[str, int]]:
         isolation_level=0,
         topics=tuple(kio.ListOffsetsTopic(name=each, partitions=(partition,)) for each in topics),
     )
-    with Connection(parse_addresses(address)[0], settings) as connection:
+    with Connection(parse_addresses(address)[0], as_app()) as connection:
         answer = connection.ask(asked)
     return {(each.name, int(each.partitions[0].error_code)) for each in answer.topics}
 
