@@ -24,9 +24,9 @@ from metalog_node import (
     PRODUCE,
     Node,
     Upstream,
+    authorized_topics,
     denied,
     joined,
-    may_all,
     metadata_api,
     only,
     topic_api,
@@ -42,7 +42,7 @@ def passing_on(upstream):
     def by_topic(services, incoming):
         incoming = with_answer(incoming)
         names = {*topics_of(incoming)}
-        allowed = may_all(services, incoming, topics_of(incoming))
+        allowed = authorized_topics(services, incoming, topics_of(incoming))
         if allowed == names:
             return upstream.ask(incoming)
         refusal = denied(only(incoming, names - allowed))
@@ -57,7 +57,7 @@ def passing_on(upstream):
 
         def with_proxy(told):
             names = [topic.name for topic in told.topics]
-            allowed = may_all(services, incoming, names, log_denied=asked is not None)
+            allowed = authorized_topics(services, incoming, names, log_denied=asked is not None)
 
             def shown(topic):
                 if topic.name in allowed:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from metalog_node.topic_apis import METADATA as METADATA
     from metalog_node.topic_apis import PRODUCE as PRODUCE
     from metalog_node.topic_apis import UNKNOWN_TOPIC as UNKNOWN_TOPIC
+    from metalog_node.topic_apis import authorized_topics as authorized_topics
     from metalog_node.topic_apis import denied as denied
     from metalog_node.topic_apis import joined as joined
-    from metalog_node.topic_apis import may_all as may_all
     from metalog_node.topic_apis import metadata_api as metadata_api
     from metalog_node.topic_apis import only as only
     from metalog_node.topic_apis import topic_api as topic_api
@@ -46,9 +46,9 @@ if not TYPE_CHECKING:
                 "METADATA",
                 "PRODUCE",
                 "UNKNOWN_TOPIC",
+                "authorized_topics",
                 "denied",
                 "joined",
-                "may_all",
                 "metadata_api",
                 "only",
                 "topic_api",

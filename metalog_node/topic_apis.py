@@ -131,7 +131,7 @@ def topic_api(key: int, outcome: Outcome) -> dict[int, HandledApi]:
 
 
 async def _answer(services: Services, incoming: IncomingRequest, outcome: Outcome) -> Body:
-    allowed = await _may_all_async(services, incoming, _references(incoming))
+    allowed = await _authorized_topics_async(services, incoming, _references(incoming))
 
     def result_of(topic: str, part: Any) -> Mapping[str, Any]:
         return outcome(topic, part) if topic in allowed else _DENIED
@@ -161,7 +161,9 @@ def metadata_api(topics: Callable[[], Collection[str]]) -> dict[int, HandledApi]
             if requested is None
             else list(dict.fromkeys(each.name for each in requested))
         )
-        allowed = await _may_all_async(services, incoming, names, log_denied=requested is not None)
+        allowed = await _authorized_topics_async(
+            services, incoming, names, log_denied=requested is not None
+        )
         outcomes: list[tuple[str, Mapping[str, Any] | None]] = []
         for name in names:
             if name in allowed:
@@ -229,7 +231,7 @@ def denied(incoming: IncomingRequest) -> Body:
     return answered(incoming, lambda topic, part: _DENIED)
 
 
-def may_all(
+def authorized_topics(
     services: Services, incoming: IncomingRequest, topics: Iterable[str], *, log_denied: bool = True
 ) -> set[str]:
     """The topics among ``topics`` for which the request is authorized.
@@ -307,15 +309,15 @@ def _whole(incoming: IncomingRequest, results: list[Any]) -> Body:
     return whole(throttle_time=_NO_TIME, **{shape.results: tuple(results)}, **shape.response_fields)
 
 
-async def _may_all_async(
+async def _authorized_topics_async(
     services: Services,
     incoming: IncomingRequest,
     topics: Collection[str],
     *,
     log_denied: bool = True,
 ) -> Collection[str]:
-    """``may_all``, on a thread if there are many topics."""
-    call = partial(may_all, services, incoming, topics, log_denied=log_denied)
+    """``authorized_topics``, on a thread if there are many topics."""
+    call = partial(authorized_topics, services, incoming, topics, log_denied=log_denied)
     return await asyncio.to_thread(call) if len(topics) > _SLICE else call()
 
 
