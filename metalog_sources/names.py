@@ -1,7 +1,8 @@
 """Named sources: ``@NAME`` in ``metalog.toml``, and ``@`` for the one in the environment.
 
-The file is searched in the working folder, in the folders above it, and then in the user's
-configuration folder (``metalog/metalog.toml`` under ``$XDG_CONFIG_HOME`` or ``~/.config``):
+A name is looked up in the file of the working folder, then of each folder above it, then of the
+user's configuration folder (``metalog/metalog.toml`` under ``$XDG_CONFIG_HOME`` or ``~/.config``);
+the first that has it counts:
 
     [sources.prod]
     url = "/var/lib/kafka/metadata"

@@ -15,14 +15,14 @@ from metalog.text.whole_numbers import whole_number
 
 POLICY_CLASS: Final = "sasl.scram.password.policy.class"
 ENABLED_MECHANISMS: Final = "sasl.scram.password.change.enabled.mechanisms"
-_ITERATIONS: Final = {
+ITERATIONS: Final = {
     mechanism: f"sasl.scram.password.change.{mechanism.short_name}.iterations"
     for mechanism in ScramMechanism
 }
 SALTED_ENABLE: Final = "sasl.scram.password.salted.enable"
 """Our key: whether KIP-554's requests may set passwords. Their passwords are salted, so no policy
 can check them."""
-KEYS: Final = (POLICY_CLASS, ENABLED_MECHANISMS, *_ITERATIONS.values(), SALTED_ENABLE)
+KEYS: Final = (POLICY_CLASS, ENABLED_MECHANISMS, *ITERATIONS.values(), SALTED_ENABLE)
 _PREFIX: Final = "sasl.scram.password."
 _MECHANISMS: Final = {mechanism.short_name: mechanism for mechanism in ScramMechanism}
 
@@ -48,7 +48,7 @@ class ScramPasswordConfig(NamedTuple):
         for key in properties:
             if key.startswith(_PREFIX) and key not in KEYS:
                 raise ConfigException(f"{key} is unknown; known are {', '.join(KEYS)}")
-        iterations = {each: _iterations(properties, key) for each, key in _ITERATIONS.items()}
+        iterations = {each: _iterations(properties, key) for each, key in ITERATIONS.items()}
         enabled = _enabled(properties)
         return cls(
             {each: number for each, number in iterations.items() if each in enabled},

@@ -21,8 +21,12 @@ from authorizer.config import (
 )
 from authorizer.loading import CLASS_NAME
 from metalog.config.properties import comma_separated
-from metalog.controller.scram_password_config import KEYS as SCRAM_PASSWORD_KEYS
-from metalog.controller.scram_password_config import SALTED_ENABLE
+from metalog.controller.scram_password_config import (
+    ENABLED_MECHANISMS,
+    ITERATIONS,
+    POLICY_CLASS,
+    SALTED_ENABLE,
+)
 from metalog.log.config import KEYS as LOG_KEYS
 from metalog.wire.frames import DEFAULT_LIMIT
 from metalog_node.auth.principals import MAPPING_RULES
@@ -151,7 +155,9 @@ READ_ELSEWHERE: Final[Mapping[str, str]] = {
     PROTOCOLS: "the TLS versions (default: TLSv1.2 and TLSv1.3)",
     SUITES: "the cipher suites, by Java's names; name all suites of TLS 1.3 or none",
     MAPPING_RULES: "how a certificate's subject becomes a principal's name",
-    **dict.fromkeys(SCRAM_PASSWORD_KEYS, "the policy for plain passwords (KIP-506)"),
+    POLICY_CLASS: "the class that checks a new SCRAM password sent unsalted (KIP-506)",
+    ENABLED_MECHANISMS: "the mechanisms for which such a password is stored",
+    **dict.fromkeys(ITERATIONS.values(), "their iterations"),
     SALTED_ENABLE: "`false` refuses salted passwords (KIP-554: kafka-configs, any Admin client), "
     "which no policy can check; set it alike on all nodes (default: `true`); not a key of Kafka",
     **dict.fromkeys((key for key, _ in LOG_KEYS.values()), "as in Kafka"),

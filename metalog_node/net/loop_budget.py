@@ -45,7 +45,8 @@ class LoopBudget:
         return await done
 
     async def turn(self, owner: Hashable) -> None:
-        """Return when a unit may begin: the caller's code up to its next ``await``."""
+        """Return when a unit may begin: the caller's code up to its next ``await``. It counts as a
+        unit; its time is not measured."""
         await self.run(owner, _nothing)
 
     def _has_time(self) -> bool:

@@ -71,7 +71,8 @@ class Metrics:
         )
         self._denials = Counter(
             "metalog_denials",
-            "Logged denials by rule; NotReady: calls before the log is loaded or while it is stale",
+            "Logged denials by rule; NotReady: calls refused before the log is loaded or after"
+            " stale.deny.after.ms",
             ("rule",),
             registry=self.registry,
         )

@@ -87,9 +87,14 @@ def read_kafka_user(node: Node, size: int) -> Document:
         listed = (entry for item in items for entry in read_kafka_user(item, size).entries)
         return Document(tuple(bounded(listed, size)))
     version = text_of(_required(fields, "apiVersion", node), "apiVersion")
-    if kind != KIND or not version.startswith(_GROUP):
+    if kind != KIND:
         raise fault(
             fields["kind"].position, f"a {kind} holds no ACLs; only Strimzi's {KIND} is read"
+        )
+    if not version.startswith(_GROUP):
+        raise fault(
+            fields["apiVersion"].position,
+            f"a {KIND} of apiVersion {version} is not Strimzi's, which begins with {_GROUP}",
         )
     metadata = fields_of(_required(fields, "metadata", node), "metadata", None)
     name = text_of(_required(metadata, "name", fields["metadata"]), "metadata.name")
@@ -262,7 +267,8 @@ def _lead(version: str, cluster: str | None) -> tuple[list[str], list[str]]:
     """The lines before the name of a resource, and those after it."""
     if cluster is not None and not _CLUSTER_NAME.fullmatch(cluster):
         raise InvalidRequest(
-            f"--cluster {cluster}: not the name of a Kafka resource: 1 to 63 of a-z, 0-9, - and ."
+            f"--cluster {cluster}: not the name of a Kafka resource: 1 to 63 of a-z, 0-9, - and .,"
+            " with a letter or digit at both ends"
         )
     labels = [] if cluster is None else ["  labels:", f"    {_CLUSTER_LABEL}: {scalar(cluster)}"]
     return [f"apiVersion: {_GROUP}{version}", f"kind: {KIND}", "metadata:"], labels

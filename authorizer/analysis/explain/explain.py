@@ -26,10 +26,10 @@ NEAR_MISSES_SHOWN = 20
 class Explanation(NamedTuple):
     """The explanation of one decision.
 
-    For a question without a host, ``hosts`` are the hosts in ACLs for which the decision differs.
-    ``kafka`` is the version of Kafka that decides so. ``assumed`` are configuration keys that were
-    not set, with the assumed values. ``since`` is None if the history is unknown. ``unknown`` are
-    the unknown names in the question.
+    For a question without a host, ``hosts`` are the hosts in ACLs at which the decision changes:
+    from that of the block around the host, or of any other host. ``kafka`` is the version of Kafka
+    that decides so. ``assumed`` are configuration keys that were not set, with the assumed values.
+    ``since`` is None if the history is unknown. ``unknown`` are the unknown names in the question.
     """
 
     question: Question

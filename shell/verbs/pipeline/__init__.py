@@ -32,7 +32,7 @@ VERBS: Final[dict[str, Verb]] = {
     ),
     "least-privilege": Verb(
         "Find",
-        "The fewest ACLs for each principal's requests, proven by replay",
+        "The narrowest ALLOWs for each principal's requests, proven by replay",
         "shell.verbs.pipeline.least_privilege",
     ),
     "what-if": Verb(

@@ -1,4 +1,4 @@
-"""``metalog pipeline least-privilege DIR``: the fewest ACLs that would have been enough.
+"""``metalog pipeline least-privilege DIR``: the narrowest ALLOWs that would have been enough.
 
 This module must not know how the least set is found.
 """
@@ -56,7 +56,8 @@ metalog pipeline what-if DIR least.yaml                              requests th
 
 A principal gets a literal ALLOW for each resource that it used, or a prefixed one if enough
 names share the prefix up to a separator (. - _) and no other known name has it (with --slack: few
-have it); never more than it has today. DENYs stay. Grants of User:* become each principal's own.
+have it); never more than it has today. DENYs stay, and so do ALLOWs whose use is unknown. Grants of
+User:* become each principal's own.
 The window is then replayed: every request that was allowed, and still is today, must be allowed by
 the proposal.
 

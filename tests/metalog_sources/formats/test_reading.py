@@ -172,6 +172,10 @@ MISTAKES = {
     "apiVersion: v1\nkind: ConfigMap": (
         "a, line 2, column 7: a ConfigMap holds no ACLs; only Strimzi's KafkaUser is read"
     ),
+    "kind: KafkaUser\napiVersion: strimzi/v1": (
+        "a, line 2, column 13: a KafkaUser of apiVersion strimzi/v1 is not Strimzi's, which begins"
+        " with kafka.strimzi.io/"
+    ),
 }
 
 
