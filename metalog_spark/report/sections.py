@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from metalog.text.plurals import counted
+from metalog.text.plurals import counted, plural
 from metalog_spark.findings.usage.usage_classes import WHY_UNKNOWN, Reason
 from metalog_spark.report.contents import Cell, Column, ColumnKind, Section
 from metalog_spark.report.text.row_requests import REQUESTS_COLUMN, row_requests
@@ -269,7 +269,8 @@ def disagreements(result: Rows) -> Section:
     says = (
         "No logged answer contradicts the ACLs of its time, as far as these are known."
         if not result.found
-        else f"{counted(result.requests, 'answer')} of brokers contradict the ACLs of their time. "
+        else f"{counted(result.requests, 'answer')} of brokers "
+        f"{plural(result.requests, 'contradicts', 'contradict')} the ACLs of their time. "
         "Possible causes are a wrong clock, another authorizer or another configuration."
     )
     fields = (

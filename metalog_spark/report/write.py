@@ -78,6 +78,7 @@ def write_report(
     )
     names = file_names(out.stem, teams)
     written = []
+    elsewhere: Sequence[Accepted] = ()
     for team in (None, *teams):
         path = out if team is None else out.with_name(names[team.name])
         doing(f"writing {path.name}")
@@ -87,7 +88,9 @@ def write_report(
         )
         if team is None:
             now = findings_of(str(window), page_contents.sections)
-        page_contents, idle = with_accepted(page_contents, known.accepted, known.today)
+        page_contents, idle = with_accepted(page_contents, known.accepted, known.today, elsewhere)
+        if team is None:
+            elsewhere = [entry for entry in known.accepted if entry not in idle]
         if team is None and known.before is not None:
             page_contents = page_contents._replace(
                 sections=(changes(known.before, now), *page_contents.sections)

@@ -9,7 +9,7 @@ Spark, nor the current day.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import date
 from typing import Final, NamedTuple
 
@@ -95,13 +95,17 @@ def _until(node: Node) -> date:
     raise fault(node.position, f"until: {text} is not a day; write it as 2026-12-31")
 
 
-def marked(section: Section, entries: Iterable[Accepted], today: date) -> Marked:
+def marked(
+    section: Section, entries: Iterable[Accepted], today: date, elsewhere: Collection[Accepted] = ()
+) -> Marked:
     """The section with its accepted rows marked. A section without columns could not be computed,
-    so none of its entries counts as unmatched."""
+    so none of its entries counts as unmatched; nor do those ``elsewhere``, which match a row of
+    another page."""
     own = [entry for entry in entries if entry.section == section.id]
     if not own or not section.columns:
         return Marked(section)
     used: set[FilePosition] = set()
+    others = {entry.position for entry in elsewhere}
     accepted = 0
     left: list[tuple[Cell, ...]] = []
     behind: list[tuple[Cell, ...]] = []
@@ -110,10 +114,12 @@ def marked(section: Section, entries: Iterable[Accepted], today: date) -> Marked
         used.update(entry.position for entry in matching)
         last = max(matching, key=lambda entry: entry.until, default=None)
         is_accepted = last is not None and last.until >= today
-        accepted += is_accepted and is_finding(section, row)
-        (behind if is_accepted else left).append((*row, _cell(last, today)))
+        finding = is_finding(section, row)
+        accepted += is_accepted and finding
+        shown = last if is_accepted or finding else None
+        (behind if is_accepted else left).append((*row, _cell(shown, today)))
     says = [section.says, *_says(len(behind), left)]
-    unmatched = [entry for entry in own if entry.position not in used]
+    unmatched = [entry for entry in own if entry.position not in used | others]
     if unmatched:
         places = ", ".join(str(entry.position) for entry in unmatched)
         says.append(f"Accepted findings that match no row: {places}.")
@@ -138,11 +144,16 @@ def _says(accepted: int, left: Sequence[tuple[Cell, ...]]) -> Iterable[str]:
 
 
 def with_accepted(
-    contents: ReportContents, entries: Sequence[Accepted], today: date
+    contents: ReportContents,
+    entries: Sequence[Accepted],
+    today: date,
+    elsewhere: Collection[Accepted] = (),
 ) -> tuple[ReportContents, list[Accepted]]:
     """The page with accepted findings marked, and not counted as grants that can go or as dangers;
-    and the entries that match no row."""
-    marked_sections = {section.id: marked(section, entries, today) for section in contents.sections}
+    and the entries that match no row here nor, if ``elsewhere``, on another page."""
+    marked_sections = {
+        section.id: marked(section, entries, today, elsewhere) for section in contents.sections
+    }
     one, *others = (_without_accepted(number, marked_sections) for number in contents.numbers)
     second, third, fourth = others
     sections = tuple(each.section for each in marked_sections.values())

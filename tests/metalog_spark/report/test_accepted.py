@@ -12,7 +12,7 @@ from metalog.errors import InvalidRequest
 from metalog_spark.report.contents import Column, ColumnKind, Number, Section
 from metalog_spark.report.page import page
 from metalog_spark.report.rows import Rows
-from metalog_spark.report.sections import denied, exposure
+from metalog_spark.report.sections import denied, disagreements, exposure
 from metalog_spark.report.triage.accepted import idle_text, marked, read_accepted, with_accepted
 from metalog_spark.report.triage.changes import as_json, changes, findings_of, read_findings
 from tests.support.spark.read_page import ReadPage
@@ -75,6 +75,28 @@ def test_what_is_accepted_stands_last_until_its_day_and_then_comes_back() -> Non
     )
     later = marked(EXPOSURE, read_accepted(ACCEPTED, "a.yaml"), date(2026, 7, 1))
     assert [row[1] for row in later.section.rows] == ["User:ops", "User:ops", "User:*"]
+
+
+def test_the_page_of_a_team_lists_no_entry_that_matches_a_row_of_another_page() -> None:
+    entries = read_accepted(ACCEPTED, "a.yaml")
+    whole = marked(EXPOSURE, entries, TODAY)
+    elsewhere = [entry for entry in entries if entry not in whole.idle]
+    of_team = EXPOSURE._replace(rows=[])
+    assert len(marked(of_team, entries, TODAY).idle) == 3
+    assert marked(of_team, entries, TODAY, elsewhere).idle == whole.idle
+
+
+@pytest.mark.parametrize(("requests", "verb"), [(1, "contradicts"), (2, "contradict")])
+def test_the_verb_agrees_with_the_number_of_answers(requests: int, verb: str) -> None:
+    says = disagreements(Rows([], 1, requests=requests)).says
+    assert f" of brokers {verb} the ACLs" in says
+
+
+def test_an_acceptance_ends_only_for_findings() -> None:
+    note = exposure([exposed("User:*", "everyone", "INFO")], "the end")
+    found = marked(note, read_accepted(ACCEPTED, "a.yaml"), TODAY)
+    assert [row[-1] for row in found.section.rows] == [None]
+    assert "has ended" not in found.section.says
 
 
 def test_the_first_numbers_of_a_page_leave_out_what_is_accepted() -> None:
