@@ -96,7 +96,15 @@ def contents(
             Number(traffic.requests, f"answers, {sum(traffic.denied):,} of them denied", "window"),
             Number(None if uses is None else uses.can_go, "grants that can go", "unused"),
             _dangers(list(filter(owned.exposed, parts.exposure))),
-            Number(disagreeing.requests, "answers that contradict the ACLs", "disagreements"),
+            Number(
+                disagreeing.requests,
+                plural(
+                    disagreeing.requests,
+                    "answer that contradicts the ACLs",
+                    "answers that contradict the ACLs",
+                ),
+                "disagreements",
+            ),
         ),
         window=_window(gathered, owned, traffic),
         excess=tuple(map(_excess, excess[:TOP])),

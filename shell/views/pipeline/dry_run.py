@@ -54,7 +54,8 @@ def _rows(found: DryRun, out: str) -> Iterator[list[Cell | str]]:
     nothing = "nothing new" if any(file.is_known for file in found.files) else "no audit line found"
     days = f"{found.days[0]} to {found.days[-1]}" if found.days else nothing
     if of_them := set(found.again).intersection(found.days):
-        days += f"; {len(of_them):,} of them are in {shown(out)} already and are decided again"
+        are = plural(len(of_them), "is", "are")
+        days += f"; {len(of_them):,} of them {are} in {shown(out)} already and {are} decided again"
     yield _row("days", len(found.days), days)
     if found.stale:
         why = "decided again, since the log or the configuration has changed"
