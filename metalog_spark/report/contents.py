@@ -133,6 +133,12 @@ class AccessCell(NamedTuple):
     denies: bool
 
 
+def can_go_text(number: int, accepted: int = 0) -> str:
+    """``8 (2 more accepted) can go``, of grants."""
+    more = f" ({accepted:,} more accepted)" if accepted else ""
+    return f"{number:,}{more} can go"
+
+
 class ReportContents(NamedTuple):
     """All contents of a page.
 

@@ -23,6 +23,7 @@ from metalog_spark.report.contents import (
     ReportContents,
     Section,
     TimeBars,
+    can_go_text,
 )
 from metalog_spark.report.rows import Row, Rows
 from metalog_spark.report.text.times import configuration_text, log_end
@@ -237,7 +238,7 @@ def _sentence(uses: _Uses | None, acls: int, traffic: Traffic) -> str:
     if uses.can_go or not uses.unknown:
         left = f"; the use of {uses.unknown:,} is unknown" if uses.unknown else ""
         return (
-            f"{used}; {uses.can_go:,} can go without changing any of {answers}"
+            f"{used}; {can_go_text(uses.can_go)} without changing any of {answers}"
             f" {plural(traffic.requests, 'answer')}{left}."
         )
     return f"{used}; the use of the other {uses.unknown:,} is unknown, so none is called unused."

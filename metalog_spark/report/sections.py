@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.text.plurals import counted, plural
 from metalog_spark.findings.usage.usage_classes import WHY_UNKNOWN, Reason
-from metalog_spark.report.contents import Cell, Column, ColumnKind, Section
+from metalog_spark.report.contents import Cell, Column, ColumnKind, Section, can_go_text
 from metalog_spark.report.text.row_requests import REQUESTS_COLUMN, row_requests
 from metalog_spark.report.text.words import between, grant, hosts_text, moment, offsets, resource
 
@@ -107,7 +107,7 @@ def unused(result: Rows, acls: Sequence[Row], later: int, end: str) -> Section:
     says = (
         f"Of {counted(len(rows), 'ACL')} ({counted(grants, 'grant')}, "
         f"{counted(len(rows) - grants, 'DENY', 'DENYs')}) in force in this window and still at "
-        f"{end}, {can_go:,} can go: without all of them every answer of this window stays the "
+        f"{end}, {can_go_text(can_go)}: without all of them every answer of this window stays the "
         "same. "
         f"Of {unknown:,} more the use is unknown; each row says why."
     )

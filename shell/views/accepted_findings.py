@@ -61,18 +61,21 @@ class AcceptedFindings:
         return left, accepted
 
     def match(self, entries: Iterable[Accepted]) -> None:
-        """Note ``entries`` that match findings, for ``warn_of_unmatched``."""
+        """Note ``entries`` that match findings, for ``warn_of_idle``."""
         self._matched.update(entry.position for entry in entries)
 
     def entry(self, number: int | None) -> Accepted | None:
         return None if number is None else self.entries[number]
 
-    def warn_of_unmatched(self, output: Output) -> None:
-        from metalog_spark.report.triage.accepted import idle_text
+    def warn_of_idle(self, output: Output) -> None:
+        """Warn of entries that match no finding, and of those that have ended."""
+        from metalog_spark.report.triage.accepted import ended_text, idle_text
 
         for entry in self.entries:
             if entry.position not in self._matched:
                 output.warn(idle_text(entry))
+            elif entry.until < self.today:
+                output.warn(ended_text(entry))
 
 
 def acl_words(acl: Acl) -> FindingWords:

@@ -18,7 +18,7 @@ from metalog.text.plurals import counted
 from metalog_sources.formats.document import FilePosition
 from metalog_sources.formats.nodes.nodes import Node, fault, fields_of, items_of, near, text_of
 from metalog_sources.formats.nodes.yaml_nodes import yaml_documents
-from metalog_spark.report.contents import Cell, Column, Number, ReportContents, Section
+from metalog_spark.report.contents import Cell, Column, Number, ReportContents, Section, can_go_text
 from metalog_spark.report.triage.identity import FIELDS, FindingWords, fields_in, is_finding
 
 _SECTION: Final = "section"
@@ -106,7 +106,7 @@ def marked(
         return Marked(section)
     used: set[FilePosition] = set()
     others = {entry.position for entry in elsewhere}
-    accepted = 0
+    accepted = findings = 0
     left: list[tuple[Cell, ...]] = []
     behind: list[tuple[Cell, ...]] = []
     for row in section.rows:
@@ -115,10 +115,11 @@ def marked(
         last = max(matching, key=lambda entry: entry.until, default=None)
         is_accepted = last is not None and last.until >= today
         finding = is_finding(section, row)
+        findings += finding
         accepted += is_accepted and finding
         shown = last if is_accepted or finding else None
         (behind if is_accepted else left).append((*row, _cell(shown, today)))
-    says = [section.says, *_says(len(behind), left)]
+    says = [_without(accepted, section.says, findings), *_says(len(behind), left)]
     unmatched = [entry for entry in own if entry.position not in used | others]
     if unmatched:
         places = ", ".join(str(entry.position) for entry in unmatched)
@@ -158,11 +159,27 @@ def with_accepted(
     second, third, fourth = others
     sections = tuple(each.section for each in marked_sections.values())
     idle = [entry for each in marked_sections.values() for entry in each.idle]
-    return contents._replace(sections=sections, numbers=(one, second, third, fourth)), idle
+    can_go = contents.numbers[1]
+    return contents._replace(
+        sentence=_without(
+            _accepted_of(can_go, marked_sections), contents.sentence, can_go.value or 0
+        ),
+        sections=sections,
+        numbers=(one, second, third, fourth),
+    ), idle
+
+
+def _without(accepted: int, text: str, can_go: int) -> str:
+    """A text about ``can_go`` grants, without those that are accepted."""
+    return text.replace(can_go_text(can_go), can_go_text(can_go - accepted, accepted))
+
+
+def _accepted_of(number: Number, marked_sections: dict[str, Marked]) -> int:
+    return marked_sections[number.link].accepted if number.link in ("unused", "exposure") else 0
 
 
 def _without_accepted(number: Number, marked_sections: dict[str, Marked]) -> Number:
-    accepted = marked_sections[number.link].accepted if number.link in ("unused", "exposure") else 0
+    accepted = _accepted_of(number, marked_sections)
     if number.value is None or not accepted:
         return number
     return number._replace(
@@ -173,6 +190,14 @@ def _without_accepted(number: Number, marked_sections: dict[str, Marked]) -> Num
 def idle_text(entry: Accepted) -> str:
     """What to do about an entry that matches nothing."""
     return f"{entry.position}: no finding of {entry.section} matches; remove or correct the entry"
+
+
+def ended_text(entry: Accepted) -> str:
+    """What an entry means whose last day is over."""
+    return (
+        f"{entry.position}: this acceptance ended on {entry.until}, so what it covers counts again;"
+        " give it a later day, or remove it"
+    )
 
 
 def check_is_section_of_findings(section: str) -> None:

@@ -111,7 +111,7 @@ def run(arguments: Namespace, output: Output) -> int:
         )
     chosen = [each for each in found.proposals if arguments.principal in (None, each.principal)]
     proposals, accepted = known.split(chosen, lambda each: {"principal": each.principal})
-    known.warn_of_unmatched(output)
+    known.warn_of_idle(output)
     if output.format == "json":
         for each, entry in [*((each, None) for each in proposals), *accepted]:
             output.record(_as_json(each, options, entry))

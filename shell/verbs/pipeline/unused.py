@@ -84,7 +84,7 @@ def run(arguments: Namespace, output: Output) -> int:
     say_missing(options, found.seen, output)
     can_go = (verdict for verdict in found.verdicts if verdict.can_go)
     going, accepted = known.split(can_go, lambda verdict: acl_words(verdict.acl))
-    known.warn_of_unmatched(output)
+    known.warn_of_idle(output)
     if output.format == "json":
         by_verdict = {id(verdict): entry for verdict, entry in accepted}
         for verdict in found.verdicts:

@@ -128,7 +128,7 @@ def run(arguments: Namespace, output: Output) -> int:
             total = answers_in(tables, window)
             lost = losing(unseen_in(tables, window), proposed, config)
         _say_missing(seen, lost, output)
-        known.warn_of_unmatched(output)
+        known.warn_of_idle(output)
         if output.format == "json":
             for row in _rows_of(open_rows.unionAll(accepted)):
                 command = _command(tables, window, row)

@@ -118,6 +118,37 @@ def test_the_first_numbers_of_a_page_leave_out_what_is_accepted() -> None:
     assert with_accepted(contents, (), TODAY) == (contents, [])
 
 
+def test_all_texts_of_a_page_count_the_same_grants_that_can_go() -> None:
+    """With accepted ones apart: the first sentence, the tile and the section."""
+    columns = (
+        Column("Principal"),
+        Column("ACL"),
+        Column("Resource"),
+        Column("Name"),
+        Column("Use"),
+    )
+    use = "another ACL decided, can go"
+    uses = [f"{use} (by ALLOW ALL on TOPIC t, can go)", use, *[use] * 9]
+    rows = [(f"User:{number}", "ALLOW READ", "TOPIC", "t", use) for number, use in enumerate(uses)]
+    unused = Section("unused", "Unused", "11 can go: all of them.", columns, rows, 11)
+    one = small_contents()
+    contents = one._replace(
+        sentence="5 of 20 grants were used; 11 can go without changing any of 9 answers.",
+        numbers=(one.numbers[0], Number(11, "grants that can go", "unused"), *one.numbers[2:]),
+        sections=(unused, *one.sections[1:]),
+    )
+    accepted = """\
+- {section: unused, principal: User:0, reason: kept, until: 2026-12-31}
+- {section: unused, principal: User:2, reason: kept, until: 2026-12-31}
+- {section: unused, principal: User:3, reason: no longer kept, until: 2026-01-31}
+"""
+    shown, _ = with_accepted(contents, read_accepted(accepted, "a.yaml"), TODAY)
+    [section] = (each for each in shown.sections if each.id == "unused")
+    assert shown.numbers[1].value == 9
+    assert "; 9 (2 more accepted) can go without" in shown.sentence
+    assert section.says.startswith("9 (2 more accepted) can go: ")
+
+
 def test_a_denial_is_the_same_from_another_host_and_another_operation_is_another() -> None:
     rows = [refused("User:probe", "10.0.0.9"), refused("User:probe", "10.0.0.9", "u")]
     rows[1]["operation"] = "WRITE"
