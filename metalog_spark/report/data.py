@@ -128,7 +128,9 @@ def section_of(parts: Parts, section: str, team: Team | None) -> Section:
         "least": lambda: sections.least(parts.least, _least(parts, owned), end),
         "exposure": lambda: sections.exposure(list(filter(owned.exposed, parts.exposure)), end),
         "denied": lambda: sections.denied(_of_team(parts.denied, owned)),
-        "drift": lambda: sections.drift(list(filter(owned.row, parts.drift)), parts.since, end),
+        "drift": lambda: sections.drift(
+            list(filter(owned.row, parts.drift)), parts.configs, parts.since, end
+        ),
         "disagreements": lambda: sections.disagreements(_of_team(parts.disagreements, owned)),
         "unseen": lambda: sections.unseen(parts),
     }

@@ -26,7 +26,7 @@ from metalog_spark.findings.windows.request_rows import (
     with_commands,
     with_first,
 )
-from metalog_spark.findings.windows.state import lifetimes_in
+from metalog_spark.findings.windows.state import config_now, lifetimes_in
 from metalog_spark.findings.windows.window import Window, WindowCoverage, seen_in
 from metalog_spark.history.configuration import Configuration
 from metalog_spark.report.contents import Strip
@@ -44,6 +44,7 @@ from metalog_spark.store.tables import (
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+    from authorizer.config import AuthorizerConfig
     from metalog.acl import Acl
     from metalog_spark.history.configuration import ConfigPeriod
     from metalog_spark.report.triage.owners import Team
@@ -73,7 +74,7 @@ _WITH_FIRST_REQUESTS: Final = 100
 _STEPS: Final = {
     "looking for unused grants": ("unused",),
     "looking for the least set of grants": ("least",),
-    "looking for exposure, denials and drift": ("exposure", "may", "denied", "drift"),
+    "looking for exposure, denials and drift": ("exposure", "may", "denied", "drift", "configs"),
     "looking for disagreements": ("disagreements", "history", "rejected", "ambiguous"),
 }
 """Names of steps, and the parts that each step computes."""
@@ -167,6 +168,13 @@ class Parts:
             return _collected(drift(desired, tables))
         begun = lifetimes_in(tables).offset_at(self.window.start_us)
         return _collected(drift(tables, tables, desired_at=begun))
+
+    @cached_property
+    def configs(self) -> tuple[AuthorizerConfig, AuthorizerConfig] | None:
+        """The desired configuration and the actual one; None if the desired state is an earlier
+        state of the same tables."""
+        desired = self._desired
+        return None if desired is None else (config_now(desired), config_now(self._tables))
 
     @property
     def since(self) -> str:

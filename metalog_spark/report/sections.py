@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -13,6 +13,7 @@ from metalog_spark.report.text.row_requests import REQUESTS_COLUMN, row_requests
 from metalog_spark.report.text.words import between, grant, hosts_text, moment, offsets, resource
 
 if TYPE_CHECKING:
+    from authorizer.config import AuthorizerConfig
     from metalog_spark.report.gather import Parts
     from metalog_spark.report.rows import Row, Rows
 
@@ -109,7 +110,7 @@ def unused(result: Rows, acls: Sequence[Row], later: int, end: str) -> Section:
         f"{counted(len(rows) - grants, 'DENY', 'DENYs')}) in force in this window and still at "
         f"{end}, {can_go_text(can_go)}: without all of them every answer of this window stays the "
         "same. "
-        f"Of {unknown:,} more the use is unknown; each row says why."
+        f"The use of {unknown:,} more is unknown; each row says why."
     )
     if later:
         says += f" {later:,} more came after this window and are not judged."
@@ -208,7 +209,7 @@ def exposure(rows: Sequence[Row], end: str) -> Section:
         f"{counted(errors, 'error')}, {counted(warnings, 'warning')}: dangerous or "
         f"misleading ACLs in force at {end}, and super users."
         if rows
-        else "No ACL is dangerous by the checks of lint or by this traffic."
+        else "No ACL is dangerous by this traffic, or by the checks of lint for open access."
     )
     fields = (
         _SEVERITY,
@@ -254,15 +255,33 @@ def _wanted(row: Row) -> str:
     return f"{row['operation']} from {hosts_text(row)}{'' if row['still'] else ', allowed since'}"
 
 
-def drift(rows: Sequence[Row], since: str, end: str) -> Section:
+def drift(
+    rows: Sequence[Row],
+    configs: tuple[AuthorizerConfig, AuthorizerConfig] | None,
+    since: str,
+    end: str,
+) -> Section:
+    """``configs`` are the desired and the actual configuration, if these may differ."""
     says = (
         f"{counted(len(rows), 'ACL')} came or went {since}, up to {end}; each remedy undoes one."
         if rows
         else f"No ACL came or went {since}, up to {end}."
     )
+    says = " ".join([says, *(() if configs is None else _other_settings(*configs))])
     change = _field("Change", lambda row: row["change"].lower())
     fields = (_SEVERITY, change, _PRINCIPAL, _ACL, *_PATTERN, _REMEDY)
     return _section("drift", "Drift", says, fields, rows)
+
+
+def _other_settings(desired: AuthorizerConfig, actual: AuthorizerConfig) -> Iterator[str]:
+    if added := actual.super_users - desired.super_users:
+        yield f"Super users only here: {', '.join(sorted(added))}."
+    if removed := desired.super_users - actual.super_users:
+        yield f"Super users only in the other tables: {', '.join(sorted(removed))}."
+    if actual.allow_everyone is not desired.allow_everyone:
+        yield f"allow.everyone.if.no.acl.found is {str(actual.allow_everyone).lower()} only here."
+    if actual.kafka is not desired.kafka:
+        yield f"Requests are decided as by Kafka {actual.kafka.value}, there {desired.kafka.value}."
 
 
 def disagreements(result: Rows) -> Section:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from authorizer.config import AuthorizerConfig
+from authorizer.kafka_version import KafkaVersion
 from metalog_sources.formats.document import Own
 from metalog_spark.coverage.coverage import HOUR_US
 from metalog_spark.decide.past_log_end import PastLogEnd
@@ -17,6 +19,7 @@ from metalog_spark.report.contents import SECTIONS, Strip
 from metalog_spark.report.data import contents
 from metalog_spark.report.gather import Gathered, Most, Parts
 from metalog_spark.report.rows import Row, Rows
+from metalog_spark.report.sections import drift
 from metalog_spark.report.text.words import roughly, share
 from metalog_spark.report.traffic import EVERYBODY, Bars, Traffic
 from metalog_spark.report.triage.owners import Team
@@ -36,6 +39,7 @@ KNOWN = {
     "exposure": [],
     "denied": Rows(),
     "drift": [],
+    "configs": None,
     "disagreements": Rows(),
     "rejected": [],
     "ambiguous": [],
@@ -61,6 +65,19 @@ DARK = Gathered(
     changes=[],
     acls=[allow("a"), allow("b")],
 )
+
+
+def test_a_comparison_names_each_setting_that_differs() -> None:
+    here = AuthorizerConfig(frozenset({"User:a", "User:b"}), True, kafka_version=KafkaVersion.V4_4)
+    there = AuthorizerConfig(frozenset({"User:b", "User:c"}))
+    says = drift([], (there, here), "against w1.tables", "the end").says
+    assert says == (
+        "No ACL came or went against w1.tables, up to the end."
+        " Super users only here: User:a. Super users only in the other tables: User:c."
+        " allow.everyone.if.no.acl.found is true only here."
+        " Requests are decided as by Kafka 4.4, there 4.3."
+    )
+    assert drift([], (here, here), "against w1.tables", "the end").says.endswith("up to the end.")
 
 
 def test_where_nothing_allowed_was_logged_nothing_is_called_unused() -> None:
