@@ -123,7 +123,7 @@ def test_ctrl_c_while_spark_starts_leaves_no_jvm() -> None:
     )
     done = run_python("-c", code)
     group = int(done.stdout)
-    for _ in range(1_800):
+    for _ in range(600):
         try:
             os.killpg(group, 0)
         except ProcessLookupError:
