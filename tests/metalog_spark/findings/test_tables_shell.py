@@ -35,4 +35,4 @@ def test_each_line_of_a_pipe_is_answered(
     assert unused == alone.splitlines()
     assert json.loads(hours) == {"state": "BOTH", "hours": 24}
     *_, complaint = done.stderr.splitlines()
-    assert complaint.startswith("metalog: Spark: [UNRESOLVED_COLUMN")
+    assert complaint.startswith("metalog: line 4: Spark: [UNRESOLVED_COLUMN")
