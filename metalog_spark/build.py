@@ -149,7 +149,7 @@ def _fill(
     replace_changelog(tables, *log)
     tables.replace(CONFIGURATION, inputs.configuration.rows(tables.session))
     at("putting requests with those of other builds")
-    taken = _take(tables, inputs, new, decider, stale or frozenset())
+    taken = _take(tables, inputs, new, decider, there, stale or frozenset())
     at("counting what brokers logged")
     hours = None if staged is None else staged.hours(new.found.same)
     _cover(tables, taken.touched, taken.fresh, hours)
@@ -215,10 +215,10 @@ def _days_with_requests(tables: Tables) -> Days:
 
 
 def _take(
-    tables: Tables, inputs: BuildInputs, new: _NewInput, decider: Decider, stale: Days
+    tables: Tables, inputs: BuildInputs, new: _NewInput, decider: Decider, there: Days, stale: Days
 ) -> _Taken:
     """Update DECISIONS, POSSIBLE, REJECTED and FILES: the new rows replace superseded rows, and
-    requests of ``stale`` days are decided again."""
+    requests of ``stale`` days are decided again. ``there`` are the days with earlier requests."""
     session, is_new = tables.session, not tables.has(DECISIONS)
     staged, found, old = new.staged, new.found, tables.read(REQUESTS)
     shown_before = tables.facts.get(FORMS, {})
@@ -232,7 +232,7 @@ def _take(
             touched |= _days(old.join(gone, "file", "left_semi"))
         if read.shown != shown_before:
             touched |= _days(old.where(is_half(read.shown)))
-        redecided |= touched & _days_with_requests(tables)
+        redecided |= touched & there
     redecided |= new.days_of_others()
     again = (
         [read.resolved(_left(old.where(_is_of(redecided)), gone), redecided)] if redecided else []
