@@ -157,7 +157,7 @@ def _fill(
     every = taken.touched | (stale or frozenset())
     _put(tables, USAGE, _usage(tables, staged, taken.fresh, every), None if is_new else every)
     return new.files_read()._replace(
-        unchanged=0 if files or is_new else listed(tables.session, inputs.audit).count(),
+        nothing_new=bool(inputs.audit) and not files and not is_new,
         days_again=len(every & there),
     )
 

@@ -119,12 +119,12 @@ class FilesRead(NamedTuple):
     """``named`` has what messages may name, in order: files without a request, with a fault, or
     left out, and all tables. ``logs`` has every file in one of its sums.
 
-    If no file was read, since earlier builds had read all of them, ``unchanged`` is their number.
-    ``days_again`` is the number of days of earlier builds that were decided again."""
+    ``nothing_new``: earlier builds had read all files. ``days_again`` is the number of days of
+    earlier builds that were decided again."""
 
     named: Sequence[FileRead]
     logs: Sequence[LogRead]
-    unchanged: int = 0
+    nothing_new: bool = False
     days_again: int = 0
 
     def with_empty(self, paths: Iterable[str]) -> FilesRead:

@@ -315,7 +315,7 @@ def test_a_dry_run_names_the_days_that_the_build_then_decides_again(
     assert named() == days[1:]
     built = pipeline.build_here("out")
     assert built.returncode == 0
-    assert "note: no new file: 1 file was read before and is unchanged" in built.stderr
+    assert "note: no new file: every audit file was read before and is unchanged" in built.stderr
     assert "note: 2 days of earlier builds were decided again" in built.stderr
     assert decided_again == [days[1:]]
     assert named() == []

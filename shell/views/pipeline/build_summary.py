@@ -104,11 +104,10 @@ def _forms_text(found: Summary) -> Iterator[str]:
 
 def say_unchanged(files_read: FilesRead, output: Output) -> None:
     """Print what a build that read no new file found, and how many days it decided again."""
-    files, days = files_read.unchanged, files_read.days_again
-    if files:
-        were, are = plural(files, "was", "were"), plural(files, "is", "are")
-        output.note(f"no new file: {counted(files, 'file')} {were} read before and {are} unchanged")
-    if files or days:
+    days = files_read.days_again
+    if files_read.nothing_new:
+        output.note("no new file: every audit file was read before and is unchanged")
+    if files_read.nothing_new or days:
         were = plural(days, "was", "were")
         output.note(f"{counted(days, 'day')} of earlier builds {were} decided again")
 
