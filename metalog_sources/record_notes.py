@@ -61,6 +61,14 @@ class NotedRecords:
             if type(readable) in self._types:
                 self._parts.append((at, time_ms, readable))
 
+    def drop_before(self, offset: int) -> None:
+        self._parts = [part for part in self._parts if part[0] >= offset]
+
+    def drop_from(self, offset: int) -> None:
+        """Drop the notes from ``offset`` on, which is replayed again after a fault."""
+        while self._parts and self._parts[-1][0] >= offset:
+            self._parts.pop()
+
     def records(self, start: int, time_ms: int = 0) -> Iterator[NotedRecord]:
         """The records from offset ``start`` on. ``time_ms`` is the latest time of the batches
         before the noted ones."""

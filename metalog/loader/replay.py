@@ -59,6 +59,7 @@ from metalog.records.messages import (
 
 BUFFER_LIMIT: Final = 256 << 20
 """How many bytes of batches may be held back above the last stable offset."""
+NoteRecords = Callable[[Batch, int, Sequence[Part]], object]
 
 
 class Loader:
@@ -79,7 +80,7 @@ class Loader:
         buffer_limit: int = BUFFER_LIMIT,
         selection: ImageSelection | None = None,
         kafka: str | None = None,
-        note_records: Callable[[Batch, int, Sequence[Part]], object] | None = None,
+        note_records: NoteRecords | None = None,
     ) -> None:
         refuse_unknown_kafka(kafka)
         self._note_records = note_records

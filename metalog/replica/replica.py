@@ -24,6 +24,7 @@ from metalog.futures import InitialLoad
 from metalog.ids import Entropy
 from metalog.image.metadata import MetadataImage
 from metalog.loader import Loader, PublisherFault, Ready, Skipped, State
+from metalog.loader.replay import NoteRecords
 from metalog.ports import Candidacy, ClosableLog, Gate, LoadObserver, Log, Publisher
 from metalog.replica.load_gate import LoadGate
 from metalog.replica.log_follower import LogFollower
@@ -54,6 +55,8 @@ class Replica(ChangeSubmitter):
         kafka: the version of Kafka to behave as, such as ``4.4``. ACLs are accepted and refused as
             by this version. For a log that this version cannot load, ``loaded`` raises
             ``ConfigException``. None derives the version from the log's metadata.version.
+        note_records: called for each replayed batch, as by ``Loader``; after a fault, records are
+            replayed again.
 
     Raises:
         ConfigException: ``kafka`` is not a supported version.
@@ -72,6 +75,7 @@ class Replica(ChangeSubmitter):
         prepare: Callable[[], None] = lambda: None,
         is_patient: bool = False,
         kafka: str | None = None,
+        note_records: NoteRecords | None = None,
     ) -> None:
         self._source = log
         self._is_patient = is_patient
@@ -79,7 +83,7 @@ class Replica(ChangeSubmitter):
         self._gate = LoadGate()
         observed = (*publishers, self._gate)
         self._has_gates = any(isinstance(each, Gate) for each in publishers)
-        self._loader = Loader(observed, tolerant=tolerant, kafka=kafka)
+        self._loader = Loader(observed, tolerant=tolerant, kafka=kafka, note_records=note_records)
         super().__init__(entropy, kafka)
         self._leader = LogLeader(log, self._loader, publishers, candidacy, idle_s, entropy, kafka)
         observers = [each for each in observed if isinstance(each, LoadObserver)]

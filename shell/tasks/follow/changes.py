@@ -1,8 +1,7 @@
 """Follows a log that is still being written, and yields the committed changes.
 
-A change is the difference between two published images. So changes that arrive together have one
-offset, that of the last record, and an ACL that is added and removed between two images is no
-change.
+Changes come from the records that the replica replays, so each has the offset and time of its own
+record. Where a snapshot replaces records, its difference from the last image is shown, at its end.
 
 The replica replays on its own thread, and passes changes to the thread that prints them. This
 module must not know how a change is shown.
@@ -11,48 +10,59 @@ module must not know how a change is shown.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
-from authorizer.analysis.changes.changes import Change, CredentialChange
+from authorizer.analysis.changes.changes import Change, CredentialChange, changes
 from authorizer.history.timeline import TimelineChange
 from metalog.errors import InvalidSource
+from metalog.image.manifest import SnapshotManifest
 from metalog.loader import Ready
 from metalog.ports import LiveLog
 from metalog.replica.replica import Replica
 from metalog.scram import ScramMechanism
+from shell.tasks.history import change_notes
 
 if TYPE_CHECKING:
-    from metalog.acl import Acl
-    from metalog.ids import Uuid
     from metalog.image.delta import MetadataDelta
     from metalog.image.manifest import Manifest
     from metalog.image.metadata import MetadataImage
+    from metalog.records.batch import Batch
+    from metalog.records.fast_decode.acl_fast_decode import Part
     from metalog.scram import ScramCredential
     from metalog_sources.replay import Replayed
-
-    Users = Mapping[str, ScramCredential | None]
 
 _WAIT_S: Final = 0.2
 
 
 class _Handover:
-    """A publisher that puts the changes since the image ``seen`` into a queue."""
+    """A publisher that puts the changes after the image ``seen`` into a queue."""
 
     def __init__(self, seen: MetadataImage) -> None:
         self.waiting: SimpleQueue[list[Change]] = SimpleQueue()
-        self._seen: MetadataImage | None = seen
+        self._seen = seen
+        self._notes = change_notes()
+        self._is_first = True
+
+    def note(self, batch: Batch, offset: int, parts: Sequence[Part]) -> None:
+        """Note the replayed records that ``seen`` does not have."""
+        is_new = batch.next_offset > self._seen.provenance.offset
+        self._notes.drop_from(offset)
+        self._notes.note(batch, offset, parts if is_new else ())
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        """Queue the changes. The first image is of the whole log, so it is compared with
-        ``seen``."""
-        changes = list(
-            _changes_of(delta, image) if self._seen is None else _changes_since(self._seen, image)
+        """Queue the changes. The first image may begin at a snapshot without hiding a record."""
+        reached = self._seen.provenance.offset
+        begins_at = manifest.snapshot.end_offset if isinstance(manifest, SnapshotManifest) else 0
+        has_records = begins_at <= reached if self._is_first else not delta.is_replacement
+        found = (
+            changes(self._notes.records(reached)) if has_records else _changes(self._seen, image)
         )
-        self._seen = None
-        if changes:
-            self.waiting.put(changes)
+        if some := list(found):
+            self.waiting.put(some)
+        self._seen, self._is_first = image, False
+        self._notes.drop_before(image.provenance.offset)
 
 
 def follow(
@@ -73,7 +83,7 @@ def follow(
     logging.getLogger("metalog").addHandler(logging.NullHandler())
     handover = _Handover(replayed.image)
     reported: Exception | None = None
-    with Replica(log, [handover], tolerant=salvage) as replica:
+    with Replica(log, [handover], tolerant=salvage, note_records=handover.note) as replica:
         while True:
             try:
                 yield handover.waiting.get(timeout=_WAIT_S)
@@ -85,42 +95,20 @@ def follow(
                     report(fault)
 
 
-def _changes_since(seen: MetadataImage, image: MetadataImage) -> Iterator[Change]:
+def _changes(seen: MetadataImage, image: MetadataImage) -> Iterator[Change]:
+    """The differences between two images, at the end of the second."""
+    offset, _, time_ms = image.provenance
     before, after = dict(seen.acls.by_id.items()), dict(image.acls.by_id.items())
-    deleted = {uuid: None for uuid in before if uuid not in after}
-    yield from _acl_changes({**deleted, **after}, before, image)
+    for uuid in before | after:
+        if before.get(uuid) != after.get(uuid):
+            yield TimelineChange(offset - 1, uuid, after.get(uuid), time_ms)
     for mechanism in ScramMechanism:
-        had = _users(seen, mechanism)
-        has: dict[str, ScramCredential | None] = dict.fromkeys(had)
-        yield from _user_changes(mechanism, has | _users(image, mechanism), had, image)
+        had, has = _users(seen, mechanism), _users(image, mechanism)
+        for user in had | has:
+            if had.get(user) != (credential := has.get(user)):
+                iterations = None if credential is None else credential.iterations
+                yield CredentialChange(offset - 1, user, mechanism, iterations, time_ms)
 
 
-def _changes_of(delta: MetadataDelta, image: MetadataImage) -> Iterator[Change]:
-    if delta.acls is not None:
-        yield from _acl_changes(delta.acls.changes, delta.image.acls.by_id, image)
-    if delta.scram is not None:
-        for mechanism, changes in delta.scram.changes.items():
-            yield from _user_changes(mechanism, changes, _users(delta.image, mechanism), image)
-
-
-def _users(image: MetadataImage, mechanism: ScramMechanism) -> dict[str, ScramCredential | None]:
+def _users(image: MetadataImage, mechanism: ScramMechanism) -> dict[str, ScramCredential]:
     return dict(image.scram.mechanisms.get(mechanism, {}))
-
-
-def _acl_changes(
-    now: Mapping[Uuid, Acl | None], before: Mapping[Uuid, Acl], image: MetadataImage
-) -> Iterator[Change]:
-    offset, _, time_ms = image.provenance
-    for uuid, acl in now.items():
-        if acl != before.get(uuid):
-            yield TimelineChange(offset - 1, uuid, acl, time_ms)
-
-
-def _user_changes(
-    mechanism: ScramMechanism, now: Users, before: Users, image: MetadataImage
-) -> Iterator[Change]:
-    offset, _, time_ms = image.provenance
-    for user, credential in now.items():
-        if credential != before.get(user):
-            iterations = None if credential is None else credential.iterations
-            yield CredentialChange(offset - 1, user, mechanism, iterations, time_ms)

@@ -67,8 +67,7 @@ principal, an operation and a resource together are a question; fewer of them ar
 a resource selects every ACL that matches it. If --from is before the log's start, the start is
 used.
 
---follow prints the oldest first, and starts now or at --from. Changes that arrive together have
-the same N, the state after all of them; an ACL that one adds and another removes is not shown."""
+--follow prints the oldest first, and starts now or at --from."""
 
 
 class Filter(NamedTuple):
