@@ -60,6 +60,8 @@ _SLICE: Final = 100
 """How many topics and partitions are answered before other work may run: some milliseconds."""
 _NO_TIME: Final = timedelta()
 _DENIED: Final = {"error_code": KafkaErrorCode.topic_authorization_failed}
+_ACKS: Final = (-1, 0, 1)
+_INVALID_ACKS: Final = {"error_code": KafkaErrorCode.invalid_required_acks}
 
 
 class _Shape(NamedTuple):
@@ -132,9 +134,12 @@ def topic_api(key: int, outcome: Outcome) -> dict[int, HandledApi]:
 
 async def _answer(services: Services, incoming: IncomingRequest, outcome: Outcome) -> Body:
     allowed = await _authorized_topics_async(services, incoming, _references(incoming))
+    has_acks = getattr(incoming.request.body, "acks", 1) in _ACKS
 
     def result_of(topic: str, part: Any) -> Mapping[str, Any]:
-        return outcome(topic, part) if topic in allowed else _DENIED
+        if topic not in allowed:
+            return _DENIED
+        return outcome(topic, part) if has_acks else _INVALID_ACKS
 
     if incoming.request.head.api_key != FETCH:
         return await _response_in_slices(incoming, result_of)

@@ -1,4 +1,4 @@
-"""Finds the options of a command's input, to repeat them in another command.
+"""Finds the options of a command's input, to repeat them in another command or to refuse them.
 
 This module must not know what an option means, nor where the other command runs.
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterator
+
+from metalog.errors import InvalidRequest
 
 
 def input_options(arguments: Namespace) -> Iterator[tuple[str, str | None]]:
@@ -24,6 +26,12 @@ def config_options(arguments: Namespace) -> Iterator[tuple[str, str | None]]:
     yield from _valued(arguments, "config", "super_users", "kafka")
     if arguments.allow_everyone is not None:
         yield "--allow-everyone" if arguments.allow_everyone else "--no-allow-everyone", None
+
+
+def refuse_config_options(arguments: Namespace, why: str) -> None:
+    """``InvalidRequest`` with ``why`` if an option of ``add_config`` is given."""
+    for option, _ in config_options(arguments):
+        raise InvalidRequest(f"{option}: {why}, or leave it out")
 
 
 def _valued(arguments: Namespace, *names: str) -> Iterator[tuple[str, str]]:

@@ -111,8 +111,11 @@ def test_topics_of_one_produce_are_allowed_and_denied(running: tuple[str, str]) 
     create_app(admin)
     allow(admin, AclOperation.WRITE)
     with Connection(parse_addresses(at_users)[0], as_app()) as client:
+        refused = client.ask(produce(2, BATCH, "orders", "payments"))
         answer = client.ask(produce(1, BATCH, "orders", "payments"))
+    assert outcomes(refused) == {"orders": "INVALID_REQUIRED_ACKS", "payments": DENIED}
     assert outcomes(answer) == {"orders": "NONE", "payments": DENIED}
+    assert first_offsets(answer) == {"orders": 0, "payments": -1}
 
 
 BATCH = encode_batch(
@@ -132,6 +135,13 @@ def produce(acks: int, records: bytes, *topics: str) -> Body:
         ),
     )
     return request
+
+
+def first_offsets(answer: Body) -> dict[str, int]:
+    return {
+        topic.name: topic.partition_responses[0].base_offset
+        for topic in answer.responses  # type: ignore[attr-defined]
+    }
 
 
 def outcomes(answer: Body) -> dict[str, str]:

@@ -79,6 +79,22 @@ def test_an_answer_turns_where_can_says_so(capsys: pytest.CaptureFixture[str]) -
             assert ("ALLOWED", "DENIED")[code] != line["result"] or step == 0
 
 
+@pytest.mark.parametrize(
+    "options",
+    [("--kafka", "4.3"), ("--config", "/nowhere"), ("--super-users", ""), ("--no-allow-everyone",)],
+)
+def test_a_configuration_is_refused_where_no_decision_depends_on_it(
+    options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in ((), ("--principal", "User:billing"), ("--follow",)):
+        assert main(["history", LOG, *words, *options]) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert said.err.startswith(
+            f"metalog: {options[0]}: changes of ACLs and users do not depend"
+        )
+
+
 def test_what_lies_between_two_moments_is_their_difference(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -260,6 +260,21 @@ class TestBroken:
         assert "3 of 3 requests would get another answer." in said
         assert said.count("READ on TOPIC pay-eu") == 1
 
+    def test_a_shell_gets_no_command_of_a_plan_that_fails(
+        self, files: list[str], audit: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        def shells_lines(*options: str) -> tuple[int, bool]:
+            code = main([*plan, "-q", *options])
+            lines = capsys.readouterr().out.splitlines()
+            return code, any(not line.startswith("#") for line in lines)
+
+        plan = ["plan", *files, *SUPER, "--prune", "-o", "commands", "--audit", str(audit)]
+        assert shells_lines() == (0, True)
+        assert shells_lines("--exit-code") == (1, True)
+        assert shells_lines("--fail-on-broken") == (1, False)
+        audit.write_text("not a request\n")
+        assert shells_lines() == (2, False)
+
     def test_it_needs_requests(self, files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["plan", *files, *SUPER, "--fail-on-broken"]) == 2
         assert "--fail-on-broken needs requests" in capsys.readouterr().err

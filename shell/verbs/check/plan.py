@@ -89,6 +89,7 @@ def run(arguments: Namespace, output: Output) -> int:
     limits = limits_of(made.source, arguments)
     refusal, gains = checked(made, limits, made.source.opened)
     audit, groups = _audited(made, arguments, output) if has_requests else (None, ())
+    unsafe = _unsafe(audit, arguments)
     if output.format not in _ANNOTATING:
         for finding in made.findings:
             output.warn(str(finding))
@@ -105,15 +106,26 @@ def run(arguments: Namespace, output: Output) -> int:
             "github": print_annotations,
             "junit": print_cases,
         }
-        printers[output.format](made, audit, refusal, output)
+        printers[output.format](made, audit, refusal or unsafe, output)
     if refusal is not None:
         raise InvalidRequest(refusal.message)
     if arguments.save is not None:
         _save(made, limits, gains, arguments)
     if audit is not None and audit.bad:
         return 2
-    is_broken = arguments.fail_on_broken and audit is not None and audit.broken
-    return 1 if is_broken or (arguments.exit_code and made.plan.steps) else 0
+    return 1 if unsafe or (arguments.exit_code and made.plan.steps) else 0
+
+
+def _unsafe(audit: Audit | None, arguments: Namespace) -> Refusal | None:
+    """Why this verb fails, though ``apply`` would take the plan."""
+    if audit is None:
+        return None
+    if audit.bad:
+        return Refusal(f"{counted(audit.bad, 'line')} of the requests could not be read", ())
+    if arguments.fail_on_broken and (broken := sum(each.group.times for each in audit.broken)):
+        words = counted(broken, "request")
+        return Refusal(f"{words} of those allowed now would be denied (--fail-on-broken)", ())
+    return None
 
 
 def _save(made: Planned, limits: PlanLimits, gains: GainProof | None, arguments: Namespace) -> None:

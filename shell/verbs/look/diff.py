@@ -29,7 +29,7 @@ from shell.context import (
     replayed_source,
 )
 from shell.output.output import Cell, Output
-from shell.repeated_options import config_options
+from shell.repeated_options import refuse_config_options
 from shell.tasks.acl_words import sentence
 from shell.tasks.command_target import CommandTarget
 from shell.tasks.proof.meaning import meaning
@@ -89,11 +89,10 @@ def run(arguments: Namespace, output: Output) -> int:
     if arguments.other is None and start is None:
         raise InvalidRequest("nothing to compare: give two sources, or --from MOMENT")
     if not arguments.meaning:
-        for option, _ in config_options(arguments):
-            raise InvalidRequest(
-                f"{option}: the ACLs that differ do not depend on it; add --meaning to compare"
-                " decisions, or leave it out"
-            )
+        refuse_config_options(
+            arguments,
+            "the ACLs that differ do not depend on it; add --meaning to compare decisions",
+        )
     one = _state(arguments.source, start, arguments, output, begins=True)
     other = _state(arguments.other or arguments.source, arguments.to, arguments, output)
     if arguments.meaning:

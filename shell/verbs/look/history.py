@@ -36,6 +36,7 @@ from shell.context import (
     replayed_source,
 )
 from shell.output.output import Cell, Output
+from shell.repeated_options import refuse_config_options
 from shell.tasks.acl_words import result_word, sentence
 from shell.tasks.history import ChangeHistory, change_notes, history_of
 from shell.tasks.queries import Queries
@@ -192,6 +193,9 @@ def _parsed_question(arguments: Namespace) -> ParsedQuestion | None:
 
 
 def _filter(arguments: Namespace) -> Filter:
+    refuse_config_options(
+        arguments, "changes of ACLs and users do not depend on it; give a whole question"
+    )
     principal, operation = arguments.principal, arguments.operation
     return Filter(
         None if principal is None else str(parse_principal(principal)),
