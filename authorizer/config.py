@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from authorizer.kafka_version import KafkaVersion, version_for
+from metalog.config.located_properties import LocatedProperties
 from metalog.errors import ConfigException
 
 SUPER_USERS: Final = "super.users"
@@ -95,6 +96,15 @@ def from_properties(properties: Mapping[str, object]) -> tuple[AuthorizerConfig,
         read_kafka_version(_text(properties, KAFKA_VERSION)),
     )
     return config, warnings
+
+
+def from_located(located: LocatedProperties) -> tuple[AuthorizerConfig, list[str]]:
+    """As ``from_properties``; an error or warning names the line or option of its key."""
+    try:
+        config, warnings = from_properties(located.properties)
+    except ConfigException as error:
+        raise ConfigException(located.placed_text(str(error))) from None
+    return config, list(map(located.placed_text, warnings))
 
 
 def _check_resolved(properties: Mapping[str, object]) -> None:

@@ -26,6 +26,7 @@ from shell.tasks.broker.broker_context import (
 if TYPE_CHECKING:
     from argparse import _ArgumentGroup
 
+    from metalog.config.located_properties import LocatedProperties
     from metalog.image.metadata import MetadataImage
     from metalog.loader import LoadDoubt
     from metalog.ports import Log
@@ -311,18 +312,20 @@ def _say_moment(moment: ResolvedMoment, output: Output) -> None:
         output.warn(warning)
 
 
-def broker_properties(file: Path | None, arguments: Namespace) -> dict[str, str]:
+def broker_properties(file: Path | None, arguments: Namespace) -> LocatedProperties:
     """The keys of ``file``, and those of the options, which override them."""
-    from metalog import read_properties
+    from metalog.config.located_properties import LocatedProperties
+    from metalog.log.properties_file import located_properties
 
-    properties = {} if file is None else read_properties(file)
+    located = LocatedProperties((), "") if file is None else located_properties(file)
     if arguments.super_users is not None:
-        properties[SUPER_USERS_KEY] = arguments.super_users
+        located.override(SUPER_USERS_KEY, arguments.super_users, "--super-users")
     if arguments.allow_everyone is not None:
-        properties[ALLOW_EVERYONE_KEY] = str(arguments.allow_everyone).lower()
+        value = str(arguments.allow_everyone).lower()
+        located.override(ALLOW_EVERYONE_KEY, value, "--allow-everyone")
     if arguments.kafka is not None:
-        properties[KAFKA_VERSION_KEY] = arguments.kafka
-    return properties
+        located.override(KAFKA_VERSION_KEY, arguments.kafka, "--kafka")
+    return located
 
 
 def read_config(
@@ -332,19 +335,16 @@ def read_config(
 
     ``InvalidRequest`` if a verb ``decides``, but the configured node has no authorizer.
     """
-    from authorizer.config import from_properties
+    from authorizer.config import from_located
 
     file = source.config if arguments.config is None else Path(arguments.config)
-    properties = broker_properties(file, arguments)
+    located = broker_properties(file, arguments)
+    properties = located.properties
     if source.kafka_version is not None:
         properties.setdefault(KAFKA_VERSION_KEY, source.kafka_version)
-    place = "" if file is None or arguments.super_users is not None else f"{file}: "
-    try:
-        config, warnings = from_properties(properties)
-    except InvalidRequest as fault:
-        raise InvalidRequest(f"{place}{fault}") from None
+    config, warnings = from_located(located)
     for warning in warnings:
-        output.warn(f"{place}{warning}")
+        output.warn(warning)
     if file is not None:
         _warn_of_other_decision(properties, file, output, decides=decides)
     defaults = {SUPER_USERS_KEY: "", ALLOW_EVERYONE_KEY: "false"} if file is None else {}

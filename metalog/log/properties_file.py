@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from metalog.config.properties import parse_properties, properties_mapping
+from metalog.config.located_properties import LocatedProperties
+from metalog.config.properties import parse_properties
 from metalog.disk.files import LOCAL_FILES, Files, read_whole
 from metalog.errors import InvalidSource
 from metalog.log.folder.location import unreadable
@@ -26,8 +27,13 @@ def read_properties(path: str | Path, *, files: Files = LOCAL_FILES) -> dict[str
     Raises:
         InvalidSource: the file cannot be read, or is not a .properties file.
     """
+    return located_properties(path, files=files).properties
+
+
+def located_properties(path: str | Path, *, files: Files = LOCAL_FILES) -> LocatedProperties:
+    """As ``read_properties``, with the line of each key."""
     try:
-        return properties_mapping(parse_properties(read_whole(files, Path(path))))
+        return LocatedProperties(parse_properties(read_whole(files, Path(path))), str(path))
     except IsADirectoryError:
         raise InvalidSource(f"{path}: a folder, not a .properties file") from None
     except OSError as error:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
-from metalog_node.config.located_properties import LISTENER_PREFIX, LocatedProperties
+from metalog.config.located_properties import LISTENER_PREFIX, LocatedProperties
 
 CREATION_RATE: Final = "max.connection.creation.rate"
 NO_LIMIT: Final = str((1 << 31) - 1)

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from metalog.config.jaas import PLAIN_MODULE, login_module
+from metalog.config.located_properties import LISTENER_PREFIX, LocatedProperties
 from metalog.config.properties import comma_separated
 from metalog.errors import InvalidRequest
 from metalog.scram import MOST_NAME_BYTES
 from metalog_node.config.listeners import Listener, SecurityProtocol
-from metalog_node.config.located_properties import LISTENER_PREFIX, LocatedProperties
 from metalog_node.config.tls_limits import TlsLimits, limits, protocols
 
 CONTROLLER_MECHANISM: Final = "sasl.mechanism.controller.protocol"

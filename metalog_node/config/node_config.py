@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from authorizer.config import EARLY_START_LISTENERS, ZOOKEEPER_CONNECT, from_properties
 from authorizer.loading import own_keys
+from metalog.config.located_properties import LocatedProperties
 from metalog.config.properties import Property, comma_separated, parse_properties
 from metalog.controller.scram_password_config import KEYS as SCRAM_PASSWORD_KEYS
 from metalog.controller.scram_password_config import ScramPasswordConfig
@@ -46,7 +47,6 @@ from metalog_node.config.listeners import (
     parse_metrics,
     parse_protocols,
 )
-from metalog_node.config.located_properties import LocatedProperties
 from metalog_node.config.settings import CONTROLLERS, METRICS, READ_ELSEWHERE, VOTERS, Settings
 from metalog_node.config.topic_keys import (
     CLIENT_KEYS,

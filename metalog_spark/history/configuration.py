@@ -16,13 +16,13 @@ from authorizer.config import (
     ALLOW_EVERYONE,
     SUPER_USERS,
     AuthorizerConfig,
-    from_properties,
+    from_located,
     read_kafka_version,
 )
 from authorizer.kafka_version import KafkaVersion
 from authorizer.loading import CLASS_NAME, has_no_authorizer, why_decisions_differ
 from metalog.errors import InvalidMoment, InvalidRequest
-from metalog.log.properties_file import read_properties
+from metalog.log.properties_file import located_properties
 from metalog_sources.moment import AtTime, parse_moment, time_text
 from metalog_spark.store.arrow import in_spark, table_of
 from metalog_spark.store.tables import CONFIGURATION
@@ -146,15 +146,12 @@ def _parts(text: str) -> tuple[int | None, Path]:
 
 
 def _read(path: Path) -> tuple[AuthorizerConfig, list[str]]:
-    properties = read_properties(path)
-    try:
-        config, warnings = from_properties(properties)
-    except InvalidRequest as error:
-        raise InvalidRequest(f"{path}: {error}") from None
+    located = located_properties(path)
+    properties = located.properties
+    config, notes = from_located(located)
     deciding = AuthorizerConfig(
         config.super_users, config.allow_everyone, kafka_version=config.kafka_version
     )
-    notes = [f"{path}: {warning}" for warning in warnings]
     why = why_decisions_differ(properties)
     if has_no_authorizer(properties):
         notes.append(f"{path}: {why}; here the ACLs decide nevertheless")

@@ -93,7 +93,10 @@ def test_what_no_file_says_is_assumed_and_said(files: Path) -> None:
         (["-6h=old.properties"], "--config -6h=old.properties: -6h does not say the time of a"),
         (["old.properties"] * 2, "--config old.properties: old.properties is in force from"),
         (["@1=old.properties"] * 2, "--config @1=old.properties: old.properties is in force from"),
-        (["bad.properties"], "bad.properties: super.users: 'admin' has no type; write it as User"),
+        (
+            ["bad.properties"],
+            "bad.properties, line 1: super.users: 'admin' has no type; write it as User",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_line(files: Path, texts: list[str], problem: str) -> None:

@@ -286,7 +286,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
             "orders is not the id of an ACL; metalog pipeline unused",
         ),
         ("what-if TORN /nowhere", "/nowhere: there is no such file or folder"),
-        ("what-if TORN ACLS --super-users root", "super.users: 'root' has no type; write it as"),
+        ("what-if TORN ACLS --super-users root", "--super-users: 'root' has no type; write it as"),
         ("what-if TORN ACLS", "torn: its table usage is gone; restore the whole folder"),
     ],
 )

@@ -471,3 +471,24 @@ def test_a_path_may_be_any_bytes(tmp_path: Path, answer: Any) -> None:
     folder.symlink_to(LOG_DIR)
     code, _, err = answer("can", str(folder), "User:a", "read", "topic:t")
     assert (code, "is not Unicode" in err) == (1, False)
+
+
+@pytest.mark.parametrize(
+    ("line", "option", "place"),
+    [
+        ("super.users=User:a;root", None, "FILE, line 2: super.users: 'root'"),
+        ("super.users=User:a", "root", "--super-users: 'root'"),
+        ("super.users=User:a,User:b", None, "FILE, line 2: super.users: 'User:a,User:b'"),
+        ("super.users=User:a", "User:b,User:c", "--super-users: 'User:b,User:c'"),
+        ("kafka.version=3.9", "User:b", "FILE, line 2: kafka.version=3.9"),
+    ],
+)
+def test_a_fault_of_the_configuration_names_the_line_or_option_that_has_it(
+    line: str, option: str | None, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "server.properties"
+    config.write_text(f"{STANDARD}{line}\n")
+    options = ["--config", str(config), *([] if option is None else ["--super-users", option])]
+    main(["can", LOG_DIR, "User:a", "read", "topic:t", *options])
+    first = capsys.readouterr().err.splitlines()[0]
+    assert first.split(": ", 1)[1].startswith(place.replace("FILE", str(config)))

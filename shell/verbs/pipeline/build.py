@@ -18,9 +18,8 @@ from metalog.log.folder.layout import PARTITION_FOLDER
 from metalog.text.plurals import counted
 from metalog_sources.source_kinds import LOGS
 from shell.arguments.pipeline import add_spark, check_installed, is_here, spark_session, writing_to
-from shell.context import add_command_config, kafka_version
+from shell.context import add_command_config, broker_properties, kafka_version
 from shell.output.output import Output
-from shell.tasks.broker.broker_context import SUPER_USERS_KEY
 from shell.views.pipeline.build_summary import say_unchanged, show_built
 
 if TYPE_CHECKING:
@@ -302,14 +301,13 @@ def _unproven_text(each: Unproven) -> str:
 
 
 def _configuration(arguments: Namespace, output: Output) -> Configuration:
-    from authorizer.config import from_properties, read_kafka_version
+    from authorizer.config import from_located, read_kafka_version
     from metalog_spark.history.configuration import Configuration, read_configuration
 
     texts = arguments.config or named_config(arguments.log)
     users, everyone = arguments.super_users, arguments.allow_everyone
-    kafka = read_kafka_version(arguments.kafka or "")
+    overrides, warnings = from_located(broker_properties(None, arguments))
     named = read_kafka_version(_named(arguments.log).kafka_version or "")
-    configuration, warnings = from_properties({} if users is None else {SUPER_USERS_KEY: users})
     read, odd = read_configuration(texts)
     if texts or users is None:
         warnings += odd
@@ -318,9 +316,9 @@ def _configuration(arguments: Namespace, output: Output) -> Configuration:
 
     def over(config: AuthorizerConfig) -> AuthorizerConfig:
         return config._replace(
-            super_users=config.super_users if users is None else configuration.super_users,
+            super_users=config.super_users if users is None else overrides.super_users,
             allow_everyone=config.allow_everyone if everyone is None else everyone,
-            kafka_version=kafka or config.kafka_version or named,
+            kafka_version=overrides.kafka_version or config.kafka_version or named,
         )
 
     return Configuration(period._replace(config=over(period.config)) for period in read.periods)

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from authorizer.config import AuthorizerConfig
     from metalog.acl import Acl
+    from metalog.config.located_properties import LocatedProperties
     from metalog_spark.findings.windows.window import Window, WindowCoverage
     from metalog_spark.report.triage.accepted import Accepted
     from metalog_spark.store.table_store import Tables
@@ -232,17 +233,17 @@ def _proposed(
     return after(today, plan_for_owned.steps)
 
 
-def _settings(arguments: Namespace) -> Mapping[str, str]:
-    from authorizer.config import from_properties
+def _settings(arguments: Namespace) -> LocatedProperties:
+    from authorizer.config import from_located
 
     file = None if arguments.config is None else Path(arguments.config)
-    properties = broker_properties(file, arguments)
-    from_properties(properties)
-    return properties
+    located = broker_properties(file, arguments)
+    from_located(located)
+    return located
 
 
 def _config(
-    now: AuthorizerConfig, settings: Mapping[str, str], arguments: Namespace, output: Output
+    now: AuthorizerConfig, settings: LocatedProperties, arguments: Namespace, output: Output
 ) -> AuthorizerConfig:
     """The configuration by ``settings``; without a file, today's for everything else."""
     from authorizer.config import from_properties
@@ -252,9 +253,9 @@ def _config(
         ALLOW_EVERYONE_KEY: str(now.allow_everyone).lower(),
     }
     rest = {KAFKA_VERSION_KEY: now.kafka.value} | ({} if arguments.config else today)
-    config, warnings = from_properties({**rest, **settings})
+    config, warnings = from_properties({**rest, **settings.properties})
     for warning in warnings:
-        output.warn(warning)
+        output.warn(settings.placed_text(warning))
     return config
 
 

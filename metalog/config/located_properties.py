@@ -1,4 +1,4 @@
-"""Properties with their line numbers, so that an error can name the line.
+"""Properties with their line numbers or options, so that an error can name the place.
 
 This module must not know what any key means.
 """
@@ -25,7 +25,13 @@ class LocatedProperties:
         self.properties = properties_mapping(kept)
         self.used: set[str] = set()
         self._lines = {pair.key: pair.line for pair in kept}
+        self._options: dict[str, str] = {}
         self._file = file
+
+    def override(self, key: str, value: str, option: str) -> None:
+        """Set ``key`` to the value of a command's ``option``."""
+        self.properties[key] = value
+        self._options[key] = option
 
     def value(self, key: str) -> str | None:
         self.used.add(key)
@@ -46,13 +52,19 @@ class LocatedProperties:
 
     def read(self, key: str, reader: Callable[..., R], *arguments: object) -> R:
         """The result of ``reader(*arguments)``. An ``InvalidRequest`` becomes a ``ConfigException``
-        with the line, if known. If the error's message begins with a key, the line is that key's,
-        otherwise the line of ``key``."""
+        with the place of its key, by default ``key``."""
         try:
             return reader(*arguments)
         except InvalidRequest as error:
-            keys = [known for known in self._lines if str(error).startswith(known)]
-            raise ConfigException(self._at(max(keys, key=len, default=key)) + str(error)) from None
+            raise ConfigException(self.placed_text(str(error), key)) from None
+
+    def placed_text(self, text: str, default: str = "") -> str:
+        """``text`` with the place of the key with which it begins, or else of ``default``. In place
+        of a key that an option set, it names the option."""
+        keys = [known for known in (*self._lines, *self._options) if text.startswith(known)]
+        key = max(keys, key=len, default=default)
+        option = self._options.get(key)
+        return self._at(key) + text if option is None else option + text.removeprefix(key)
 
     def _at(self, key: str) -> str:
         line = self._lines.get(key)
