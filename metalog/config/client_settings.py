@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from metalog.config.jaas import PLAIN_MODULE, SCRAM_MODULE, login_module
+from metalog.config.store_type import store_type
 from metalog.errors import InvalidRequest
 
 _SAME: Final = frozenset(
@@ -85,11 +86,7 @@ def _truststore(properties: Mapping[str, str]) -> dict[str, str]:
     location = properties.get("ssl.truststore.location")
     if location is None:
         return {}
-    if properties.get("ssl.truststore.type", "JKS").upper() != "PEM":
-        raise InvalidRequest(
-            "ssl.truststore.location: only PEM is supported; export the certificates "
-            "(keytool -exportcert -rfc) and set ssl.truststore.type=PEM"
-        )
+    _store_type(properties, "ssl.truststore.type", "PEM")
     return {"ssl.ca.location": location}
 
 
@@ -97,15 +94,16 @@ def _keystore(properties: Mapping[str, str]) -> dict[str, str]:
     location = properties.get("ssl.keystore.location")
     if location is None:
         return {}
-    kind = properties.get("ssl.keystore.type", "JKS").upper()
-    if kind == "PEM":
+    if _store_type(properties, "ssl.keystore.type", "PEM", "PKCS12") == "PEM":
         return {"ssl.certificate.location": location, "ssl.key.location": location}
-    if kind != "PKCS12":
-        raise InvalidRequest(
-            "ssl.keystore.location: only PEM and PKCS12 are supported; convert it "
-            "(keytool -importkeystore -deststoretype PKCS12) and set ssl.keystore.type"
-        )
     settings = {"ssl.keystore.location": location}
     if "ssl.keystore.password" in properties:
         settings["ssl.keystore.password"] = properties["ssl.keystore.password"]
     return settings
+
+
+def _store_type(properties: Mapping[str, str], key: str, *readable: str) -> str:
+    try:
+        return store_type(properties.get(key), *readable)
+    except InvalidRequest as error:
+        raise InvalidRequest(f"{key}: {error}") from None

@@ -14,6 +14,7 @@ from typing import Final, Literal, NamedTuple
 from metalog.config.jaas import PLAIN_MODULE, login_module
 from metalog.config.located_properties import LISTENER_PREFIX, LocatedProperties
 from metalog.config.properties import comma_separated
+from metalog.config.store_type import store_type
 from metalog.errors import InvalidRequest
 from metalog.scram import MOST_NAME_BYTES
 from metalog_node.config.listeners import Listener, SecurityProtocol
@@ -73,16 +74,13 @@ class SaslKeys(NamedTuple):
 
 def tls_files(properties: LocatedProperties, listener: Listener) -> TlsFiles:
     name = listener.name
-    for kind in ("ssl.keystore.type", "ssl.truststore.type"):
-        key, value = properties.of_listener(name, kind)
-        if value is not None and value.upper() != "PEM":
-            raise properties.wrong(key, "only PEM is supported; convert it and set PEM")
-    key, identity = properties.of_listener(name, "ssl.keystore.location")
+    identity = _pem_file(properties, name, "ssl.keystore")
     if identity is None:
         raise properties.wrong(
-            key, f"is missing; {name} needs a PEM file with its key and certificates"
+            "ssl.keystore.location",
+            f"is missing; {name} needs a PEM file with its key and certificates",
         )
-    _, trusted = properties.of_listener(name, "ssl.truststore.location")
+    trusted = _pem_file(properties, name, "ssl.truststore")
     _, password = properties.of_listener(name, "ssl.key.password")
     key, client_auth = _client_auth(properties, listener)
     if client_auth not in ("none", "requested", "required"):
@@ -92,12 +90,24 @@ def tls_files(properties: LocatedProperties, listener: Listener) -> TlsFiles:
             key, "ssl.truststore.location is missing: it names the trusted certificates"
         )
     return TlsFiles(
-        Path(identity),
+        identity,
         password,
-        None if trusted is None else Path(trusted),
+        trusted,
         client_auth,  # type: ignore[arg-type]  # checked above
         _tls_limits(properties, name),
     )
+
+
+def _pem_file(properties: LocatedProperties, name: str, store: str) -> Path | None:
+    _, location = properties.of_listener(name, f"{store}.location")
+    key, kind = properties.of_listener(name, f"{store}.type")
+    if location is None:
+        return None
+    try:
+        store_type(kind, "PEM")
+    except InvalidRequest as error:
+        raise properties.wrong(key, str(error)) from None
+    return Path(location)
 
 
 def _tls_limits(properties: LocatedProperties, name: str) -> TlsLimits:

@@ -69,8 +69,6 @@ def test_stores_of_keys(store: dict[str, str], wanted: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("ssl.truststore.location", "secret.jks", "only PEM is supported"),
-        ("ssl.keystore.location", "secret.jks", "only PEM and PKCS12"),
         ("ssl.engine.factory.class", "secret", "is not supported"),
         ("sasl.login.callback.handler.class", "secret", "is not supported"),
         ("sasl.jaas.config", "com.secret.Module required;", "only PlainLoginModule and Scram"),

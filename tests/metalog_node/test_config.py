@@ -1,10 +1,12 @@
 """A node reads Kafka's keys, and refuses unsupported ones with a clear message."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from metalog.errors import ConfigException
+from metalog.config.client_settings import librdkafka_settings
+from metalog.errors import ConfigException, InvalidRequest
 from metalog.hosts.host_port import Address
 from metalog_node.config.listeners import Listener, SecurityProtocol
 from metalog_node.config.node_config import NodeConfig, read_config
@@ -69,7 +71,7 @@ def test_the_controllers_listener_starts_early_unless_others_are_named(tmp_path:
             "listener.name.sasl_ssl.ssl.client.auth=required",
             "ssl.client.auth: ssl.truststore.location",
         ),
-        ("ssl.keystore.type=JKS", "ssl.keystore.type: only PEM"),
+        ("ssl.keystore.type=JKS", "ssl.keystore.type: this type is not supported; set PEM, and"),
         ("early.start.listeners=X", "early.start.listeners: X is not in listeners"),
         ("super.users=admin", "super.users: 'admin' has no type"),
         ("zookeeper.connect=zk:2181", "zookeeper.connect: "),
@@ -84,6 +86,24 @@ def test_an_error_names_the_file_the_line_and_the_key(tmp_path: Path, line: str,
     assert message.startswith(f"{tmp_path}/server.properties, line {LINES + 1}: ")
     assert said in message
     assert "\n" not in message
+
+
+@pytest.mark.parametrize("store", ["ssl.keystore", "ssl.truststore"])
+def test_a_node_and_a_client_need_a_type_beside_a_file_of_certificates(
+    tmp_path: Path, store: str
+) -> None:
+    """Kafka's default is JKS, so the same file would be read as something else there."""
+    keys = {f"{store}.location": "node.pem"}
+    lines = [*GOOD.splitlines(), *("=".join(pair) for pair in keys.items())]
+    untyped = "\n".join(line for line in lines if not line.startswith(f"{store}.type"))
+    refused = f"{store}.type: Kafka's default, JKS, is not supported; set PEM"
+    with pytest.raises(ConfigException, match=re.escape(refused)):
+        configured(tmp_path, base=untyped)
+    with pytest.raises(InvalidRequest, match=re.escape(refused)):
+        librdkafka_settings(keys)
+    keys[f"{store}.type"] = "PEM"
+    assert configured(tmp_path, f"{store}.type=PEM", base=f"{untyped}\n").tls
+    assert librdkafka_settings(keys)
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_who_is_not_known_makes_a_node_hold_no_more_than_the_page_says(
         f"listener.security.protocol.map=CLIENT:{protocol},CONTROLLER:PLAINTEXT\n"
         "controller.listener.names=CONTROLLER\n"
         "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
-        f"ssl.keystore.location={certified(tmp_path, '/CN=node').identity}\n"
+        f"ssl.keystore.type=PEM\nssl.keystore.location={certified(tmp_path, '/CN=node').identity}\n"
         f"metrics.listener=http://127.0.0.1:{watch}\n"
         f"metadata.log.dir={formatted(tmp_path / 'log')}\n"
     )

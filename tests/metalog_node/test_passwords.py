@@ -150,7 +150,12 @@ def of_two(
     module.LongPasswords = LongPasswords  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
     formatted(folder / "log")
-    both = {"ssl.keystore.location": str(server.identity), **POLICY, **changed}
+    both = {
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(server.identity),
+        **POLICY,
+        **changed,
+    }
     listeners = "SSL://127.0.0.1:0,PLAINTEXT://127.0.0.1:0"
     of_node = {"listeners": f"{listeners},CONTROLLER://127.0.0.1:0"}
     with running_in(folder / "log", **both, **of_node) as node:

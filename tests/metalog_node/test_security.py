@@ -47,6 +47,7 @@ def node(tmp_path: Path, server: Certified) -> Iterator[Node]:
             "listeners": "SASL_SSL://127.0.0.1:0,SSL://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
             "ssl.keystore.type": "PEM",
             "ssl.keystore.location": str(server.identity),
+            "ssl.truststore.type": "PEM",
             "ssl.truststore.location": str(server.authority),
             "listener.name.ssl.ssl.client.auth": "required",
             "ssl.principal.mapping.rules": "RULE:^CN=(.*?),OU=admins$/$1/L,DEFAULT",
@@ -156,7 +157,9 @@ def test_without_a_certificate_a_client_is_anonymous_where_none_is_required(
     formatted(tmp_path)
     keys = {
         "listeners": "SSL://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+        "ssl.keystore.type": "PEM",
         "ssl.keystore.location": str(server.identity),
+        "ssl.truststore.type": "PEM",
         "ssl.truststore.location": str(server.authority),
         "ssl.client.auth": wish,
         "super.users": "User:ANONYMOUS",
@@ -190,7 +193,9 @@ def test_a_login_needs_a_certificate_too_where_the_listener_requires_one(
         "listeners": "SASL_SSL://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
         "sasl.enabled.mechanisms": "PLAIN",
         "listener.name.sasl_ssl.plain.sasl.jaas.config": f'{plain} user_alice="{PASSWORD}";',
+        "ssl.keystore.type": "PEM",
         "ssl.keystore.location": str(server.identity),
+        "ssl.truststore.type": "PEM",
         "ssl.truststore.location": str(server.authority),
         "listener.name.sasl_ssl.ssl.client.auth": wish,
         "super.users": "User:alice",
@@ -230,6 +235,7 @@ def test_certificates_are_read_anew_when_asked(
     formatted(tmp_path)
     tls = {
         "listeners": "SSL://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+        "ssl.keystore.type": "PEM",
         "ssl.keystore.location": str(kept),
     }
     with running_in(tmp_path, **tls) as node:

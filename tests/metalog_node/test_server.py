@@ -101,7 +101,11 @@ def test_a_client_that_does_not_finish_tls_counts_and_is_closed(
 ) -> None:
     caplog.set_level("INFO")
     monkeypatch.setattr(server, "_HANDSHAKE_S", 1.5)
-    keys = {"ssl.keystore.location": str(identity.identity), "max.connections": "1"}
+    keys = {
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(identity.identity),
+        "max.connections": "1",
+    }
     with serve("SSL", **keys) as node:
         with connected(node.addresses["SSL"]) as silent, connected(node.addresses["SSL"]) as second:
             assert is_hung_up_on(second)
@@ -135,7 +139,9 @@ def test_whoever_speaks_something_else_is_named_in_the_log(
     why: str,
 ) -> None:
     caplog.set_level("INFO")
-    with serve(listener, **{"ssl.keystore.location": str(identity.identity)}) as node:
+    with serve(
+        listener, **{"ssl.keystore.type": "PEM", "ssl.keystore.location": str(identity.identity)}
+    ) as node:
         with connected(node.addresses[listener]) as client:
             client.sendall(first_bytes)
             assert is_hung_up_on(client)

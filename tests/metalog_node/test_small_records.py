@@ -68,6 +68,7 @@ def test_many_small_records_of_many_clients_do_not_add_up(
         **BOTH_ROLES,
         "metadata.log.dir": str(formatted(tmp_path / "log")),
         "listeners": "SSL://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+        "ssl.keystore.type": "PEM",
         "ssl.keystore.location": str(certified(tmp_path, "/CN=node").identity),
     }
     with ExitStack() as stack:

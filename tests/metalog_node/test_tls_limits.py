@@ -92,6 +92,7 @@ def test_a_listener_speaks_nothing_else(tmp_path: Path) -> None:
         **{
             "listeners": "SSL://127.0.0.1:0,OLD://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
             "listener.security.protocol.map": "SSL:SSL,OLD:SSL,CONTROLLER:PLAINTEXT",
+            "ssl.keystore.type": "PEM",
             "ssl.keystore.location": str(server.identity),
             "ssl.enabled.protocols": "TLSv1.3",
             "listener.name.old.ssl.enabled.protocols": "TLSv1.2",
