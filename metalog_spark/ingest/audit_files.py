@@ -5,12 +5,13 @@ This module must not know what a line says, nor Spark.
 
 from __future__ import annotations
 
+import bz2
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import PurePosixPath
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
@@ -21,15 +22,14 @@ DAMAGED: Final = "the packed file is damaged"
 LONGEST_LINE: Final = 1 << 20
 SHOWN_BYTES: Final = 1_000
 TOO_LONG: Final = f"longer than {LONGEST_LINE:,} bytes; the text is its beginning"
-PACKED: Final = (".gz", ".bz2", ".zst", ".zstd")
-"""File name suffixes of compressed files."""
 DAMAGE: Final = (zlib.error, EOFError, OSError)
 """The exceptions of decompressing a damaged file."""
 GZIP_MAGIC: Final = b"\x1f\x8b"
 _GZIP: Final = 16 + zlib.MAX_WBITS
-_CODECS: Final = {b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
-_ARROW_READS: Final = 1 << 16
-"""How many bytes Arrow reads at a time to decompress them."""
+_BZIP2_MAGIC: Final = b"BZh"
+_ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
+_READS: Final = 1 << 16
+"""How many packed bytes are read at a time; Arrow reads as many."""
 _KAFKAS_NAME: Final = "kafka-authorizer"
 BrokerPattern = re.Pattern[str] | None
 
@@ -73,13 +73,14 @@ def unpacked(content: pa.Buffer) -> Iterator[bytes]:
     ``DAMAGE`` is raised. Uncompressed content is returned unchanged."""
     magic = content[:4].to_pybytes()
     file = pa.BufferReader(content)
-    codec = next((name for start, name in _CODECS.items() if magic.startswith(start)), None)
     if magic.startswith(GZIP_MAGIC):
         yield from _gunzipped(file)
-    elif codec is None:
-        yield from iter(lambda: file.read(BLOCK_BYTES), b"")
+    elif magic.startswith(_BZIP2_MAGIC):
+        yield from _decompressed(content, _Bzip2Stream)
+    elif magic == _ZSTD_MAGIC:
+        yield from _decompressed(content, _zstd_stream)
     else:
-        yield from _decompressed(content, codec)
+        yield from iter(lambda: file.read(BLOCK_BYTES), b"")
 
 
 def _gunzipped(file: pa.NativeFile) -> Iterator[bytes]:
@@ -107,32 +108,48 @@ def _by_byte(unpacker: zlib._Decompress, packed: bytes) -> Iterator[bytes]:
             left = unpacker.unconsumed_tail
 
 
-def _decompressed(content: pa.Buffer, codec: str) -> Iterator[bytes]:
+def _decompressed(content: pa.Buffer, stream_of: Callable[[Any], Any]) -> Iterator[bytes]:
     file, size = pa.BufferReader(content), 0
-    stream = pa.CompressedInputStream(file, codec)
+    stream = stream_of(file)
     try:
-        while chunk := _read(stream, BLOCK_BYTES):
+        while chunk := stream.read(BLOCK_BYTES):
             size += len(chunk)
             yield chunk
     except OSError:
         end = file.tell()
-        again = pa.PythonFile(_SlowFile(content.slice(0, end), end - _ARROW_READS), "r")
-        stream = pa.CompressedInputStream(again, codec)
+        again = stream_of(_SlowFile(content.slice(0, end), end - _READS))
         while size:
-            size -= len(_read(stream, min(size, BLOCK_BYTES)))
-        yield from _before_damage(iter(lambda: _read(stream, 1), b""))
+            size -= len(again.read(min(size, BLOCK_BYTES)))
+        yield from _before_damage(iter(lambda: again.read(1), b""))
         raise
 
 
-def _read(stream: pa.NativeFile, size: int) -> bytes:
-    """``OSError`` also where Arrow raises an error without a class of its own: it cannot read an
-    empty bzip2 stream between others."""
-    try:
-        return stream.read(size)  # type: ignore[no-any-return]
-    except pa.ArrowException as error:
-        if type(error) is not pa.ArrowException:
-            raise
-        raise OSError(str(error)) from None
+def _zstd_stream(file: Any) -> pa.NativeFile:
+    return pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
+
+
+class _Bzip2Stream:
+    """Decompresses all bzip2 streams in ``file``. Arrow cannot read an empty one."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._unpacker = bz2.BZ2Decompressor()
+
+    def read(self, size: int) -> bytes:
+        found = b""
+        while not found:
+            packed = b""
+            if self._unpacker.eof:
+                packed = self._unpacker.unused_data or self._file.read(_READS)
+                if not packed:
+                    break
+                self._unpacker = bz2.BZ2Decompressor()
+            elif self._unpacker.needs_input:
+                packed = self._file.read(_READS)
+                if not packed:
+                    raise EOFError("it ends too soon")
+            found = self._unpacker.decompress(packed, size)
+        return found
 
 
 class _SlowFile:

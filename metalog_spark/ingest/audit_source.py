@@ -18,10 +18,11 @@ import pyarrow as pa  # Spark reads the type hints of functions for workers
 import pyarrow.compute as pc
 
 from metalog.errors import InvalidRequest
-from metalog_spark.ingest.audit_files import PACKED, BrokerPattern
+from metalog_spark.ingest.audit_files import BrokerPattern
 from metalog_spark.ingest.requests import READ
 from metalog_spark.session import errors_of_spark, first_line
 from metalog_spark.store.arrow import Mapped, frame_of
+from metalog_spark.store.preflight import PACKED
 from metalog_spark.store.table_store import NOT_THERE, placed
 
 if TYPE_CHECKING:

@@ -27,6 +27,10 @@ _IN_A_DEMO: Final = "tables"
 _LOCK: Final = ".lock"
 _SMALL_BYTES: Final = 16 << 20
 _FEW_FILES: Final = 1_000
+PACKED: Final = (".gz", ".bz2", ".zst", ".zstd")
+"""File name suffixes of compressed audit files."""
+_UNPACKED: Final = 20
+"""How many times as large a packed audit file is unpacked, about."""
 _WITHOUT_LOCKS: Final = frozenset({ENOLCK, ENOSYS, EOPNOTSUPP})
 """The errors of a file system without locks, such as some NFS mounts."""
 PARQUET: Final = (b"PAR1", b"PARE")
@@ -68,7 +72,7 @@ def is_small(paths: Iterable[str]) -> bool:
     places = chain.from_iterable(map(_named, paths))
     for number, file in enumerate(chain.from_iterable(map(files_below, places))):
         with suppress(FileNotFoundError):
-            left -= file.stat().st_size
+            left -= file.stat().st_size * (_UNPACKED if file.suffix in PACKED else 1)
         if left < 0 or number == _FEW_FILES:
             return False
     return True

@@ -19,6 +19,7 @@ from metalog_spark.ingest.audit_files import BLOCK_BYTES
 from metalog_spark.ingest.audit_preflight import check_audit, check_has_line
 from metalog_spark.store.commit_log import VERSION
 from metalog_spark.store.preflight import (
+    PACKED,
     check_can_be_filled,
     check_can_be_followed,
     check_can_be_read,
@@ -344,8 +345,8 @@ def test_what_is_not_installed_is_said_with_what_brings_it(
 def test_input_is_small_if_its_files_are_few_and_small(tmp_path: Path) -> None:
     """Sparse files have a size, and take no space."""
 
-    def grown(name: str, size: int) -> str:
-        path = tmp_path / name / "audit.log"
+    def grown(name: str, size: int, suffix: str = ".log") -> str:
+        path = tmp_path / name / f"audit{suffix}"
         path.parent.mkdir()
         with path.open("wb") as file:
             file.truncate(size)
@@ -358,6 +359,9 @@ def test_input_is_small_if_its_files_are_few_and_small(tmp_path: Path) -> None:
     assert is_small([f"{one}+{other}"])
     assert not is_small([f"{one}+{other}+{more}"])
     assert not is_small([str(tmp_path)])
+    for suffix in PACKED:
+        packed = [grown(f"{name}{suffix}", half // 20, suffix) for name in ("one", "two", "more")]
+        assert [is_small(packed[:count]) for count in (1, 2, 3)] == [True, True, False]
     for number in range(1_000):
         (tmp_path / "more" / f"{number}.log").touch()
     assert not is_small([more])

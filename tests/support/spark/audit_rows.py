@@ -14,9 +14,10 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from authorizer.audit.layouts import Zone
-from metalog_spark.ingest.audit_files import LONGEST_LINE, PACKED, SHOWN_BYTES
+from metalog_spark.ingest.audit_files import LONGEST_LINE, SHOWN_BYTES
 from metalog_spark.ingest.audit_splits import read_packed, read_splits
 from metalog_spark.ingest.lines.audit_lines import CUT, half_readings
+from metalog_spark.store.preflight import PACKED
 
 _LINES = pa.schema(
     [
