@@ -157,8 +157,7 @@ def _fill(
     every = taken.touched | (stale or frozenset())
     _put(tables, USAGE, _usage(tables, staged, taken.fresh, every), None if is_new else every)
     return new.files_read()._replace(
-        nothing_new=bool(inputs.audit) and not files and not is_new,
-        days_again=len(every & there),
+        nothing_new=bool(inputs.audit) and not files and not is_new, days_again=len(every & there)
     )
 
 
