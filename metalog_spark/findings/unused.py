@@ -30,10 +30,10 @@ from metalog_spark.findings.usage.usage_classes import (
 from metalog_spark.findings.usage.usage_counts import counted
 from metalog_spark.findings.windows.answers import answers_in
 from metalog_spark.findings.windows.request_rows import unseen_command
-from metalog_spark.findings.windows.state import config_now, known_from_ms
+from metalog_spark.findings.windows.state import acls_now, config_now, known_from_ms
 from metalog_spark.findings.windows.window import GIVE_CONTROLLERS, refuse_without_allowed, seen_in
 from metalog_spark.store.arrow import frame_of
-from metalog_spark.store.derived_values import kept_until_commit
+from metalog_spark.store.derived_values import kept_until_commit, query_threads
 from metalog_spark.store.tables import USAGE
 
 if TYPE_CHECKING:
@@ -148,13 +148,16 @@ def classified_acls(tables: Tables, window: Window, *, tolerated: float = 0.0) -
 
 @kept_until_commit
 def _classified(tables: Tables, window: Window, tolerated: float) -> ClassifiedAcls:
-    seen = seen_in(tables, window)
-    refuse_without_allowed(seen, window)
-    config = config_now(tables)
-    answers = answers_in(tables, window)
-    lifetimes, tally = counted(tables, window)
+    config, today = config_now(tables), tuple(acls_now(tables))
+    with query_threads() as threads:
+        coverage = threads.submit(seen_in, tables, window)
+        answered = threads.submit(answers_in, tables, window)
+        used = threads.submit(counted, tables, window)
+        started = threads.submit(unseen_in, tables, window)
+        seen = coverage.result()
+        refuse_without_allowed(seen, window)
+        answers, (lifetimes, tally), unseen = answered.result(), used.result(), started.result()
     facts = conditions(seen, window, config, tolerated, known_from_ms(tables))
-    today, unseen = tuple(lifetimes.at(None)), unseen_in(tables, window)
     by_requests = tuple(verdicts(lifetimes, tally, facts))
     classified = tuple(_keeping_producers(by_requests, today, unseen, config.kafka))
     dangers = opening((verdict.acl for verdict in classified), config)

@@ -7,7 +7,9 @@ again. This module must not know what a value means.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, TypeVar, TypeVarTuple
 from weakref import WeakKeyDictionary
@@ -58,3 +60,14 @@ def kept_until_commit(make: Callable[[Tables, *Arguments], T]) -> Callable[[Tabl
         return values.get(key, tables.contents, lambda: make(tables, *arguments))
 
     return kept
+
+
+@contextmanager
+def query_threads() -> Iterator[ThreadPoolExecutor]:
+    """Threads whose queries Spark runs at the same time. If the block raises, also by Ctrl-C, it
+    does not wait for queries that still run."""
+    threads = ThreadPoolExecutor()
+    try:
+        yield threads
+    finally:
+        threads.shutdown(wait=False, cancel_futures=True)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
+from threading import Barrier, Event
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.commit_log import NOTHING
-from metalog_spark.store.derived_values import DerivedValues, kept_until_commit
+from metalog_spark.store.derived_values import DerivedValues, kept_until_commit, query_threads
 from metalog_spark.store.table_store import Tables
 from metalog_spark.store.tables import HISTORY
 
@@ -96,3 +98,28 @@ def test_a_session_keeps_the_values_that_were_used_last() -> None:
     get(MOST)
     assert get(0) == "old"
     assert get(1) == "new"
+
+
+def test_queries_of_several_threads_run_at_the_same_time(tables: Tables) -> None:
+    all_run = Barrier(4, timeout=60)
+
+    def rows_when_all_run(offset: int) -> int:
+        all_run.wait()
+        return rows_above(tables, offset)
+
+    with query_threads() as threads:
+        assert [*threads.map(rows_when_all_run, (0, 1, 2, 3))] == [1, 1, 1, 0]
+    assert sorted(MADE) == [0, 1, 2, 3]
+    assert [rows_above(tables, offset) for offset in (0, 1, 2, 3)] == [1, 1, 1, 0]
+    assert len(MADE) == 4, "the values of all threads are kept"
+
+
+def test_an_interruption_does_not_wait_for_queries() -> None:
+    ended = Event()
+    queries: list[Future[bool]] = []
+    with suppress(KeyboardInterrupt), query_threads() as threads:
+        queries.append(threads.submit(ended.wait, 60))
+        raise KeyboardInterrupt
+    assert not queries[0].done()
+    ended.set()
+    assert queries[0].result()
