@@ -73,19 +73,10 @@ ACCESS: Final = (
 implied ones. ``hosts`` with the same operations share a row. ``denied`` are the operations that a
 DENY refuses on some part of the pattern or for some host."""
 
-_CHECKS: Final = tuple(
-    module.CHECK
-    for module in (
-        everyone,
-        super_user_like,
-        all_topics,
-        internal_topic,
-        open_by_default,
-        overridden_allow,
-        super_user_acl,
-        deny_misses_star,
-    )
-)
+_CHECKS: Final = (
+    everyone, super_user_like, all_topics, internal_topic, open_by_default, overridden_allow,
+    super_user_acl, deny_misses_star,
+)  # fmt: skip
 _WRITES: Final = frozenset({Operation.WRITE, Operation.IDEMPOTENT_WRITE})
 _ADMINISTERS: Final = frozenset(
     {

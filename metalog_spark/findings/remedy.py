@@ -25,7 +25,7 @@ from authorizer.trace import Question
 from metalog.acl import WILDCARD, Acl, PatternType, PermissionType
 from metalog.text.plurals import counted
 
-OPENING: Final = (everyone.CHECK, super_user_like.CHECK, all_topics.CHECK)
+OPENING: Final = (everyone, super_user_like, all_topics)
 """The checks of lint for ACLs that open much."""
 
 

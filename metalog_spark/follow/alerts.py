@@ -108,7 +108,7 @@ def _dangers(acl: Acl, config: AuthorizerConfig) -> Iterator[tuple[str, Severity
     for kind, finding in findings:
         yield kind, finding.severity, finding.message
     if not findings and acl.principal == WILDCARD_PRINCIPAL and is_allow(acl):
-        yield everyone.CHECK.id, Severity.INFO, "whoever can connect may do it"
+        yield everyone.id, Severity.INFO, "whoever can connect may do it"
 
 
 def of_storm(storm: Storm) -> Alert:

@@ -10,78 +10,11 @@ from typing import Final, NamedTuple
 
 from authorizer.analysis.cells.names import can_be_named
 from authorizer.analysis.changes.default_rule import without_cover
+from authorizer.analysis.lint import too_open, unusual, without_effect
 from authorizer.analysis.lint.finding import Check, Finding, LintSubject, Severity
-from authorizer.analysis.lint.too_open import (
-    all_topics,
-    deny_misses_star,
-    everyone,
-    internal_topic,
-    open_by_default,
-    super_user_acl,
-    super_user_like,
-)
-from authorizer.analysis.lint.unusual import (
-    bound_twice,
-    idle_deny,
-    incomplete_client,
-    no_owner,
-    outside_owned,
-    owned_twice,
-    principal_type,
-    principal_without_user,
-    redundant,
-    unknown_topic,
-    user_without_acl,
-)
-from authorizer.analysis.lint.without_effect import (
-    cluster_name,
-    expired,
-    host_form,
-    impossible_topic,
-    open_ended_prefix,
-    operation,
-    overridden_allow,
-    principal_form,
-    star_in_name,
-    unknown_code,
-)
 from metalog.acl import WILDCARD, Acl, PatternType, ResourceType
 
-CHECKS: Final[tuple[Check, ...]] = tuple(
-    module.CHECK
-    for module in (
-        everyone,
-        internal_topic,
-        super_user_like,
-        open_by_default,
-        all_topics,
-        deny_misses_star,
-        super_user_acl,
-        host_form,
-        principal_form,
-        star_in_name,
-        impossible_topic,
-        cluster_name,
-        unknown_code,
-        operation,
-        overridden_allow,
-        open_ended_prefix,
-        expired,
-        bound_twice,
-        unknown_topic,
-        principal_without_user,
-        principal_type,
-        idle_deny,
-        redundant,
-        incomplete_client,
-        user_without_acl,
-        owned_twice,
-        outside_owned,
-        no_owner,
-    )
-)
-"""In three groups: too open, without effect, unusual."""
-
+CHECKS: Final = (*too_open.CHECKS, *without_effect.CHECKS, *unusual.CHECKS)
 
 _ADD_ACLS_FIRST: Final = (
     "first add ACLs on this name for everybody who needs access: allow.everyone.if.no.acl.found "

@@ -105,3 +105,10 @@ class Check(NamedTuple):
     title: str
     find: Callable[[LintSubject], Iterable[Finding]]
     needs: CheckInput | None = None
+
+
+def check(
+    id: str, title: str, needs: CheckInput | None = None
+) -> Callable[[Callable[[LintSubject], Iterable[Finding]]], Check]:
+    """Make a ``Check`` of the function that finds."""
+    return lambda find: Check(id, title, find, needs)

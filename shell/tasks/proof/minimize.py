@@ -10,9 +10,8 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from authorizer.analysis.cells.minimize import minimal_set
-from authorizer.analysis.lint.unusual.idle_deny import idle
-from authorizer.analysis.lint.unusual.redundant import redundant
-from authorizer.analysis.lint.without_effect.overridden_allow import overridden
+from authorizer.analysis.lint.unusual import idle, redundant_acls
+from authorizer.analysis.lint.without_effect import overridden
 from authorizer.engine.index import AclIndex
 from metalog.acl import Acl, PermissionType, ResourceType
 from metalog_sources.formats.document import is_owned
@@ -74,7 +73,7 @@ def minimized(
 def _candidates(acls: Iterable[Acl], config: AuthorizerConfig) -> Iterator[Collection[Acl]]:
     """ACLs that lint finds to have no effect, by check."""
     listed, kafka = tuple(sorted(acls)), config.kafka
-    yield {acl for acl, _ in redundant(listed, kafka)}
+    yield {acl for acl, _ in redundant_acls(listed, kafka)}
     yield {acl for acl, _ in overridden(listed, kafka)}
     if not config.allow_everyone:
         yield set(idle(listed, kafka))

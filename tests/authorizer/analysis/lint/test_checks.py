@@ -24,10 +24,8 @@ from authorizer.analysis.lint.finding import (
     LintSubject,
     Severity,
 )
-from authorizer.analysis.lint.unusual.idle_deny import idle
-from authorizer.analysis.lint.unusual.incomplete_client import HALVES
-from authorizer.analysis.lint.unusual.redundant import redundant
-from authorizer.analysis.lint.without_effect.overridden_allow import overridden
+from authorizer.analysis.lint.unusual import HALVES, idle, redundant_acls
+from authorizer.analysis.lint.without_effect import overridden
 from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Question, is_allow, trace
@@ -395,7 +393,7 @@ def few(request: pytest.FixtureRequest) -> Iterator[None]:
 def test_without_the_redundant_every_answer_is_the_same(
     acls: tuple[Acl, ...], default: bool, kafka: KafkaVersion
 ) -> None:
-    needless = {acl for acl, _ in redundant(acls, kafka)}
+    needless = {acl for acl, _ in redundant_acls(acls, kafka)}
     needless |= {acl for acl, _ in overridden(acls, kafka)}
     if needless:
         assert answers(set(acls) - needless, kafka, default) == answers(acls, kafka, default)

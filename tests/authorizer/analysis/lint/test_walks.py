@@ -8,9 +8,8 @@ from random import Random
 
 from authorizer.analysis.cells.difference import SetComparison
 from authorizer.analysis.cells.sessions import asked_operations
-from authorizer.analysis.lint.unusual.idle_deny import idle
-from authorizer.analysis.lint.unusual.redundant import redundant
-from authorizer.analysis.lint.without_effect.overridden_allow import overridden
+from authorizer.analysis.lint.unusual import idle, redundant_acls
+from authorizer.analysis.lint.without_effect import overridden
 from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow
@@ -62,7 +61,7 @@ def test_two_acls_are_compared_by_lint_as_by_cells() -> None:
             seen.add((is_overridden, is_idle))
         elif other.operation in (one.operation, Operation.ALL) and not _is_one_block(one, other):
             beside = [] if is_allow(one) else EVERYTHING
-            is_covered = any(each == one for each, _ in redundant((one, other), kafka))
+            is_covered = any(each == one for each, _ in redundant_acls((one, other), kafka))
             wanted = is_alike([one, other, *beside], [other, *beside], kafka)
             assert is_covered is wanted, (kafka, one, other)
             seen.add((is_allow(one), is_covered, "covered"))

@@ -1,1 +1,0 @@
-"""Checks of ACLs that grant more than they seem to."""

@@ -1,1 +1,0 @@
-"""Checks of ACLs that never do what they were written for."""
