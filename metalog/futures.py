@@ -24,7 +24,7 @@ _FINAL = (CorruptLog, AuthorizerNotReady)
 
 
 class InitialLoad(Future[None]):
-    """A future that is done once the log was replayed, or cannot be replayed with these settings.
+    """A future, done when the log was replayed, or when settings are found not to fit the log.
 
     Any other fault leaves it pending, because the replay is retried and may succeed. ``result`` and
     ``exception`` raise a fault that no retry can mend, instead of waiting.

@@ -221,7 +221,7 @@ def refuse_nothing_proven(replayed: Replayed, arguments: Namespace) -> None:
     if replayed.source.store is not None or replayed.proven.offset > 0:
         return
     log = replayed.source.log
-    why = f"since nothing in it is proven to be committed: {replayed.proven.why}"
+    why = f"because nothing in it is proven to be committed: {replayed.proven.why}"
     if isinstance(log, FoldersLog):
         if log.longest_end > 0:
             raise InvalidSource(

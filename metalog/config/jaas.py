@@ -1,9 +1,9 @@
 """Reads JAAS text, the value of ``sasl.jaas.config``: login modules with their options.
 
 Kafka reads it with java.io.StreamTokenizer. This module follows Java's rules for comments, quotes,
-escapes and numbers. It refuses what Kafka refuses, and an option whose name is a number or a sign:
-Kafka reads a null name, which no login module uses. No error shows a value, which may be a
-password. This module must not know what any login module does.
+escapes and numbers. It refuses what Kafka refuses. It also refuses an option whose name is a number
+or a sign: Kafka reads it as a null name, which no login module uses. No error shows a value, which
+can be a password. This module must not know what any login module does.
 """
 
 from __future__ import annotations

@@ -47,9 +47,9 @@ def comma_separated(text: str) -> list[str]:
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Each logical line that holds a property, and the number of its first line.
 
-    Continued lines are joined. While a logical line has only blanks, Java still skips blank lines
-    and comments, even after a backslash. Such a backslash at the end of a file makes an empty
-    property, but not before CR LF.
+    Continued lines are joined. After a line that has only blanks and a backslash, Java still skips
+    blank lines and comments. At the end of a file, such a line is an empty property, unless CR LF
+    ends it.
     """
     naturals = _LINE_END.split(text)
     if text.endswith(("\r", "\n")):

@@ -34,8 +34,8 @@ from metalog.records.primitives.text import text_problem
 
 _FEW: Final = 4
 _MOST_LISTED: Final = 10 * MAX_RECORDS_PER_USER_OPERATION
-"""The most ACLs in the response to one request. A response lists the matches of each filter, so
-many filters with the same matches could fill the memory."""
+"""A response lists at most this many ACLs. It lists the matches of each filter, so many filters
+with the same matches could fill the memory."""
 _TEXTS: Final = ("name", "principal", "host")
 
 _TOO_MANY_CREATED: Final = ApiError(
@@ -154,7 +154,7 @@ class _AclLookup:
 
     An index of all ACLs would have an object per ACL. Creating or freeing 500,000 objects stops
     every thread for a third of a second. So a group has only ACLs with the texts of a filter, and a
-    part has at most as many ACLs as a request may delete.
+    part has at most one ACL more than a request may delete.
     """
 
     def __init__(self, image: AclsImage, filters: Sequence[AclFilter]) -> None:
@@ -183,7 +183,7 @@ class _AclLookup:
         return ((uuid, acl) for _, uuid, acl in sorted(found, key=itemgetter(0)))
 
     def _names(self, wanted: AclFilter) -> Iterable[tuple[str, ...]]:
-        """The names of ACLs that ``wanted`` may match, as one-tuples; an empty tuple for any
+        """The names of the ACLs that ``wanted`` can match, as one-tuples; an empty tuple for any
         name."""
         name = wanted.pattern.name
         if name is None:
@@ -234,7 +234,8 @@ def _other_texts(wanted: AclFilter) -> tuple[str, ...]:
 
 
 def _may_match(sought: _FilterTexts, acl: Acl, texts: tuple[str, ...]) -> bool:
-    """Whether a MATCH filter may match ``acl``, by its name and the other texts of some filter."""
+    """Whether one MATCH filter has a name that suits ``acl``, and one, perhaps another, the other
+    ``texts``: only then a MATCH filter can match."""
     name, names = acl.resource_name, sought.names
     if texts[1:] not in sought.others:
         return False

@@ -34,9 +34,8 @@ class AclCreator(NamedTuple):
 
 
 def creator_for(features: FeaturesImage, kafka: str | None = None) -> AclCreator:
-    """Version ``kafka`` on a log with these features.
-
-    Without ``kafka``, the log's metadata.version suggests the version.
+    """The creator on a log with these features: version ``kafka``, or else the version that the
+    log's metadata.version suggests.
     """
     return AclCreator(kafka or features.assumed_kafka, features.metadata_version or 0)
 

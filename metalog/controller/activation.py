@@ -2,9 +2,9 @@
 
 A log without a metadata.version gets its bootstrap records, even if it has other records. They are
 one metadata transaction if their metadata.version supports transactions, else one batch. A
-transaction that the previous leader left open is aborted; at a metadata.version without
-transactions there is no leader, as in Kafka. Pure. This module must not know where the bootstrap
-records come from.
+transaction that the previous leader left open is aborted. As in Kafka, a metadata.version without
+transactions has no record for that, so then no node can lead. Pure. This module must not know where
+the bootstrap records come from.
 """
 
 from __future__ import annotations

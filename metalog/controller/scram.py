@@ -2,7 +2,7 @@
 
 The client sends a salted password. If it sends the password itself (KIP-506), ``scram_password``
 turns that request into one for this module. Requests are refused as by Kafka 4.3's
-ScramControlManager and ScramImage, with the same codes and messages; ``new_user_problem`` has
+ScramControlManager and ScramImage, with the same codes and messages. ``new_user_problem`` adds
 limits of ours. A user may appear only once in an ``AlterScramRequest``, whatever the mechanism.
 
 Pure. The ``repr`` of a request shows no secret. This module must not know connections.

@@ -106,8 +106,8 @@ class ScramPasswordPlan(NamedTuple):
     """The requests to carry out, and the outcomes that are already certain.
 
     ``requests`` has one request per mechanism, because a KIP-554 request may name a user only
-    once. ``refused`` has an outcome for every hash type and user of the request. It is a success
-    if the outcome depends on ``requests``.
+    once. ``refused`` has an entry for every hash type and user of the request: an error, or a
+    success, which means that the outcome depends on ``requests``.
     """
 
     requests: Mapping[ScramMechanism, AlterScramRequest]

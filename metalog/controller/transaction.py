@@ -29,7 +29,7 @@ RECORDS_PER_BATCH: Final = 10_000
 
 _BATCH_HEADER: Final = 61
 _RECORD_OVERHEAD: Final = 19
-"""The most bytes that a record needs beside its value: lengths, offset delta, and so on."""
+"""A record needs at most this many bytes beside its value: lengths, offset delta, and so on."""
 
 
 def transaction_batches(

@@ -155,9 +155,9 @@ def write_out(path: Path, data: bytes) -> None:
 
 
 def _opened_to_write(path: Path, number: int | None) -> int:
-    """A descriptor of ``path``. That of an open file ``number`` has the same position in the file.
+    """A descriptor of ``path``: of the open file ``number``, if any, at its present position.
 
-    To open ``path`` would write from the beginning of a file to which a shell's ``>>`` appends.
+    Opening ``path`` would overwrite the beginning of a file to which a shell's ``>>`` appends.
     """
     return os.open(path, os.O_WRONLY | os.O_CLOEXEC) if number is None else os.dup(number)
 
@@ -241,8 +241,8 @@ class LocalFiles:
     """The disk of this machine. Reading never takes a lock.
 
     Files and folders created by root get the owner of their folder: files of root in a node's
-    folder would keep the node from starting. So nothing is created where a symbolic link stands:
-    by a link, the folder's owner could make root write and give away a file elsewhere.
+    folder would keep the node from starting. Nothing is created through a symbolic link: by a link,
+    the folder's owner could make root write and give away a file elsewhere.
     """
 
     def is_folder(self, path: Path) -> bool:
@@ -334,8 +334,8 @@ def _give_to_owner(descriptor: int, path: Path) -> None:
 def _drained(stream: BinaryIO, path: Path) -> bytes:
     """All bytes of ``stream``.
 
-    The bytes of a descriptor of this process, such as a shell's ``<(…)``, are kept in memory: the
-    same settings may be read twice, and a pipe can be read only once.
+    The bytes of a descriptor of this process, such as a shell's ``<(…)``, are kept in memory: some
+    callers read the same settings twice, and a pipe can be read only once.
     """
     status = os.fstat(stream.fileno())
     is_ours = is_descriptor(path) and stat.S_ISFIFO(status.st_mode)

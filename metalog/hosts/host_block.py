@@ -149,7 +149,7 @@ def _java_int(text: str) -> int | None:
 def _ipv6_value(text: str) -> int | None:
     """An IPv6 address as a number, as ``InetAddress.getByName`` reads it; None if it is not one.
 
-    An IPv4-mapped address gives its 128-bit number. With a zone, Java refuses it.
+    An IPv4-mapped address gives its 128-bit number; Java refuses one with a zone.
     """
     if text.startswith("["):
         if len(text) <= 2 or not text.endswith("]"):

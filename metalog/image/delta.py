@@ -88,7 +88,7 @@ class MetadataDelta:
 
     @property
     def doubtful(self) -> int:
-        """How many of the applied records may not mean what they seem to mean."""
+        """How many of the applied records perhaps do not mean what they seem to mean."""
         count = 0
         for delta in self._uncertain:
             count += delta.doubtful
@@ -154,10 +154,10 @@ _Change = Callable[[MetadataDelta, Any], None]
 
 
 def _applied_by(subject: ImageSubject, method: Callable[[Any, Any], object]) -> _Change:
-    """The function that applies the first record of a type; for the next, the delta has ``method``.
+    """A function that applies the first record of a type, and makes ``method`` apply the next ones.
 
-    It ignores records of subjects that are not read: a record with a key or headers is decoded even
-    if its type is unread.
+    The function ignores records of subjects that are not read: a record with a key or headers is
+    decoded even if its type is unread.
     """
 
     def replay(delta: MetadataDelta, message: Any) -> None:

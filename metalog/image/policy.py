@@ -1,8 +1,8 @@
 """Which faulty records a loader may skip, and which must stop it.
 
 Authorization and authentication must not fail open. A record that concerns them stops a strict
-loader if it cannot be read, contradicts the state, or may not mean what it seems to mean. Three
-other kinds stop it too, because each may hide such a record: a record whose type cannot be read, a
+loader if it cannot be read, contradicts the state, or perhaps does not mean what it seems to mean.
+Three other kinds stop it too, because each can hide such a record: one with an unreadable type, a
 control record at which Kafka stops, and a faulty record that begins or ends a transaction. Any
 other faulty record is counted and skipped: a loader that stopped at an unreadable PartitionRecord
 would miss later removals of ACLs.
@@ -81,7 +81,7 @@ def name_of(message: Any) -> str:
 
 
 class RecordDoubt(NamedTuple):
-    """A readable record that may not mean what it seems to mean; ``problem`` says why."""
+    """A readable record that perhaps does not mean what it seems to mean; ``problem`` says why."""
 
     record_type: str
     problem: str

@@ -41,7 +41,7 @@ class SubjectDelta(Protocol):
 
     @property
     def doubtful(self) -> int:
-        """How many of the applied records may not mean what they seem to mean."""
+        """How many of the applied records perhaps do not mean what they seem to mean."""
 
     def finish_snapshot(self) -> None:
         """End a replacement: entries of the old image that the snapshot lacks are removed."""

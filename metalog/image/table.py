@@ -10,8 +10,8 @@ would have changed, so that few removed entries stay in memory.
 Keys must have well spread hashes, such as bytes, strings and tuples. Integers work too, but above
 ``SMALL`` all changed integers would share one leaf.
 
-The order of iteration is arbitrary. ``repr`` shows no values, since some of them are
-secrets. This module must not know what is stored.
+The order of iteration is arbitrary. ``repr`` shows no values, because some of them are secrets.
+This module must not know what is stored.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Parts = tuple[dict[K, V], Nodes | None, int, int]
 SMALL: Final = 2048
 FAN: Final = 64
 _KEPT_APART: Final = 16
-"""A change makes one dict if more than one in so many entries of the bulk would have changed."""
+"""If more than one entry of the bulk in this many would have changed, a change makes one dict."""
 _HIGH: Final = 48
 _MASK: Final = FAN * FAN - 1
 

@@ -88,7 +88,7 @@ class RecordPolicy:
         """Apply to ``delta`` the ``records`` of ``batches``, whose offsets are in ``span``.
 
         A tolerant policy also applies a readable record that Kafka's reader refuses, and keeps a
-        doubt of it, since tools show what the log contains. If this raises, ``delta`` is
+        doubt of it, because tools show what the log contains. If this raises, ``delta`` is
         incomplete and must be thrown away.
         """
         doubtful = delta.doubtful
@@ -129,7 +129,7 @@ class RecordPolicy:
     def to_buffer(self, offset: int, message: Any) -> list[tuple[int, Any]]:
         """The record to buffer until its transaction ends; nothing if it may be skipped.
 
-        An unreadable record is counted at once, even if the transaction aborts later, since Kafka
+        An unreadable record is counted now, even if the transaction aborts later, because Kafka
         stops reading there.
         """
         if message is UNREAD_RECORD:

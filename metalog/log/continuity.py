@@ -18,7 +18,7 @@ _NEVER = 2**63
 class Continuity:
     """A reader's position in a log; it checks each next batch.
 
-    ``next_offset`` is the offset that must follow, and ``epoch`` the last batch's; None: any.
+    ``next_offset`` is the offset that must follow, and ``epoch`` the last batch's; None is any.
     """
 
     __slots__ = ("_epochs", "_epochs_agree_below", "epoch", "next_offset")

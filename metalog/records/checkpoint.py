@@ -25,8 +25,8 @@ _ADVICE: Final = "use an older snapshot, or read it with --salvage"
 _VERSION: Final = 0
 RECORDS_PER_BATCH: Final = 1024
 BYTES_PER_BATCH: Final = 1 << 20
-"""The most bytes of values in one of our batches, unless it has one value only; far below the
-8 MiB of Kafka's largest batch."""
+"""The values of one of our batches have at most this many bytes, unless it is only one value; far
+below the 8 MiB of Kafka's largest batch."""
 
 
 def check_snapshot(batches: Iterable[Batch], epoch: int | None = None) -> Iterator[Batch]:

@@ -22,7 +22,7 @@ _fields_hash = cast("Callable[[object], int]", tuple.__hash__)
 
 
 class Struct:
-    """The base of messages and of the structs inside them; a NamedTuple of the fields follows it.
+    """The base of messages and of the structs in them; the next base is a NamedTuple of the fields.
 
     ``SECRETS`` names the fields that a ``repr`` masks. ``UUIDS`` names the fields that it shows as
     Kafka's UUID text.

@@ -91,7 +91,7 @@ class UnreadTypes:
     def _size(self, payload: bytes, at: int, delta: bytes) -> int | None:
         """The size of the plain record at ``at``, from its prefix; 0 if the record is needed.
 
-        None if the record is not plain. Bytes after the prefix may cause this, so it is not cached.
+        None, which is not cached, if the record is not plain: bytes after the prefix can cause it.
         """
         plain = plain_value(payload, at, delta)
         if plain is None:

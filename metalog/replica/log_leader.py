@@ -130,7 +130,7 @@ class LogLeader(ChangeSubmitter):
         _log.info("this node is not active and follows the log")
 
     def fail_waiting(self, fault: Exception | None) -> None:
-        """Fail the queued changes, since the log cannot be replayed at present."""
+        """Fail the queued changes, because the log cannot be replayed at present."""
         if self._queue is not None:
             self._queue.fail_waiting(fault)
 

@@ -38,7 +38,7 @@ class Replica(ChangeSubmitter):
 
     A log that is not a ``LiveLog`` is read once. A ``WritableLog`` is claimed at the start (which
     raises the errors of ``claim``) and closed at the end. The future of a change is done when the
-    change is durable and published; an exception means that the change may not be in the log.
+    change is durable and published; an exception means that the log perhaps lacks the change.
 
     Args:
         log: the log to follow, and to write if it is a ``WritableLog``.

@@ -30,7 +30,7 @@ class ChangeSubmitter:
 
     Each returns at once. A future is done when its change is durable and published. A change that
     is refused has Kafka's error in the future's result. An exception of the future means that the
-    log may lack the change: ``NotController`` if the log cannot be written here, ``LogFenced``
+    log perhaps lacks it: ``NotController`` if the log cannot be written here, ``LogFenced``
     after a failed write.
     """
 

@@ -43,7 +43,7 @@ Change = Callable[[MetadataImage], ControllerResult[R]]
 NO_OP_SINCE: Final = 5
 """metadata.version 3.3-IV1, the first with NoOp records (KIP-835)."""
 MAX_GROUP: Final = 1024
-"""The most requests of one group."""
+"""A group has at most this many requests."""
 
 
 class _Request(NamedTuple):
@@ -251,7 +251,7 @@ def _after(
     """``image`` after ``records``.
 
     ``CorruptLog`` if they contradict the image, or if a strict reader would stop at them. The last
-    request of a group is only checked, since its image is not used.
+    request of a group is only checked, because its image is not used.
     """
     delta = MetadataDelta(image)
     delta.replay_all(enumerate(message for message, _ in records))

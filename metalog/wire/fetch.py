@@ -24,7 +24,7 @@ FETCH_SNAPSHOT: Final = 59
 FETCH_VERSIONS: Final = range(13, 19)
 SNAPSHOT_VERSIONS: Final = range(2)
 MOST_BYTES: Final = 8 << 20
-"""The most bytes of one answer, as in Kafka's own followers."""
+"""An answer has at most this many bytes, as for Kafka's own followers."""
 
 _OBSERVER: Final = -1
 _TOPIC: Final = "__cluster_metadata"

@@ -26,7 +26,7 @@ def framed(payload: bytes) -> bytes:
 
 
 class FrameReader:
-    """Splits bytes into frames; ``limit``, the most bytes of one, may change between frames."""
+    """Splits bytes into frames of at most ``limit`` bytes, which may change between frames."""
 
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
         self.limit = limit

@@ -1,7 +1,7 @@
 """Completes the word at the cursor: a command, a path component, or a command's argument.
 
-More than ``MOST`` paths or arguments become one candidate at most, their common prefix. This module
-must not know how candidates are shown.
+Of more than ``MOST`` paths or arguments, only the common prefix is a candidate. This module must
+not know how candidates are shown.
 """
 
 from __future__ import annotations

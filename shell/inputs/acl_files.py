@@ -59,7 +59,7 @@ def read_document(
         return SourceDocument(source, document, image)
     refused = [acl for acl in document.acls if why_not(acl)]
     for acl in refused[:_NAMED]:
-        output.warn(f"left out, since Kafka would refuse to create it: {sentence(acl)}")
+        output.warn(f"left out, because Kafka would refuse to create it: {sentence(acl)}")
     if len(refused) > _NAMED:
         output.warn(f"left out for the same reason: {counted(len(refused) - _NAMED, 'more ACL')}")
     entries = tuple(entry for entry in document.entries if not why_not(entry.acl))

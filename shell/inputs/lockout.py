@@ -61,8 +61,8 @@ def refuse_lost_login(
             raise InvalidRequest(f"this removes the login of {shown(user)}, the caller; {_ANYWAY}")
     if deletion.is_whole and _is_last_admin(source, target, deletion, arguments, output):
         raise InvalidRequest(
-            f"{shown(user)} is the last SCRAM user that may alter ACLs; name --super-users if "
-            f"others log in, or {_ANYWAY}"
+            f"{shown(user)} is the last SCRAM user that may alter ACLs; if super users log in "
+            f"without SCRAM, name them with --super-users, or {_ANYWAY}"
         )
 
 

@@ -253,8 +253,8 @@ class Output:
     def aligned(
         self, rows: Iterable[Sequence[Cell | str]], indent: str = "", *, whole: bool = False
     ) -> None:
-        """Write rows in columns. The widest cell so far, and of the first 500 rows, sets a column's
-        width.
+        """Write rows in columns. A column is as wide as its widest cell in the first 500 rows; a
+        wider cell in a later row widens the rest of the column.
 
         A very wide cell does not count, and shifts only its own row. On a terminal, a row that does
         not fit continues on the next line, unless ``whole``.

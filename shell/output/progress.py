@@ -18,7 +18,7 @@ from metalog.text.visible_text import safe
 from shell.output.wrapping import terminal_width, visible_width
 
 PATIENCE_S = 1.0
-"""By default, nothing is shown before this time, since most commands end earlier."""
+"""By default, nothing is shown before this time, because most commands end earlier."""
 _INTERVAL_S: Final = 0.5
 _CUT: Final = "…"
 

@@ -47,8 +47,8 @@ def checklist_remedy(checklist: Checklist, queries: Queries) -> Remedy | None:
 
 
 def _weakest_last(line: ChecklistLine) -> tuple[bool, bool]:
-    """A sort key: a remedy for one need may also meet later needs. DESCRIBE comes late, since
-    READ and WRITE imply it. Needs on ``any name`` come last, since WRITE on the named topic meets
+    """A sort key: a remedy for one need may also meet later needs. DESCRIBE comes late, because
+    READ and WRITE imply it. Needs on ``any name`` come last, because WRITE on the named topic meets
     them."""
     return line.any_name, line.question.operation is Operation.DESCRIBE
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 MOST_REQUESTS: Final = 16
-"""The most filters; with more, all ACLs are requested. A listing of all ACLs is one request, and
-for filters a broker compares every ACL with every filter."""
+"""If more filters are needed, all ACLs are requested. A listing of all ACLs is one request, and for
+filters a broker compares every ACL with every filter."""
 
 
 def for_questions(

@@ -52,7 +52,7 @@ def authorizer_of(acls: Collection[Acl], config: AuthorizerConfig) -> StandardAu
 class Queries:
     """Decides, traces and explains by the ACLs of a replayed source.
 
-    ``refuse_doubts`` raises if the source has a doubt. Super users are answered anyway, since
+    ``refuse_doubts`` raises if the source has a doubt. Super users are answered anyway, because
     Kafka checks no ACL for them.
     """
 

@@ -35,7 +35,7 @@ An assistant starts the command and speaks to it over stdin and stdout:
 It needs pip install 'kraft-metalog[mcp]'. No tool changes anything."""
 
 MOST_CHARACTERS: Final = 100_000
-"""The most characters in one answer. A longer answer would only fill an assistant's context."""
+"""An answer has at most this many characters: more would only fill an assistant's context."""
 
 _INSTRUCTIONS: Final = """\
 Answers about the ACLs of one Kafka cluster, as Kafka's own authorizer decides. Nothing here

@@ -88,7 +88,7 @@ def _type_change_text(change: TypeChange) -> str:
 
 def print_meaning(found: Meaning, arguments: Namespace | None, output: Output) -> None:
     """Print the differences, each with its witness: as an ``explain`` command with ``arguments``;
-    in words without them, since no SOURCE has the ACLs after the change."""
+    in words without them, because no SOURCE has the ACLs after the change."""
     for change in found.changes:
         output.aligned([[_SIGNS[change.change], change_text(change)]])
         question = change.witness
@@ -133,7 +133,7 @@ def meaning_summary(found: Meaning) -> str:
 
 
 def meaning_records(found: Meaning, arguments: Namespace | None) -> Iterable[dict[str, Any]]:
-    """The differences as JSON; without ``arguments`` they have no ``explain`` command, since no
+    """The differences as JSON; without ``arguments`` they have no ``explain`` command, because no
     SOURCE has the ACLs after the change."""
     for change in found.changes:
         question = change.witness

@@ -68,19 +68,18 @@ def _because(kafka: KafkaVersion, *acls: Acl | None) -> str:
         return ""
     if kafka.other.matches_blocks or host_block(acl.host) is None:
         return f", by {sentence(acl)}"
-    return f", since it compares hosts as text: {sentence(acl)}"
+    return f", because it compares hosts as text: {sentence(acl)}"
 
 
 def _say(kafka: KafkaVersion, would: str, output: Output) -> None:
     other = kafka.other.value
     output.note(
-        f"Kafka {other} {would}; Kafka {kafka.value} is assumed, --kafka {other} decides as the "
-        "other"
+        f"Kafka {other} {would}; Kafka {kafka.value} is assumed: name the brokers' with --kafka"
     )
 
 
 def _with_block(*acls: Acl | None) -> Acl | None:
-    """The first ACL whose host is a CIDR block, since only one Kafka version matches blocks; else
+    """The first ACL whose host is a CIDR block, because only one Kafka version matches blocks; else
     the first ACL."""
     listed = [acl for acl in acls if acl is not None]
     blocks = (acl for acl in listed if host_block(acl.host) is not None)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _SUPER_USERS: Final = "super users"
 _MOST_LOOKED_UP: Final = 100
-"""The most principals that are compared with the known ones."""
+"""At most this many principals are compared with the known ones."""
 
 
 def claim_text(stated: StatedClaim) -> str:

@@ -173,7 +173,7 @@ def test_a_snapshot_has_what_kafka_would_not_create_and_says_nothing_of_it(
         assert acls(path) == acls(log)
         assert len(acls(path)) == 2
     assert main(["export", str(log), "-o", "yaml"]) == 0
-    assert "left out, since Kafka would refuse to create it" in capsys.readouterr().err
+    assert "left out, because Kafka would refuse to create it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("at", "voters"), [("60", (1,)), ("161", (1, 2))])

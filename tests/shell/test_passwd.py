@@ -127,7 +127,7 @@ def test_a_file_has_the_password_as_its_only_line(folder: Path, content: str, ru
         ),
         (
             ["known", "--delete", "--yes", "--super-users", "User:known", "--no-allow-everyone"],
-            "known is the last SCRAM user that may alter ACLs; name --super-users if others log in",
+            "known is the last SCRAM user that may alter ACLs; if super users log in without SCRAM",
         ),
         (["knowm", "--delete"], "there is no SCRAM user knowm; did you mean known?"),
         (

@@ -311,7 +311,7 @@ def test_a_refused_plan_is_shown_with_the_line_that_refused_it(
         (marked,) = [line for line in printed.out.splitlines() if line.endswith("<- refused")]
         assert marked.startswith("-  ALLOW User:app READ on topic pay-eu from any host")
     if format == "commands":  # a shell would run them before the refusal
-        assert printed.out == f"# no commands, since the plan is refused: {message}\n"
+        assert printed.out == f"# no commands, because the plan is refused: {message}\n"
     else:
         assert "READ" in printed.out.upper()
     if format not in ("text", "json"):

@@ -41,10 +41,10 @@ Ids = tuple[Uuid, ...]
 
 
 def may_mislead(record: AccessControlEntryRecord) -> str | None:
-    """Why ``record`` may not mean what it seems to mean, or None.
+    """Why ``record`` perhaps does not mean what it seems to mean, or None.
 
     Kafka silently reads an unknown code as UNKNOWN, and bytes that are not UTF-8 as U+FFFD. A DENY
-    may then miss the requests that it should deny.
+    can then miss the requests that it should deny.
     """
     if not can_be_bound(record):
         codes = record.resource_type, record.pattern_type, record.operation, record.permission_type
@@ -87,8 +87,8 @@ class AclsImage:
     def write_values(self) -> Iterator[bytes]:
         """The encoded records of ``write``.
 
-        They are encoded in the order of the table, which is about their order in memory, and then
-        sorted as bytes. This sorts them by id, as the bytes before the ids are equal.
+        They are encoded in the order of the table, approximately their order in memory, and then
+        sorted as bytes. This sorts them by id, because the bytes before the ids are equal.
         """
         return bytes_in_order(acl_values(self.by_id.items()), ID_AT)
 
@@ -146,7 +146,7 @@ EMPTY: Final = AclsImage()
 class AclsDelta:
     """Changes to an ``AclsImage``, from records or (``is_replacement``) a whole snapshot.
 
-    ``doubtful`` counts the applied records that may not mean what they seem to mean
+    ``doubtful`` counts the applied records that perhaps do not mean what they seem to mean
     (``may_mislead``).
     """
 
@@ -235,7 +235,7 @@ class AclsDelta:
         return AclsImage(Table.owning(self._whole))
 
     def _own_whole(self) -> dict[Uuid, Acl] | None:
-        """All ACLs in a dict that may be changed, never an image's own dict; None without one."""
+        """The dict of all ACLs, for changes; first copied if an image uses it. None without one."""
         if self._is_shared and self._whole is not None:
             self._whole, self._is_shared = self._whole.copy(), False
         return self._whole

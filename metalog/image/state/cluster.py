@@ -175,7 +175,7 @@ class ClusterDelta(CertainDelta):
         if broker is None:
             raise CorruptLog(f"changes broker {id}, which is not registered")
         if broker.epoch != epoch:
-            raise CorruptLog(f"changes broker {id} of epoch {epoch}; it is at {broker.epoch}")
+            raise CorruptLog(f"changes broker {id} of epoch {epoch}; its epoch is {broker.epoch}")
         return broker
 
 

@@ -72,7 +72,7 @@ CIDR_HOSTS_SINCE: Final = 32
 
 
 def record_version(level: int, since: Mapping[int, int]) -> int:
-    """The newest record version at ``level``; ``since`` maps a level to the version from it on."""
+    """The newest record version at ``level``; ``since`` maps a version's first level to it."""
     return max((version for first, version in since.items() if level >= first), default=0)
 
 

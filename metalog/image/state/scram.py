@@ -23,7 +23,7 @@ _Record = UserScramCredentialRecord | RemoveUserScramCredentialRecord
 
 
 def may_mislead(record: _Record) -> str | None:
-    """Why ``record`` may not mean what it seems to mean, or None."""
+    """Why ``record`` perhaps does not mean what it seems to mean, or None."""
     return NOT_UTF8 if REPLACEMENT in record.name else None
 
 
@@ -62,7 +62,7 @@ EMPTY: Final = ScramImage()
 class ScramDelta:
     """Changes to a ``ScramImage``: mechanism to user to credential, None for a removal.
 
-    ``doubtful`` counts the applied records whose user name may not be the name that was written.
+    ``doubtful`` counts the applied records whose user is perhaps not the one that was written.
     """
 
     __slots__ = ("changes", "doubtful", "image", "is_replacement")

@@ -1,11 +1,11 @@
 """Proves from files alone which records are committed.
 
-The high-water mark is not on disk, so a copy of a leader whose followers lag looks like one whose
-followers caught up. The proof is a snapshot or an archive (both have only committed records), a
-node that is the only voter, or the same records in the folders of a majority. The majority counts
-as for Kafka's leader: once it holds a record of the newest leader's epoch, this record and all
-before it are committed. Older records may still lose to a voter of a later epoch. Pure. This module
-must not read anything.
+The high-water mark is not on disk, so a leader's folder looks the same whether its followers lag or
+have caught up. The proof is a snapshot or an archive (both have only committed records), a node
+that is the only voter, or the same records in the folders of a majority. The majority counts as for
+Kafka's leader: if it holds a record of the newest leader's epoch, this record and all before it are
+committed. Older records alone are not: a voter without them can still win an election by a later
+epoch. Pure. This module must not read anything.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def proven_by_one(
 
 
 class Stamp(NamedTuple):
-    """A batch's offsets and epoch, and the checksum that distinguishes it from another such
-    batch."""
+    """A batch's offsets and epoch, and the checksum, which differs for another batch at these
+    offsets."""
 
     base_offset: int
     next_offset: int
@@ -100,7 +100,7 @@ class Agreement(NamedTuple):
 
 
 def agree(copies: Sequence[Copy], voters: Collection[int]) -> Agreement:
-    """The longest prefix in a snapshot or an archive, or that a majority of ``voters`` must keep.
+    """The longest prefix that a snapshot or archive has, or that most of ``voters`` must keep.
 
     Empty ``voters`` means that they are not known, so there is no majority. A copy without an id
     counts for no voter: it may be an observer's, or a second copy of one voter.

@@ -309,9 +309,8 @@ class DirectoryLog:
         return self._known_ends
 
     def _found_ends(self, known: LogEnds | None) -> LogEnds:
-        """As ``find_ends``. If records seem to be missing, Kafka may have truncated the log since
-        the folder was listed: it is listed again until it is the same, a limited number of times.
-        """
+        """As ``find_ends``. Records that seem to be missing were perhaps truncated by Kafka after
+        the listing. So the folder is listed again until it is unchanged, a few times at most."""
         ends = find_ends(self._folder, self._files, known)
         for _ in range(_MOST_LISTINGS):
             if not any(self._beyond(ends, is_certain=each) for each in (True, False)):

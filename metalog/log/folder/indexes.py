@@ -1,9 +1,9 @@
 """Builds the entries of a segment's ``.index`` and ``.timeindex`` as Kafka's LogSegment does.
 
-There is an offset entry for about every 4096 bytes of log: the last offset of a batch, and the
-position of this batch. If the largest timestamp has grown since, a time entry comes with it: this
-timestamp, and the last offset of its batch. Offsets are relative to the segment's base. Pure. This
-module must not know files.
+There is an offset entry for approximately every 4096 bytes of log: the last offset of a batch, and
+the position of this batch. A time entry comes with it if the largest timestamp has grown after the
+last one: this timestamp, and the last offset of its batch. Offsets are relative to the segment's
+base. Pure. This module must not know files.
 """
 
 from __future__ import annotations

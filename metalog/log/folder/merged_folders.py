@@ -38,7 +38,8 @@ class FoldersLog:
         self.agreement = agree(copies, self.voters.ids)
         best = min(self.agreement.holders, key=lambda place: copies[place].start)
         self.source = logs[best]
-        """The log that is read: of those with the whole committed part, the first to begin."""
+        """The log that is read: of those with the whole committed part, the one with the lowest
+        start offset."""
         self._epoch = _epoch_below(self.agreement.committed, copies[best], self.source)
 
     @property
@@ -76,7 +77,7 @@ class FoldersLog:
     def missing(self) -> CorruptLog | None:
         """The damage that may hide more committed records, or None.
 
-        A damaged log hides none if the others reach further, and all their records are committed.
+        A damaged log hides none if another log reaches further, and is committed to its end.
         """
         committed, ends = self.agreement.committed, [log.bounds().end for log in self._logs]
         for log, end in zip(self._logs, ends, strict=True):

@@ -41,7 +41,7 @@ _MOST_GUESSES: Final = 16
 _SECTOR: Final = 512
 """The number of bytes that a disk writes atomically."""
 _LEAST_HOLE: Final = 16
-"""The fewest last zeros that count as unwritten; many complete batches end with fewer zeros."""
+"""This many zeros at the end, or more, count as unwritten; many complete batches end with fewer."""
 
 
 class TornTail(NamedTuple):

@@ -62,7 +62,7 @@ def read_checkpoint(path: Path, files: Files) -> Iterator[Batch]:
 
 
 def read_snapshot_file(path: Path, files: Files) -> Iterator[Batch]:
-    """The batches of a ``.checkpoint`` or ``.avro`` file; the caller checks them, too."""
+    """The batches of a ``.checkpoint`` or ``.avro`` file, unchecked as by ``read_checkpoint``."""
     named = layout.avro_snapshot_id(path.name)
     return read_checkpoint(path, files) if named is None else _read_avro(path, named, files)
 

@@ -20,7 +20,8 @@ from metalog.records.batch import Batch, prefix_of
 
 MOST_CONTROLS: Final = 1024
 LARGEST_KEPT: Final = 4096
-"""The most control batches to keep, and the most bytes of one; most have a few hundred bytes."""
+"""How many control batches are kept at most, and how large one may be in bytes; most have a few
+hundred bytes."""
 
 
 class ReadPosition(NamedTuple):
@@ -130,7 +131,7 @@ def _expect_segment(segment: int, expected: int | None, file: str) -> None:
 
 
 class LogEnds(NamedTuple):
-    """The start and end of a folder's log, and the position after it."""
+    """The start and end of a folder's log, and the reader's position at its end."""
 
     start: int
     end: int
@@ -145,7 +146,7 @@ class LogEnds(NamedTuple):
     walked_from: int
     """The base offset of the first segment that was read to find the end."""
     controls: tuple[Batch, ...] | None
-    """The control batches from there on; None if they are too many or too large to keep."""
+    """The control batches from ``walked_from`` on; None if they are too many or too large."""
     last_batch: LastBatch | None
     """The batch before ``read_position``; None if there is none in its segment."""
 

@@ -63,8 +63,8 @@ def check_ownership(log: DirectoryLog, configured: Collection[int] | None) -> Ow
     if len(voters) > 1:
         raise _refused(
             log,
-            f"node {node} is one of {len(voters)} voters ({_listed(voters)}): new"
-            " records here would win their next election and destroy committed ones",
+            f"node {node} is one of {len(voters)} voters ({_listed(voters)}): with new records it"
+            " would win the next election, and committed records would be lost",
             _INSTEAD,
         )
     quorum = find_quorum(log)

@@ -211,7 +211,7 @@ class WritableDirectoryLog:
         log_dir = self._log.folder.log_dir
         if log_dir is None:
             raise InvalidTarget(
-                f"{self.path}: not written to, as its node is unknown without"
+                f"{self.path}: not written to, because its node is unknown without"
                 f" {layout.META_PROPERTIES}; give the metadata.log.dir of the node itself"
             )
         try:
@@ -265,7 +265,7 @@ class WritableDirectoryLog:
     def _epoch_starts(self) -> list[CheckpointedEpoch]:
         """The start of each epoch in the log.
 
-        The checkpoint may lack the newest epoch, and may have an epoch without a batch.
+        The checkpoint can lack the newest epoch, and can have an epoch without a batch.
         """
         ends = self._log.ends
         starts = [s for s in self._log.leader_epochs.starts if s.start_offset < ends.end]

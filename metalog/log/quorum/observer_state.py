@@ -1,7 +1,7 @@
 """The state of a KIP-595 observer: answers in, log events and the next request out.
 
-It finds the leader by asking any controller and following redirects; after the last controller of
-the list without a leader it says to pause. It also yields records above the high-water mark,
+It finds the leader by asking any controller and following redirects. When the last controller of
+the list was asked in vain, it says to pause. It also yields records above the high-water mark,
 which the loader holds back. If the leader's log diverges, it yields a ``Truncated`` event. Pure.
 This module must not know sockets, time, nor how requests are encoded.
 """
@@ -173,8 +173,8 @@ class Follower:
 
     def _for_snapshot(self, snapshot: SnapshotId) -> LogEvent:
         """The event for an answer that names a snapshot. A fetch of offset 0 gets such an answer
-        even if the leader's log begins at 0. Then read the log after its first batch (a
-        LEADER_CHANGE), because it has the history."""
+        even if the leader's log begins at 0. The log has the history, so then this observer reads
+        the log, after its first batch (a LEADER_CHANGE)."""
         if self.position == 0 and self.log_start == 0:
             self.seek(1)
             return Gap(0, 1, lost=False)

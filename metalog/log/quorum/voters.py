@@ -1,6 +1,6 @@
 """Finds the voters of the quorum that a log belongs to.
 
-With kraft.version 1, KRAFT_VOTERS control records in the log name them (KIP-853). Before that,
+With kraft.version 1, KRAFT_VOTERS control records in the log name them (KIP-853). With version 0,
 each LEADER_CHANGE record and ``quorum-state`` name the static voters. This module must not know
 how a log is stored.
 """
@@ -128,7 +128,7 @@ def _before_data(batch: Batch) -> bool:
 def last_voters(batches: Iterable[Batch]) -> Voters | None:
     """The voters in the last KRAFT_VOTERS; without one, those in the last LEADER_CHANGE.
 
-    An unreadable control record may name other voters, so with one the voters are unknown.
+    If a control record that cannot be read might name other voters, the voters are unknown.
     """
     by_record = by_leader = None
     for batch in batches:

@@ -28,7 +28,7 @@ TIMEOUT_S: Final = 10.0
 """How long a request may wait for the cluster, and a reader for a message that must exist."""
 TRANSACTION_TIMEOUT_MS: Final = 10_000
 """After this time the cluster aborts a writer's open transaction, unless a new writer does so
-earlier; until then readers get no message behind it."""
+earlier; until then readers get no message after the transaction's beginning."""
 _GROUP: Final = "metalog-reader"
 """The library requires one; no offset is committed and nobody joins the group."""
 _URL_SAFE: Final = str.maketrans("+/", "-_")
@@ -268,8 +268,8 @@ class CommittedMessages:
 
 
 class Transactions:
-    """A claimed writer. An error is ``LogFenced`` and ends its use: messages in flight may be in
-    the log."""
+    """A claimed writer. An error is ``LogFenced``; after it the writer cannot be used, because
+    messages in flight are perhaps in the log."""
 
     def __init__(
         self, address: TopicAddress, troubles: Troubles, producer: Any, consumer: Any
@@ -280,8 +280,8 @@ class Transactions:
         self._consumer = consumer
 
     def send(self, messages: Sequence[Outgoing], timestamp: int, expected: int) -> int:
-        """Send ``messages`` as one transaction; returns the log's end behind it, which is then
-        durable and stable.
+        """Send ``messages`` as one transaction; returns the log's end after the transaction, which
+        is then durable and stable.
 
         ``expected`` is the offset of the first one. Any other offset means that acknowledged
         records were lost, or that another program writes.

@@ -123,7 +123,7 @@ class TopicCandidacy:
             self._is_closing.wait(1)
 
     def _subscribe(self, consumer: Any) -> None:
-        """The partition is paused as soon as it is assigned, since nothing of it is read."""
+        """The partition is paused as soon as it is assigned, because nothing of it is read."""
 
         def assigned(consumer: Any, partitions: Any) -> None:
             consumer.incremental_assign(partitions)

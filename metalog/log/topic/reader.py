@@ -197,7 +197,7 @@ class TopicLog:
         """
         if self._folder is None:
             raise InvalidSource(
-                f"{self.path}: there is no snapshot {id}, as there is no folder of snapshots;"
+                f"{self.path}: there is no snapshot {id}, because no folder of snapshots is named;"
                 " name it with ?snapshots=DIR"
             )
         if id not in (files := self._in_folder()):

@@ -21,9 +21,9 @@ Read = Callable[[int], bytes]
 """Like ``read`` of a file: it returns fewer bytes than requested only at the end."""
 
 MAX_HEAD: Final = 1 << 20
-"""The most bytes of metadata, the schema included."""
+"""A file's metadata may have at most this many bytes, the schema included."""
 MAX_BLOCK: Final = 64 << 20
-"""The most bytes of one block, before and after it is inflated."""
+"""A block may have at most this many bytes, before and after it is inflated."""
 
 _MAGIC: Final = b"Obj\x01"
 _SYNC: Final = 16

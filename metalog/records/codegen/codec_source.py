@@ -3,7 +3,7 @@
 
 Consecutive fields of fixed size are one ``struct``. Without a call to ``primitives.fields``,
 ``decode`` handles a compact length of one byte, a short array of int32 or UUIDs, and an empty
-section of tagged fields. For other cases and for errors, both call ``primitives.fields``.
+section of tagged fields. For other cases and for errors, it calls ``primitives.fields``.
 
 Text in, text out. This module must not know files, nor the JSON form.
 """

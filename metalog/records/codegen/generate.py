@@ -1,7 +1,7 @@
 """``python -m metalog.records.codegen.generate [--check]``: writes ``messages/`` from the schema.
 
 Each message gets a module with its NamedTuple, its straight-line codec and its JSON form. The
-output is committed and formatted by ruff. It also writes the Avro schemas in ``docs/formats``.
+output is formatted by ruff, and committed. The Avro schemas in ``docs/formats`` are written, too.
 ``--check`` writes nothing, and exits with 1 if a committed file differs from the output.
 
 This module must not be imported at run time.

@@ -32,8 +32,8 @@ def is_one_bit_off(difference: int, size: int) -> bool:
 
     A checksum is linear: a bit with ``n`` bits after it changes the checksum by the result of
     ``n + 1`` steps of the shift register on 1. The search for ``n`` is baby-step giant-step;
-    the giant step is about the square root of the number of bits. For each bit, one in 2**32
-    differences fits by chance.
+    the giant step is approximately the square root of the number of bits. For each bit, one in
+    2**32 differences fits by chance.
     """
     if difference.bit_count() <= 1:
         return True

@@ -17,11 +17,11 @@ NAMES: Final = (NONE, "gzip", "snappy", "lz4", "zstd")
 """The names by the code in a batch's attributes."""
 
 MAX_INFLATED: Final = 64 << 20
-"""The most bytes that one batch may inflate to: eight times Kafka's largest batch."""
+"""One batch may inflate to at most this many bytes: eight times Kafka's largest batch."""
 _MAX_RATIO: Final = 64
 _ALWAYS: Final = 1 << 20
 """A batch may inflate to ``_MAX_RATIO`` times its size, or to ``_ALWAYS`` bytes if that is more.
-Once decoded, one inflated byte may take about forty bytes of memory."""
+After decoding, one inflated byte can take approximately forty bytes of memory."""
 
 _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER: Final = 16
@@ -29,7 +29,7 @@ _BLOCK_SIZE: Final = struct.Struct(">i")
 
 
 def most_inflated(size: int) -> int:
-    """The most bytes that a batch of ``size`` bytes may inflate to."""
+    """How many bytes a batch of ``size`` bytes may inflate to at most."""
     return min(MAX_INFLATED, max(_ALWAYS, _MAX_RATIO * size))
 
 

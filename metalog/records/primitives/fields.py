@@ -30,8 +30,8 @@ _INT64: Final = struct.Struct(">q")
 _FLOAT64: Final = struct.Struct(">d")
 
 MAX_TAGGED_FIELDS: Final = 1_024
-"""The most tagged fields of one struct; Kafka's structs have at most nine. A field of two bytes
-takes many more in memory."""
+"""A struct may have at most this many tagged fields; Kafka's have at most nine. A field of two
+bytes takes many more bytes in memory."""
 
 TaggedFields = tuple[tuple[int, bytes], ...]
 

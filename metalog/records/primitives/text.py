@@ -21,7 +21,7 @@ NOT_UTF8: Final = "has text that is not UTF-8"
 """The doubt about a record with a replacement character."""
 
 MAX_BYTES: Final = 0x7FFF
-"""The most bytes of a string in UTF-8, which Kafka's generated code checks."""
+"""A string may have at most this many bytes in UTF-8; Kafka's generated code checks it."""
 
 _NO_CHARACTER: Final = b"\xff"
 """A byte that is malformed at any position, and decodes to one U+FFFD."""

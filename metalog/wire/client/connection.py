@@ -32,13 +32,13 @@ _CHECK_EVERY_S: Final = 0.25
 _TLS_ALERT: Final = b"\x15\x03"
 _NO_ANSWER: Final = "no answer in time"
 _HUNG_UP: Final = "it closed the connection"
-_REFUSED: Final = "connection refused: nothing listens there; check the address, and that it runs"
+_REFUSED: Final = "connection refused: nothing listens there; check the address and that Kafka runs"
 _TRY_SECURED: Final = "set security.protocol (the command takes it from --command-config FILE)"
 
 
 _SILENT: Final = f"{_NO_ANSWER}: it accepts the connection but does not answer; is it Kafka's port?"
-_SILENT_PLAIN: Final = f"{_SILENT} One with TLS or SASL: {_TRY_SECURED}"
-_SILENT_TLS: Final = f"{_SILENT} One without TLS: {_TRY_SECURED}"
+_SILENT_PLAIN: Final = f"{_SILENT} If it needs TLS or SASL, {_TRY_SECURED}"
+_SILENT_TLS: Final = f"{_SILENT} If it has no TLS, {_TRY_SECURED}"
 
 
 class Unreachable(InvalidRequest):
@@ -237,7 +237,7 @@ def _connected(address: Address, deadline: float) -> socket.socket:
 
 
 def _tls_trouble(reason: str) -> str:
-    """The message for a failed TLS handshake; without an alert, the peer may not speak TLS."""
+    """The message for a failed TLS handshake; without an alert, the peer perhaps has no TLS."""
     if "CERTIFICATE" in reason:
         return f"{reason}; it may require a client certificate: set ssl.keystore.*"
     if "ALERT" in reason:

@@ -122,7 +122,7 @@ def claim_of(word: str, entry: Mapping[str, Node], position: FilePosition) -> St
     if CLAIM_WORDS[word] is ClaimKind.ONLY and principals.is_excluded:
         where = entry[_principal_key(word)].position
         raise fault(
-            where, "an only claim must list its principals; for any except some, write deny"
+            where, "an only claim must list its principals; with any except, write a deny claim"
         )
     if CLAIM_WORDS[word] is ClaimKind.ONLY and _is_quantified(entry["resource"]):
         raise fault(

@@ -45,11 +45,11 @@ def settings_of_lines(context: Context, lines: Iterable[AuditLine]) -> LineSetti
         if key == SUPER_USERS_KEY and super_users:
             config = config._replace(super_users=config.super_users | super_users)
             listed = ", ".join(map(shown, sorted(super_users)))
-            notes.append(f"{listed}: a super user, by the line's own rule")
+            notes.append(f"{listed}: a super user, because the line has the rule SuperUser")
             setting = f"{key}={';'.join(sorted(super_users))}"
         elif key == ALLOW_EVERYONE_KEY and allow_everyone:
             config = config._replace(allow_everyone=True)
-            notes.append(f"{key}=true, by the line's own rule")
+            notes.append(f"{key}=true, because the line has the rule DefaultAllow")
             setting = f"{key}=true"
         assumed.append(setting)
     for principal in sorted(super_users - config.super_users):

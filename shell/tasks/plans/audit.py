@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _MOST_CELLS: Final = 500_000
-"""The most kinds of requests to compare; if there are more, only logged requests are compared."""
+"""If there are more kinds of requests, only logged requests are compared."""
 
 
 class ChangedAnswers(NamedTuple):
@@ -92,7 +92,7 @@ def differing_by(
 
 def _of_each_kind(made: Planned, other: Planned) -> Iterator[Question]:
     """One question for each kind of request whose answer only one of two plans changes. The kinds
-    are those of the Kafka version that matches CIDR blocks, since it distinguishes more."""
+    are those of the Kafka version that matches CIDR blocks: it distinguishes more kinds."""
     from authorizer.analysis.cells.difference import SetComparison
     from authorizer.engine.cache.decision_cache import DecisionContext
     from authorizer.engine.index import AclIndex

@@ -50,8 +50,8 @@ class Minimized(NamedTuple):
 
     @property
     def kafka_us(self) -> tuple[float, float]:
-        """About how long Kafka's authorizer takes for a Metadata request for all topics, before and
-        after, in microseconds."""
+        """Approximately how long Kafka's authorizer takes for a Metadata request for all topics,
+        before and after, in microseconds."""
         before, after = (_US_A_TOPIC * self.topics + _US_AN_ACL * acls for acls in self.matching)
         return before, after
 

@@ -82,7 +82,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 def _cluster_id(source: Source, target: Path, arguments: Namespace) -> str | None:
     """The cluster id of the log, or else of ``--cluster-id`` or of the archive. For a quorum the id
-    must be known, since its records do not name the cluster."""
+    must be known, because its records do not name the cluster."""
     from metalog_sources.replay import cluster_id_of
     from snapshot.archive import archived_cluster
 

@@ -233,7 +233,7 @@ def _as_commands(
     """Print the commands, or of a refused plan a comment: a shell may run what it reads before
     this verb fails."""
     if refusal is not None:
-        output.line(f"# no commands, since the plan is refused: {safe(refusal.message)}")
+        output.line(f"# no commands, because the plan is refused: {safe(refusal.message)}")
     else:
         print_commands(made.plan.steps, CommandTarget.of(made.source), output)
     if audit is not None:

@@ -52,7 +52,7 @@ An entry with any, a CIDR block, or a * at the end of a resource is proven, as b
 
 Exit code: 0 all expectations are met, 1 some are not, 2 no answer."""
 _MOST_LOOKED_UP: Final = 100
-"""For how many questions unknown names are looked for; each costs a pass over the ACLs."""
+"""Unknown names are looked for in at most this many questions; each costs a pass over the ACLs."""
 
 
 class ExpectationResult(NamedTuple):

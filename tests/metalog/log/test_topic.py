@@ -247,5 +247,5 @@ def test_a_topic_without_a_cluster_says_what_a_cluster_does(
         said.append(capsys.readouterr().err.rstrip().rpartition(f"{gone}: ")[2])
     assert (
         said
-        == ["connection refused: nothing listens there; check the address, and that it runs"] * 2
+        == ["connection refused: nothing listens there; check the address and that Kafka runs"] * 2
     )

@@ -147,8 +147,8 @@ def test_a_folder_taken_from_its_node_is_refused_with_what_to_give_instead(tmp_p
     with pytest.raises(InvalidTarget) as refused:
         WritableDirectoryLog(folder / PARTITION).claim()
     assert str(refused.value) == (
-        f"{folder / PARTITION}: not written to, as its node is unknown without meta.properties;"
-        " give the metadata.log.dir of the node itself"
+        f"{folder / PARTITION}: not written to, because its node is unknown without"
+        " meta.properties; give the metadata.log.dir of the node itself"
     )
 
 

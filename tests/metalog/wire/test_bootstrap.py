@@ -20,7 +20,8 @@ HASTY = PLAINTEXT._replace(connect_timeout_s=1.5)
 
 SILENT = (
     "no answer in time: it accepts the connection but does not answer; is it Kafka's port? "
-    "One with TLS or SASL: set security.protocol (the command takes it from --command-config FILE)"
+    "If it needs TLS or SASL, set security.protocol "
+    "(the command takes it from --command-config FILE)"
 )
 
 
@@ -70,7 +71,7 @@ def test_each_is_named_with_what_happened_there() -> None:
     assert str(raised.value).split("; ") == [
         *f"none of 4 addresses can be used: {quiet}: {SILENT}".split("; "),
         f"{gone}, {too}: connection refused: nothing listens there",
-        "check the address, and that it runs",
+        "check the address and that Kafka runs",
         f"{closing_at_once}: it closed the connection at our first bytes",
         "it may want TLS or SASL: set security.protocol (the command takes it from "
         "--command-config FILE)",
