@@ -78,7 +78,7 @@ def test_a_version_that_is_not_supported_is_named_as_it_was_given(
         (blocks, ("--kafka", "3.9"), "--kafka 3.9"),
         (blocks, ("--kafka", "3.9", "--config", newer), "--kafka 3.9"),
         (blocks, ("--kafka", "3.9", "--config", older), "--kafka 3.9"),
-        (blocks, ("--config", older), f"{older}: kafka.version=3.8"),
+        (blocks, ("--config", older), f"{older}, line 2: kafka.version=3.8"),
         ("@mine", (), f"{names}: sources.mine: kafka.version=3.7"),
     ):
         done = run_here(capsys, "can", source, *ASKED, "10.2.0.1", *options)
