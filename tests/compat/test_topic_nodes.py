@@ -4,6 +4,7 @@ sets the number of crashes (2)."""
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from collections import Counter
@@ -25,12 +26,16 @@ from metalog.log.topic.writer import ensure_topic
 from metalog.wire.client.connection import Connection, Unreachable
 from metalog.wire.client.security import PLAINTEXT
 from metalog.wire.schema import request_parts
+from shell.main import main
 from tests.support.disk.tiny_log import ace, ids
+from tests.support.kafka.cases import REPOSITORY
 from tests.support.kafka.tools import RealKafka, free_ports
 from tests.support.kafka.topic_logs import new_address
+from tests.support.node.certificates import certified
 from tests.support.node.relay import relayed
 from tests.support.node.running import BOTH_ROLES, starting
 from tests.support.node.scraping import got
+from tests.support.node.served import served
 from tests.support.node.topic_nodes import SETTINGS, Load, TopicNodeProcess, leader_of, topic_nodes
 from tests.support.suite.waiting import eventually
 from tests.support.wire.admin_requests import create, creation, describe
@@ -39,6 +44,7 @@ from tests.support.wire.every_request import DESCRIBE_CLUSTER, METADATA, request
 pytestmark = pytest.mark.xdist_group("real-kafka")
 
 RUNS = int(os.environ.get("METALOG_CRASH_RUNS", "2"))
+PASSWORD = "admins-own"
 LIMIT_S = 120
 """The longest wait of a test."""
 
@@ -196,3 +202,38 @@ def create_at(replica: Replica, number: int) -> None:
     change = ControllerResult([(ace(number), 0)], None)
     assert eventually(lambda: replica.is_active)
     replica.submit(lambda image: change).result(60)
+
+
+def test_the_first_password_is_set_as_the_guide_has_it(
+    real_kafka: RealKafka,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """With other addresses, and a topic that needs no login."""
+    page = (REPOSITORY / "docs" / "guide" / "operating.md").read_text("utf-8")
+    blocks = re.findall(r"^```properties\n(.*?)^```", page, re.M | re.S)
+    [node] = [each for each in blocks if "metadata.log.dir=topic://" in each]
+    [with_certificate] = [each for each in blocks if "security.protocol=SSL\n" in each]
+    [command] = re.findall(r"^    metalog (passwd cluster://.*)", page, re.M)
+    monkeypatch.chdir(tmp_path)
+    made = certified(tmp_path, "/CN=node-1")
+    made.identity.rename("node-1.pem")
+    made.authority.rename("ca.pem")
+    ports = dict(zip(("9093", "9094", "9095"), map(str, free_ports(3)), strict=True))
+
+    def here(text: str) -> str:
+        return re.sub(r"//(?:node-1)?:(909[345])", lambda of: f"//127.0.0.1:{ports[of[1]]}", text)
+
+    node = re.sub(r"metadata\.log\.topic\..*\n|topic://.*", "", here(node))
+    node = node.replace("log.dir=", f"log.dir={new_address(real_kafka.bootstrap)}")
+    Path("server.properties").write_text(node)
+    Path("node.properties").write_text(with_certificate)
+    Path("client.properties").write_text(blocks[1].replace("…", PASSWORD))
+    Path("password.txt").write_text(PASSWORD)
+    with served("--config", "server.properties", listeners=3):
+        assert main([*here(command).split(), "--password-file", "password.txt"]) == 0
+        capsys.readouterr()
+        target = f"cluster://127.0.0.1:{ports['9094']}"
+        assert main(["users", target, "--command-config", "client.properties"]) == 0
+    assert capsys.readouterr().out.startswith("admin ")
