@@ -95,35 +95,50 @@ def requests_in(tables: Tables, window: Window, wanted: RequestFilter) -> DataFr
         if value is not None and name not in ("acl_id", "matches", "disagrees"):
             rows = rows.where(f.col(name) == f.lit(value))
     if wanted.acl_id is not None:
-        rows = rows.where(f.col("acl_id").isin(_ids_of_its_acl(tables, wanted.acl_id)))
+        rows = rows.where(_is_decided_by(tables, wanted.acl_id))
     rows = rows.where("disagrees") if wanted.disagrees else rows
     if wanted.matches is not None:
         rows = askable(rows).where(_is_matched(tables, wanted.matches))
     return rows.select(*COLUMNS).orderBy(*_ORDER)
 
 
-def _lifetimes_of(tables: Tables, acl_id: str) -> dict[Acl, Sequence[AclLifetime]]:
-    """The ACLs that had this id at any time, each with all its lifetimes."""
+def acls_with_id(tables: Tables, acl_id: str) -> Mapping[Acl, Sequence[AclLifetime]]:
+    """The ACLs that had this id at any time, each with all its lifetimes; ``InvalidRequest`` if
+    there are none."""
     uuid = parse_uuid(acl_id)
-    return {
+    found = {
         acl: own
         for acl, own in lifetimes_in(tables).by_acl.items()
         if any(lifetime.id == uuid for lifetime in own)
     }
+    if not found:
+        raise InvalidRequest(f"no ACL of {tables.path} has the id {acl_id}")
+    return found
 
 
-def _ids_of_its_acl(tables: Tables, acl_id: str) -> list[str]:
-    every = _lifetimes_of(tables, acl_id).values()
-    return [uuid_text(lifetime.id) for own in every for lifetime in own]
+def _is_decided_by(tables: Tables, acl_id: str) -> Column:
+    """Whether the ACL with this id decided, under any of its ids; for an id that several ACLs had
+    in turn, whether one of them decided under this id."""
+    from pyspark.sql import functions as f
+
+    acls, owners = acls_with_id(tables, acl_id), lifetimes_in(tables).owners_of_ids()
+    if len(acls) > 1:
+        return f.col("acl_id") == acl_id
+    [own] = acls.values()
+    found = f.col("acl_id").isin([each for life in own if (each := uuid_text(life.id)) in owners])
+    for life in own:
+        if (own_id := uuid_text(life.id)) not in owners:
+            begin = 0 if life.begin is None else life.begin.at
+            is_own = (f.col("acl_id") == own_id) & (f.col("log_offset") >= begin)
+            found |= is_own if life.end is None else is_own & (f.col("log_offset") < life.end.at)
+    return found
 
 
 def _is_matched(tables: Tables, acl_id: str) -> Column:
     from pyspark.sql.pandas.functions import arrow_udf
 
-    acls = _lifetimes_of(tables, acl_id)
-    if not acls:
-        raise InvalidRequest(f"--matches {acl_id}: no ACL of {tables.path} has this id")
-    wanted_acls, kafka = rules(acls, config_now(tables)), config_now(tables).kafka
+    acls, kafka = acls_with_id(tables, acl_id), config_now(tables).kafka
+    wanted_acls = rules(acls, config_now(tables))
 
     def is_matched(*columns: pa.Array) -> pa.Array:
         index, known = wanted_acls.opened.by_name, dict[tuple[str, ...], bool]()

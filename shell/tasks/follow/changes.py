@@ -10,7 +10,7 @@ module must not know how a change is shown.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
@@ -67,7 +67,7 @@ class _Handover:
 
 def follow(
     replayed: Replayed, report: Callable[[Exception], None], *, salvage: bool = False
-) -> Iterator[list[Change]]:
+) -> Generator[list[Change], None, None]:
     """Yield the changes after ``replayed``, in lists of changes that arrived together, until the
     caller stops.
 

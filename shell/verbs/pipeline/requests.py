@@ -7,15 +7,21 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from metalog.errors import InvalidRequest
 from metalog.ids import parse_uuid
 from metalog.text.visible_text import shown
+from metalog_sources.moment import time_text
 from shell.arguments.pipeline import add_spark, check_installed, opened_folder
 from shell.arguments.words import parse_operation, parse_resource
 from shell.output.output import Cell, Output
+from shell.tasks.acl_words import sentence
 from shell.views.pipeline.findings import add_window, chosen_window
+
+if TYPE_CHECKING:
+    from authorizer.history.timeline import Edge
+    from metalog_spark.store.table_store import Tables
 
 USAGE: Final = "DIR [--principal P] [--operation O] [--resource TYPE:NAME] [options]"
 FORMATS: Final = ("text", "json", "csv")
@@ -90,6 +96,8 @@ def run(arguments: Namespace, output: Output) -> int:
     )
     with opened_folder(arguments, output) as tables:
         window = chosen_window(arguments, tables, output)
+        for acl_id in filter(None, (arguments.acl, arguments.matches)):
+            _say_owners(tables, acl_id, output)
         with output.busy("reading requests"):
             rows = requests_in(tables, window, wanted)
             found = rows.selectExpr("unix_micros(time) AS us", "*").drop("time")
@@ -98,9 +106,30 @@ def run(arguments: Namespace, output: Output) -> int:
     return 0
 
 
-def _plain(rows: Iterator[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    from metalog_sources.moment import time_text
+def _say_owners(tables: Tables, acl_id: str, output: Output) -> None:
+    """Say of an id that several ACLs had in turn when each had it."""
+    from metalog_spark.findings.windows.request_rows import acls_with_id
 
+    uuid, owners = parse_uuid(acl_id), acls_with_id(tables, acl_id)
+    if len(owners) == 1:
+        return
+    spans = [
+        f"{sentence(acl)} {_edge(life.begin, 'the start')} to {_edge(life.end, 'now')}"
+        for acl, own in owners.items()
+        for life in own
+        if life.id == uuid
+    ]
+    output.note(
+        f"{len(owners)} ACLs had the id {acl_id} in turn, and the requests of all are printed;"
+        f" choose by --from and --to: {'; '.join(spans)}"
+    )
+
+
+def _edge(edge: Edge | None, otherwise: str) -> str:
+    return otherwise if edge is None else time_text(edge.time_ms)
+
+
+def _plain(rows: Iterator[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     for row in rows:
         yield {"time": time_text(row["us"] // 1000), **{k: v for k, v in row.items() if k != "us"}}
 

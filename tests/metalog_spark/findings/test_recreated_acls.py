@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from metalog.ids import uuid_text
 from metalog_spark.findings.windows.window import window_of
 from metalog_spark.report.gather import Parts
 from tests.support.command.runs import run_here
@@ -36,3 +38,31 @@ def test_a_rows_command_prints_as_many_requests_as_the_row_counts(
         done = run_here(capsys, *shlex.split(row["command"])[1:], "--json")
         printed = [json.loads(line)["aclId"] for line in done.stdout.splitlines()]
         assert len(printed) == len(set(printed)) == row["requests"] == 2
+
+
+def test_each_of_the_acls_that_had_an_id_in_turn_can_be_chosen(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """BOB's ACL had the first id, then another's; BOB's was created again with the second id."""
+    acl, other = allow("*", READ, BOB), allow("*", READ, "User:other")
+    lives = life(1, acl, end=2), life(1, other, 4), life(2, acl, 6)
+    asks = tuple(Ask(each.principal, READ, "orders", at) for each in (acl, other) for at in (1, 8))
+    folder = World(lives, asks).folder(spark, tmp_path / "turns").path
+    first, second = (uuid_text(each.id) for each in lives[1:])
+
+    def printed(*options: str) -> tuple[list[tuple[str, str]], str]:
+        done = run_here(capsys, "pipeline", "requests", str(folder), *options, "--json")
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        return [(row["principal"], row["aclId"]) for row in rows], done.stderr
+
+    bobs, others = (BOB, first), (other.principal, first)
+    found, said = printed("--acl", first)
+    assert found == [bobs, others]
+    spans = re.findall(r"ALLOW (\S+) .*? host (\S+|the start) to ([^\s;]+)", said)
+    assert [span[0] for span in spans] == [BOB, other.principal]
+    [(_, _, until), (_, since, _)] = spans
+    assert printed("--acl", first, "--to", until)[0] == [bobs]
+    assert printed("--acl", first, "--from", since)[0] == [others]
+    found, said = printed("--acl", second)
+    assert found == [bobs, (BOB, second)]
+    assert "in turn" not in said
