@@ -215,7 +215,7 @@ def test_the_first_password_is_set_as_the_guide_has_it(
     blocks = re.findall(r"^```properties\n(.*?)^```", page, re.M | re.S)
     [node] = [each for each in blocks if "metadata.log.dir=topic://" in each]
     [with_certificate] = [each for each in blocks if "security.protocol=SSL\n" in each]
-    [command] = re.findall(r"^    metalog (passwd cluster://.*)", page, re.M)
+    [command] = re.findall(r"^\$ metalog (passwd cluster://.* admin .*)", page, re.M)
     monkeypatch.chdir(tmp_path)
     made = certified(tmp_path, "/CN=node-1")
     made.identity.rename("node-1.pem")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from metalog.errors import InvalidRequest
 from metalog.ids import parse_uuid
+from metalog.text.plurals import counted
 from metalog.text.visible_text import shown
 from metalog_sources.moment import time_text
 from shell.arguments.pipeline import add_spark, check_installed, opened_folder
@@ -120,8 +121,8 @@ def _say_owners(tables: Tables, acl_id: str, output: Output) -> None:
         if life.id == uuid
     ]
     output.note(
-        f"{len(owners)} ACLs had the id {acl_id} in turn, and the requests of all are printed;"
-        f" choose by --from and --to: {'; '.join(spans)}"
+        f"{counted(len(owners), 'ACL')} had the id {acl_id} in turn, and the requests of all"
+        f" are printed; choose by --from and --to: {'; '.join(spans)}"
     )
 
 
