@@ -16,112 +16,61 @@ from metalog.errors import MetalogError
 from metalog.text.visible_text import safe, shortened
 from shell.output.output import prepare_streams
 from shell.run_verb import run_verb
-from shell.verb_table import Verb, VerbTable
+from shell.verb_table import VerbTable, verbs_of
 from shell.version import VERSION_LINE
 
 YES: Final = 0
 NO_ANSWER: Final = 2
 _INTERRUPTED: Final = 130
 
-
-VERBS: Final = {
-    "can": Verb(
-        "Ask", "Yes or no: may this principal do this (exit 0 or 1)", "shell.verbs.ask.can"
-    ),
-    "explain": Verb(
-        "Ask",
-        "Why, what nearly matched, and the smallest change that reverses it",
-        "shell.verbs.ask.explain",
-    ),
-    "who-can": Verb(
-        "Ask", "Who may do this to that resource, and by which ACL", "shell.verbs.ask.who_can"
-    ),
-    "access": Verb(
-        "Ask", "What a principal may do, as patterns and topic names", "shell.verbs.ask.access"
-    ),
-    "status": Verb(
-        "Look",
-        "The log's content, how far it is committed, and its faults",
-        "shell.verbs.look.status",
-    ),
-    "acls": Verb("Look", "List ACLs, filtered", "shell.verbs.look.acls"),
-    "users": Verb("Look", "List SCRAM users", "shell.verbs.look.users"),
-    "topics": Verb(
-        "Look", "List topics; --describe adds the ACLs that match each", "shell.verbs.look.topics"
-    ),
-    "history": Verb(
-        "Look",
-        "What changed, newest first: ACLs, users, one decision (--follow waits for more)",
-        "shell.verbs.look.history",
-    ),
-    "diff": Verb(
-        "Look", "What differs between two sources or two moments", "shell.verbs.look.diff"
-    ),
-    "dump": Verb("Look", "Every record of the log, as it was written", "shell.verbs.look.dump"),
-    "shell": Verb(
-        "Look", "Browse the log as a tree (SOURCE [-- COMMAND …])", "shell.verbs.look.shell"
-    ),
-    "lint": Verb(
-        "Check", "What is wrong, useless or dangerous in the ACLs", "shell.verbs.check.lint"
-    ),
-    "test": Verb("Check", "Test the ACLs against expectations in files", "shell.verbs.check.test"),
-    "prove": Verb(
-        "Check",
-        "Prove that nobody may do something, or only some; or find who may",
-        "shell.verbs.check.prove",
-    ),
-    "minimize": Verb(
-        "Check",
-        "A smaller set of ACLs, proven to have the same meaning",
-        "shell.verbs.check.minimize",
-    ),
-    "plan": Verb(
-        "Check",
-        "What apply would change, for whom, and which real requests it would break",
-        "shell.verbs.check.plan",
-    ),
-    "archive": Verb(
-        "Change",
-        "Copy segments and snapshots before the controller deletes them",
-        "shell.verbs.change.archive",
-    ),
-    "format": Verb("Change", "Format a new metadata log folder", "shell.verbs.change.format"),
-    "apply": Verb(
-        "Change",
-        "Apply the ACLs of files, or a saved plan, to a log or cluster",
-        "shell.verbs.change.apply",
-    ),
-    "kafka-acls": Verb(
-        "Change",
-        "Add, remove and list with kafka-acls' own options",
-        "shell.verbs.change.kafka_acls",
-    ),
-    "passwd": Verb("Change", "Set or delete a SCRAM user's password", "shell.verbs.change.passwd"),
-    "export": Verb(
-        "Change",
-        "Write ACLs and users: yaml, json, csv, avro, commands, strimzi, checkpoint",
-        "shell.verbs.change.export",
-    ),
-    "serve": Verb("Run", "Run a node that Kafka's own admin tools can drive", "shell.verbs.serve"),
-    "pipeline": Verb(
-        "Run",
-        "Audit logs on Spark: build, unused, least-privilege, what-if, report, follow, …",
-        "shell.verbs.pipeline",
-    ),
-    "exporter": Verb(
-        "Run", "Print or serve metrics of any SOURCE for Prometheus", "shell.verbs.exporter"
-    ),
-    "mcp": Verb(
-        "Run", "Answer an assistant's questions (Model Context Protocol)", "shell.verbs.mcp"
-    ),
-    "schema": Verb(
-        "Set up", "Print the JSON Schema of a file that people write", "shell.verbs.schema"
-    ),
-    "man": Verb("Set up", "Print the manual page of a verb", "shell.verbs.man"),
-    "completion": Verb(
-        "Set up", "Print completion for bash, zsh or fish", "shell.verbs.completion"
-    ),
-}
+VERBS: Final = verbs_of(
+    {
+        ("Ask", "shell.verbs.ask"): {
+            "can": "Yes or no: may this principal do this (exit 0 or 1)",
+            "explain": "Why, what nearly matched, and the smallest change that reverses it",
+            "who-can": "Who may do this to that resource, and by which ACL",
+            "access": "What a principal may do, as patterns and topic names",
+        },
+        ("Look", "shell.verbs.look"): {
+            "status": "The log's content, how far it is committed, and its faults",
+            "acls": "List ACLs, filtered",
+            "users": "List SCRAM users",
+            "topics": "List topics; --describe adds the ACLs that match each",
+            "history": "What changed, newest first: ACLs, users, one decision (--follow waits "
+            "for more)",
+            "diff": "What differs between two sources or two moments",
+            "dump": "Every record of the log, as it was written",
+            "shell": "Browse the log as a tree (SOURCE [-- COMMAND …])",
+        },
+        ("Check", "shell.verbs.check"): {
+            "lint": "What is wrong, useless or dangerous in the ACLs",
+            "test": "Test the ACLs against expectations in files",
+            "prove": "Prove that nobody may do something, or only some; or find who may",
+            "minimize": "A smaller set of ACLs, proven to have the same meaning",
+            "plan": "What apply would change, for whom, and which real requests it would break",
+        },
+        ("Change", "shell.verbs.change"): {
+            "archive": "Copy segments and snapshots before the controller deletes them",
+            "format": "Format a new metadata log folder",
+            "apply": "Apply the ACLs of files, or a saved plan, to a log or cluster",
+            "kafka-acls": "Add, remove and list with kafka-acls' own options",
+            "passwd": "Set or delete a SCRAM user's password",
+            "export": "Write ACLs and users: yaml, json, csv, avro, commands, strimzi, checkpoint",
+        },
+        ("Run", "shell.verbs"): {
+            "serve": "Run a node that Kafka's own admin tools can drive",
+            "pipeline": "Audit logs on Spark: build, unused, least-privilege, what-if, report, "
+            "follow, …",
+            "exporter": "Print or serve metrics of any SOURCE for Prometheus",
+            "mcp": "Answer an assistant's questions (Model Context Protocol)",
+        },
+        ("Set up", "shell.verbs"): {
+            "schema": "Print the JSON Schema of a file that people write",
+            "man": "Print the manual page of a verb",
+            "completion": "Print completion for bash, zsh or fish",
+        },
+    }
+)
 
 _OPENING: Final = """\
 usage: metalog VERB SOURCE [options]      what a Kafka metadata log says, and why

@@ -58,6 +58,16 @@ class Verb(NamedTuple):
         return loaded
 
 
+def verbs_of(groups: Mapping[tuple[str, str], Mapping[str, str]]) -> dict[str, Verb]:
+    """The verbs of ``groups``, which map a group and its package to each verb's line of help. A
+    verb's module has the verb's name."""
+    return {
+        name: Verb(group, line, f"{package}.{name.replace('-', '_')}")
+        for (group, package), lines in groups.items()
+        for name, line in lines.items()
+    }
+
+
 class VerbTable(NamedTuple):
     """``prefix`` are the words before a verb; ``opening`` and ``closing`` frame the help."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from shell.verb_table import Verb, VerbTable
+from shell.verb_table import VerbTable, verbs_of
 
 _OPENING: Final = """\
 usage: metalog pipeline VERB DIR [options]      what a cluster's users really did, on Spark
@@ -21,49 +21,28 @@ pip install 'kraft-metalog[spark]'.
 metalog pipeline VERB --help says more, also what its exit codes mean.
 """
 
-VERBS: Final[dict[str, Verb]] = {
-    "build": Verb(
-        "Make",
-        "Build the tables from a metadata log, audit logs and a configuration",
-        "shell.verbs.pipeline.build",
-    ),
-    "unused": Verb(
-        "Find", "Which ACLs nobody used, and which can go", "shell.verbs.pipeline.unused"
-    ),
-    "least-privilege": Verb(
-        "Find",
-        "The narrowest ALLOWs for each principal's requests, proven by replay",
-        "shell.verbs.pipeline.least_privilege",
-    ),
-    "what-if": Verb(
-        "Find",
-        "Which real requests other ACLs would answer differently",
-        "shell.verbs.pipeline.what_if",
-    ),
-    "requests": Verb(
-        "Find", "Single requests, such as those behind a finding", "shell.verbs.pipeline.requests"
-    ),
-    "report": Verb(
-        "Show",
-        "All findings as one HTML page, and one page for each team",
-        "shell.verbs.pipeline.report",
-    ),
-    "shell": Verb(
-        "Show", "One Spark session for many verbs and SQL queries", "shell.verbs.pipeline.shell"
-    ),
-    "export": Verb(
-        "Show", "The tables as plain Parquet, for any other engine", "shell.verbs.pipeline.export"
-    ),
-    "follow": Verb(
-        "Watch",
-        "Decide requests as their audit lines arrive, and raise alerts",
-        "shell.verbs.pipeline.follow",
-    ),
-    "demo": Verb(
-        "Try",
-        "Generate a small company's year, and run the pipeline on it",
-        "shell.verbs.pipeline.demo",
-    ),
-}
+VERBS: Final = verbs_of(
+    {
+        ("Make", __name__): {
+            "build": "Build the tables from a metadata log, audit logs and a configuration"
+        },
+        ("Find", __name__): {
+            "unused": "Which ACLs nobody used, and which can go",
+            "least-privilege": "The narrowest ALLOWs for each principal's requests, proven by "
+            "replay",
+            "what-if": "Which real requests other ACLs would answer differently",
+            "requests": "Single requests, such as those behind a finding",
+        },
+        ("Show", __name__): {
+            "report": "All findings as one HTML page, and one page for each team",
+            "shell": "One Spark session for many verbs and SQL queries",
+            "export": "The tables as plain Parquet, for any other engine",
+        },
+        ("Watch", __name__): {
+            "follow": "Decide requests as their audit lines arrive, and raise alerts"
+        },
+        ("Try", __name__): {"demo": "Generate a small company's year, and run the pipeline on it"},
+    }
+)
 
 TABLE: Final = VerbTable("pipeline ", VERBS, _OPENING, _CLOSING)
