@@ -7,7 +7,7 @@ one command, or how lines are read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from metalog.errors import InvalidRequest, MetalogError
 from metalog.text.visible_text import safe
@@ -28,7 +28,6 @@ class Builtin(NamedTuple):
     last of the words so far.
     """
 
-    name: str
     synopsis: str
     summary: str
     run: Callable[[ShellSession, Sequence[str]], None]
@@ -39,6 +38,17 @@ class Builtin(NamedTuple):
         Literal["paths", "a command", "nothing"]
         | Callable[[ShellSession, Sequence[str]], Iterable[str]]
     ) = "paths"
+
+    @property
+    def name(self) -> str:
+        return self.synopsis.partition(" ")[0]
+
+
+def builtin(
+    synopsis: str, summary: str, **options: Any
+) -> Callable[[Callable[[ShellSession, Sequence[str]], None]], Builtin]:
+    """Make a ``Builtin`` with these ``options`` of the function that runs it."""
+    return lambda run: Builtin(synopsis, summary, run, **options)
 
 
 class ShellSession:

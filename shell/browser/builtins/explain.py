@@ -67,7 +67,6 @@ def explain_command(
             session.complain(f"explain: {problem.filename}: {problem.strerror}")
 
     return Builtin(
-        name="explain",
         synopsis="explain QUESTION",
         summary="say why a principal may do something, or may not",
         manual=(
