@@ -1,4 +1,4 @@
-"""Writes numbers with their nouns: ``1 ACL``, ``1,200 ACLs``.
+"""Writes numbers with their nouns, and ranges: ``1 ACL``, ``1,200 ACLs``, ``Monday to Friday``.
 
 This module must not know what is counted.
 """
@@ -14,3 +14,8 @@ def plural(number: int, one: str, many: str | None = None) -> str:
 def counted(number: int, one: str, many: str | None = None) -> str:
     """``1 line``, ``1,200 lines``; if ``one`` has several words, the last gets the s."""
     return f"{number:,} {plural(number, one, many)}"
+
+
+def ranged(first: object, last: object) -> str:
+    """``Monday to Friday``; a range of one is that one, ``Monday``."""
+    return str(first) if first == last else f"{first} to {last}"

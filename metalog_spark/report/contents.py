@@ -99,7 +99,7 @@ class TimeBars(NamedTuple):
 class Excess(NamedTuple):
     """One of the principals whose permissions the proposal reduces most. ``granted`` and ``used``
     count pairs of an operation and a known name. ``commands`` replace the principal's ALLOWs;
-    ``acls`` and ``least`` count its ALLOWs before and after."""
+    ``acls`` and ``least`` count its ALLOWs before and after. ``remark`` explains the counts."""
 
     principal: str
     granted: int
@@ -107,6 +107,7 @@ class Excess(NamedTuple):
     acls: int
     least: int
     commands: tuple[str, ...]
+    remark: str | None = None
 
 
 class Access(NamedTuple):
@@ -144,14 +145,14 @@ class ReportContents(NamedTuple):
 
     ``facts`` are pairs of a label and a value; ``teams`` are pairs of a name and its page's file.
     ``section_command`` prints all of a section; the section's name at its end is left out.
-    ``caveat`` limits what ``sentence`` says; it may be empty.
+    ``caveats`` limit what ``sentence`` says.
     """
 
     cluster: str
     team: str | None
     facts: tuple[tuple[str, str], ...]
     sentence: str
-    caveat: str
+    caveats: tuple[str, ...]
     numbers: tuple[Number, Number, Number, Number]
     window: TimeBars
     excess: tuple[Excess, ...]

@@ -6,7 +6,7 @@ This module must not know how the page is made.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import accumulate
+from itertools import accumulate, compress
 from typing import NamedTuple
 
 from metalog.text.plurals import counted
@@ -56,7 +56,7 @@ class Cut:
         rows = section.rows[: self._limits.rows]
         if len(rows) < section.found:
             self._left_out.append(f"{section.title}, {len(rows):,} of {section.found:,}")
-        return section._replace(rows=rows)
+        return _without_empty_columns(section._replace(rows=rows))
 
     def window(self, window: TimeBars) -> TimeBars:
         """The strips of the brokers with the least coverage, in their order, and the metadata
@@ -108,3 +108,14 @@ class Cut:
         return (
             f"Cut: {'; '.join(parts)}. All of a table: {section_command} TABLE, which is {names}."
         )
+
+
+def _without_empty_columns(section: Section) -> Section:
+    """A column without content would take room from the others."""
+    by_column = zip(*section.rows, strict=True)
+    has_content = [any(cell not in (None, "", ()) for cell in cells) for cells in by_column]
+    if all(has_content):
+        return section
+    table = (section.columns, *section.rows)
+    columns, *rows = (tuple(compress(cells, has_content)) for cells in table)
+    return section._replace(columns=columns, rows=rows)

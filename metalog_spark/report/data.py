@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.acl import words_of
-from metalog.text.plurals import counted, plural
+from metalog.text.plurals import counted, plural, ranged
 from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS, acl_of
 from metalog_spark.report import sections
 from metalog_spark.report.access import access
@@ -32,7 +32,6 @@ from metalog_spark.report.traffic import EVERYBODY, Traffic, each_bar
 
 if TYPE_CHECKING:
     from metalog.acl import Acl
-    from metalog_spark.findings.windows.window import WindowCoverage
     from metalog_spark.report.gather import Gathered, Parts
     from metalog_spark.report.triage.owners import Team
 
@@ -92,7 +91,7 @@ def contents(
         team=None if team is None else team.name,
         facts=tuple(_facts(gathered)),
         sentence=_sentence(uses, sum(map(owned.acl, gathered.acls)), traffic),
-        caveat=" ".join(_caveats(parts.seen, parts.tolerated)),
+        caveats=tuple(f"{each[0].upper()}{each[1:]}." for each in _caveats(parts)),
         numbers=(
             Number(traffic.requests, f"answers, {sum(traffic.denied):,} of them denied", "window"),
             Number(None if uses is None else uses.can_go, "grants that can go", "unused"),
@@ -216,7 +215,7 @@ def _facts(gathered: Gathered) -> list[tuple[str, str]]:
         log += f" (start offset {min(begins):,}, end offset {max(ends):,})"
     brokers = len(gathered.strips) - 1
     return [
-        ("Window", f"{first} to {last}"),
+        ("Window", ranged(first, last)),
         ("Metadata log", log),
         ("Audit logs", f"{counted(gathered.lines, 'line')} of {counted(brokers, 'broker')}"),
         ("Configuration", configuration_text(gathered.periods, gathered.parts.window)),
@@ -246,20 +245,21 @@ def _sentence(uses: _Uses | None, acls: int, traffic: Traffic) -> str:
     return f"{used}; the use of the other {uses.unknown:,} is unknown, so none is called unused."
 
 
-def _caveats(seen: WindowCoverage, tolerated: float) -> Iterator[str]:
-    if seen.unled > tolerated:
-        yield f"{seen.kept_text()}."
+def _caveats(parts: Parts) -> Iterator[str]:
+    seen = parts.seen
+    if seen.unled > parts.tolerated:
+        yield seen.kept_text()
     if seen.broken:
-        yield f"{seen.broken_text()}."
-    yield from (f"{clock}." for clock in seen.clocks)
+        yield seen.broken_text()
+    yield from seen.clocks
     if seen.ambiguous:
-        yield f"{seen.ambiguous_text()}."
+        yield seen.ambiguous_text()
     if seen.waiting is not None:
-        yield f"{seen.waiting.uses_text()}."
+        yield seen.waiting.uses_text()
     if seen.uncounted is not None:
-        yield f"{seen.uncounted.uses_text()}."
+        yield seen.uncounted.uses_text()
     if seen.later is not None:
-        yield f"{seen.later.text()}."
+        yield seen.later.text()
 
 
 def _dangers(exposed: Sequence[Row]) -> Number:
@@ -303,6 +303,7 @@ def _excess(row: Row) -> Excess:
         row["acls_today"],
         row["acls_least"],
         sections.lines(row["remedy"]),
+        sections.remark(row),
     )
 
 
@@ -312,9 +313,10 @@ def _excess_says(gathered: Gathered, excessive: int, principals: int) -> str:
     if not excessive:
         return "No principal is granted more than the proposed ACLs allow."
     among = counted(principals, "principal")
+    first = f", the first {TOP}" if excessive > TOP else ""
     return (
-        f"The first {min(TOP, excessive)} of {excessive:,}, among {among}. The counts are pairs of "
-        "an operation and a known name. The commands replace the ACLs in force at "
-        f"{log_end(gathered.parts.history, gathered.parts.window)} by the proposed ones (Least "
-        "privilege)."
+        f"{excessive:,} of {among}{first}. Used and granted count pairs of an operation and a known"
+        " name. ACLs counts those in force at "
+        f"{log_end(gathered.parts.history, gathered.parts.window)} and those of the proposal (Least"
+        " privilege). The commands put the latter in place of the former."
     )

@@ -175,7 +175,7 @@
                 lineHeight: 14,
                 verticalAlign: 'top',
                 padding: [-3, 0, 0, 0],
-                formatter: (value) => (value ? `${title}\n${short(value)}` : ''),
+                formatter: (value) => (value ? `${title}\n${short(Math.max(0, ...values))}` : ''),
               },
             }
           : {

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from jinja2 import Environment, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from metalog.errors import InvalidRequest
 from metalog_spark.report.contents import (
@@ -42,7 +42,9 @@ _LIMITS: Final = (
 )
 _HERE: Final = Path(__file__).parent
 _STEPS: Final = {1: "day", 7: "week"}
-_AFTER_WHICH_TO_BREAK: Final = re.compile(r"(?<=[._,/-])(?=[^._,/-])")
+_AFTER_WHICH_TO_BREAK: Final = re.compile(r"(?<=[._,:/-])(?=[^._,:/-])")
+_WHOLE: Final = 20
+"""The length up to which a word stays whole, such as DESCRIBE_CONFIGS or an IPv4 address."""
 _COVERAGE: Final = (
     Column("Log"),
     Column("Hours with allowed and denied requests", ColumnKind.NUMBER),
@@ -171,4 +173,8 @@ def _matrix(access: Access, cut: Cut) -> dict[str, Any]:
 def _breaking(name: str) -> Markup:
     """The name with marks at which a browser may break the line; copying the name does not copy
     the marks."""
-    return Markup("<wbr>").join(map(escape, _AFTER_WHICH_TO_BREAK.split(name)))
+    words = (
+        Markup("<wbr>").join(_AFTER_WHICH_TO_BREAK.split(word)) if len(word) > _WHOLE else word
+        for word in name.split(" ")
+    )
+    return Markup(" ").join(words)

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from metalog.acl import WILDCARD_PRINCIPAL
 from metalog.text.plurals import counted, plural
+from metalog_spark.findings.denied import STORM_FROM
 from metalog_spark.findings.usage.usage_classes import WHY_UNKNOWN, Reason
 from metalog_spark.report.contents import Cell, Column, ColumnKind, Section, can_go_text
 from metalog_spark.report.text.row_requests import REQUESTS_COLUMN, row_requests
@@ -25,6 +27,7 @@ _OBSERVED: Final = {
     "NEVER": "not matched in the window",
 }
 _POWERS: Final = ("reads", "writes", "administers")
+_EVERYONES: Final = "nobody connects as User:*: its uses count at the principals that connected"
 _AMBIGUOUS: Final = "the line can be read in another way, or has another possible time"
 
 
@@ -160,7 +163,8 @@ def least(result: Rows, rows: Sequence[Row], end: str) -> Section:
         f"{counted(needed, 'grant')} instead of the {today:,} in force at {end} would allow every "
         "request of this window that was allowed and still is, as a replay has shown, and nothing "
         "that is not allowed today. Grants that came after this window stay. "
-        "Granted, used and left count pairs of an operation and a known name."
+        "Granted, used and left count pairs of an operation and a known name. Requests counts what "
+        "the principal was allowed and still is; Its requests prints all that it was allowed."
     )
     fields = (
         _SEVERITY,
@@ -171,10 +175,16 @@ def least(result: Rows, rows: Sequence[Row], end: str) -> Section:
         _field("ACLs", "acls_today", ColumnKind.NUMBER),
         _field("Needed", "acls_least", ColumnKind.NUMBER),
         _REQUESTS,
+        _field("Remark", remark),
         _REMEDY,
         _OWN_REQUESTS,
     )
     return _section("least", title, says, fields, rows)
+
+
+def remark(row: Row) -> str | None:
+    """Why a principal with used grants has no use: nobody connects as ``User:*``."""
+    return _EVERYONES if row["principal"] == WILDCARD_PRINCIPAL else None
 
 
 def access(rows: Sequence[Row], end: str) -> Section:
@@ -194,8 +204,8 @@ def access(rows: Sequence[Row], end: str) -> Section:
         _LAST_USE,
     )
     says = (
-        f"Who may read, write or administer what, by the ACLs in force at {end}; the "
-        "column Denied by a DENY lists what a DENY takes away. Requests are those of the window."
+        f"Who may read, write or administer what, by the ACLs in force at {end}; if a DENY takes "
+        "something away, the column Denied by a DENY lists it. Requests are those of the window."
     )
     severest = sorted(rows, key=lambda row: SEVERITIES.index(row["severity"]))
     return _section("may", "Who may what", says, fields, severest)
@@ -230,8 +240,8 @@ def denied(result: Rows) -> Section:
     says = (
         f"The {counted(len(rows), 'question that was', 'questions that were')} denied most (a"
         " principal, an operation and a "
-        f"resource), {counted(storms, 'storm')} among them, and the ACL that came nearest to "
-        "allowing them then."
+        f"resource), {counted(storms, 'storm')} among them (a day with {STORM_FROM:,} or more), and"
+        " the ACL that came nearest to allowing them then."
         if rows
         else "Nothing was denied."
     )
@@ -323,7 +333,7 @@ def unseen(parts: Parts) -> Section:
     ]
     cells += [
         (
-            "rejected lines",
+            "rejected lines, the first:",
             row["first"]["file"],
             _line(row["first"]["line"]),
             row["lines"],
@@ -332,7 +342,7 @@ def unseen(parts: Parts) -> Section:
         for row in parts.rejected
     ]
     cells += [
-        ("ambiguous lines", row["file"], _line(row["first"]), row["lines"], _AMBIGUOUS)
+        ("ambiguous lines, the first:", row["file"], _line(row["first"]), row["lines"], _AMBIGUOUS)
         for row in parts.ambiguous
     ]
     columns = (
@@ -343,8 +353,8 @@ def unseen(parts: Parts) -> Section:
         Column("Why", ColumnKind.NAME),
     )
     says = (
-        "Changes in a gap are unknown, and each finding that depends on them says so. A line that "
-        "does not parse is counted and kept."
+        "Changes in a gap are unknown, and each finding that depends on them says so. The table "
+        "rejected has every rejected line, with its file."
         if cells
         else "The metadata log has no gap, and every line of the audit logs was read."
     )

@@ -38,13 +38,14 @@ NOTHING_KNOWN: Final = KnownFindings((), date.min)
 
 class ReportFile(NamedTuple):
     """A written page. ``team`` is None for the page of the whole cluster; only that page has the
-    ``idle`` entries, which match no finding."""
+    ``caveats``, and the ``idle`` entries, which match no finding."""
 
     path: Path
     team: str | None
     sentence: str
     size: int
     idle: Sequence[Accepted] = ()
+    caveats: Sequence[str] = ()
 
 
 def findings_file(out: Path) -> Path:
@@ -97,10 +98,10 @@ def write_report(
             )
         made = page(page_contents, visible)
         path.write_bytes(made)
-        summary = f"{page_contents.sentence} {page_contents.caveat}".rstrip()
-        written.append(
-            ReportFile(path, page_contents.team, summary, len(made), () if team else idle)
-        )
+        report_file = ReportFile(path, page_contents.team, page_contents.sentence, len(made))
+        if team is None:
+            report_file = report_file._replace(idle=idle, caveats=page_contents.caveats)
+        written.append(report_file)
     _write_atomically(findings_file(out), as_json(now))
     return written
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metalog.text.plurals import counted, plural
+from metalog.text.plurals import counted, plural, ranged
 
 
 def test_one_and_many() -> None:
@@ -17,3 +17,7 @@ def test_one_and_many() -> None:
         "2 batches are",
     ]
     assert [plural(number, "ACL") for number in (1, 2)] == ["ACL", "ACLs"]
+
+
+def test_a_range_of_one_is_named_once() -> None:
+    assert (ranged("Monday", "Friday"), ranged(7, 7)) == ("Monday to Friday", "7")

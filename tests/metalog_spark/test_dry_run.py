@@ -59,6 +59,7 @@ def test_it_tells_files_hours_and_days_and_makes_nothing(
     assert found["log"]["to"] > found["log"]["from"] == 0
     assert not (tmp_path / "out").exists()
 
+    (audit / "void").touch()
     (audit / "picture").write_bytes(b"\x89PNG\n")
     there = tmp_path / "out" / "current" / "requests" / "day=2026-01-01"
     there.mkdir(parents=True)
@@ -67,11 +68,23 @@ def test_it_tells_files_hours_and_days_and_makes_nothing(
     (tmp_path / "out" / LIST / "part-0").write_text(json.dumps(first) + "\n")
     done = run_here(capsys, "pipeline", "build", *words)
     assert done.returncode == 1
-    odd = f"warning: {audit}/picture: no audit line at its beginning"
-    assert odd in done.stderr.splitlines()
+    assert f"warning: {audit}/picture: no audit line at its beginning; if" in done.stderr
+    assert f"warning: {audit}/void: empty" in done.stderr.splitlines()
     assert "lines without a zone are in UTC (--zone)" in done.stderr
     assert f"1 of them is in {tmp_path}/out already and is decided again" in done.stdout
     assert len([*(tmp_path / "out").rglob("*")]) == 5, "nothing is written"
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_one_day_is_named_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = WrittenLog(tmp_path / "log")
+    log.bind(1, 1, READ_T)
+    words = ("--log", log.folder, "--audit", tmp_path / "b1.log", "--out", tmp_path / "out")
+    for seconds, days in ((60,), "2026-01-01"), ((60, DAY_S), "2026-01-01 to 2026-01-02"):
+        (tmp_path / "b1.log").write_bytes(logged(*seconds))
+        done = run_here(capsys, "pipeline", "build", *words, "--dry-run")
+        [said] = [line for line in done.stdout.splitlines() if line.startswith("days")]
+        assert said.split(maxsplit=2)[2] == days
 
 
 def test_of_a_large_file_both_ends_are_read_and_lines_are_estimated(tmp_path: Path) -> None:

@@ -284,7 +284,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
         ("report TORN --compare AUDIT", "audit: not a pipeline's folder; metalog pipeline build"),
         (
             "requests TORN --matches orders",
-            "orders is not the id of an ACL; metalog pipeline unused",
+            "orders is not the id of an ACL; metalog pipeline unused {TORN} --json prints the ids",
         ),
         ("what-if TORN /nowhere", "/nowhere: there is no such file or folder"),
         ("what-if TORN ACLS --super-users root", "--super-users: 'root' has no type; write it as"),

@@ -43,9 +43,8 @@ class RepeatedHours(NamedTuple):
         brokers = ", ".join(broker for broker, _ in self.lines)
         return (
             f"{Zone(self.zone).clock_span(self.span)} came twice in {self.zone} (--zone):"
-            f" {counted(lines, 'line')} of {plural(len(self.lines), 'broker')} {brokers}"
-            f" {plural(lines, 'has', 'have')} one of two times, so these hours do not count in the"
-            " coverage"
+            f" {counted(lines, 'line')} of {plural(len(self.lines), 'broker')} {brokers} may be"
+            " from either hour, so the coverage leaves both hours out"
         )
 
     def is_in(self, start_us: int, end_us: int) -> bool:

@@ -38,12 +38,15 @@ COLUMNS: Final = (
 FIRST: Final = 10
 """How many requests are shown beside a finding at most."""
 _ORDER: Final = ("time", "file", "line")
+_IS_USE: Final = "known AND decided = result"
+"""Of a request with an ``acl_id``: whether it is a use of that ACL."""
 
 
 class RequestFilter(NamedTuple):
     """The conditions on a request; None matches anything. ``acl_id`` is an id of the deciding ACL,
     which had others if it was removed and created again; ``matches`` is one of a matching ACL.
-    ``disagrees``: the broker's answer differs from the ACLs'."""
+    ``disagrees``: the broker's answer differs from the ACLs'. Without it, ``acl_id`` selects the
+    uses that the findings count."""
 
     principal: str | None = None
     operation: str | None = None
@@ -96,6 +99,7 @@ def requests_in(tables: Tables, window: Window, wanted: RequestFilter) -> DataFr
             rows = rows.where(f.col(name) == f.lit(value))
     if wanted.acl_id is not None:
         rows = rows.where(_is_decided_by(tables, wanted.acl_id))
+        rows = rows if wanted.disagrees else rows.where(_IS_USE)
     rows = rows.where("disagrees") if wanted.disagrees else rows
     if wanted.matches is not None:
         rows = askable(rows).where(_is_matched(tables, wanted.matches))
@@ -215,7 +219,8 @@ def _first(
     decided = requests_in(tables, window, RequestFilter(**fixed))
     if "acl_id" in by:
         place = by.index("acl_id")
-        decided = _as_if_decided_by(decided, tables, {key[place] for key in keys})
+        uses = decided.where(_IS_USE)
+        decided = _as_if_decided_by(uses, tables, {key[place] for key in keys})
     first = (
         decided.join(f.broadcast(wanted), [*by], "left_semi")
         .withColumn("number", number)

@@ -53,8 +53,8 @@ HOW_TO_LOG: Final = (
     "--add-config kafka.authorizer.logger=DEBUG"
 )
 GIVE_CONTROLLERS: Final = (
-    "build with the controllers' kafka-authorizer.log, too, all as one broker's (--broker-from),"
-    " since one is active at a time"
+    "build with the controllers' kafka-authorizer.log, too; since one controller is active at a"
+    " time, give all of them one name by --broker-from"
 )
 
 
@@ -131,22 +131,19 @@ class WindowCoverage(NamedTuple):
         return hours / self.hours if self.hours else 1.0
 
     def text(self) -> str:
-        """``31 of 26,280 broker-hours have no unambiguous allowed line (broker 2: 31)``."""
+        """``in 31 of 26,280 broker-hours no line certainly shows an allowed request (broker 2:
+        31)``."""
         return (
-            f"{self.without_allowed:,} of"
-            f" {counted(self.hours, 'broker-hour')}"
-            f" {plural(self.without_allowed, 'has', 'have')} no unambiguous allowed"
-            f" line ({broker_text(self.worst)}: {self.worst_hours:,})"
+            f"in {self.without_allowed:,} of {counted(self.hours, 'broker-hour')} no line certainly"
+            f" shows an allowed request ({broker_text(self.worst)}: {self.worst_hours:,})"
         )
 
     def controllers_text(self) -> str:
-        """``24 of 24 hours have no unambiguous allowed line of a controller, which alone …``."""
+        """``in 24 of 24 hours no line of a controller certainly shows an allowed request, …``."""
         return (
-            f"{self.without_controller:,} of"
-            f" {counted(self.clock_hours, 'hour')}"
-            f" {plural(self.without_controller, 'has', 'have')} no unambiguous allowed"
-            " line of a controller, which alone logs most of what needs CREATE, DELETE, ALTER,"
-            " ALTER_CONFIGS and the like"
+            f"in {self.without_controller:,} of {counted(self.clock_hours, 'hour')} no line of a"
+            " controller certainly shows an allowed request, and only controllers log most of what"
+            " needs CREATE, DELETE, ALTER, ALTER_CONFIGS and the like"
         )
 
     def kept_text(self) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def log_end(history: Sequence[Row], window: Window) -> str:
-    """``the log's end, 20 December 2025, after this window``: a noun phrase, with the day if it is
+    """``the log's end (20 December 2025, after this window)``: a noun phrase, with the day if it is
     known. "after this window" is left out if the end is within the window."""
     ends = [row["to_time"] for row in history]
     if not ends or None in ends:
@@ -30,7 +30,7 @@ def log_end(history: Sequence[Row], window: Window) -> str:
     beside = "" if end < window.end_us else ", after this window"
     if end < window.start_us:
         beside = ", before this window"
-    return f"the log's end, {day(end)}{beside}"
+    return f"the log's end ({day(end)}{beside})"
 
 
 def configuration_text(periods: Sequence[ConfigPeriod], window: Window) -> str:

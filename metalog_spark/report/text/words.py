@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from metalog.text.plurals import counted
+from metalog.text.plurals import counted, ranged
 
 _LARGE = ((1_000_000_000, "bn"), (1_000_000, "million"))
 
@@ -65,7 +65,7 @@ def offsets(row: Mapping[str, Any]) -> str:
     """The first and the last offset of a range of the metadata log; ``?`` stands for an unknown
     offset."""
     first, end = row["from_offset"], row["to_offset"]
-    return f"offsets {_shown(first)} to {_shown(None if end is None else end - 1)}"
+    return f"offsets {ranged(_shown(first), _shown(None if end is None else end - 1))}"
 
 
 def _shown(offset: int | None) -> str:
@@ -75,4 +75,4 @@ def _shown(offset: int | None) -> str:
 def between(row: Mapping[str, Any]) -> str:
     """The start and end of a range of the metadata log."""
     edges = [None if row[name] is None else day(row[name]) for name in ("from_time", "to_time")]
-    return f"{edges[0] or 'the beginning'} to {edges[1] or 'the end'}"
+    return ranged(edges[0] or "the beginning", edges[1] or "the end")

@@ -132,6 +132,8 @@ def _write(arguments: Namespace, output: Output) -> None:
                 doing=lambda what: setattr(busy, "doing", what),
             )
     _say_idle(written[0].idle, output)
+    for caveat in written[0].caveats:
+        output.warn(caveat.removesuffix("."))
     if not output.is_text:
         rows = ((str(each.path), each.team, each.size) for each in written)
         output.records(("file", "team", "bytes"), rows)

@@ -9,6 +9,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from authorizer.analysis.remedies.commands import quoted
 from metalog.errors import InvalidRequest
 from metalog.ids import parse_uuid
 from metalog.text.plurals import counted
@@ -52,12 +53,13 @@ def configure(parser: ArgumentParser) -> None:
         metavar="RESULT",
         help="the broker's answer: ALLOWED or DENIED",
     )
-    group.add_argument("--acl", type=_acl_id, metavar="ID", help="an id of the ACL that decided it")
     group.add_argument(
-        "--matches",
-        type=_acl_id,
+        "--acl",
         metavar="ID",
-        help="an ACL that matches it, whichever ACL decides",
+        help="an id of the ACL that decided it; the broker agreed, unless with --disagrees",
+    )
+    group.add_argument(
+        "--matches", metavar="ID", help="an ACL that matches it, whichever ACL decides"
     )
     group.add_argument(
         "--disagrees",
@@ -67,18 +69,20 @@ def configure(parser: ArgumentParser) -> None:
     add_spark(parser)
 
 
-def _acl_id(text: str) -> str:
+def _check_acl_id(text: str, folder: str) -> None:
     try:
         parse_uuid(text)
     except ValueError:
         raise InvalidRequest(
-            f"{text} is not the id of an ACL; metalog pipeline unused DIR --json prints the ids"
+            f"{text} is not the id of an ACL; metalog pipeline unused {quoted(folder)} --json"
+            " prints the ids"
         ) from None
-    return text
 
 
 def run(arguments: Namespace, output: Output) -> int:
     check_installed(output)
+    for acl_id in filter(None, (arguments.acl, arguments.matches)):
+        _check_acl_id(acl_id, arguments.folder)
     from metalog_spark.findings.windows.request_rows import COLUMNS, RequestFilter, requests_in
 
     kind, name = (None, None) if arguments.resource is None else parse_resource(arguments.resource)

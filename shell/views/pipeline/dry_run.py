@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from metalog.text.plurals import counted, plural
+from metalog.text.plurals import counted, plural, ranged
 from metalog.text.visible_text import safe, shown
 from shell.output.output import Cell, Output
 
@@ -22,15 +22,15 @@ def show_dry_run(found: DryRun, out: str, zone: str, output: Output) -> bool:
     ``zone`` is used for times without a zone. Returns whether there are no such files."""
     odd = [file for file in found.files if file.first is None]
     for file in odd:
-        output.warn(f"{file.path}: no audit line at its beginning")
+        beginning = "no audit line at its beginning; if it is no audit log, leave it out of --audit"
+        output.warn(f"{file.path}: {'empty' if not file.size else beginning}")
     if output.is_text:
         output.aligned(_rows(found, out))
         for hour in found.repeated:
             files = counted(len(hour.files), "file")
             output.note(
-                f"{hour.clock} comes twice in {zone} (--zone), and {files}"
-                f" {plural(len(hour.files), 'covers', 'cover')} it: lines without a zone have one"
-                " of two times then, so these hours do not count in the coverage"
+                f"{hour.clock} comes twice in {zone} (--zone): lines without a zone, in {files},"
+                " may be from either hour, so the coverage leaves both hours out"
             )
         output.note("nothing was decided or written; numbers of lines are estimates")
         output.note(f"times are shown in UTC; lines without a zone are in {zone} (--zone)")
@@ -52,14 +52,14 @@ def _rows(found: DryRun, out: str) -> Iterator[list[Cell | str]]:
     for gap in found.gaps:
         yield _row("gap", 1, safe(f"from offset {gap.offset:,}: {gap.why}"))
     nothing = "nothing new" if any(file.is_known for file in found.files) else "no audit line found"
-    days = f"{found.days[0]} to {found.days[-1]}" if found.days else nothing
+    days = ranged(found.days[0], found.days[-1]) if found.days else nothing
     if of_them := set(found.again).intersection(found.days):
         are = plural(len(of_them), "is", "are")
         days += f"; {len(of_them):,} of them {are} in {shown(out)} already and {are} decided again"
     yield _row("days", len(found.days), days)
     if found.stale:
         why = "decided again, since the log or the configuration has changed"
-        yield _row("stale", len(found.stale), f"{found.stale[0]} to {found.stale[-1]}: {why}")
+        yield _row("stale", len(found.stale), f"{ranged(found.stale[0], found.stale[-1])}: {why}")
 
 
 def _row(name: str, number: int, text: str) -> list[Cell | str]:
@@ -79,7 +79,7 @@ def _files_text(files: Sequence[FileLook]) -> str:
     if first is None:
         return f"{text}; no audit line"
     last = max(_known(file.last for file in files), default=None)
-    return f"{text}; {_stamp(first)} to {'?' if last is None else _stamp(last)}"
+    return f"{text}; {ranged(_stamp(first), '?' if last is None else _stamp(last))}"
 
 
 def _known(times: Iterable[datetime | None]) -> Iterator[datetime]:

@@ -1,4 +1,5 @@
-"""An ACL that was removed and created again has several ids; its uses under all are one row's."""
+"""An ACL that was removed and created again has several ids; its uses under all are one row's.
+A request is not a use if its broker decided otherwise, or if the ACLs of its time are unknown."""
 
 from __future__ import annotations
 
@@ -27,7 +28,12 @@ def test_a_rows_command_prints_as_many_requests_as_the_row_counts(
     acl, other = allow("*", READ, BOB), allow("*", READ, "User:other")
     own = life(1, acl, end=10), life(2, acl, 11, end=22), life(3, acl, 700)
     asks = Ask(BOB, READ, "orders", hour=2), Ask(BOB, READ, "orders", hour=20)
-    world = World((*own, life(4, other)), (*asks, Ask("User:other", READ, "orders", hour=3)))
+    no_uses = (
+        Ask(BOB, READ, "orders", hour=3, result="DENIED"),
+        Ask(BOB, READ, "orders", hour=4, known=False),
+        Ask("User:other", READ, "orders", hour=3),
+    )
+    world = World((*own, life(4, other)), (*asks, *no_uses))
     tables = world.folder(spark, tmp_path / "again")
     parts = Parts(tables, window_of(tables), tolerated=0.0, desired=None)
     exposed = [row for row in parts.exposure if row["principal"] == BOB and row["requests"]]

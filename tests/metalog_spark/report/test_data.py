@@ -123,6 +123,11 @@ def test_the_matrix_begins_with_the_principals_of_the_first_screen() -> None:
         "13 principals by 1 resource pattern, by the ACLs in force at the log's end. The most "
         "excess comes first."
     )
+    everyones = [*least.rows, excess("User:*", 99)]
+    first, *others = contents(found._replace(parts=parts(least=Rows(everyones))), None).excess
+    assert (first.principal, first.used) == ("User:*", 0)
+    assert "uses count at the principals" in (first.remark or "")
+    assert {each.remark for each in others} == {None}
     own = Team("team", (Own(principal="User:03"), Own(name="t")))
     of_team = contents(found._replace(traffic={"team": Traffic((0, 0), (0, 0))}), own).access
     assert of_team.principals == (
@@ -140,47 +145,55 @@ def test_a_line_that_could_not_be_read_may_be_a_use() -> None:
         (1_200, "1,200 audit lines could not be read, and each may be a use."),
     ):
         found = DARK._replace(parts=parts(seen=DARK.parts.seen._replace(broken=broken)))
-        assert contents(found, None).caveat == said
-    assert contents(DARK, None).caveat == ""
+        assert contents(found, None).caveats == (said,)
+    assert contents(DARK, None).caveats == ()
 
 
 def test_without_a_controllers_log_it_is_said_what_is_not_known() -> None:
     for without, advice in (
-        (48, "build with the controllers' kafka-authorizer.log, too, all as one broker's"),
+        (48, "build with the controllers' kafka-authorizer.log, too; since one controller is"),
         (2, "give the controllers' logs of that time, or --tolerate 4.2%."),
     ):
         unled = DARK.parts.seen._replace(clock_hours=48, without_controller=without)
-        assert contents(DARK._replace(parts=parts(seen=unled)), None).caveat.startswith(
-            f"{without} of 48 hours have no unambiguous allowed line of a controller, which alone "
-            "logs most of what needs CREATE, DELETE, ALTER, ALTER_CONFIGS and the like, so no "
-            f"grant of these is called unused or left out; {advice}"
+        [said] = contents(DARK._replace(parts=parts(seen=unled)), None).caveats
+        assert said.startswith(
+            f"In {without} of 48 hours no line of a controller certainly shows an allowed request,"
+            " and only controllers log most of what needs CREATE, DELETE, ALTER, ALTER_CONFIGS and"
+            f" the like, so no grant of these is called unused or left out; {advice}"
         )
     accepted = parts(seen=unled, tolerated=0.05)
-    assert contents(DARK._replace(parts=accepted), None).caveat == ""
+    assert contents(DARK._replace(parts=accepted), None).caveats == ()
 
 
 def test_a_request_that_waits_may_be_a_use() -> None:
     waiting = PendingRequests(2, WINDOW.end_us, WINDOW.start_us // 1000)
     found = DARK._replace(parts=parts(seen=DARK.parts.seen._replace(waiting=waiting)))
-    assert contents(found, None).caveat == (
+    assert contents(found, None).caveats == (
         "2 requests wait: the log is known up to 2024-10-04T00:00:00.000Z, and later ACLs are "
-        "unknown; each may be a use."
+        "unknown; each may be a use.",
     )
 
 
 def test_what_is_not_counted_yet_may_be_a_use() -> None:
     uncounted = Uncounted(WINDOW.end_us)
     found = DARK._replace(parts=parts(seen=DARK.parts.seen._replace(uncounted=uncounted)))
-    assert contents(found, None).caveat.endswith("counts them at the next; each may be a use.")
+    assert contents(found, None).caveats[0].endswith("counts them at the next; each may be a use.")
+
+
+def test_a_window_of_one_day_names_it_once() -> None:
+    one_day = parts()
+    one_day.window = Window(WINDOW.start_us, WINDOW.start_us + DAY_US)
+    for found, said in ((parts(), "4 October 2024 to 5 October 2024"), (one_day, "4 October 2024")):
+        assert dict(contents(DARK._replace(parts=found), None).facts)["Window"] == said
 
 
 def test_what_was_asked_after_the_log_had_ended_is_counted() -> None:
     later = PastLogEnd(1, WINDOW.start_us // 1000)
     found = DARK._replace(parts=parts(seen=DARK.parts.seen._replace(later=later)))
-    assert contents(found, None).caveat == (
+    assert contents(found, None).caveats == (
         "1 request is newer than the log's last record (2024-10-04T00:00:00.000Z) and decided by "
         "its ACLs at that time; if the ACLs may have changed since then, build with a newer copy "
-        "of the log."
+        "of the log.",
     )
 
 

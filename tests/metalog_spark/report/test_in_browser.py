@@ -15,7 +15,7 @@ from metalog.text.visible_text import shown
 from metalog_spark.report.contents import Access, AccessCell, Column, ColumnKind, Section
 from metalog_spark.report.page import page
 from metalog_spark.report.rows import Rows
-from metalog_spark.report.sections import access, denied
+from metalog_spark.report.sections import access, denied, unused
 from metalog_spark.report.triage.accepted import marked, read_accepted
 from tests.support.spark.browser import Browser, browser, missing_for_browser
 from tests.support.spark.report_contents import (
@@ -44,6 +44,24 @@ document.getElementById('filter').requestSubmit();
 """
 A4 = 695
 """The size of a sheet without margins."""
+BROKEN = """
+const broken = [];
+for (const cell of document.querySelectorAll('.rows td')) {
+  const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    if (texts.currentNode.parentElement.closest('details')) continue;
+    for (const word of texts.currentNode.data.matchAll(/[^\\s-]+-?/g)) {
+      const range = new Range();
+      range.setStart(texts.currentNode, word.index);
+      range.setEnd(texts.currentNode, word.index + word[0].length);
+      const lines = new Set([...range.getClientRects()].map((line) => Math.round(line.top)));
+      if (lines.size > 1) broken.push(word[0]);
+    }
+  }
+}
+return broken;
+"""
+"""The words that go over several lines. A text ends where the page permits a line to break."""
 IS_SEEN = "return document.querySelector(arguments[0]).offsetHeight > 0"
 KEEP_CHARTS = """
 window.charts = {};
@@ -181,6 +199,19 @@ def test_the_charts_draw_what_the_tables_say(opened: Browser) -> None:
     assert opened.run(PIXEL, "window-chart", left + 1.5 * step, highest + 40) != accent
     assert frame[1] > highest + 110
     assert paper not in states
+
+
+@pytest.mark.parametrize("changes", [CHANGES, (0, 0, 0, 0)])
+def test_an_axis_names_its_highest_bar(
+    opened: Browser, tmp_path: Path, changes: tuple[int, ...]
+) -> None:
+    window = small_contents().window._replace(changes=changes)
+    path = tmp_path / "axis.html"
+    path.write_bytes(page(small_contents(window=window), shown))
+    opened.open(path)
+    axes = "const axes = window.charts['window-chart'].getOption().yAxis.slice(1);"
+    labels = opened.run(f"{axes} return axes.map((axis) => axis.axisLabel.formatter(axis.max))")
+    assert labels == [f"ACL changes\n{max(changes)}", "allowed\n3 m", f"denied\n{max(DENIED)}"]
 
 
 def axis_of(opened: Browser) -> tuple[float, float]:
@@ -414,6 +445,34 @@ def test_the_widest_table_fits_a_desk(opened: Browser, tmp_path: Path) -> None:
     box = "const box = document.querySelector('.rows');"
     assert opened.run(f"{box} return box.scrollWidth - box.clientWidth") == 0
     assert opened.run("return document.querySelector('td.a').clientWidth") >= 24 * 7
+
+
+@pytest.mark.parametrize("width", [1440, 1024])
+def test_lines_break_between_words_and_after_separators(
+    opened: Browser, tmp_path: Path, width: int
+) -> None:
+    """Unless a word is wider than its column."""
+    seen = datetime(2025, 3, 1, 12, 30)
+    certificate = "User:CN=orders-service.prod.example.com,OU=Payments Platform,O=Fernhill,C=IE"
+    near = f"{certificate}: ALLOW DESCRIBE_CONFIGS on TRANSACTIONAL_ID PREFIXED orders.placed.v1"
+    wanted = "IDEMPOTENT_WRITE from 3 hosts, 2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff last"
+    denial = (certificate, wanted, "TRANSACTIONAL_ID", "customers_consents", 7, 7, seen, seen, near)
+    rows = [("WARNING", *denial, "it is allowed today", ("metalog",) * 11)]
+    tables = [Section("denied", "Denied", "All.", denied(Rows()).columns, rows, 1)]
+    grant = (certificate, "ALLOW DESCRIBE_CONFIGS", "TRANSACTIONAL_ID PREFIXED", "shops.till-04")
+    use = "unknown: only controllers log its operation, and their log is missing for some hours"
+    rows = [("WARNING", *grant, use, 7, seen, None, ("metalog",))]
+    tables.append(Section("unused", "Unused", "All.", unused(Rows(), (), 0, "").columns, rows, 1))
+    path = tmp_path / "words.html"
+    path.write_bytes(page(small_contents(sections=tuple(tables)), shown))
+    opened.resize(width, 900)
+    opened.open(path)
+    assert opened.run(BROKEN) == []
+    long = "x" * 300
+    tables[1] = tables[1]._replace(rows=[("INFO", long, *grant[1:], use, 7, seen, None, ())])
+    path.write_bytes(page(small_contents(sections=tuple(tables)), shown))
+    opened.open(path)
+    assert opened.run(BROKEN) == [long]
 
 
 def test_who_may_what_fits_a_desk(opened: Browser, tmp_path: Path) -> None:

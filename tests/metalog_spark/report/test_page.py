@@ -164,12 +164,32 @@ def test_commands_on_long_names_are_left_out_whole() -> None:
 
 
 def test_a_name_breaks_after_its_separators_and_reads_as_it_is() -> None:
-    name = "shops.till-04.<b>_x"
-    row = ("INFO", name, "TOPIC", "a/b,c--d.", 1, None, ())
+    name = "shops.of-all.till-04.<b>_x"
+    row = (
+        "INFO",
+        name,
+        "ALLOW DESCRIBE_CONFIGS from 10.0.0.1",
+        "a/b,c--d.of-all-the-shops",
+        1,
+        None,
+        (),
+    )
     made = page(small_contents((row,)), shown).decode()
-    assert "<bdi>shops.<wbr>till-<wbr>04.<wbr>&lt;b&gt;_<wbr>x</bdi>" in made
-    assert "<bdi>a/<wbr>b,<wbr>c--<wbr>d.</bdi>" in made
+    assert "<bdi>shops.<wbr>of-<wbr>all.<wbr>till-<wbr>04.<wbr>&lt;b&gt;_<wbr>x</bdi>" in made
+    assert "<bdi>a/<wbr>b,<wbr>c--<wbr>d.<wbr>of-<wbr>all-<wbr>the-<wbr>shops</bdi>" in made
+    assert '<td class="w">ALLOW DESCRIBE_CONFIGS from 10.0.0.1</td>' in made
     assert name in ReadPage(made).all("bdi")
+
+
+def test_a_column_without_content_is_left_out() -> None:
+    rows = tuple((*row[:4], 0, None, ()) for row in ROWS)
+    read = ReadPage(page(small_contents(rows), shown).decode())
+    titles = [*read.table("unused")[0]]
+    assert titles == ["Severity", "Principal", "Resource", "Name", "Requests"]
+    assert [*ReadPage(page(small_contents(), shown).decode()).table("unused")[0]][5:] == [
+        "Last",
+        "Remove",
+    ]
 
 
 def test_what_cannot_be_cut_enough_is_refused() -> None:

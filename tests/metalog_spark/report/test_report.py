@@ -122,11 +122,11 @@ def test_the_first_screen(whole: ReadPage) -> None:
     assert (
         sentence(whole) == "2 of 3 grants were used; 1 can go without changing any of 138 answers."
     )
+    assert "1,002 audit lines could not be read, and each may be a use." in whole.all("p")
     assert (
-        "1,002 audit lines could not be read, and each may be a use. 1 request is newer than "
-        "the log's last record (2026-01-02T16:00:00.000Z) and decided by its ACLs at that time; if "
-        "the ACLs may have changed since then, build with a newer copy of the log."
-        in whole.all("p")
+        "1 request is newer than the log's last record (2026-01-02T16:00:00.000Z) and decided by "
+        "its ACLs at that time; if the ACLs may have changed since then, build with a newer copy "
+        "of the log." in whole.all("p")
     )
     severe = [row for row in whole.table("exposure") if row["Severity"] != "Info"]
     assert whole.all("b") == [str(REQUESTS), "1", str(len(severe)), "2"]
@@ -181,11 +181,11 @@ def test_what_can_go_comes_first_with_its_command(whole: ReadPage) -> None:
 def test_what_is_of_the_logs_end_says_so(whole: ReadPage) -> None:
     """The log ends on the second day, within the window."""
     said = whole.all("p")
-    end = "the log's end, 2 January 2026"
+    end = "the log's end (2 January 2026)"
     for words in (
         f"Of 4 ACLs (3 grants, 1 DENY) in force in this window and still at {end}, 1 can go",
         f"grants instead of the 3 in force at {end} would allow",
-        f"by the ACLs in force at {end}; the column Denied by a DENY",
+        f"by the ACLs in force at {end}; if a DENY takes something away, the column Denied by",
         f"2 ACLs came or went since the window began, up to {end}; each remedy",
         f"2 principals by 3 resource patterns, by the ACLs in force at {end}. The most excess",
     ):
@@ -255,6 +255,37 @@ def test_an_acl_leads_to_the_requests_that_it_decided(whole: ReadPage) -> None:
         "--principal "
         in {row["Principal"]: row["Its requests"] for row in whole.table("least")}[BOB]
     )
+
+
+@pytest.mark.parametrize(
+    ("section", "column"),
+    [
+        ("unused", "Requests"),
+        ("least", "Requests"),
+        ("exposure", "Requests"),
+        ("denied", "Denied"),
+        ("disagreements", "Requests"),
+    ],
+)
+def test_a_rows_command_prints_as_many_requests_as_the_row_counts(
+    whole: ReadPage, capsys: pytest.CaptureFixture[str], section: str, column: str
+) -> None:
+    rows = [row for row in whole.table(section) if row.get("Its requests")][:4]
+    assert rows or section == "exposure"
+    for row in rows:
+        [command] = (line for line in row["Its requests"].splitlines() if line[:1] == "m")
+        done = run_here(capsys, *shlex.split(command)[1:], "--json")
+        assert done.returncode == 0, done.stderr
+        assert f"{done.stdout.count(chr(10)):,}" == row[column]
+
+
+def test_an_acceptance_that_the_whole_page_uses_is_not_unmatched_on_a_teams(pages: Pages) -> None:
+    """One that no page uses is unmatched on each."""
+    for page in pages.values():
+        unmatched = [text for text in page.all("p") if "match no row" in text]
+        assert len(unmatched) == 1
+        assert "known.yaml, line 2" in unmatched[0]
+        assert "known.yaml, line 1" not in unmatched[0]
 
 
 def test_what_is_accepted_and_what_is_new_since_the_last_report(

@@ -32,7 +32,7 @@ def test_a_row_of_a_table_has_no_line_number() -> None:
     assert first.endswith("DENIED READ from h (lines.parquet)")
     row = {"first": {"file": "lines.parquet", "line": None}, "lines": 3, "reason": "why"}
     parts = SimpleNamespace(history=[], rejected=[row], ambiguous=[])
-    assert unseen(parts).rows == [("rejected lines", "lines.parquet", None, 3, "why")]
+    assert unseen(parts).rows == [("rejected lines, the first:", "lines.parquet", None, 3, "why")]
 
 
 @pytest.mark.parametrize("name", [HOSTILE, "plain", "-o", "a:b", "*"])

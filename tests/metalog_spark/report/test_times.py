@@ -64,10 +64,10 @@ def test_as_many_other_super_users_are_another_configuration() -> None:
 @pytest.mark.parametrize(
     ("ends", "said"),
     [
-        ([us(2025, 4, 9), us(2025, 4, 30)], "the log's end, 30 April 2025"),
-        ([us(2025, 12, 20), us(2025, 4, 9)], "the log's end, 20 December 2025, after this window"),
-        ([us(2025, 5, 1)], "the log's end, 1 May 2025, after this window"),
-        ([us(2025, 3, 31)], "the log's end, 31 March 2025, before this window"),
+        ([us(2025, 4, 9), us(2025, 4, 30)], "the log's end (30 April 2025)"),
+        ([us(2025, 12, 20), us(2025, 4, 9)], "the log's end (20 December 2025, after this window)"),
+        ([us(2025, 5, 1)], "the log's end (1 May 2025, after this window)"),
+        ([us(2025, 3, 31)], "the log's end (31 March 2025, before this window)"),
         ([us(2025, 4, 9), None], "the log's end"),
         ([], "the log's end"),
     ],
