@@ -292,8 +292,8 @@ class Node:
             await self._open_listener(listener)
         later = [listener for listener in listeners if listener not in early]
         if later:
-            shut = ", ".join(listener.name for listener in later)
-            _log.info("shut until the log is loaded: %s", shut)
+            closed = ", ".join(listener.name for listener in later)
+            _log.info("listeners that stay closed until the log is loaded: %s", closed)
         self._opening = asyncio.create_task(self._open_when_loaded(later, opened))
 
     async def _open_when_loaded(

@@ -18,7 +18,7 @@ from metalog.text.plurals import counted
 
 _ADVICE: Final = "so no answer is certain; --salvage answers from the rest"
 _ADVICE_TO_WRITERS: Final = (
-    "nothing is written without it; metalog export --salvage writes the rest"
+    "so nothing is written; metalog export --salvage writes what can be read"
 )
 MARK: Final = "# missing: "
 """The beginning of a line in an incomplete file of ACLs; the rest of the line says what is

@@ -365,7 +365,7 @@ def context_over(context: Context, source: Source, image: MetadataImage) -> Cont
 def _warn_of_other_decision(
     properties: Mapping[str, str], file: Path, output: Output, *, decides: bool
 ) -> None:
-    from authorizer.loading import has_no_authorizer, why_decisions_differ
+    from authorizer.loading import CLASS_NAME, has_no_authorizer, why_decisions_differ
 
     is_without = has_no_authorizer(properties)
     if not is_without and not any(key in properties for key in _AUTHORIZER_KEYS):
@@ -380,4 +380,5 @@ def _warn_of_other_decision(
         raise InvalidRequest(
             f"{file}: {why}; give the configuration of a node that has one, or --super-users"
         )
-    output.warn(f"{file}: {why}")
+    has_class = str(properties.get(CLASS_NAME) or "").strip()
+    output.warn(f"{file}: {why}{'' if has_class else '; here the ACLs decide nevertheless'}")

@@ -20,11 +20,11 @@ from typing import Any, Final, TypeVar
 CHUNK: Final = 128
 BEGINNINGS: Final = 1 << 13
 LONGEST_BEGINNING: Final = 64
-"""The most cached results of ``longest_prefix``, and the most characters of their keys."""
+"""How many results of ``longest_prefix`` are cached at most, and how long a key is at most."""
 MOST_LENGTHS: Final = 6
 FEW_LENGTHS: Final = 2
-"""The most different lengths of names for a look-up of each length; with more, a bisection is
-faster. With few lengths, the cache of results does not pay either."""
+"""If the names have at most ``MOST_LENGTHS`` lengths, one dict look-up per length is faster than a
+bisection. With at most ``FEW_LENGTHS``, it is faster than the cache, too."""
 
 Value = TypeVar("Value")
 
@@ -60,8 +60,8 @@ def combined(
 ) -> Value:
     """Fold ``longer`` over all stored prefixes, from the shortest to ``prefix``.
 
-    ``longer`` gets the value of the next shorter prefix, first ``known[None]``, and the prefix.
-    ``known`` caches all values, so no prefix is visited twice.
+    ``longer`` takes the value of the next shorter prefix (``known[None]`` for the shortest one) and
+    the prefix. ``known`` caches all values, so no prefix is visited twice.
     """
     unknown = []
     while prefix is not None and prefix not in known:
@@ -80,8 +80,8 @@ Links = list[Prefix] | None
 class SortedNames:
     """An immutable sorted set of names.
 
-    Chunk i holds the names from ``_firsts[i]``, the first of which is "", up to
-    ``_firsts[i + 1]``. No chunk is empty, unless it is the only one.
+    Chunk i holds the names from ``_firsts[i]`` up to ``_firsts[i + 1]``, exclusive; ``_firsts[0]``
+    is "". No chunk is empty, unless it is the only one.
     """
 
     __slots__ = (
@@ -129,8 +129,8 @@ class SortedNames:
     def link(self) -> Iterator[Prefix]:
         """Link all names to their prefixes at once, which is faster than at each look-up.
 
-        Returns the links in order of names, so each after its shorter ones. If the names have few
-        lengths, look-ups by each length take the place of bisections. An update ends that.
+        Returns the links in order of names, so each after its shorter ones. If the names have at
+        most ``MOST_LENGTHS`` lengths, look-ups by length replace bisections until an update.
         """
         last: Prefix | None = None
         links: list[list[Prefix]] = []
@@ -363,7 +363,7 @@ def _relink(
 ) -> None:
     """Update ``links`` after ``name`` was added or removed at ``place`` of chunk ``at``.
 
-    ``chunk`` is that chunk now. Only names that begin with ``name`` may have another prefix.
+    ``chunk`` is that chunk now. Only the links of names that begin with ``name`` can change.
     """
     linked = links[at]
     end, size = place, len(chunk)

@@ -37,7 +37,7 @@ class SubjectImage(Protocol):
 
 
 class SubjectDelta(Protocol):
-    """Changes to one subject's image; a replacement holds a whole snapshot instead."""
+    """Changes to one subject's image, or a whole snapshot that replaces it."""
 
     @property
     def doubtful(self) -> int:

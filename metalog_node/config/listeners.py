@@ -145,8 +145,10 @@ def named_addresses(key: str, text: str) -> list[tuple[str, Address]]:
     urls = []
     for part in comma_separated(text):
         match = _URL.fullmatch(part)
-        if match is None or int(match["port"]) >= 1 << 16:
+        if match is None:
             raise ConfigException(f"{key}: {part} is not NAME://HOST:PORT")
+        if int(match["port"]) >= 1 << 16:
+            raise ConfigException(f"{key}: {part}: port {match['port']}: give 0 to 65535")
         host = match["v6"] if match["v6"] is not None else match["host"]
         urls.append((match["name"].upper(), Address(host, int(match["port"]))))
     return urls

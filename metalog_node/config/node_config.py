@@ -61,7 +61,7 @@ _CONTROLLER_NAMES: Final = "controller.listener.names"
 _MESSAGES: Final = {
     "missing": "is missing",
     "too_short": "is empty",
-    "literal_error": "give {expected}",
+    "literal_error": "unknown role {input!r}; the roles are broker and controller (or both)",
     "int_parsing": "give a whole number",
     "greater_than_equal": "give a whole number from {ge} on",
     "less_than": "give a whole number below {lt}",
@@ -210,7 +210,7 @@ class _Reading:
         try:
             return Settings.model_validate(self._located.properties)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
+            first = error.errors(include_url=False)[0]
             raise self._located.wrong(str(first["loc"][0]), _message(first)) from None
 
     def _refuse_zookeeper(self) -> None:
@@ -317,7 +317,8 @@ class _Reading:
 
 def _message(error: Any) -> str:
     template = _MESSAGES.get(error["type"])
-    return str(error["msg"]) if template is None else template.format(**error.get("ctx", {}))
+    context = {"input": error["input"], **error.get("ctx", {})}
+    return str(error["msg"]) if template is None else template.format(**context)
 
 
 def _voters(text: str) -> dict[int, Address]:

@@ -1,9 +1,9 @@
 """CreateAcls, DescribeAcls and DeleteAcls: ACLs to and from the wire.
 
-``metalog.controller.acl`` decides what may be created or deleted. An enum's code 0 means a broken
-client: as in Kafka, the node closes the connection, but only if the client has the permission.
-Without the permission, no item of the request is read. Version 0 of these APIs is older than
-pattern types. All ACLs in it are LITERAL; it neither shows nor changes prefixed ACLs (KIP-290).
+``metalog.controller.acl`` decides what may be created or deleted. The permission on the cluster is
+checked before any item is read; without it the answer is an error. Then, as in Kafka, an enum's
+code 0 (a broken client) closes the connection. Version 0 of these APIs is older than pattern types.
+All ACLs in it are LITERAL; it neither shows nor changes prefixed ACLs (KIP-290).
 This module must not know how an ACL is stored.
 """
 

@@ -38,14 +38,14 @@ class ConnectionQuotas:
         client leaves."""
         why = None
         if self._taken >= self._most:
-            why = f"{self._most} together, by max.connections and the limit of open files"
+            why = f"{self._most} clients (max.connections, or the limit of open files)"
         elif self._of[host] >= self._most_of_one:
-            why = f"{self._most_of_one} of {host}, by max.connections.per.ip"
+            why = f"{self._most_of_one} clients from {host} (max.connections.per.ip)"
         elif self._at[listener] >= self._most_at.get(listener, self._most):
-            why = f"{self._most_at[listener]} at this listener, by its own max.connections"
+            why = f"{self._most_at[listener]} clients at this listener (its own max.connections)"
         if why is not None:
             if not self._refused:
-                _log.warning("%s: no more clients than %s; further ones are closed", listener, why)
+                _log.warning("%s: at the limit of %s; further ones are closed", listener, why)
             self._refused += 1
             return False
         self._taken += 1

@@ -136,7 +136,7 @@ class Logs:
         """The archive as it is now.
 
         Raises:
-            InvalidSource: there is no log, or there are several that are not of one log.
+            InvalidSource: there is no log, or the folders do not hold the same log.
         """
         known, self._sources = self._sources, {}
         for name in _named(self.text):
@@ -156,8 +156,8 @@ class Logs:
         )
 
     def unproven(self) -> list[Unproven]:
-        """The logs of the last look with records that are left out and that no other log proves. Of
-        several logs with the same gap, only the one that reaches furthest."""
+        """The logs, as last looked at, from which records are left out because no log proves
+        them. Of several logs with the same gap, only the one that reaches furthest."""
         members = sorted(map(self._member, self._sources.values()), key=lambda member: member.start)
         by_offset: dict[int, Unproven] = {}
         for member in members:

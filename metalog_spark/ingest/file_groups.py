@@ -1,9 +1,9 @@
 """Divides audit files into groups, so that the driver has the paths of one group at a time.
 
-The files are listed once and written beside the tables, so that Spark can drop its own listing. A
-group has files whose names without folders follow each other. Kafka names a rotated log by the
-hour, so a group covers few days, and a task that reads it writes rows of few days. This module must
-not know what a file says.
+The files are listed once, and the list is written beside the tables, so that Spark can drop its own
+listing. A group has consecutive files in the order of their base names. Kafka names a rotated log
+by the hour, so a group covers few days, and a task that reads it writes rows of few days. This
+module must not know what a file says.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class FileGroups(NamedTuple):
 
     @classmethod
     def of(cls, tables: Tables, files: DataFrame) -> FileGroups:
-        """The groups of ``files`` (rows of ``LISTED``). Spark holds its own listing as long as
-        Python has frames with it; frames are in cycles that only Python's collector removes."""
+        """The groups of ``files`` (rows of ``LISTED``). Spark holds its own listing as long as a
+        DataFrame refers to it. DataFrames are in cycles, which only the garbage collector frees."""
         from pyspark.sql import functions as f
 
         number = f"CAST(({_PLACE}) DIV {MOST_FILES} AS INT) AS number"

@@ -88,6 +88,8 @@ def read_question(arguments: Namespace) -> ParsedQuestion:
     if ":" in operation:
         raise InvalidRequest(f"{operation!r} is not an operation; {FORM}")
     if len(words) > taken:
+        if named:
+            raise InvalidRequest(f"ask about {words[taken]} or the resource of an option, not both")
         named.append(parse_resource(words[taken]))
     if not named:
         raise InvalidRequest(FORM)

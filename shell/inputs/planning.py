@@ -110,7 +110,7 @@ def current_state(
 
 def _note_unremoved(plan: Plan, wanted: Document, arguments: Namespace, output: Output) -> None:
     if arguments.prune and not wanted.owns:
-        output.note("nothing is removed: no file has owns")
+        output.note("nothing is removed: no file has the key `owns`")
     if plan.unpruned:
         output.note(
             f"{counted(len(plan.unpruned), 'ACL')} of the target that the files own and do not"

@@ -61,12 +61,16 @@ _WORD_KINDS: Final = {
 """Kinds of names in a SOURCE, by the ``dest`` of a word after SOURCE."""
 
 
+class _Shells(tuple[str, ...]):
+    """The shells to choose from. NAMES, which only the scripts pass, is not listed."""
+
+    def __contains__(self, word: object) -> bool:
+        return word == NAMES or super().__contains__(word)
+
+
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument_group("shell").add_argument(
-        "shell",
-        choices=(*_WRITERS, NAMES),
-        metavar="SHELL",
-        help="bash, zsh or fish (or names: print each @NAME of metalog.toml)",
+        "shell", choices=_Shells(_WRITERS), metavar="SHELL", help="bash, zsh or fish"
     )
     parser.add_argument("query", nargs="*", help=SUPPRESS)
 

@@ -52,9 +52,10 @@ def test_the_controllers_listener_starts_early_unless_others_are_named(tmp_path:
     [
         ("node.id=x", "node.id: "),
         ("node.id=-1", "node.id: "),
-        ("process.roles=zookeeper", "process.roles: give 'broker' or 'controller'"),
+        ("process.roles=zookeeper", "process.roles: unknown role 'zookeeper'; the roles"),
         ("process.roles=", "process.roles: is empty"),
         ("listeners=nonsense", "listeners: nonsense is not NAME://HOST:PORT"),
+        ("listeners=PLAINTEXT://:70000", "PLAINTEXT://:70000: port 70000: give 0 to 65535"),
         ("listeners=OTHER://:1", "listeners: OTHER has no security protocol"),
         ("listeners=SSL://:1,PLAINTEXT://:1", "listeners: port 1 is used twice"),
         ("listeners=PLAINTEXT://[::]:1,CONTROLLER://:2", "PLAINTEXT listens on ::, to which no"),

@@ -117,5 +117,6 @@ def test_a_proposal_connects_to_nobody(run: Run) -> None:
 
 def test_the_names_are_those_of_metalog_toml(run: Run) -> None:
     assert "@demo" in run("completion", "names").stdout.split()
+    assert "(choose from 'bash', 'zsh', 'fish')" in run("completion", "tcsh").stderr
     for shell in ("bash", "zsh", "fish"):
         assert "metalog completion names" in run("completion", shell).stdout

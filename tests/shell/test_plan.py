@@ -75,7 +75,7 @@ def test_nothing_to_do(files: list[str], capsys: pytest.CaptureFixture[str]) -> 
     assert main(["plan", files[0], files[0], *SUPER, "--prune"]) == 0
     printed = capsys.readouterr()
     assert printed.out == "Nothing to do.\n"
-    assert printed.err == "note: nothing is removed: no file has owns\n"
+    assert printed.err == "note: nothing is removed: no file has the key `owns`\n"
 
 
 def test_as_json_and_markdown(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:

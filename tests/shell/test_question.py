@@ -273,7 +273,7 @@ KIP_11 = "authorizer.class.name=kafka.security.auth.SimpleAclAuthorizer\n"
         (f"node.id=1\n{STANDARD}", 1, ""),
         (f"node.id=1\n{KIP_11}", 1, "SimpleAclAuthorizer may decide differently"),
         (f"node.id=1\n{OTHER}", 1, "com.example.Audited may decide differently"),
-        ("super.users=User:root\n", 1, "Kafka without an authorizer allows everything"),
+        ("super.users=User:root\n", 1, "allows everything; here the ACLs decide nevertheless"),
         ("node.id=1\nsuper.users=User:root\n", 2, "give the configuration of a node that has one"),
         ("node.id=1\nlisteners=PLAINTEXT://:9092\n", 2, "Kafka without an authorizer allows"),
         (

@@ -27,9 +27,10 @@ class LogFolder(NamedTuple):
 
     ``partition`` is the folder with the segments, and ``log_dir`` the ``metadata.log.dir`` around
     it, or None for a partition's folder alone. ``quorum_state``, ``meta_properties`` or
-    ``archive`` is None if its file is missing or damaged; ``problems`` names the damaged ones. The
-    log, which is read later, must not end before any of ``extents``. If ``is_marked``, the folder's
-    name or a file in it marks a metadata log, whatever its segments contain.
+    ``archive`` is None if its file is missing or damaged; ``problems`` names the damaged ones.
+    ``extents`` are the ends that other files prove: a log that ends before one of them lost
+    records. If ``is_marked``, the folder's name or a file in it marks a metadata log, whatever its
+    segments contain.
     """
 
     partition: Path

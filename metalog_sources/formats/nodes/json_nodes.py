@@ -116,7 +116,7 @@ class _Reader:
     def _pairs(self, depth: int) -> Iterator[tuple[Text, Node]]:
         for _ in self._parts("}"):
             if self._text[self.offset : self.offset + 1] != '"':
-                raise self._wrong('a key is missing, in "quotes"')
+                raise self._wrong('expected a key in "quotes"')
             key = self._string()
             self.skip()
             self._expect(":")

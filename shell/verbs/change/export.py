@@ -207,6 +207,8 @@ def _check(arguments: Namespace, output: Output) -> None:
             raise InvalidRequest("Avro is not for a terminal; give --to FILE")
     if arguments.split and output.format not in _SUFFIXES:
         raise InvalidRequest(f"-o {output.format} is one file and cannot be split")
+    if arguments.split and Path(arguments.to).is_file():
+        raise InvalidRequest(f"--to {arguments.to}: is a file; --split needs a folder")
 
 
 def _without_credential(user: ScramUser) -> ScramUser:

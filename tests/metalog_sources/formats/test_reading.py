@@ -275,7 +275,7 @@ def test_what_zookeeper_holds_for_one_resource_is_no_source() -> None:
         (LINE + "\n" + LINE.replace("host", ""), None),
         (
             f"{LINE}\n{LINE[:-1]},}}",
-            'a, line 2, column 93: this is not JSON: a key is missing, in "quotes"',
+            'a, line 2, column 93: this is not JSON: expected a key in "quotes"',
         ),
         (LINE.replace('"READ"', '"REED"'), "unknown operation 'REED'; did you mean READ?"),
         (LINE.replace('"t"', '"\\ud800"'), "half a surrogate pair"),
