@@ -1,8 +1,8 @@
 """The APIs of each kind of listener.
 
 Sources: the ApiVersions of Kafka 4.3.1 and 4.4.0. A listener refuses every other API before it
-decodes the request. Large requests of the node's own APIs are handled on a thread. Those of APIs
-that a program adds are handled on the event loop, unless the program sets ``most_bytes_on_loop``.
+decodes the request. Large requests of the node's own APIs are handled on a thread. Large requests
+of APIs that a program adds are handled on the event loop, unless it sets ``most_bytes_on_loop``.
 This module must not know sockets, nor what an API does.
 """
 
@@ -77,7 +77,6 @@ _LOGIN_APIS_OF_4_3: Final = {**_LOGIN_APIS, API_VERSIONS: VersionRange(0, 4)}
 
 
 def announced_versions(apis: Mapping[int, HandledApi], kafka: str) -> Versions:
-    """The API versions that the version ``kafka`` returns for ``apis`` and for the APIs of a
-    login."""
+    """The versions of ``apis``, and of the APIs of a login, that Kafka ``kafka`` announces."""
     versions = {key: api.versions for key, api in apis.items() if api.since <= kafka}
     return {**(_LOGIN_APIS_OF_4_3 if kafka == "4.3" else _LOGIN_APIS), **versions}

@@ -2,9 +2,9 @@
 
 As in KIP-590 and KIP-801: if a controller does not lead, is not ready or is unreachable, the next
 one is tried, until the request's time is up. The forwarder does not wait for a node that is no
-longer a controller, since such a node may hang. If a connection breaks, the request is sent again,
-as Kafka's brokers do, although the controller may have carried it out. Blocking, on its own
-threads. This module must not know what is forwarded.
+longer a controller, because such a node can hang. If a connection breaks, the request is sent
+again, as Kafka's brokers do, although the controller has perhaps carried it out. The forwarder
+blocks threads of its own. This module must not know what is forwarded.
 """
 
 from __future__ import annotations

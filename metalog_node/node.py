@@ -73,7 +73,7 @@ class Node:
     When the block starts, the early-start listeners are open. The log is claimed, unless it is
     unavailable or the claim takes longer than a second. ``await node.ready()`` returns when all
     listeners are open. ``on_open`` is called with each listener as it opens. ``apis`` are the
-    program's own APIs, by Kafka's key. ``lost_lines`` returns how many lines each log lost.
+    program's own APIs, by Kafka's key. ``lost_lines`` counts lost log lines, by log.
     """
 
     def __init__(
@@ -208,8 +208,8 @@ class Node:
 
     def _publishers(self) -> list[Publisher]:
         """The publishers in order. Credentials come before the authorizer, so that the first client
-        can log in: the authorizer's load opens the listeners. The listings come after the
-        authorizer, since they are made from its ACLs."""
+        can log in, because the authorizer's load opens the listeners. The cache of listings comes
+        after the authorizer, because listings are made from its ACLs."""
         kept: list[Publisher] = [self._credentials]
         if isinstance(self.authorizer, Publisher):
             kept.append(self.authorizer)

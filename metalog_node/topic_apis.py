@@ -57,7 +57,7 @@ _PAUSE_PER_ATTEMPT: Final = 5
 """A Fetch without new records is tried again after a pause: this many times the duration of the
 last attempt."""
 _SLICE: Final = 100
-"""How many topics and partitions are answered before other work may run: some milliseconds."""
+"""How many topics and partitions are answered before the event loop does other work."""
 _NO_TIME: Final = timedelta()
 _DENIED: Final = {"error_code": KafkaErrorCode.topic_authorization_failed}
 _ACKS: Final = (-1, 0, 1)
@@ -190,8 +190,8 @@ def topics_of(incoming: IncomingRequest) -> list[str]:
 
 
 def _references(incoming: IncomingRequest) -> list[str]:
-    """The names of ``topics_of``, once for each reference that Kafka counts: for each partition,
-    except in ListOffsets."""
+    """The names of ``topics_of``, once for each partition, as Kafka counts references; in
+    ListOffsets, once for each topic."""
     shape = _shape(incoming)
     if incoming.request.head.api_key == LIST_OFFSETS:
         return topics_of(incoming)
@@ -213,8 +213,8 @@ def only(incoming: IncomingRequest, topics: Collection[str]) -> IncomingRequest:
 
 
 def with_answer(incoming: IncomingRequest) -> IncomingRequest:
-    """The request with acks=1 in place of acks=0, so that a broker to which a program forwards it
-    answers. The node sends the client no response, as in Kafka."""
+    """The request with acks=1 in place of acks=0, so that the broker behind a program answers it.
+    The node sends the client no response, as in Kafka."""
     if incoming.request.head.api_key != PRODUCE or incoming.request.body.acks != 0:
         return incoming
     head, client_id = incoming.request.head, incoming.request.client_id
@@ -255,8 +255,8 @@ def authorized_topics(
 
 
 def _silent(action: Action) -> Action:
-    """The action for a topic that the answer leaves out if it is denied; such a denial is not
-    logged."""
+    """The action for a topic that the answer leaves out if the client may not see it; such a
+    denial is not logged."""
     return Action(
         action.operation, action.resource, action.resource_reference_count, log_if_denied=False
     )

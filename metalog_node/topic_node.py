@@ -73,7 +73,7 @@ class TopicNode:
         )
         self.active = ActiveController(listener)
         self.cluster_id = ""
-        """The topic's cluster id, once its cluster has answered."""
+        """The id of the topic's cluster; empty until the cluster has answered."""
 
     def follower(self, publishers: Iterable[Publisher]) -> Replica:
         return Replica(

@@ -111,7 +111,7 @@ class Upstream:
 
 
 def _is_open(idle: socket.socket) -> bool:
-    """Whether the broker has sent nothing on an idle connection, not even its end."""
+    """Whether the broker has neither sent anything on an idle connection nor closed it."""
     idle.setblocking(False)
     try:
         idle.recv(1)

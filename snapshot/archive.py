@@ -26,12 +26,12 @@ from snapshot.writer import write_durably
 
 _SKIPS_RECORDS: Final = (Gap, SnapshotNeeded)
 SEGMENT_BYTES = 256 << 20
-"""Every run writes new segments, each of about this many bytes or fewer."""
+"""Each run writes new segments, each of approximately this many bytes or fewer."""
 
 
 class Archived(NamedTuple):
-    """The archive holds offsets ``start`` to ``end``; the run added those from ``added_from`` on,
-    and as many snapshots as ``snapshots`` says."""
+    """The archive holds offsets ``start`` to ``end``. The run added the offsets from
+    ``added_from`` on; ``snapshots`` is the number of added snapshots."""
 
     start: int
     added_from: int
@@ -47,8 +47,8 @@ def archive_log(
     Creates ``target`` if needed.
 
     Raises:
-        InvalidTarget: ``target`` has files but is not an archive; it may be the archive of another
-            log; or another run is adding to it.
+        InvalidTarget: ``target`` has files but is not an archive; or it is not proven to be the
+            archive of this log; or another run is adding to it.
         InvalidSource: records in ``log``, or between the archive and ``log``, are gone.
         CorruptLog: the archive or ``log`` is damaged.
     """

@@ -2,9 +2,9 @@
 
 Each folder gets ``meta.properties`` last, which marks it as formatted. Up to metadata.version
 4.3-IV0, each folder also gets the first records, in ``bootstrap.checkpoint``, and the log's folder
-a snapshot that names the voters of a dynamic quorum. Above, as by Kafka 4.4, only the log's folder
-of a controller gets records: all in one snapshot of offset 0. Everything is checked before anything
-is written. This module must not know how options are written.
+a snapshot that names the voters of a dynamic quorum. With a newer metadata.version, as Kafka 4.4
+does, only a controller's log folder gets records, all in one snapshot of offset 0. Everything is
+checked before anything is written. This module must not know how options are written.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Format(NamedTuple):
 
     ``metadata_dir`` is the one for the metadata log. ``controllers`` are the voters that the log
     names (KIP-853). Without them, voters are in the configuration; or, with ``joins_quorum``, in
-    the existing quorum's log. A ``cluster_id`` of None is taken from a folder that is already
-    formatted, or else is new.
+    the existing quorum's log. If ``cluster_id`` is None, it is that of a folder that is
+    already formatted, or else a new one.
     """
 
     metadata_dir: Path
@@ -203,7 +203,7 @@ def _control_records(wanted: Format, directory_id: Uuid) -> Iterator[tuple[Contr
 
 
 def _voters(controllers: Sequence[Controller], own_id: Uuid) -> Iterator[Voter]:
-    """By node, as Kafka writes them."""
+    """In order of node ids, as Kafka writes them."""
     for node_id, endpoint, directory_id in sorted(controllers, key=lambda each: each.node_id):
         yield Voter(node_id, directory_id or own_id, (endpoint,), KRaftVersionFeature(0, 1))
 

@@ -20,7 +20,7 @@ from snapshot.initial_features import initial_features
 def format_log(directory: str | Path, *, node_id: int = 1, files: Files = LOCAL_FILES) -> None:
     """Make ``directory`` the ``metadata.log.dir`` of a new node, the only voter of its quorum.
 
-    A missing folder is created. ``metalog.open_writable_log`` opens it then.
+    A missing folder is created. Then ``metalog.open_writable_log`` opens the log.
 
     Raises:
         InvalidTarget: the folder is formatted already, or holds a log. Nothing was written.

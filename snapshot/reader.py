@@ -35,7 +35,7 @@ def read_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
 
 def salvaged_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
     """The intact beginning of a damaged snapshot, between a new header and footer: all data batches
-    before the first unreadable one. For ``--salvage``, since nothing proves what is missing."""
+    before the first unreadable one. For ``--salvage``: nothing proves what is missing."""
     yield build_batch(0, id.epoch, 0, [(SnapshotHeaderRecord(0, 0), 0)])
     offset = 1
     with suppress(CorruptLog):

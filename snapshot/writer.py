@@ -36,8 +36,8 @@ def write_snapshot(
     """Write the snapshot of ``image``, named after its provenance, to ``folder``; return its path.
 
     ``timestamp`` (ms) is the time of writing. ``control`` has KRAFT_VERSION and KRAFT_VOTERS if
-    the log has them, since an image does not know the voters. With ``in_avro`` the file is an Avro
-    container file of the same records, for readers of a topic.
+    the log has them, because an image does not know the voters. With ``in_avro`` the file is an
+    Avro container file of the same records, for readers of a topic.
     """
     offset, epoch, last_contained_timestamp = image.provenance
     snapshot_id = SnapshotId(offset, max(epoch, 0))

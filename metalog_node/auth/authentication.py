@@ -205,9 +205,9 @@ class _Scram:
         self._next = _nothing_more
         final = read_client_final(message)
         if final.channel_binding != client_first.gs2_header.encode():
-            raise ValueError("its channel binding differs from its first message")
+            raise ValueError("the channel binding differs from the first message")
         if final.nonce != nonce:
-            raise ValueError("its nonce differs from the exchange")
+            raise ValueError("the nonce differs from the exchange")
         text = ",".join((client_first.bare, server_first_message, final.without_proof)).encode()
         mechanism, (_, stored_key, server_key, _) = self._mechanism, credential
         is_proven = is_client_proof(mechanism, stored_key, final.proof, text)

@@ -8,8 +8,8 @@ model's password, as a real user's would.
 Rendezvous hashing chooses the model: each candidate's score for a name is a keyed hash. So similar
 names get unrelated models, and a change of one user changes the models of few names. The work is
 bounded: the candidates are a few users of each form, weighted by the number of users with that
-form. A form covers all mechanisms of a user, and a name has one model for all of them: a
-combination that no real user has would reveal an unknown name. This module must not know logins.
+form. A form covers all mechanisms of a user, and a name has one model for all mechanisms, because
+a combination that no real user has would reveal an unknown name. This module must not know logins.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from typing import Final, NamedTuple
 from metalog.scram import MIN_ITERATIONS, ScramCredential, ScramMechanism
 
 MOST_CANDIDATES: Final = 64
-"""The most candidates in one choice of a model: each costs a score for a name that a client
-sends."""
+"""How many candidates one choice of a model has at most. Each costs a score, for any name that a
+client sends."""
 
 _CANDIDATES_OF_A_FORM: Final = 4
 _BASE_36: Final = b"0123456789abcdefghijklmnopqrstuvwxyz"

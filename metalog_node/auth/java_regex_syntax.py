@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from metalog.errors import InvalidRequest
 
 DEEPEST: Final = 50
-"""The deepest nesting of groups."""
+"""How deeply groups may be nested at most."""
 
 _Test = Callable[[str], bool]
 

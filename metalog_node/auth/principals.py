@@ -21,12 +21,12 @@ from metalog_node.auth.java_regex import Pattern, Replacement, Steps
 
 MAPPING_RULES: Final = "ssl.principal.mapping.rules"
 MOST_STEPS: Final = 30_000
-"""The budget of all rules together for one name: some 30 ms. A name of a hundred characters takes
-about a thousand steps."""
+"""The budget of all rules together for one name, approximately 30 ms. A name of a hundred
+characters takes approximately a thousand steps."""
 
 MOST_NAME_BYTES: Final = 8_192
-"""The longest subject that is read, in bytes of DER: some 10 ms. Without a limit, a certificate of
-100 KiB, which OpenSSL accepts, blocks the event loop for 150 ms."""
+"""The longest subject that is read, in bytes of DER. It takes approximately 10 ms; one of 100 KiB,
+which OpenSSL accepts, would block the event loop for 150 ms."""
 
 _RULE: Final = re.compile(
     r"\s*(?:(?P<default>DEFAULT)"

@@ -87,8 +87,8 @@ def parse_listeners(
 def parse_protocols(
     text: str | None, controller_names: Sequence[str]
 ) -> dict[str, SecurityProtocol]:
-    """The protocols in ``listener.security.protocol.map``. Without the map, each protocol's name
-    is also a listener's, and a controllers' listener of another name is PLAINTEXT."""
+    """The protocols in ``listener.security.protocol.map``. Without the map, a listener has the
+    protocol of its name, and a controllers' listener of another name is PLAINTEXT."""
     defaults = {protocol.value: protocol for protocol in SecurityProtocol}
     if not text:
         return defaults | {
@@ -102,14 +102,14 @@ def parse_protocols(
         except ValueError:
             known = ", ".join(SecurityProtocol)
             raise ConfigException(
-                f"{PROTOCOL_MAP}: {part} is not a NAME:PROTOCOL of {known}"
+                f"{PROTOCOL_MAP}: {part} is not NAME:PROTOCOL; the protocols are {known}"
             ) from None
     return named
 
 
 def parse_advertised(text: str | None, listeners: Sequence[Listener]) -> dict[str, Address]:
-    """Each listener's address for clients. By default it is the address on which it listens, whose
-    host may be empty."""
+    """Each listener's address for clients. By default it is the address on which the listener
+    listens, whose host can be empty."""
     advertised = {listener.name: Address(listener.host, listener.port) for listener in listeners}
     configured = dict(named_addresses(ADVERTISED, text or ""))
     for each in listeners:

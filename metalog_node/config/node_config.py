@@ -1,8 +1,8 @@
 """A node's configuration: Kafka's keys in a ``.properties`` file, checked before anything opens.
 
 An error names the file, the key and its line, and never shows a value that may be a password. Other
-modules read the keys that decide requests (``authorizer.config``) and those of KIP-506. This module
-must open only the configuration file.
+modules read the keys that decide requests (``authorizer.config``) and the keys of KIP-506. This
+module must open only the configuration file.
 """
 
 from __future__ import annotations
@@ -244,8 +244,8 @@ class _Reading:
     def _controllers(
         self, settings: Settings, roles: frozenset[str], *, is_on_topic: bool
     ) -> tuple[Address, ...]:
-        """The controllers to follow; none for a controller whose log is in a folder, which is a
-        quorum of one."""
+        """The controllers to follow; none for a controller whose log is in a folder, because it is
+        a quorum of one."""
         located = self._located
         voters = located.read(VOTERS, _voters, settings.voters or "")
         if "controller" in roles and not is_on_topic:
@@ -260,7 +260,9 @@ class _Reading:
         if settings.bootstrap_servers is not None:
             return tuple(located.read(CONTROLLERS, parse_addresses, settings.bootstrap_servers))
         if not voters and not is_on_topic:
-            raise located.wrong(CONTROLLERS, "is missing; a broker follows them")
+            raise located.wrong(
+                CONTROLLERS, "is missing; give the controllers that this broker follows"
+            )
         return tuple(voters.values())
 
     def _controller_client(
@@ -290,7 +292,7 @@ class _Reading:
         return upper & {listener.name for listener in listeners}
 
     def _not_used(self, notes_so_far: Sequence[str]) -> list[str]:
-        """Notes about unused keys; ``notes_so_far`` are the others, each of which begins with its
+        """Notes about unused keys, except those of ``notes_so_far``, each of which begins with its
         key."""
         located = self._located
         known = [

@@ -67,7 +67,7 @@ class Settings(BaseModel):
         description="`controller` keeps the log, `broker` follows a controller; a node may be both",
     )
     node_id: Annotated[int, Field(ge=0, lt=1 << 31)] = Field(
-        alias="node.id", description="the node's number, as its folder was formatted with"
+        alias="node.id", description="the node's number, with which its folder was formatted"
     )
     listeners: str = Field(
         alias=LISTENERS,
@@ -90,7 +90,7 @@ class Settings(BaseModel):
     voters: str | None = Field(
         None,
         alias=VOTERS,
-        description="the same, as `ID@HOST:PORT`, for a static quorum (before KIP-853)",
+        description="the controllers of a static quorum (before KIP-853), as `ID@HOST:PORT`",
     )
     metadata_log_dir: Path | None = Field(
         None,
@@ -103,10 +103,14 @@ class Settings(BaseModel):
     )
     log_dir: str | None = Field(None, alias="log.dir", description="as `log.dirs`")
     max_connections: _Positive = Field(
-        (1 << 31) - 1, alias="max.connections", description="clients connected at a time"
+        (1 << 31) - 1,
+        alias="max.connections",
+        description="how many clients may be connected at a time",
     )
     max_connections_per_ip: Annotated[int, Field(ge=0)] = Field(
-        (1 << 31) - 1, alias="max.connections.per.ip", description="the same for one address"
+        (1 << 31) - 1,
+        alias="max.connections.per.ip",
+        description="how many clients may be connected from one address",
     )
     idle_ms: _Positive = Field(
         600_000,
@@ -141,8 +145,8 @@ READ_ELSEWHERE: Final[Mapping[str, str]] = {
     "with a secure listener does not start",
     SUPER_USERS: "`User:NAME`, separated by `;`: may do anything, even before the log is loaded",
     ALLOW_EVERYONE: "`true` allows access to a resource without ACLs",
-    EARLY_START_LISTENERS: "these open before the log is loaded, for super users only (default: "
-    "the controllers')",
+    EARLY_START_LISTENERS: "listeners that open before the log is loaded, for super users only "
+    "(default: the controllers')",
     KAFKA_VERSION: "the Kafka version to imitate: `4.3`, or `4.4`, whose ACLs may have CIDR blocks "
     "as hosts (default: `4.3` below metadata.version 32, else `4.4`; with `4.3` the node refuses a "
     "log of metadata.version 32 or higher); not a key of Kafka",
@@ -156,10 +160,11 @@ READ_ELSEWHERE: Final[Mapping[str, str]] = {
     SUITES: "the cipher suites, by Java's names; name all suites of TLS 1.3 or none",
     MAPPING_RULES: "how a certificate's subject becomes a principal's name",
     POLICY_CLASS: "the class that checks a new SCRAM password sent unsalted (KIP-506)",
-    ENABLED_MECHANISMS: "the mechanisms for which such a password is stored",
+    ENABLED_MECHANISMS: "the mechanisms for which a password sent unsalted is stored",
     **dict.fromkeys(ITERATIONS.values(), "their iterations"),
     SALTED_ENABLE: "`false` refuses salted passwords (KIP-554: kafka-configs, any Admin client), "
-    "which no policy can check; set it alike on all nodes (default: `true`); not a key of Kafka",
+    "which no policy can check; set the same value on all nodes (default: `true`); not a key of "
+    "Kafka",
     **dict.fromkeys((key for key, _ in LOG_KEYS.values()), "as in Kafka"),
 }
 """Keys and what they set; ``ssl.*`` and ``listener.name.*`` are not listed one by one."""

@@ -1,7 +1,7 @@
 """DescribeAcls' response: as a body, or as pieces of bytes.
 
 kio, the library that encodes all other responses, takes ten times as long for a long listing; a
-test compares the bytes. After a change of one ACL, a ``Listing`` encodes only some hundred
+test compares the bytes. After a change of one ACL, a ``Listing`` encodes only a few hundred
 resources again. This module must not know the caller, nor how long a response stays valid.
 """
 

@@ -85,7 +85,7 @@ def describe(services: Services, incoming: IncomingRequest) -> Answer:
 def _writer(
     services: Services, authorizer: Authorizer, version: int, wanted: AclFilter
 ) -> Callable[[], Pieces]:
-    """A function that encodes the listing of the ACLs that ``wanted`` matches when it is called.
+    """A function that, when called, encodes the listing of the ACLs that ``wanted`` matches.
 
     If ``wanted`` has no resource name, the listing is joined from cached parts.
     """

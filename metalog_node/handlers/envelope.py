@@ -146,7 +146,7 @@ def _sealed(incoming: IncomingRequest, inner: UnreadRequest, body: Body) -> Body
 
 def forward(services: Services, incoming: IncomingRequest) -> Answer:
     """Forward the request unchanged, with its client's principal and address, and return the
-    response unchanged. The active controller handles the request itself."""
+    response unchanged. If this node is the active controller, it handles the request itself."""
     if services.replica.is_active:
         return _FORWARDABLE[incoming.request.head.api_key].handle(services, incoming)
     if services.forwarder is None:

@@ -41,12 +41,12 @@ _USER: Final[Any] = extensions.WireUserResult
 """Untyped, because the fields of kio's classes have kio's own number types."""
 _LONGEST_WAIT_S: Final = 60
 _MOST_PASSWORDS: Final = 1_000
-"""The most passwords in one request; salting each takes some milliseconds."""
+"""A request has at most this many passwords; salting each takes some milliseconds."""
 
 
 def set_passwords(services: Services, incoming: IncomingRequest) -> Answer:
-    """Salts and sets the request's passwords. It runs on a separate thread, since salting takes
-    some milliseconds a password."""
+    """Salts and sets the request's passwords. Runs on a separate thread, because salting
+    takes some milliseconds per password."""
     return services.passwords.threads.submit(_set_passwords, services, incoming)
 
 

@@ -225,7 +225,7 @@ def refuse_snapshot(incoming: IncomingRequest, error: ApiError) -> Body:
 
 
 def describe_quorum(services: Services, incoming: IncomingRequest) -> Answer:
-    """One voter, this node, and no observers, since the node keeps no state about them."""
+    """One voter, this node, and no observers: the node keeps no state about them."""
     authorize_cluster(services, incoming, Operation.DESCRIBE)
     return _deferred(_purgatory(services).ask(partial(_described, services, incoming), 0))
 

@@ -1,4 +1,4 @@
-"""DescribeClientQuotas: always empty, since a node enforces no quotas.
+"""DescribeClientQuotas: always empty, because a node enforces no quotas.
 
 ``kafka-configs`` sends this request before it shows a user's credentials. An invalid filter gets
 Kafka's error. This module must not know ACLs or users.

@@ -5,7 +5,7 @@ for example if records must become durable first. If the handler or its future r
 ``refuse`` makes the response with the error.
 
 The request's body is decoded when the handler first uses it, in most handlers after the check of
-the permission. A handler may have work left when its future is done. That work never runs on the
+the permission. A handler can have work left when its future is done. That work never runs on the
 thread that completed the future (``DeferredResponse``). This module must not know any one API.
 """
 
@@ -118,9 +118,9 @@ class EncodedResponse(NamedTuple):
 
 
 class DeferredResponse:
-    """A response that ``make(future)`` makes once ``future`` is done. The waiting caller chooses
-    the thread, so that neither the log's writer nor the event loop is blocked. ``result`` and
-    ``exception`` are like those of a future; ``make`` is called once.
+    """A response that ``make(future)`` makes when ``future`` is done. The waiting caller chooses
+    the thread of ``make``, so that neither the log's writer nor the event loop is blocked.
+    ``result`` and ``exception`` are like those of a future; ``make`` is called once.
     """
 
     __slots__ = ("_error", "_is_made", "_made", "_make", "future")
@@ -174,7 +174,7 @@ class HandledApi(NamedTuple):
       client gets the nearest error after which clients of the API try again.
     - ``most_bytes``, ``most_elements`` (items of arrays, tagged fields): a larger request closes
       the connection.
-    - ``most_bytes_on_loop``: a larger request is handled on a thread; with None, none is.
+    - ``most_bytes_on_loop``: a larger request is handled on a thread; None: no request is.
     - ``is_silent``: whether the client of a request expects no response (Produce with acks=0).
       ``handle`` answers it like any other; the answer is not sent, and one with an error closes the
       connection, as in Kafka.
@@ -204,7 +204,7 @@ class ClusterAuthorizationFailed(InvalidRequest):
 
 
 class SecurityDisabled(InvalidRequest):
-    """There are no ACLs, since the node has no authorizer."""
+    """There are no ACLs, because the node has no authorizer."""
 
     code = ErrorCode.SECURITY_DISABLED
 

@@ -176,8 +176,8 @@ class Client:
                     return
 
     async def _next_answer(self, steps: Iterator[bytes | QueuedRequest]) -> bytes | None:
-        """The next bytes to send. The request is freed before they are sent, since a client may be
-        slow to receive them."""
+        """The next bytes to send. The request is freed before they are sent, because a client can
+        be slow to receive them."""
         step = await self._on_loop(next, steps, None)
         self._is_answering = step is not None
         return await self._answer(step) if isinstance(step, QueuedRequest) else step
@@ -189,7 +189,7 @@ class Client:
         return min(self._login_deadline, idle_until)
 
     async def _send(self, data: bytes) -> None:
-        """Send an answer; a refused login only after a pause, against guessing."""
+        """Send an answer. A refused login is answered after a pause, against guessing."""
         if self._connection.failed_login is not None:
             await asyncio.sleep(self._context.refused_after_s)
         async with asyncio.timeout_at(self._deadline()):
@@ -198,7 +198,7 @@ class Client:
                 await self._writer.drain()
 
     async def _hang_up(self) -> None:
-        """Close once the client has received all sent bytes, or its time is up. asyncio alone would
+        """Close when the client has received all sent bytes, or its time is up. asyncio alone would
         wait forever."""
         try:
             await self._context.budget.turn(self._owner)

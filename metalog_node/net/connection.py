@@ -1,4 +1,4 @@
-"""The server's side of one connection: bytes in, requests and bytes to send out, without a socket.
+"""The server's side of one connection, without a socket: takes bytes, yields requests and answers.
 
 It announces the API versions, conducts the login, and passes on an authenticated client's requests,
 in order. Before the login, a client may send only small frames and the three APIs of a login.
@@ -48,7 +48,7 @@ _OTHER_PROTOCOLS: Final = {
 """The messages for other protocols, by their first bytes."""
 _LIFETIME_SINCE: Final = 1
 _MOST_LIFETIME_MS: Final = 10**15
-"""The longest session lifetime that an answer states: about 30,000 years."""
+"""The longest session lifetime that an answer states: approximately 30,000 years."""
 _LEAST_BETWEEN_LOGINS_S: Final = 1.0
 _NO_SOFTWARE_NAME: Final = "unknown"
 """The software name of a client whose request version has no field for it."""
@@ -68,8 +68,8 @@ class QueuedRequest(NamedTuple):
 class ServerConnection:
     """The state of one connection. ``announced`` are the node's API versions. ``logins`` is None
     without SASL: then ``principal`` is set from the start. With ``identity``, an ApiVersions that
-    names another cluster or node is refused. A frame may have ``most_bytes``, and a request
-    ``most_bytes_of`` its API; a longer one is refused at its beginning."""
+    names another cluster or node is refused. A frame has at most ``most_bytes``, and a request
+    at most ``most_bytes_of`` its API; a longer one is refused at its beginning."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class ServerConnection:
         identity: Callable[[], tuple[str, int]] | None = None,
     ) -> None:
         self.is_over = False
-        """Close the connection once everything has been sent."""
+        """Whether to close the connection as soon as everything has been sent."""
         self.failed_login: LoginRefused | NotReadyForLogins | None = None
         self._announced = announced
         self._logins = logins

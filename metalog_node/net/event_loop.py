@@ -14,7 +14,7 @@ from collections import deque
 from typing import Final
 
 MOST_SOCKETS: Final = 64
-"""How many sockets are served in a round."""
+"""How many sockets are served in a round at most."""
 
 _Ready = tuple[selectors.SelectorKey, int]
 

@@ -1,7 +1,7 @@
 """Bounds how long the clients' work blocks the event loop in one round.
 
 Work on the loop comes in short units: a frame, a small answer, a step of a TLS handshake. Many
-clients may have a unit ready in the same round. A unit runs immediately while the round's budget
+clients can have a unit ready in the same round. A unit runs immediately while the round's budget
 lasts. The others wait in their owner's queue, owners take turns, and the loop continues in between.
 For one event loop. This module must not know who an owner is, nor what the work is for.
 """
@@ -19,8 +19,8 @@ R = TypeVar("R")
 BUDGET_S: Final = 0.005
 """The time in a round after which no further unit begins."""
 MOST_UNITS: Final = 64
-"""The most units in a round. Each unit wakes its client's task, which costs time in the next
-round."""
+"""How many units a round has at most. Each unit wakes its client's task, which costs time in the
+next round."""
 
 _Unit = tuple[asyncio.Future[Any], Callable[[], Any]]
 
@@ -45,8 +45,8 @@ class LoopBudget:
         return await done
 
     async def turn(self, owner: Hashable) -> None:
-        """Return when a unit may begin: the caller's code up to its next ``await``. It counts as a
-        unit; its time is not measured."""
+        """Return when a unit may begin. The unit is the caller's code up to its next ``await``; its
+        time is not measured."""
         await self.run(owner, _nothing)
 
     def _has_time(self) -> bool:

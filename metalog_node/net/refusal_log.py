@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 PERIOD_S: Final = 10.0
 MOST_LINES: Final = 100
-"""The most lines for all addresses in one period."""
+"""How many lines are written for all addresses in one period at most."""
 MOST_LINES_OF_ADDRESS: Final = 10
 _MOST_ADDRESSES: Final = 1024
 """How many addresses are counted separately."""

@@ -1,7 +1,7 @@
 """A listener: accepts connections within the quotas, and serves each in its own task.
 
 The TLS handshake runs in that task, so a slow client has a connection and a time limit like any
-other. A closed listener accepts nobody, and disconnects each client once its request under way is
+other. A closed listener accepts nobody, and disconnects each client when its request under way is
 answered. ``client`` and the handlers make all decisions.
 """
 
@@ -46,7 +46,7 @@ class OpenListener:
         self._clients: dict[asyncio.Task[None], Client | None] = {}
 
     async def open(self) -> Address:
-        """Open the listener and return its address; ``InvalidRequest`` if that cannot be bound."""
+        """Open the listener and return its address; ``InvalidRequest`` if it cannot be bound."""
         listener = self._context.listener
         try:
             self._sockets = await _bound(listener.host, listener.port)
@@ -159,7 +159,7 @@ class OpenListener:
         return encrypted
 
     def _note_refusal(self, host: str, error: Exception) -> None:
-        """Log and count a refused connection, unless the client has disconnected: it may have only
+        """Log and count a refused connection, unless the client has disconnected: perhaps it only
         tested whether the port is open."""
         name = self._context.listener.name
         if isinstance(error, (ConnectionResetError, BrokenPipeError)):

@@ -16,7 +16,7 @@ from typing import Any, Final
 from metalog.wire.frames import Malformed
 
 HANDSHAKE_BYTES: Final = 16 << 10
-"""The longest message before both sides encrypt. A ClientHello has about 2 KiB."""
+"""The longest message before both sides encrypt. A ClientHello has approximately 2 KiB."""
 
 _PIECE: Final = 4 << 10
 _ANSWER_PIECE: Final = 64 << 10

@@ -22,7 +22,7 @@ class RequestTurns:
         self._of: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
     async def run(self, owner: Hashable, work: Callable[..., R], *arguments: Any) -> R:
-        """The result of ``work``, on a thread, once it is the ``owner``'s turn."""
+        """The result of ``work``, on a thread, when it is the ``owner``'s turn."""
         turn = self._of.get(owner)
         if turn is None:
             turn = self._of[owner] = asyncio.Lock()

@@ -62,7 +62,7 @@ class HttpEndpoint:
         self._thread = Thread(target=self._run, name="metalog-watch", daemon=True)
 
     async def open(self, address: Address) -> Address:
-        """Open the listener and return its address; ``InvalidRequest`` if that cannot be bound."""
+        """Open the listener and return its address; ``InvalidRequest`` if it cannot be bound."""
         self._thread.start()
         return await self._on_own_loop(self._open(address))
 
@@ -119,7 +119,7 @@ class HttpEndpoint:
             writer.transport.abort()
 
     def _has_room(self) -> bool:
-        """Whether one more connection fits; if not, the oldest silent one is closed for it."""
+        """Whether one more connection fits; the oldest silent one is closed to make room."""
         if len(self._tasks) < _MOST_CLIENTS:
             return True
         oldest = next(iter(self._silent), None)

@@ -44,7 +44,7 @@ class Condition(NamedTuple):
     - ``acl_count`` is None without an authorizer, ``lag`` is None if the log's end is not known.
     - ``listeners`` maps a listener's name to whether it is open and how many clients it has.
     - ``loop_late_s`` is how long the event loop has been blocked.
-    - ``lost_lines`` has how many lines each log lost.
+    - ``lost_lines`` counts lost lines, by log (the node's or the audit log).
     - ``last_contact_s`` is when the log's peer last answered, in seconds since 1970; None for a
       local log.
     """
@@ -275,7 +275,7 @@ def _decisions_of(authorizer: Authorizer) -> DecisionContext | None:
 
 
 def _rule(decisions: DecisionContext | None, context: RequestContext, action: Action) -> str:
-    """The rule of a denial by ``decisions``; UNKNOWN if they do not deny the action."""
+    """The rule of a denial by ``decisions``; UNKNOWN if ``decisions`` do not deny it."""
     if decisions is None:
         return UNKNOWN
     try:

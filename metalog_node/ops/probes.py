@@ -1,10 +1,10 @@
 """A node's liveness and readiness probes.
 
-A node is ready once its log is replayed and all its listeners are open. After a later fault, the
+A node is ready when its log is replayed and all its listeners are open. After a later fault, the
 node stays ready with the last good image, and the probe says since when that image is stale. The
 node becomes unready only in two cases: ``stale.deny.after.ms`` has closed the readiness gate, or
-its event loop serves nobody. The node is alive unless only a restart can help. This module must not
-know sockets or clocks.
+the node's event loop serves nobody. The node is alive unless only a restart can help. This module
+must not know sockets or clocks.
 """
 
 from __future__ import annotations

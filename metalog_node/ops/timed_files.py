@@ -16,7 +16,7 @@ _SEGMENT: Final = ".log"
 
 
 class TimedFiles(LocalFiles):
-    """``observe`` gets the seconds that each sync of a segment took, failed ones too."""
+    """``observe`` gets the seconds that each sync of a segment took, even a failed sync."""
 
     def __init__(self, observe: Callable[[float], object]) -> None:
         self._observe = observe

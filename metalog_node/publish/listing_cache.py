@@ -24,8 +24,8 @@ Pieces = Sequence[bytes]
 
 
 class Listings:
-    """The cache of listings, as a publisher after the authorizer: it is dropped once the authorizer
-    has the new ACLs."""
+    """The cache of listings, a publisher after the authorizer: a change of ACLs drops the listings
+    as soon as the authorizer has the new ACLs."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="metalog-listing")

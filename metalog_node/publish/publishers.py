@@ -36,8 +36,8 @@ class CredentialsPublisher:
         """Whether the log has been replayed; before that the users are unknown."""
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        """Take the newest credentials, on the replica's thread: a new set of dummy credentials
-        reads every credential."""
+        """Take the newest credentials. New dummy credentials are made on the replica's thread,
+        because that reads every credential."""
         if image.scram is not self._newest[0]:
             self._newest = image.scram, DummyCredentials(image.scram.mechanisms, self._secret)
 
@@ -55,7 +55,7 @@ class CredentialsPublisher:
 
 
 class GcFreezer:
-    """Calls ``gc.freeze`` for ACLs that came after the load: no full collection visits them then.
+    """Calls ``gc.freeze`` for ACLs that came after the load, so that full collections skip them.
 
     A full collection that visits 100,000 ACLs stops every thread for 130 ms (see
     ``metalog.gc_pause``). Frozen garbage is never freed, so garbage is collected first. Frozen

@@ -1,9 +1,9 @@
 """Serves a controller's log to observers (KIP-595, KIP-630), byte for byte as in the folder.
 
 The answer is one of three: the batches after an offset; a diverging epoch, if the observer has a
-different log; or the id of a snapshot with the older records. Only durable records are sent: in a
-quorum of one these are committed. Blocking. This module must not know requests, nor wait for
-anything.
+different log; or the id of a snapshot with the older records. Only durable records are sent, which
+in a quorum of one are committed. Reading blocks the caller. This module must not know requests, nor
+wait for new records.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class ServedLog:
     def after(self, bounds: LogBounds, offset: int, last_epoch: int, most_bytes: int) -> Served:
         """The answer to an observer at ``offset``, whose last record has ``last_epoch``.
 
-        It has at most ``most_bytes``, but at least one batch if there is any.
+        The answer has at most ``most_bytes``, but at least one batch if there is any.
         """
         folder = read_folder(self._log.path, LOCAL_FILES)
         served = Served(bounds.start, bounds.end)

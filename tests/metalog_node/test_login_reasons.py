@@ -126,8 +126,8 @@ def test_why_a_first_message_is_refused_and_nothing_follows_it(first: str, expec
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"binding": "y,,"}, "its channel binding differs from its first message"),
-        ({"nonce": "abc"}, "its nonce differs from the exchange"),
+        ({"binding": "y,,"}, "the channel binding differs from the first message"),
+        ({"nonce": "abc"}, "the nonce differs from the exchange"),
         ({"salted": bytes(32)}, "wrong password"),
     ],
 )
