@@ -251,6 +251,8 @@ class _Replay:
     def _candidates(self) -> list[SnapshotId | None]:
         bounds, snapshots = self._log.bounds(), self._log.snapshots()
         candidates = bases(self.limit, bounds, snapshots)
+        if isinstance(self._log, CheckpointLog):  # nothing is left without the snapshot
+            return [base for base in candidates if base is not None]
         is_one_segment = not candidates and not snapshots and isinstance(self._log, SegmentLog)
         return [None] if is_one_segment else candidates
 

@@ -8,6 +8,7 @@ must not replay.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -30,6 +31,7 @@ from metalog_sources.store import FileStore, Store, is_folder_of_yaml
 
 _FORMS: Final = f"{ANY} or @NAME"
 _STORES: Final = ("cluster", "zookeeper")
+_HOST_PORT: Final = re.compile(r"[\w.-]+:\d{1,5}(,[\w.-]+:\d{1,5})*", re.ASCII)
 
 
 class Source(NamedTuple):
@@ -108,6 +110,11 @@ def _opened(url: str, base: Path, files: Files) -> tuple[str, OpenedLog | Store]
             return "file", FileStore(path, files)
         if url and files.is_file(path) and not is_log_file(path):
             return "file", _opened_file(path, files)
+        if _HOST_PORT.fullmatch(url) and not (files.is_folder(path) or files.is_file(path)):
+            raise InvalidSource(
+                f"{url}: there is no such file or folder; a running cluster is cluster://{url}"
+                f" (brokers) or quorum://{url} (controllers)"
+            )
     except OSError as error:
         raise unreadable(path, error) from None
     return log_on_disk(url, base, files=files, forms=_FORMS)

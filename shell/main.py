@@ -145,7 +145,7 @@ def _run(arguments: list[str], table: VerbTable = TABLE) -> int:
     if name is None:
         return _without_verb(leading, table)
     if name not in table.verbs:
-        return _unknown_verb(name, table)
+        return _unknown_verb(name, table, leading)
     verb = table.verbs[name]
     loaded = verb.load()
     if isinstance(loaded, VerbTable):
@@ -177,11 +177,13 @@ def _without_verb(arguments: list[str], table: VerbTable) -> int:
     return YES if arguments else NO_ANSWER
 
 
-def _unknown_verb(verb: str, table: VerbTable) -> int:
+def _unknown_verb(verb: str, table: VerbTable, leading: Sequence[str] = ()) -> int:
     from authorizer.analysis.explain.names import nearest_name
 
     near = nearest_name(verb, table.verbs)
     advice = f"did you mean {near}?" if near else _listed(table)
+    if leading:
+        advice = f"options such as {leading[-1]} come after the verb"
     return _fail(f"unknown verb {verb!r}; {advice}")
 
 

@@ -51,6 +51,8 @@ class _Parser(ArgumentParser):
             message = f"unknown option {unknown}"
             if near is not None:
                 raise InvalidRequest(f"{message}; did you mean {near}?")
+            if unknown in ("--bootstrap-server", "--bootstrap-controller"):
+                message += ": a cluster is a SOURCE, cluster://HOST:PORT"
         elif _is_expanded_pattern(message, self._option_string_actions):
             message += ": did the shell expand a pattern? Put it in quotes"
         elif exported := _EXPORTED.match(message):

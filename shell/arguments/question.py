@@ -83,7 +83,9 @@ def read_question(arguments: Namespace) -> ParsedQuestion:
     taken = 0 if arguments.principal else 1
     operation = arguments.operation or _next(words, taken)
     taken += 0 if arguments.operation else 1
-    if principal is None or operation is None or len(words) > taken + 1:
+    if len(words) > taken + 1:
+        raise InvalidRequest(f"{words[taken + 1]!r} is one word too many; {FORM}")
+    if principal is None or operation is None:
         raise InvalidRequest(FORM)
     if ":" in operation:
         raise InvalidRequest(f"{operation!r} is not an operation; {FORM}")
@@ -92,7 +94,7 @@ def read_question(arguments: Namespace) -> ParsedQuestion:
             raise InvalidRequest(f"ask about {words[taken]} or the resource of an option, not both")
         named.append(parse_resource(words[taken]))
     if not named:
-        raise InvalidRequest(FORM)
+        raise InvalidRequest(f"the question names no resource; {FORM}")
     if len(named) > 1:
         raise InvalidRequest("a question is about one resource; ask about each one separately")
     return parsed_question(principal, operation, named[0], arguments.host)

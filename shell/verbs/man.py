@@ -38,7 +38,9 @@ def run(arguments: Namespace, output: Output) -> int:
     }
     verb = " ".join(arguments.verb)
     if verb not in pages:
-        raise InvalidRequest(f"there is no verb {verb!r}; metalog --help lists the verbs")
+        raise InvalidRequest(
+            f"there is no page {verb!r}; metalog --help and metalog pipeline --help list the verbs"
+        )
     if arguments.to is None:
         output.line("\n".join(pages[verb]))
         return 0

@@ -7,7 +7,7 @@ found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from authorizer.analysis.access.host_regions import can_be_a_client
@@ -16,6 +16,7 @@ from authorizer.analysis.explain.since import Cause
 from authorizer.analysis.explain.unknown_names import Unknown
 from authorizer.engine.decide import SUPER_USER
 from authorizer.trace import Attribute, Candidate, Question, Standing
+from metalog.acl import SUPPORTED_OPERATIONS
 from metalog.text.plurals import counted, plural
 from metalog.text.visible_text import shown
 from shell.output.output import Cell, Output
@@ -113,23 +114,8 @@ def point_out(
     may_go_back: bool,
 ) -> None:
     """Print notes on stderr that a person needs to judge the answer."""
-    if parsed.host_as_typed is not None:
-        output.note(
-            f"brokers write {parsed.host_as_typed} as {parsed.question.host}, so the latter was"
-            " checked"
-        )
-    principal, host = parsed.question.principal, parsed.question.host
-    if parsed.audit is None and not principal.startswith(_USER):
-        output.note(
-            f"Kafka itself names clients {_USER}… only; {shown(principal)} needs a"
-            " principal.builder.class"
-        )
-    if host is not None and parsed.audit is None and not can_be_a_client(host):
-        output.note(
-            f"a client never has the host {shown(host)}: brokers compare the text of an IP "
-            "address, "
-            "not a name, range or star"
-        )
+    for note in _notes_on_question(parsed):
+        output.note(note)
     if parsed.was_broken:
         output.note("the pasted line was read without its line breaks")
     if parsed.audit is not None and parsed.audit.is_cut:
@@ -146,6 +132,25 @@ def point_out(
         output.note(f"for the state at the time of the line: --at {parsed.moment}")
     for name in unknown:
         output.note(str(name))
+
+
+def _notes_on_question(parsed: ParsedQuestion) -> Iterator[str]:
+    question = parsed.question
+    if parsed.host_as_typed is not None:
+        yield f"brokers write {parsed.host_as_typed} as {question.host}, so the latter was checked"
+    if parsed.audit is not None:
+        return
+    kind = question.resource_type
+    if question.operation not in SUPPORTED_OPERATIONS.get(kind, ()):
+        yield f"Kafka never checks {question.operation.name} on a {resource_kind(kind)}"
+    if not question.principal.startswith(_USER):
+        needs = f"{shown(question.principal)} needs a principal.builder.class"
+        yield f"Kafka itself names clients {_USER}… only; {needs}"
+    if question.host is not None and not can_be_a_client(question.host):
+        yield (
+            f"a client never has the host {shown(question.host)}: brokers compare the text of an IP"
+            " address, not a name, range or star"
+        )
 
 
 def headline(question: Question, allowed: bool, output: Output) -> str:

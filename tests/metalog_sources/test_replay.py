@@ -296,8 +296,10 @@ class TestDamagedSnapshot:
         with pytest.raises(CorruptLog) as caught:
             replayed(trimmed)
         assert caught.value.file == str(path)
-        with pytest.raises(CorruptLog):
-            replayed(path)
+        for snapshot_file in (path, path.with_name("copy.checkpoint")):
+            path = path.rename(snapshot_file)
+            with pytest.raises(CorruptLog):
+                replayed(path)
 
     @pytest.mark.parametrize("by", [1, 60, 75, 90])
     def test_salvage_takes_what_is_left(self, trimmed: Path, by: int) -> None:

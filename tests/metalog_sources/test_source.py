@@ -100,6 +100,7 @@ def test_a_folder_without_an_owner_counts_for_no_voter(tmp_path: Path) -> None:
 class TestRefused:
     def test_nothing(self, tmp_path: Path) -> None:
         assert "there is no such file or folder" in refused(tmp_path / "missing")
+        assert "a running cluster is cluster://a:1,b:2 (brokers)" in refused("a:1,b:2")
         assert "there is no such folder" in refused(f"{DEMO / 'log-dir'}+{tmp_path / 'missing'}")
         assert "SOURCE is missing" in refused("")
 

@@ -115,6 +115,8 @@ def test_help_may_be_asked_for_as_a_verb(run: Run) -> None:
     [
         (["aclz"], "unknown verb 'aclz'; did you mean acls?"),
         (["qqqqqq"], "unknown verb 'qqqqqq'; metalog --help lists the verbs"),
+        (["--at", "5", "acls", LOG_DIR], "unknown verb '5'; options such as --at come after"),
+        (["acls", "--bootstrap-server", "b:1"], "a cluster is a SOURCE, cluster://HOST:PORT"),
         (["--frob"], "unknown option --frob without a verb"),
         (["pipeline", "qqqq"], "unknown verb 'qqqq'; metalog pipeline --help lists the verbs"),
         (["pipeline", "--frob"], "--frob without a verb; metalog pipeline --help lists"),

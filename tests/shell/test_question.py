@@ -92,7 +92,8 @@ def test_what_is_no_question(words: list[str], answer: Any) -> None:
             ["read", "User:a", "topic:t"],
             "'User:a' is not an operation; ask with PRINCIPAL OPERATION",
         ),
-        (["User:a", "read", "topic", "t"], "ask with PRINCIPAL OPERATION TYPE:NAME"),
+        (["User:a", "read", "topic", "t"], "'t' is one word too many; ask with PRINCIPAL"),
+        (["User:a", "read"], "the question names no resource; ask with PRINCIPAL OPERATION"),
         (["User:a", "read", "topic"], "resource 'topic' has no name; write it as topic:NAME"),
         (["User:a", "read", "payments"], "'payments' has no type; write it as topic:payments"),
         (["a", "read", "topic:t"], "'a' has no type; write it as User:a"),
@@ -113,6 +114,8 @@ def test_a_principal_that_kafka_itself_never_makes_is_pointed_out(answer: Any) -
     assert "note: Kafka itself names clients User:… only; Group:admins needs a " in err
     _, _, err = answer("can", "@demo", "User:billing", "read", "topic:payments")
     assert err == ""
+    _, _, err = answer("can", "@demo", "User:billing", "read", "cluster")
+    assert err == "note: Kafka never checks READ on a cluster\n"
 
 
 @pytest.mark.parametrize("host", ["*", "10.0.4", "10.0.0.0/8", "broker-1.example.com", ""])

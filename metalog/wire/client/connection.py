@@ -32,7 +32,7 @@ _CHECK_EVERY_S: Final = 0.25
 _TLS_ALERT: Final = b"\x15\x03"
 _NO_ANSWER: Final = "no answer in time"
 _HUNG_UP: Final = "it closed the connection"
-_REFUSED: Final = "connection refused: nothing listens there; check the address and that Kafka runs"
+_REFUSED: Final = "connection refused: nothing listens there; check the address and the server"
 _TRY_SECURED: Final = "set security.protocol (the command takes it from --command-config FILE)"
 
 

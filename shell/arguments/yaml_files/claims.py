@@ -51,7 +51,9 @@ _QUANTIFIED: Final = ("principal", "resource", "host")
 _ANY: Final = "any"
 _EXCEPT: Final = "any except"
 _EXCEPT_TAG: Final = "!except"
-_UNQUOTED: Final = re.compile(rf"""(\b(?:principal|resource|host)["']?\s*:\s*){_EXCEPT}(?=\s*\[)""")
+_UNQUOTED: Final = re.compile(
+    rf"""(\b(?:principals?|resource|host)["']?\s*:\s*){_EXCEPT}(?=\s*\[)"""
+)
 _LISTS: Final = re.compile(rf"{_EXCEPT}\s*\[")
 _EXAMPLES: Final = {"principal": "User:x, User:y", "resource": "topic:x", "host": "10.0.0.0/8"}
 FORM: Final = (
@@ -263,10 +265,12 @@ def claim_texts(words: Sequence[str], what: str) -> list[tuple[str, str]]:
     named_texts: list[tuple[str, str]] = []
     for number, word in enumerate(words, 1):
         path = Path(word)
-        if ":" in word and not _exists(path) and path.suffix not in (".yaml", ".yml"):
+        if _exists(path) or path.suffix in (".yaml", ".yml"):
+            named_texts += yaml_texts(path)
+        elif ":" in word:
             named_texts.append((word, f"{what} {number}"))
         else:
-            named_texts += yaml_texts(path)
+            raise InvalidRequest(f"{word!r} is neither a file nor YAML; {FORM}")
     return named_texts
 
 

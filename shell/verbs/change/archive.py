@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from metalog.disk.files import LOCAL_FILES
-from metalog.errors import InvalidSource
+from metalog.errors import InvalidRequest, InvalidSource
 from metalog.text.plurals import counted
 from metalog.text.visible_text import safe
 from metalog_sources.source_kinds import ARCHIVED
@@ -52,6 +52,8 @@ def run(arguments: Namespace, output: Output) -> int:
 
     source = opened_source(arguments, output)
     target = Path(arguments.folder)
+    if target.is_file():
+        raise InvalidRequest(f"{target}: is a file; give a folder for the archive")
     cluster_id = _cluster_id(source, target, arguments)
     proven = source.log.proven
     if proven.offset == 0:

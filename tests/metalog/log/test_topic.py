@@ -246,6 +246,5 @@ def test_a_topic_without_a_cluster_says_what_a_cluster_does(
         assert main(["acls", url]) == 2
         said.append(capsys.readouterr().err.rstrip().rpartition(f"{gone}: ")[2])
     assert (
-        said
-        == ["connection refused: nothing listens there; check the address and that Kafka runs"] * 2
+        said == ["connection refused: nothing listens there; check the address and the server"] * 2
     )

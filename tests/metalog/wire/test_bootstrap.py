@@ -71,7 +71,7 @@ def test_each_is_named_with_what_happened_there() -> None:
     assert str(raised.value).split("; ") == [
         *f"none of 4 addresses can be used: {quiet}: {SILENT}".split("; "),
         f"{gone}, {too}: connection refused: nothing listens there",
-        "check the address and that Kafka runs",
+        "check the address and the server",
         f"{closing_at_once}: it closed the connection at our first bytes",
         "it may want TLS or SASL: set security.protocol (the command takes it from "
         "--command-config FILE)",
