@@ -39,7 +39,7 @@ class AtOffset(NamedTuple):
 
 
 class AtTime(NamedTuple):
-    """The state before the first batch of the log that is later than ``epoch_ms``."""
+    """The state before the first batch of the log whose time is after ``epoch_ms``."""
 
     epoch_ms: int
 
@@ -162,9 +162,9 @@ def time_text(epoch_ms: int) -> str:
 class _Times:
     """The first batch of a log after ``epoch_ms``, and where times decrease.
 
-    Controllers stamp batches with their own clocks, so a batch up to ``epoch_ms`` may follow a
-    later one. The search goes on to a batch that is a day after ``epoch_ms``; Kafka's own search by
-    time stops at the first later batch.
+    Controllers stamp batches with their own clocks, so a batch of an earlier time can follow one
+    of a later time. The search goes on to a batch that is a day after ``epoch_ms``; Kafka's own
+    search by time stops at the first batch after it.
     """
 
     def __init__(self, log: Log, epoch_ms: int) -> None:
@@ -221,8 +221,8 @@ class _Times:
 
 def _last_time(log: Log) -> int:
     """The time of the log's last batch; ``InvalidMoment`` if there is none. A log in a Kafka topic
-    may end with transaction markers, for which ``read`` yields no batch. So each search begins
-    twice as far from the end."""
+    can end with transaction markers, for which ``read`` yields no batch. So each further search
+    begins twice as far from the end."""
     bounds, back = log.bounds(), 1
     while True:
         start = max(bounds.start, bounds.end - back)

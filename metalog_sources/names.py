@@ -2,7 +2,7 @@
 
 A name is looked up in the file of the working folder, then of each folder above it, then of the
 user's configuration folder (``metalog/metalog.toml`` under ``$XDG_CONFIG_HOME`` or ``~/.config``);
-the first that has it counts:
+the first file that has the name counts:
 
     [sources.prod]
     url = "/var/lib/kafka/metadata"
@@ -51,8 +51,8 @@ KEYS: Final = ("url", "config", "command-config", "kafka.version")
 class NamedSource(NamedTuple):
     """The source that a name stands for.
 
-    A relative ``url`` is relative to ``base``. ``kafka_version`` is the version of Kafka to decide
-    as. ``notes`` name the files that were skipped.
+    A relative ``url`` is relative to ``base``. ``kafka_version`` is the version of Kafka that
+    decides. ``notes`` name the files that were skipped.
     """
 
     url: str
@@ -75,7 +75,7 @@ def look_up(text: str, environ: Mapping[str, str], cwd: Path, files: Files) -> N
 
 
 def is_packaged(path: Path) -> bool:
-    """Whether ``path`` lies in this package, as the log of ``@demo`` does; it must not change."""
+    """Whether ``path`` lies in this package, as the log of ``@demo`` does, and must not change."""
     return path.resolve().is_relative_to(_PACKAGED.resolve())
 
 
@@ -144,7 +144,7 @@ def _others(path: Path, cwd: Path, trusted: frozenset[int], files: Files) -> fro
 
 
 def _trusted(environ: Mapping[str, str]) -> frozenset[int]:
-    """The user ids of the user, of root, and under sudo of its caller."""
+    """The user ids of the user, of root, and, under sudo, of sudo's caller."""
     user = os.geteuid()
     caller = environ.get("SUDO_UID", "")
     by_sudo = [int(caller)] if user == 0 and caller.isascii() and caller.isdigit() else []

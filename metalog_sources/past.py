@@ -28,7 +28,7 @@ def image_at(
 ) -> MetadataImage:
     """Replay a SOURCE up to a moment; nothing is changed there.
 
-    ``StandardAuthorizer.from_acls(image.acls.by_id.values(), tolerant=True)`` decides by it.
+    ``StandardAuthorizer.from_acls(image.acls.by_id.values(), tolerant=True)`` decides by the image.
 
     Args:
         source: as for every reading verb of ``metalog``: a folder, a file, an export,

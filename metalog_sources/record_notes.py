@@ -23,7 +23,7 @@ from metalog.records.fast_decode.partition_fast_decode import PartitionChangeRun
 from metalog.records.messages import AccessControlEntryRecord, PartitionChangeRecord
 
 NotedRecord = tuple[int, int, Any]
-"""A record's offset, the latest time of its batch and those before it, and its message."""
+"""A record's offset, the latest time of all batches up to its own, and its message."""
 
 _TYPES_OF_RUNS: Final[Mapping[type, str]] = {
     AclRun: AccessControlEntryRecord.TYPE_NAME,

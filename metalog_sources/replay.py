@@ -1,7 +1,7 @@
 """Replays a SOURCE into an image.
 
 A replay begins at the newest usable snapshot. If that is damaged, the replay begins at an older one
-or at the log's beginning, and reports that. This module must not print, and must not know
+or at the log's beginning, and reports the damage. This module must not print, and must not know
 what the image is used for.
 """
 
@@ -303,9 +303,9 @@ def survey_rest(
 ) -> CorruptLog | None:
     """Completes ``counts``, which a replay began, with the records that the replay did not read.
 
-    These are the records below its snapshot, or those in a snapshot's file. If the replay did not
-    reach the log's end, the whole log is read again. ``progress`` gets the next offset after every
-    batch. Returns the first damage, or None.
+    These are the records below the snapshot where the replay began. All records are counted again
+    if the replay did not reach the log's end, or if the source is a snapshot's file. ``progress``
+    gets the next offset after every batch. Returns the first damage, or None.
     """
     log, end = replayed.source.log, None
     if isinstance(log, CheckpointLog) or replayed.offset != log.bounds().end or log.damage:

@@ -1,6 +1,6 @@
 """Opens a SOURCE, the first argument of every reading verb.
 
-It names a log (a folder, several folders joined by ``+``, a ``.log`` or ``.checkpoint`` file,
+A SOURCE names a log (a folder, several folders joined by ``+``, a ``.log`` or ``.checkpoint`` file,
 ``quorum://``, ``topic://``), a store (a file of ACLs, a folder of YAML, ``cluster://``,
 ``zookeeper://``), or either by ``@NAME`` of ``metalog.toml``. Opening changes nothing. This module
 must not replay.

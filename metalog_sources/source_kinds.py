@@ -31,7 +31,7 @@ _NO_HISTORY: Final = "has only the present state, without offsets and history"
 class SourceKinds(NamedTuple):
     """The kinds that a verb accepts, and how to write each; ``lacks`` is why it refuses others.
 
-    A verb that accepts only logs refuses a store because it has no history.
+    A verb that accepts only logs refuses a store because a store has no history.
     """
 
     forms: Mapping[str, str]

@@ -1,6 +1,6 @@
 """Stores: sources of present ACLs and users, without offsets or history.
 
-This module reads those in files. It must not know what a store is used for.
+This module reads the stores that are files. It must not know what a store is used for.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _DEEPEST: Final = 8
 class StoreState(NamedTuple):
     """The content of a store; ``problems`` are lines about oddities.
 
-    ``unread`` names ACLs that exist, or may exist, and cannot be read. ``unread_users`` names such
-    SCRAM users.
+    ``unread`` names ACLs that exist, or perhaps exist, and cannot be read. ``unread_users`` names
+    such SCRAM users.
     """
 
     document: Document
@@ -89,7 +89,7 @@ class TopicStore(Store, Protocol):
 
 class FileStore:
     """One file of ACLs, or the YAML files in a folder and below it, as one. A pipe has no suffix:
-    it may bring YAML or JSON lines."""
+    it can contain YAML or JSON lines."""
 
     def __init__(self, path: Path, files: Files) -> None:
         self._path = path

@@ -2,8 +2,8 @@
 
 Each ACL is one record with the names of ``acls --json``; the schema is ``SCHEMA``. The sync marker
 never changes and nothing is compressed, so equal ACLs and notes give equal bytes. The metadata has
-a CRC-32C of the schema and all records, because Avro has no checksum. The file cannot hold ``owns``
-and users. This module must not know files.
+a CRC-32C of the schema and all records, because Avro has no checksum. The file has no ``owns``
+and no users. This module must not know files.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _entries(source: io.BytesIO, head: ContainerHeader, file: str) -> tuple[list
 def _check_flat(schema: Any) -> None:
     """Refuse a schema that is not flat, before decoding.
 
-    An array or a map may turn few bytes into much data, and a recursive schema into endless data.
+    An array or a map can turn few bytes into much data, and a recursive schema into endless data.
     """
     if not isinstance(schema, dict) or schema.get("type") != "record":
         raise ValueError("its schema is not that of a record")

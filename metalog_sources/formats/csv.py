@@ -3,8 +3,7 @@
 The header is ``KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,
 Host``. The reader accepts the columns in any order. Without PatternType (in older files) all
 patterns are LITERAL. A name that could control a spreadsheet or a terminal is written escaped, and
-read back unchanged. The file cannot hold notes, ``owns`` and users. This module must not know
-files.
+read back unchanged. The file holds no notes, ``owns`` or users. This module must not know files.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _ESCAPED: Final = "'"
 _BEGINNINGS: Final = (*"=+-@\uff1d\uff0b\uff0d\uff20", _ESCAPED)
 """The first characters of formulas, in half and full width, and of escaped cells."""
 _TO_QUOTE: Final = re.compile(r'[",]|^#|^\s|\s$')
-"""Cells that need quotes. Readers of CSV may take a row that begins with # for a comment."""
+"""Cells that need quotes. Readers of CSV can take a row that begins with # for a comment."""
 
 
 def csv_row(cells: Iterable[object]) -> str:

@@ -128,7 +128,7 @@ class Document(NamedTuple):
 
 
 def most_entries(size: int) -> int:
-    """The most ACLs that a file of ``size`` bytes or characters may have.
+    """How many ACLs a file of ``size`` bytes or characters may have at most.
 
     Lists, aliases and compression can turn few bytes into many ACLs.
     """

@@ -200,7 +200,7 @@ def write_strimzi(
     """Write one resource for each principal with an ACL or a credential that it can express.
 
     The principal ``User:CN=NAME`` logs in by ``tls-external``. ``cluster`` is the name of the Kafka
-    resource; by it the User Operator finds its users.
+    resource; by this name the User Operator finds its users.
 
     A SCRAM user needs a resource with SCRAM-SHA-512 even without ACLs: Strimzi's operator deletes
     the credentials of all other users.

@@ -52,7 +52,7 @@ _KIP_373_VERSION: Final = 3
 _KAFKA_4_1: Final = 26
 """The first metadata.version of the release with TWO_PHASE_COMMIT (KIP-939)."""
 _UNCERTAIN: Final = frozenset((-1, 7, 13))
-"""UNKNOWN_SERVER_ERROR, REQUEST_TIMED_OUT, NETWORK_EXCEPTION: the change may have been made."""
+"""UNKNOWN_SERVER_ERROR, REQUEST_TIMED_OUT, NETWORK_EXCEPTION: perhaps the change was made."""
 
 Answer = TypeVar("Answer")
 
@@ -111,7 +111,7 @@ class ClusterStore:
 
     def why_not(self, acl: Acl) -> str | None:
         """Why the cluster, by its announced versions, is too old for ``acl`` (KIP-373, KIP-939).
-        None if it is not; it may still refuse ``acl``."""
+        None if it is not; even then it can refuse ``acl``."""
         what = "create ACLs"
         if acl.resource_type is ResourceType.USER:
             version = self._call(what, self._client.create_acls_version)
@@ -173,7 +173,7 @@ class ClusterStore:
         return self._call("list topics", self._client.topics)
 
     def takes_passwords(self) -> PasswordOffer:
-        """Whether it is a node of this project (KIP-506), and reached over TLS."""
+        """Whether the cluster is a node of this project (KIP-506), and is reached over TLS."""
         try:
             with self._passwords() as client:
                 if not client.is_spoken():

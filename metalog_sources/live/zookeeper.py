@@ -1,7 +1,7 @@
 """``zookeeper://HOST:PORT``: reads the ACLs and SCRAM users of a Kafka up to 3.9, and writes its
 ACLs.
 
-It reads in one pass, and then reads again the nodes that Kafka's change events name meanwhile. It
+It reads in one pass, and then again the nodes that Kafka's change events have named meanwhile. It
 writes as Kafka's AclAuthorizer does: a node for each resource, if nobody else has changed the node,
 and an event for the brokers. This module must not know the wanted ACLs.
 """

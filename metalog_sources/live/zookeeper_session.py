@@ -196,8 +196,8 @@ def _above(write: Write) -> tuple[str, str]:
 
 
 def _transaction(client: Any, write: Write, acls: dict[str, Any]) -> Any:
-    """A transaction of the node and its event: brokers read a resource again only if an event names
-    it."""
+    """A transaction of the node and its event, because brokers read a resource again only if an
+    event names it."""
     above, events = _above(write)
     both = client.transaction()
     if write.data is None:

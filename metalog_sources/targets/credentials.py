@@ -37,7 +37,7 @@ class CredentialTarget(Protocol):
 
 @runtime_checkable
 class TakesPasswords(CredentialTarget, Protocol):
-    """A target that may accept the password itself (KIP-506), and salt it by its own rules."""
+    """A target that can accept the password itself (KIP-506), and salts it by its own rules."""
 
     def takes_passwords(self) -> PasswordOffer: ...
 

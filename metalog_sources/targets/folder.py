@@ -52,7 +52,7 @@ class FolderTarget:
         return None
 
     def acl_creator(self) -> AclCreator:
-        """The Kafka version that probably runs on this folder; its next start may use another."""
+        """The Kafka version that probably runs on this folder; the next start can use another."""
         return creator_for(self._replayed().image.features)
 
     def change(

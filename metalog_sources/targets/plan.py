@@ -178,7 +178,7 @@ def saved(
 
 
 def remaining(plan: SavedPlan, current: Collection[Acl]) -> list[PlanStep]:
-    """The steps that remain; an interrupted run may have applied the others."""
+    """The steps that remain; perhaps an interrupted run has applied the others."""
     current_acls = set(current)
     return [
         step

@@ -24,7 +24,7 @@ from metalog_sources.targets.partly_done import PartlyDone
 from metalog_sources.targets.plan import ChangeKind, PlanStep, phases
 
 _AT_ONCE: Final = 500
-"""The most ACLs in one request; Kafka accepts at most 10,000 changes."""
+"""A request has at most this many ACLs; Kafka accepts at most 10,000 changes."""
 
 
 _Resource = tuple[ResourceType, str, PatternType]
@@ -149,7 +149,7 @@ def refused_steps(
     """The steps that ``target`` cannot store, each with the reason.
 
     For a SOURCE that is not a target, these are the ACLs that Kafka itself refuses. ``current`` are
-    its ACLs, ``features`` those of its log.
+    the ACLs of the SOURCE, ``features`` the features of its log.
     """
     refused = []
     full = _full(target, steps, current) if isinstance(target, LimitedTarget) else {}

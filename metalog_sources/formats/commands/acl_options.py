@@ -260,8 +260,8 @@ def _check_operations(
 
 
 def _refuse_no_entries(action: AclAction, options: CommandOptions) -> None:
-    """Refuse an add without a principal, and a removal with options that kafka-acls ignores: it
-    would remove all ACLs of the resource."""
+    """Refuse an add without a principal, and a removal with options that kafka-acls ignores,
+    because kafka-acls would remove all ACLs of the resource."""
     if action is AclAction.ADD:
         raise InvalidRequest(
             "You must specify one of: --allow-principal, --deny-principal when trying to add ACLs."

@@ -24,7 +24,7 @@ _VARIABLE: Final = re.compile(
     r"\$(?:[A-Za-z_][A-Za-z_0-9]*|[0-9#?*@!$-]|\{[A-Za-z_][A-Za-z_0-9]*\})"
 )
 _UNREAD_DOLLARS: Final = ("$(", "$[", "${", "$\\\n")
-"""Refused in and outside quotes, unless ``${`` begins ``${NAME}``; after the last, bash joins the
+"""Refused in and outside quotes, unless ``${`` begins ``${NAME}``; at the last one, bash joins the
 lines and expands the result."""
 _ANSI: Final = re.compile(
     r"\\(?:x(?P<hex>[0-9a-fA-F]{1,2})|u(?P<u>[0-9a-fA-F]{1,4})|U(?P<U>[0-9a-fA-F]{1,8})"
@@ -37,7 +37,7 @@ _ONE: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f",
 }
 _IN_QUOTES: Final = '"\\$`'
 _FILE_NAMES: Final = "*?["
-_ONE_A_LINE: Final = "write one kafka-acls command a line"
+_ONE_A_LINE: Final = "write one kafka-acls command per line"
 
 
 class Command(NamedTuple):

@@ -1,1 +1,1 @@
-"""Reads YAML and JSON that people write into nodes with positions, and the nodes into ACLs."""
+"""Reads YAML and JSON text into nodes with positions, and the nodes into ACLs."""

@@ -25,7 +25,7 @@ def yaml_documents(text: str, file: str, tags: Mapping[str, str] = NO_TAGS) -> I
     """Each document of a stream; ``InvalidRequest`` if it is not YAML, or YAML that nodes cannot
     represent.
 
-    ``tags`` maps a tag to a word. A list with such a tag becomes a mapping from the word to it.
+    ``tags`` maps a tag to a word. A list with that tag becomes a mapping from the word to the list.
     """
     builder = _Builder(file, tags)
     try:

@@ -39,7 +39,7 @@ USERS_ROOT: Final = "/config/users"
 EVENT_ROOTS: Final = ("/kafka-acl-changes", "/kafka-acl-extended-changes")
 EVENT_PREFIX: Final = "acl_changes_"
 MAX_BYTES: Final = 1_000_000
-"""The most bytes of one node: ZooKeeper refuses a request above 1 MiB (``jute.maxbuffer``)."""
+"""How large a node may be: ZooKeeper refuses a request above 1 MiB (``jute.maxbuffer``)."""
 
 _WRITTEN_ROOTS: Final = {PatternType.LITERAL: LITERAL_ROOT, PatternType.PREFIXED: PREFIXED_ROOT}
 _EVENT_KEYS: Final = ("version", "resourceType", "name", "patternType")
@@ -59,7 +59,7 @@ def why_not(acl: Acl) -> str | None:
     """Why Kafka up to 3.9 could not store ``acl`` in ZooKeeper, or None."""
     name = acl.resource_name
     if "/" in name:
-        return "Kafka's AclAuthorizer stores no name with a slash, since a slash separates znodes"
+        return "Kafka's AclAuthorizer stores no name with a slash: a slash separates znodes"
     if name in (".", "..") or _NO_NAME.search(name):
         return "no node of ZooKeeper can have that name"
     if acl.operation is Operation.TWO_PHASE_COMMIT:
