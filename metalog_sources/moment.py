@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from metalog.errors import CorruptLog, InvalidMoment, InvalidSource
 from metalog.ports import Appended, Log, LogBounds, SnapshotNeeded, Truncated
 from metalog.records.batch import Batch
-from metalog.text.plurals import counted, plural
+from metalog.text.plurals import counted
 from snapshot.reader import bases
 
 _OFFSET: Final = re.compile(r"[0-9]{1,20}|[0-9]{1,3}(,[0-9]{3}){1,6}")
@@ -211,10 +211,10 @@ class _Times:
         offset, by_ms = self._backwards
         warning = f"times run backwards at offset {offset}, by {by_ms} ms: leaders' clocks differ"
         if self._left_out:
-            comes = plural(self._left_out, "comes", "come")
+            left_out = counted(self._left_out, "later batch", "later batches")
             warning += (
-                f"; {counted(self._left_out, 'batch', 'batches')} up to {self._time}"
-                f" {comes} after offset {self.offset}, which is where this answer ends"
+                f"; this answer ends at offset {self.offset} and leaves out {left_out} with times"
+                f" up to {self._time}"
             )
         return (warning,)
 

@@ -21,7 +21,7 @@ from metalog.records.message import ControlMessage, Message
 from metalog.records.messages.snapshot_footer_record import SnapshotFooterRecord
 from metalog.records.messages.snapshot_header_record import SnapshotHeaderRecord
 
-_ADVICE: Final = "use an older snapshot, or read it with --salvage"
+_ADVICE: Final = "use an older snapshot; metalog export --salvage writes what can be read"
 _VERSION: Final = 0
 RECORDS_PER_BATCH: Final = 1024
 BYTES_PER_BATCH: Final = 1 << 20

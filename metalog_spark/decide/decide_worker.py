@@ -82,9 +82,9 @@ K = TypeVar("K", bound=Hashable)
 class QuestionColumns(NamedTuple):
     """Questions and their times, as columns of one length.
 
-    A question is a principal, a host, a resource's name and words, joined by ``BETWEEN_PARTS``. It
-    is null if no authorizer answers it. Words are an operation and a resource type, joined by
-    ``BETWEEN_WORDS``. A time is microseconds since 1970.
+    A question has four parts, joined by ``BETWEEN_PARTS``: principal, host, resource name, and
+    words. The words are an operation and a resource type, joined by ``BETWEEN_WORDS``. A question
+    is null if no authorizer answers it. A time is microseconds since 1970.
     """
 
     questions: pa.BinaryArray
@@ -188,8 +188,8 @@ class DecideWorker:
         return numbers
 
     def _hosts_in_blocks(self, hosts: _Coded) -> Numbers:
-        """The number of each row's host for a version that matches blocks: a change of an ACL for a
-        block concerns the request, too, since the version may change."""
+        """The number of each row's host for a Kafka version that matches CIDR blocks: a change of
+        an ACL for a block counts even if the row's own version ignores blocks."""
         kafka = next(each for each in KafkaVersion if each.matches_blocks)
         return hosts.numbers(self._numbers_of(hosts, kafka), 0)
 
@@ -203,8 +203,8 @@ class DecideWorker:
         return dict(zip(texts, _remembered(known, texts, number), strict=True))
 
     def _by(self, texts: Sequence[str], question: _Question) -> tuple[Numbers, Numbers]:
-        """The numbers of the ACL lifetimes that decided, and the versions since which the same
-        ACLs match."""
+        """The numbers of the ACL lifetimes that decided, and the history's states since which the
+        same ACLs match."""
         of_principals, of_hosts = self._sessions
         operations, types = np.divmod(question.words, len(ResourceType))
         name_groups = self._name_groups(texts, types, question.names)
@@ -273,10 +273,9 @@ class DecideWorker:
         of_principals, of_hosts = self._sessions
         if (name_group + 1) * of_principals * of_hosts * len(_BY_NUMBER) > MOST_QUESTIONS:
             raise InvalidRequest(
-                f"the history's ACLs name {counted(of_principals, 'principal')} and"
-                f" {counted(of_hosts, 'host')}, on"
-                f" {name_group + 1:,} kinds of resources: more questions than there are numbers"
-                " for; build from less of the history"
+                f"the history's ACLs name {counted(of_principals, 'principal')},"
+                f" {counted(of_hosts, 'host')} and {name_group + 1:,} different groups of resource"
+                " names: too many combinations for 64-bit numbers; build from less of the history"
             )
 
     def _are_super_users(self, principals: _Coded) -> Truths:
@@ -287,7 +286,7 @@ class DecideWorker:
 
 
 class _Question(NamedTuple):
-    """The numbers of the parts of each row's question, and the version of its time."""
+    """The numbers of the parts of each row's question, and the history's state at its time."""
 
     principals: Numbers
     hosts: Numbers

@@ -1,7 +1,8 @@
 """Counts equal requests while a worker decides them, so that no later job counts all rows.
 
-A task adds up its batches. If few of its requests are equal, a later job counts their days from the
-rows, since a sum costs more than a row. This module must not know how a line is read, nor Spark.
+A task adds up its batches. If few of its requests are equal, a later job counts the requests of
+these days from the rows, because a sum costs more than a row. This module must not know how a line
+is read, nor Spark.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ ALIKE: Final = (
 COUNTED: Final = ("requests", "first_time", "last_time")
 _AGAIN: Final = list(zip(COUNTED, ("sum", "min", "max"), strict=True))
 _FEWER, _FEW = 3, 1 << 16
-"""Sums are given out if there is one for at least ``_FEWER`` requests, or at most ``_FEW`` sums."""
+"""Sums are yielded if each stands for ``_FEWER`` requests or more on average, or if there are at
+most ``_FEW`` sums. Otherwise they are dropped, and their days are added to ``uncounted``."""
 _MOST: Final = 1 << 18
-"""If more sums than this wait for equal requests, they are added up or given out."""
+"""If more sums than this wait for equal requests, they are added up. If more than half as many are
+left, they no longer wait: they are yielded or dropped."""
 
 
 class UsageSums:

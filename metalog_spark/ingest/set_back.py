@@ -1,4 +1,4 @@
-"""Warns of brokers whose logs go back in time at an hour that ``--zone`` does not repeat: the zone
+"""Warns of brokers whose logs go back in time when clocks in ``--zone`` are not set back: the zone
 is probably wrong.
 
 This module must not know how this is detected, nor how it is shown.
@@ -37,6 +37,6 @@ def set_back_texts(found: SetBack, start_us: int, end_us: int) -> list[str]:
     more = f" and of {others:,} more" if others else ""
     return [
         f"the log of {broker}{more} goes back in time at {time_text(first_us // 1000)}, as when"
-        " clocks are set back: if its times name no zone, an hour is in it twice, and all others"
-        " may be wrong; build another folder with the brokers' --zone"
+        " clocks are set back: if its times name no zone, one hour occurs twice, and every other"
+        " time may be wrong; build another folder with the brokers' --zone"
     ]

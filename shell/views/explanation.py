@@ -146,10 +146,15 @@ def _notes_on_question(parsed: ParsedQuestion) -> Iterator[str]:
     if not question.principal.startswith(_USER):
         needs = f"{shown(question.principal)} needs a principal.builder.class"
         yield f"Kafka itself names clients {_USER}… only; {needs}"
-    if question.host is not None and not can_be_a_client(question.host):
+    yield from notes_on_host(question.host)
+
+
+def notes_on_host(host: str | None) -> Iterator[str]:
+    """A note if no client can have the ``host`` of a question."""
+    if host is not None and not can_be_a_client(host):
         yield (
-            f"a client never has the host {shown(question.host)}: brokers compare the text of an IP"
-            " address, not a name, range or star"
+            f"a client never has the host {shown(host)}: brokers compare the text of an IP address,"
+            " not a name, range or star"
         )
 
 

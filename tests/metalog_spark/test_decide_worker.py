@@ -256,7 +256,7 @@ def test_more_questions_than_there_are_numbers_for(monkeypatch: pytest.MonkeyPat
     """A million principals, hosts and names each; here two or three of each are too many."""
     monkeypatch.setattr("metalog_spark.decide.decide_worker.MOST_QUESTIONS", 50)
     deciding = DecideWorker(FolderState(Timeline(Edge(0, 0), ONE), ()), Configuration().periods)
-    with pytest.raises(InvalidRequest, match="more questions than there are numbers for; build"):
+    with pytest.raises(InvalidRequest, match="too many combinations for 64-bit numbers; build"):
         answers(deciding, [READ, READ._replace(resource_name="u")])
 
 

@@ -123,6 +123,9 @@ def test_a_host_that_no_client_has_is_pointed_out(host: str, answer: Any) -> Non
     _, [got], err = answer("can", LOG_DIR, "User:billing", "read", "topic:payments", "--host", host)
     assert got["host"] == host
     assert "note: a client never has the host " in err
+    for question in (("access", LOG_DIR, "User:billing"), ("who-can", LOG_DIR, "Read", "topic:t")):
+        _, _, err = answer(*question, "--host", host)
+        assert err.count("note: a client never has the host ") == 1
 
 
 def test_a_host_is_asked_as_java_writes_it(answer: Any) -> None:

@@ -1,8 +1,9 @@
 """The cache of an authorizer's sessions: its limits, and its invalidation.
 
-Successive decision contexts share one ``RememberedSessions`` while few ACLs change. Each changed
-ACL is noted under its principal. At its next request, a session looks up the changed ACLs of its
-principals. A session with few requests is only counted, in a table of bounded size.
+Each ACL change makes a new ``DecisionContext``. As long as few ACLs change, the new one keeps the
+``RememberedSessions`` of the old one. Each changed ACL is noted under its principal. At its next
+request, a session looks up the changed ACLs of its principals. A session with few requests is only
+counted, in a table of bounded size.
 
 This module must not know how a decision is made.
 """
@@ -15,24 +16,25 @@ from typing import Any, Final, Generic, TypeVar
 from metalog.acl import WILDCARD_PRINCIPAL, Acl
 
 MOST_ENTRIES = 1 << 17
-"""The most sessions, names and decisions in the cache; a full cache is emptied. The results of
-prefixes count too: otherwise deeply nested prefixes would fill the memory, once per session."""
+"""The most sessions, names and decisions in the cache; a full cache is emptied. What a session
+caches for a prefix counts too: otherwise each session could fill the memory with deeply nested
+prefixes."""
 MOST_BYTES = 1 << 27
-"""The most bytes (about) of the cache, which is then emptied: clients choose the sessions and
-names, and may make them long."""
+"""The approximate size in bytes at which the cache is emptied: clients choose the sessions and
+names, and can make them long."""
 ENTRY_BYTES: Final = 160
-"""About the bytes of a cached decision in CPython 3.11, without the characters of its text."""
+"""The approximate size in bytes of a cached decision in CPython 3.11, without its text."""
 CHARACTER_BYTES: Final = 4
-"""The most bytes of a character: to multiply takes a quarter of the time of ``getsizeof``."""
+"""The most bytes of a character. The length times this takes a quarter of ``getsizeof``'s time."""
 ADMISSION_THRESHOLD = 16
-"""The admission threshold: a session is cached after so many requests, because adding it takes as
-long, about, as its cache saves in so many."""
+"""A session is cached after this many requests: adding it costs approximately as much time as the
+cache saves in this many."""
 HIGHEST_THRESHOLD: Final = 64
-"""The highest admission threshold, which doubles each time the cache is emptied: there are then
-more sessions than fit, and those with the most requests should stay."""
+"""The admission threshold doubles each time the cache is full, up to this: then more sessions than
+fit are frequent, and those with the most requests should stay."""
 MOST_CHANGES: Final = 64
-"""The most successive changes that keep the cache: a session may keep the index that it began with,
-and this limits the memory of old indexes."""
+"""The most successive changes that keep the cache. A session can keep the index that it began with,
+so this limits the memory of old indexes."""
 FEWEST_COUNTERS: Final = 1 << 12
 MOST_COUNTERS: Final = 1 << 18
 _GROWTH: Final = 4
@@ -44,7 +46,7 @@ Session = TypeVar("Session")
 
 
 class RememberedSessions(Generic[Session]):
-    """The cached sessions; ``bounded`` are all dicts of counted entries, emptied together."""
+    """The cached sessions. ``bounded`` are all dicts with counted entries, emptied together."""
 
     __slots__ = (
         "_answers",
@@ -69,8 +71,8 @@ class RememberedSessions(Generic[Session]):
         """Count a request; whether the session has reached the admission threshold.
 
         Sessions with colliding hashes share a counter. After as many requests as there are
-        counters, all counts are halved, and the table grows up to its bound: a session finds its
-        count in each copy.
+        counters, all counts are halved. Up to its bound, the table is then repeated four times,
+        so a session's new slot holds its old count.
         """
         counters = self._counters
         if counters is None:
@@ -88,7 +90,7 @@ class RememberedSessions(Generic[Session]):
         return False
 
     def count(self, answers: int, size: int) -> None:
-        """Note new cached decisions, and about the bytes that they take."""
+        """Add the number of new cached decisions, and their approximate size in bytes."""
         self._answers += answers
         self._bytes += size
         if self._answers > MOST_ENTRIES or self._bytes > MOST_BYTES:
@@ -97,15 +99,15 @@ class RememberedSessions(Generic[Session]):
             self.forget()
 
     def forget(self) -> None:
-        """Empty the cache. It and its sessions refer to each other, so without this they would
-        keep an old index until the next garbage collection."""
+        """Empty the cache. The cache and its sessions refer to each other: without this, an old
+        index would stay in memory until the next garbage collection."""
         for each in self.bounded:
             each.clear()
 
     def note_change(self, number: int, acls: Iterable[Acl]) -> None:
         """Note that change ``number`` (from 1 on) added or removed ``acls``.
 
-        The only writer calls it before any decision uses the new ACLs.
+        The index's writer calls this before any decision uses the new ACLs.
         """
         for acl in acls:
             self._touched.setdefault(acl.principal, []).append((number, acl))

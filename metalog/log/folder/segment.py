@@ -30,7 +30,10 @@ from metalog.records.primitives.checksum import crc32c, is_one_bit_off
 
 BLOCK_SIZE: Final = 1 << 20
 
-_ADVICE: Final = "take the file from another copy, or read what is before it with --salvage"
+_ADVICE: Final = (
+    "take the file from another copy; metalog export --salvage writes what is before this byte"
+)
+_ADVICE_AT_BEGINNING: Final = "this is not a file of a metadata log, or its beginning is damaged"
 
 _OFFSET_END: Final = 8
 _BASE_OFFSET: Final = struct.Struct(">q")
@@ -107,7 +110,8 @@ class SegmentReader:
 
     def _damage(self, problem: str, position: int) -> CorruptLog:
         offset = self._continuity.next_offset
-        return CorruptLog(problem, file=self._name, offset=offset, byte=position, advice=_ADVICE)
+        advice = _ADVICE if position or offset else _ADVICE_AT_BEGINNING
+        return CorruptLog(problem, file=self._name, offset=offset, byte=position, advice=advice)
 
     def _judge_tail(self, end: int) -> None:
         size = end - self.position

@@ -1,7 +1,8 @@
-"""Reads nodes into ACLs: a rule has the keys of ``acls --json``; a list means each of its items.
+"""Reads the nodes of a parsed file into ACLs.
 
-An ACL that Kafka would refuse to create is an error here, with Kafka's message. This module must
-not know the format from which the nodes came.
+A rule has the keys of ``acls --json``; a key with a list gives an ACL for each item. An ACL that
+Kafka would refuse to create is an error here, with Kafka's message. This module must not know the
+format from which the nodes came.
 """
 
 from __future__ import annotations

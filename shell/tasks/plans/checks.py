@@ -1,7 +1,7 @@
 """Checks a plan: limits that refuse it, and findings for a reviewer.
 
-A refused plan is still shown, with the refused steps marked; as commands only the reason is. This
-module must not know how a plan is shown, nor change a target.
+A refused plan is still shown, with the refused steps marked. With ``-o commands`` only the reason
+is shown. This module must not know how a plan is shown, nor change a target.
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ from shell.inputs.queries import queries_of
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import resource_kind, sentence
 from shell.tasks.queries import Queries
+from shell.views.explanation import notes_on_host
 from shell.views.other_kafka import say_other_result
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ def run(arguments: Namespace, output: Output) -> int:
     queries.check_ready(question)
     for unknown in queries.unknown(question):
         output.note(str(unknown))
+    for note in notes_on_host(host):
+        output.note(note)
     is_super_user = principal in queries.context.config.super_users
     names = _names(queries.image)
     acls = dict.fromkeys(queries.image.acls.by_id.values())

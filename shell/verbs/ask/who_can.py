@@ -17,6 +17,7 @@ from shell.arguments.words import parse_operation, parse_resource
 from shell.context import add_config, add_source
 from shell.inputs.queries import queries_of
 from shell.output.output import Output
+from shell.views.explanation import notes_on_host
 from shell.views.holders import differing_acls, holder_records, print_holders
 from shell.views.other_kafka import say_other_result
 
@@ -56,6 +57,8 @@ def run(arguments: Namespace, output: Output) -> int:
     for unknown in queries.unknown(question):
         if unknown.what != "principal":
             output.note(str(unknown))
+    for note in notes_on_host(host):
+        output.note(note)
     super_users = sorted(queries.context.config.super_users)
     if output.is_text:
         print_holders(question, found, super_users, output)

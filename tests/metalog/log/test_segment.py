@@ -278,8 +278,10 @@ def test_a_hole_in_a_batch_of_another_offset_is_damage() -> None:
 
 @pytest.mark.parametrize("garbage", [b"X" * 40, b"X" * 600, b"\0X" * 300])
 def test_other_bytes_than_zeros_are_damage(garbage: bytes) -> None:
-    with pytest.raises(CorruptLog, match="take the file from another copy, or read what is before"):
+    with pytest.raises(CorruptLog, match="take the file from another copy; metalog export --sal"):
         _torn_size(batch(0, 50) + garbage)
+    with pytest.raises(CorruptLog, match="this is not a file of a metadata log, or its beginning"):
+        _torn_size(garbage)
 
 
 def test_the_zeros_behind_the_largest_batch_end_where_the_file_ended(
