@@ -52,7 +52,7 @@ def apis_of(
     """The APIs that a listener answers after the login, by API key.
 
     ``is_controllers``: the listener is for controllers. ``forwards``: another node may be the
-    controller, so requests may be forwarded. ``has_quorum`` is false for a log in a Kafka topic,
+    controller, so requests can be forwarded. ``has_quorum`` is false for a log in a Kafka topic,
     whose followers read the topic. ``added`` are the APIs of the program around the node. Brokers'
     listeners offer them; they replace the node's own APIs with the same key.
     """

@@ -22,8 +22,8 @@ from metalog_node.node import Node
 def running(
     config: NodeConfig, *, apis: Mapping[int, HandledApi] | None = None, within_s: float = 30.0
 ) -> Iterator[Node]:
-    """Run a node beside a program without an event loop, and yield it once all its listeners are
-    open.
+    """Run a node beside a program without an event loop, and yield it as soon as all its
+    listeners are open.
 
         with running(config) as node: ...
 

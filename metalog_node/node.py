@@ -1,8 +1,8 @@
 """A node: creates its log, authorizer and listeners, opens them in order, and closes them.
 
 The replica claims the log and replays it on its own thread; after a temporary fault it tries again.
-Early-start listeners open at once. Each other listener opens when the authorizer's future for it is
-done (KIP-801). This module must not know what a request is.
+Early-start listeners open immediately. Each other listener opens when the authorizer's future for
+it is done (KIP-801). This module must not know what a request is.
 """
 
 from __future__ import annotations

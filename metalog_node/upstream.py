@@ -2,7 +2,7 @@
 
 Connections are opened on demand and reused. A connection carries one request at a time. An idle
 connection that the broker has closed is noticed before a request is sent: a request that the broker
-may have received is never sent again. This module must not know what a request is about, nor who
+has perhaps received is never sent again. This module must not know what a request is about, nor who
 may send it.
 """
 

@@ -258,9 +258,9 @@ def _refuse_unreachable(offset: int, moment: str, log: Log) -> None:
         snapshot.end_offset for snapshot in log.snapshots() if snapshot.end_offset > offset
     ]
     earliest = (
-        f"the earliest state after it is the snapshot at offset {min(reachable)}"
+        f"the first snapshot after that moment is at offset {min(reachable)}"
         if reachable
-        else "no later snapshot is there"
+        else "there is no later snapshot"
     )
     raise _BeforeStart(
         f"{moment} is too early: the log starts at offset {bounds.start}, and {earliest}", moment

@@ -154,7 +154,7 @@ def _check_same_log(
             return
         raise InvalidTarget(
             f"{target}: cannot verify that it is the archive of this log, which begins at offset"
-            f" {log.bounds().start}: they have no cluster id in common; use another folder"
+            f" {log.bounds().start}: the two have no cluster id in common; use another folder"
         )
     log_batch = next(_batches(log, last.base_offset, end), None)
     if log_batch is None or batch_bytes(log_batch) != batch_bytes(last):

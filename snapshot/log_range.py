@@ -1,6 +1,6 @@
 """Reads a log between two offsets, and raises if the log loses records meanwhile.
 
-A log may be cut while it is read: its beginning is deleted, or another leader's log replaces it.
+A log can be cut while it is read: its beginning is deleted, or another leader's log replaces it.
 Then this module raises, because a part would look like the whole range. This module must not know
 what its batches are read for.
 """

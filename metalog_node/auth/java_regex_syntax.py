@@ -199,7 +199,7 @@ class _Parser:
         if isinstance(node, Assertion):
             raise InvalidRequest("repeating ^, $, \\A or \\z is not supported here")
         if (least, most) != (0, 1) and may_be_empty(node):
-            raise InvalidRequest("repeating a part that may be empty is not supported here")
+            raise InvalidRequest("repeating a part that can be empty is not supported here")
         if (least, most) != (0, 1) and self.groups > groups:
             raise InvalidRequest("a group that is repeated is not supported here; write (?:…)")
         is_greedy = not self._take("?")

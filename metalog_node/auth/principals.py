@@ -142,7 +142,7 @@ def _subject(certificate: bytes) -> bytes:
 
 
 _VERSION: Final = 0xA0
-"""The tag of a certificate's version, which may be missing."""
+"""The tag of a certificate's version, which can be missing."""
 _SUBJECT: Final = 5
 """The subject's place behind version, serial number, algorithm, issuer and validity."""
 

@@ -75,7 +75,7 @@ def refuse_restricting_keys(properties: LocatedProperties, listeners: Collection
 
 
 def _without_listener(key: str, listeners: Collection[str]) -> str:
-    """The key without the prefix of its listener, and without the mechanism that may follow the
+    """The key without the prefix of its listener, and without the mechanism that can follow the
     prefix."""
     for name in listeners:
         key = key.removeprefix(f"{LISTENER_PREFIX}{name.lower()}.")

@@ -1,7 +1,7 @@
 """The keys that secure a listener: TLS, logins, and how to log in to controllers.
 
 A key with the prefix ``listener.name.NAME.`` is for that listener only. No error shows a value that
-may be a password. This module must not open any file.
+can be a password. This module must not open any file.
 """
 
 from __future__ import annotations

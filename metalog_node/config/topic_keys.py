@@ -22,7 +22,7 @@ CLIENT_KEYS: Final = "metadata.log.topic."
 
 
 class TopicLocation(NamedTuple):
-    """The topic of the log; ``settings`` are librdkafka's, and may contain secrets."""
+    """The topic of the log; ``settings`` are librdkafka's, and can contain secrets."""
 
     address: str
     snapshots: Path | None

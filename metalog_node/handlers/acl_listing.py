@@ -31,7 +31,7 @@ _FLEXIBLE_SINCE: Final = 2
 _NO_TAGS: Final = b"\0"
 _CODE: Final = [bytes((code,)) for code in range(128)]
 _TEXTS: Final = 1 << 12
-"""How many encoded principals and hosts are cached."""
+"""How many encoded principals and hosts are cached at most."""
 _CORRELATION_ID_BYTES: Final = 4
 _PATTERN_TYPE: Final = attrgetter("pattern_type")
 

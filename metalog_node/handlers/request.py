@@ -76,7 +76,7 @@ class Services(NamedTuple):
     """The parts of a node that handlers use. ``authorizer`` is None without authorization.
 
     - ``addresses`` are each listener's address for clients.
-    - ``forwarder`` is set if another node may be the controller.
+    - ``forwarder`` is set if another node can be the controller.
     - ``purgatory`` is set if followers may fetch this node's log; their fetches wait in it.
     - ``listings`` is set if long responses are cached.
     - ``acl_index`` is set if the authorizer decides by an index of ACLs.

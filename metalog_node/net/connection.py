@@ -201,11 +201,11 @@ class ServerConnection:
         return framed(payload)
 
     def _versions_amid_login(self, head: RequestHeader) -> bytes:
-        """Refuses ApiVersions amid the login, as Kafka does: after SaslHandshake only
+        """Refuses ApiVersions during the login, as Kafka does: after SaslHandshake only
         SaslAuthenticate may come."""
         self.is_over = True
         self.failed_login = LoginRefused(
-            self._mechanism, "ApiVersions was requested amid the login"
+            self._mechanism, "ApiVersions was requested during the login"
         )
         refusal = ErrorCode.ILLEGAL_SASL_STATE
         return framed(versions_payload(head.version, refusal, {}, None, head.correlation_id))

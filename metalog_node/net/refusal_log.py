@@ -1,7 +1,7 @@
 """Logs why connections end, within a bound: strangers must not fill the log.
 
 In each period it writes the first lines, up to one limit for each address and another for all
-together. It counts the others. At the period's end, one line states their number and their most
+together. It counts the other lines. At the period's end, one line states their number and most
 frequent address. For one event loop. This module must not know why connections end.
 """
 
@@ -19,7 +19,7 @@ MOST_LINES: Final = 100
 """How many lines are written for all addresses in one period at most."""
 MOST_LINES_OF_ADDRESS: Final = 10
 _MOST_ADDRESSES: Final = 1024
-"""How many addresses are counted separately."""
+"""How many addresses are counted separately at most."""
 
 
 class RefusalLog:

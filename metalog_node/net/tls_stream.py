@@ -155,6 +155,6 @@ class Encrypted:
                 self._rest, self._head = int.from_bytes(self._head[1:], "big"), b""
                 if self._rest > HANDSHAKE_BYTES:
                     raise Malformed(
-                        f"TLS handshake failed: {self._rest} bytes at once, but at most"
+                        f"TLS handshake failed: a message of {self._rest} bytes, but at most"
                         f" {HANDSHAKE_BYTES} are accepted"
                     )

@@ -3,9 +3,9 @@
 A logging thread only puts the line into the queue; another thread writes it. When the queue is
 full, new lines are lost and counted, and a line in the log says how many are missing there.
 
-A line may name its ``source``, such as a client's address. A source's lines may take at most half
+A line can name its ``source``, such as a client's address. A source's lines may take at most half
 of the queue, less if other sources fill it. So a source that floods the queue loses its own lines,
-and the others still have room. This module must not know what the lines say.
+and other sources still have room. This module must not know what the lines say.
 """
 
 from __future__ import annotations
@@ -72,8 +72,7 @@ class LogQueue(logging.Handler):
         self._sink.handle(line)
 
     def close(self) -> None:
-        """Write all queued lines, for at most ``DRAINED_WITHIN_S``. Later lines are written at
-        once."""
+        """Write all queued lines, for at most ``DRAINED_WITHIN_S``. Later lines are not queued."""
         with self._changed:
             self._is_closed = True
             self._changed.notify()

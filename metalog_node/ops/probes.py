@@ -56,7 +56,7 @@ def readiness(probed: Probed, now: datetime) -> tuple[bool, str]:
     if isinstance(state, Loading):
         end = "an unknown end" if state.high_watermark is None else state.high_watermark
         loading = f"loading, at offset {state.position} of {end}"
-        failing = f"the load fails since {since}: {fault}"
+        failing = f"the load has failed since {since}: {fault}"
         return False, f"not ready: {loading if fault is None else failing}"
     if probed.shut:
         return False, f"not ready: not open yet: {', '.join(probed.shut)}"

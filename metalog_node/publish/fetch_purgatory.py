@@ -1,7 +1,7 @@
 """The fetch purgatory: observers of this controller's log wait here for new records.
 
 A waiting observer costs no thread and no buffer. The replica's publishing wakes it, so an
-acknowledged change is sent at once. This module must not know requests.
+acknowledged change is sent immediately. This module must not know requests.
 """
 
 from __future__ import annotations

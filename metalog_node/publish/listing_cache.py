@@ -34,8 +34,8 @@ class Listings:
         self._latest: tuple[Hashable, Callable[[], Pieces]] | None = None
 
     def written(self, key: Hashable, writer: Callable[[], Callable[[], Pieces]]) -> Future[Pieces]:
-        """The encoded listing for ``key``: from the cache, or, if an ACL has changed, from the
-        encoder that ``writer`` returns. The encoder is called again after later changes."""
+        """The encoded listing for ``key``, from the cache or else from the encoder that ``writer``
+        returns. The encoder is called again after later changes."""
         with self._lock:
             kept = self._kept.get(key)
             if kept is None:

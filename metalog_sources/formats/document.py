@@ -109,7 +109,7 @@ class ScramUser(NamedTuple):
 
 
 class Document(NamedTuple):
-    """The contents of a file of ACLs, in its order; an ACL may appear twice.
+    """The contents of a file of ACLs, in its order; an ACL can appear twice.
 
     ``missing`` has the file's own lines about what is missing from it. ``owned`` are ``owns`` with
     their positions, if they come from a file.

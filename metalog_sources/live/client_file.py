@@ -1,7 +1,7 @@
 """A client's settings from a file, in Kafka's keys (``--command-config``).
 
 They are for librdkafka, which reads and writes topics, and for the project's own client. No message
-contains a value that may be a password. This module must not connect.
+contains a value that can be a password. This module must not connect.
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ class ZookeeperStore:
         }
 
     def _places(self) -> tuple[dict[str, Resource], list[str], tuple[LoadDoubt, ...]]:
-        """The path of every node that may have ACLs; lines about nodes that Kafka ignores; and a
+        """The path of every node that can have ACLs; lines about nodes that Kafka ignores; and a
         doubt if no node shows that Kafka keeps ACLs here."""
         session = self._session
         types = session.children(list(znodes.ROOTS))

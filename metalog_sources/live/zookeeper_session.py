@@ -31,7 +31,7 @@ _quiet.propagate = False
 
 
 class Znode(NamedTuple):
-    """``data`` may contain credentials, so ``repr`` hides it."""
+    """``data`` can contain credentials, so ``repr`` hides it."""
 
     data: bytes
     version: int

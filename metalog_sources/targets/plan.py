@@ -136,9 +136,9 @@ class PlanProof(NamedTuple):
 class SavedPlan(NamedTuple):
     """A plan with everything that it depends on.
 
-    ``before`` are the target's ACLs that the plan's files own (``owns``), and those that reach a
-    resource of one of its steps. ``super_users``, ``allow_everyone`` and ``kafka_version`` are the
-    configuration by which its effect was judged; ``proof`` is set if one was requested.
+    ``before`` are the target's ACLs that the plan's files own (``owns``), and those that apply to
+    a resource of one of its steps. ``super_users``, ``allow_everyone`` and ``kafka_version`` are
+    the configuration by which its effect was judged; ``proof`` is set if one was requested.
     """
 
     target: str
@@ -170,7 +170,7 @@ def saved(
     kafka_version: str = "4.3",
 ) -> SavedPlan:
     """The plan with its dependencies: the configuration, the owned ACLs of ``current``, and
-    ``reached``, the ACLs that reach a resource of a step."""
+    ``reached``, the ACLs that apply to a resource of a step."""
     owned = (acl for acl in current if is_owned(acl, plan.owns))
     before = tuple(sorted({*reached, *owned}, key=acl_order))
     users = tuple(sorted(super_users))

@@ -153,7 +153,7 @@ def test_a_node_that_begins_before_its_kafka_stays_shut_says_why_and_opens_with_
         assert eventually(lambda: told in caplog.text)
         status, said = got(node.watch_address, "/readyz")
         assert status == 503
-        assert said.startswith("not ready: the load fails since ")
+        assert said.startswith("not ready: the load has failed since ")
         assert why in said
         with pytest.raises(Unreachable, match="connection refused"):
             Connection(node.addresses["CLIENT"], PLAINTEXT)

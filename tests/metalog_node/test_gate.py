@@ -124,7 +124,7 @@ def test_it_stays_shut_says_why_and_opens_once_it_can(
         assert now["metalog_listener_open", "PLAINTEXT"] == 0
         status, said = got(node.watch_address, "/readyz")
         assert status == 503
-        assert said.startswith("not ready: the load fails since ")
+        assert said.startswith("not ready: the load has failed since ")
         assert str(damaged.segment) in said
         damaged.mend()
         assert eventually(lambda: can_connect(node))

@@ -196,7 +196,7 @@ def test_before_the_log_is_read_a_node_is_not_ready_and_says_why() -> None:
     failing = Probed(Loading(7, 4000, fault), 90.0, ["PLAINTEXT"], None)
     is_ready, said = readiness(failing, NOON)
     assert not is_ready
-    assert said.startswith("not ready: the load fails since 2026-11-21T11:58:30Z: ")
+    assert said.startswith("not ready: the load has failed since 2026-11-21T11:58:30Z: ")
     assert str(fault) in said
     shut = Probed(Ready(4000), None, ["PLAINTEXT", "SSL"], None)
     assert readiness(shut, NOON) == (False, "not ready: not open yet: PLAINTEXT, SSL")

@@ -126,8 +126,12 @@ def test_a_client_that_does_not_finish_tls_counts_and_is_closed(
         ("PLAINTEXT", b"GET /metrics HTTP/1.1\r\n", "it speaks HTTP; metrics and probes are on"),
         ("SSL", HELLO, "TLS handshake failed: the client speaks another protocol"),
         ("SSL", b"\x16\3\1\x41\1", "TLS handshake failed: a record of 16641 bytes"),
-        ("SSL", b"\x16\3\1\0\4\1\0\x40\1", "TLS handshake failed: 16385 bytes at once"),
-        ("SSL", b"\x16\3\1\0\2\1\0\x16\3\1\0\2\x40\1", "TLS handshake failed: 16385 bytes at once"),
+        ("SSL", b"\x16\3\1\0\4\1\0\x40\1", "TLS handshake failed: a message of 16385 bytes"),
+        (
+            "SSL",
+            b"\x16\3\1\0\2\1\0\x16\3\1\0\2\x40\1",
+            "TLS handshake failed: a message of 16385 bytes",
+        ),
     ],
 )
 def test_whoever_speaks_something_else_is_named_in_the_log(

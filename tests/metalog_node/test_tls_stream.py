@@ -133,7 +133,7 @@ def test_a_second_hello_is_measured_too(identity: Certified) -> None:
             continue
         writer.close()
 
-    with pytest.raises(Malformed, match=f"{hello} bytes at once"):
+    with pytest.raises(Malformed, match=f"a message of {hello} bytes"):
         asyncio.run(served(retrying(server_side(identity)), Encrypted.handshake, visit))
 
 

@@ -199,7 +199,7 @@ class _Splitter:
         if mark == "\r":
             why = "a carriage return, which bash reads as part of the word; use LF line ends"
         elif mark in _FILE_NAMES:
-            why = f"bash may replace a {mark} without quotes by file names; write '{mark}'"
+            why = f"bash can replace a {mark} without quotes by file names; write '{mark}'"
         elif mark in "{~":
             why = f"bash expands a {mark} without quotes; write the expanded text, or '{mark}'"
         return fault(self._position(), why)

@@ -128,7 +128,7 @@ def user_of(name: str) -> str:
 
 
 def read_user(data: bytes, file: str, user: str) -> Iterator[ScramUser]:
-    """The credentials in a user's node, which may also have quotas."""
+    """The credentials in a user's node, which can also have quotas."""
     if not data:
         return
     fields = fields_of(_only_value(_text(data, file), file), "a user's settings", None)
