@@ -1,10 +1,10 @@
 """Fills the tables of a pipeline's folder: from a metadata log, audit logs and a configuration.
 
-New input is added to the folder's rows. A file that continues a known file replaces its rows, and
-so does a table that is read again; all other rows stay. A build decides new requests, and decides
-earlier requests again from the time at which the log or the configuration differs from the earlier
-one. A build commits atomically, at its end. This module must not know where Spark runs, nor how
-anything is shown.
+New input is added to the folder's rows. A file that continues a known file replaces the known
+file's rows, and a table that is read again replaces its own; all other rows stay. A build decides
+new requests, and decides those of earlier builds again from the time at which the log or the
+configuration first differs. A build commits atomically, at its end. This module must not know where
+Spark runs, nor how anything is shown.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class BuildInputs(NamedTuple):
 
 
 def check(inputs: BuildInputs) -> None:
-    """Refuse input that cannot be built, with the checks that need no Spark."""
+    """Refuse unusable input, by the checks that need no Spark."""
     check_log(inputs.log, skip_damaged=inputs.skip_damaged)
 
 
@@ -148,7 +148,7 @@ def _fill(
     stale = None if is_new else _stale_days(tables, log, inputs.configuration, there)
     replace_changelog(tables, *log)
     tables.replace(CONFIGURATION, inputs.configuration.rows(tables.session))
-    at("putting requests with those of other builds")
+    at("adding the requests to those of other builds")
     taken = _take(tables, inputs, new, decider, there, stale or frozenset())
     at("counting what brokers logged")
     hours = None if staged is None else staged.hours(new.found.same)
@@ -335,7 +335,7 @@ def _cover(
 
 
 def _usage(tables: Tables, staged: Staged | None, fresh: Days, days: Days) -> DataFrame:
-    """Most of the ``fresh`` days were counted while they were read."""
+    """Most of the ``fresh`` days were counted while their lines were read."""
     done = frozenset() if staged is None else fresh - staged.uncounted()
     rows = []
     if (others := days - done) or not done:

@@ -76,9 +76,9 @@ class RepeatedHour(NamedTuple):
 class DryRun(NamedTuple):
     """The result. ``days`` are those of the ``files`` that a build would read. ``again`` are the
     days with requests of earlier builds that a build would decide again: those among ``days``, and
-    the ``stale`` ones, since the log or the configuration has changed. The log ranges from
-    ``start`` to ``end``, exclusive. ``repeated`` are ranges of clock time in the files that a build
-    would read."""
+    the ``stale`` ones, because the log or the configuration has changed. The log ranges from
+    ``start`` to ``end``, exclusive. ``repeated`` are ranges of clock time that came twice in the
+    files that a build would read."""
 
     files: Sequence[FileLook]
     days: Sequence[date]
@@ -119,8 +119,8 @@ def dry_run(
 def stale_days_in(
     out: Path, logs: Logs, configuration: Configuration, *, skip_damaged: bool
 ) -> Set[date]:
-    """The days with requests in ``out`` that a build decides again, since ``logs`` or
-    ``configuration`` may decide differently than those of the last build. If ``out`` has such days,
+    """The days with requests in ``out`` that a build decides again, because ``logs`` or
+    ``configuration`` may decide differently than those of the last build. If ``out`` has requests,
     all of ``logs`` is read.
 
     Raises:
@@ -199,7 +199,7 @@ def _look(path: Path, zone: Zone, broker: str, known: Set[_Stamp]) -> FileLook:
 
 
 def _unpacked(packed: bytes) -> tuple[bytes, int]:
-    """The decompressed content, and the number of compressed bytes read. It ends before the first
+    """The decompressed content, and the number of compressed bytes read. Both end before the first
     gzip member with damage."""
     content, left = b"", packed
     while left and len(content) < _SAMPLE:

@@ -128,7 +128,7 @@ def open_session(
         InvalidRequest: no session can be opened.
     """
     if master is not None and remote is not None:
-        raise InvalidRequest("--master starts Spark, --remote connects to one; give only one")
+        raise InvalidRequest("--master starts Spark, --remote connects to a server; give only one")
     if (settings or {}).get(_TIME_ZONE, "UTC") != "UTC":
         raise InvalidRequest(f"{_TIME_ZONE}: days and hours of the tables are those of UTC")
     try:

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 _ATTEMPTS: Final = 3
 _SMALL_BYTES: Final = 1 << 20
 _LARGE_PART: Final = 256
-"""A file with more than 1/256 of its group's bytes may have several splits."""
+"""A file with more than 1/256 of its group's bytes can have several splits."""
 _BEFORE: Final = (
     "sum(lines) OVER (PARTITION BY {} ORDER BY start ROWS BETWEEN UNBOUNDED PRECEDING AND 1"
     " PRECEDING) AS lines"
@@ -245,8 +245,8 @@ def _written(
 
 
 def _rows_of(by_table: DataFrame, decider: Decider) -> DataFrame:
-    """Rows of ``requests.READ`` as rows of DECISIONS and side rows, in one pass, since each pass
-    would parse all lines again."""
+    """Rows of ``requests.READ`` as rows of DECISIONS and side rows, in one pass, because each
+    pass would parse all lines again."""
     rejected, possible = (f"'{kind}'" for kind in (SideKind.REJECTED, SideKind.POSSIBLE))
     is_request = "reason IS NULL AND possible IS NULL"
     of_side = {
@@ -267,7 +267,7 @@ def _rows_of(by_table: DataFrame, decider: Decider) -> DataFrame:
 
 
 def _may_be_split(group: FileGroup) -> bool:
-    """Whether a file may have several splits. It depends only on the files' lengths, not on how
+    """Whether a file can have several splits. It depends only on the files' lengths, not on how
     many tasks Spark runs at once."""
     return group.longest > max(_SMALL_BYTES, group.total // _LARGE_PART)
 

@@ -54,7 +54,7 @@ class Summary(NamedTuple):
     - ``first`` and ``last``: the first and last hours with requests; ``seen``: the coverage
       between them.
     - ``disagree``: requests that the broker and the pipeline decide differently.
-    - ``not_known``: requests in a gap of the log or before it; ``later``: requests past its end.
+    - ``not_known``: requests in a gap of the log or before the log; ``later``: those after its end.
     - ``halves``: lines that are shorter than their broker's lines were at that time.
     - ``upgraded``: the brokers whose earlier lines had no rule.
     - ``clocks``: the texts about clocks that were set back.

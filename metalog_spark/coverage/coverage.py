@@ -43,7 +43,7 @@ COUNTS: Final = ("allowed", "denied", "ambiguous", "is_sure", "controller")
 
 def counted(requests: DataFrame) -> DataFrame:
     """Counts rows of REQUESTS by broker and hour. ``is_sure``: an allowed request is unambiguous.
-    ``controller``: such a request is a controller's. Hours without requests have no row."""
+    ``controller``: only controllers log such a request. Hours without requests have no row."""
     from pyspark.sql import functions as f
 
     is_allowed = f.col("result") == "ALLOWED"
@@ -93,9 +93,9 @@ def seen_hours(inside: Column, is_repeated: Column | None = None) -> tuple[Colum
     with a sure allowed line of a ``controller``; also the number of ``ambiguous`` lines. An hour
     with several brokers counts once.
 
-    ``is_repeated`` are the hours that came twice because clocks were set back. ``allowed`` and
-    ``any`` leave out those of them without a sure allowed line, and ``repeated`` counts these.
-    ``led_or_repeated`` counts all of them, and the hours of ``controller``.
+    ``is_repeated`` are the hours that came twice because clocks were set back. Those
+    without a sure allowed line are not in ``allowed`` and ``any``; ``repeated`` counts them.
+    ``led_or_repeated`` counts all repeated hours, and the hours of ``controller``.
     """
     from pyspark.sql import functions as f
 

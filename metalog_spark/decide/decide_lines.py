@@ -1,7 +1,7 @@
 """Decides requests in the worker that has read them from audit lines.
 
-One write stores all results: decisions as rows of DECISIONS, and every other result as a side row,
-which has no day, and its kind as ``request_name``. This module must not know how a line is read,
+One write stores all results: decisions as rows of DECISIONS, and every other result as a side row:
+it has no day, and its kind is in ``request_name``. This module must not know how a line is read,
 nor Spark.
 """
 
@@ -44,7 +44,7 @@ ZONE: Final = "rule"
 COUNT, LAST_US = "line", "rule"
 """The columns of a row that stands for several requests: their number, and the last one's time."""
 DAY: Final = "line"
-"""The column of an uncounted day, in days from 1970 on."""
+"""The column of an uncounted day, as days since 1970."""
 _RESULTS, _RULES = (pa.array([*words, None]) for words in zip(*ANSWERS, strict=True))
 _NAMES: Final = ("principal", "host", "resource_name")
 _WORDS: Final = ("operation", "resource_type", "pattern_type")

@@ -59,7 +59,7 @@ ANSWERS: Final = (
 """The possible results, each with its rule."""
 NOTHING: Final = len(ANSWERS)
 REMEMBERED: Final = 1 << 20
-"""How many names, and how many different questions, are cached."""
+"""A cache of names, hosts or questions with more entries than this is emptied."""
 MOST_QUESTIONS: Final = np.iinfo(np.int64).max
 _TO_SUPER_USER, _BY_DEFAULT, _NOT_BY_DEFAULT, _BY_DENY, _BY_ALLOW = range(len(ANSWERS))
 _BY_NUMBER: Final = tuple(Operation)
@@ -93,17 +93,17 @@ class QuestionColumns(NamedTuple):
 
 @lru_cache(maxsize=2)
 def deciding(state: bytes, periods: tuple[ConfigPeriod, ...]) -> DecideWorker:
-    """The worker for a state and configuration, cached in this process.
+    """The ``DecideWorker`` for a state and configuration, cached in this process.
 
-    PySpark's workers collect garbage after each task. The worker has no reference cycles, so it is
-    frozen for the garbage collector.
+    PySpark's processes collect garbage after each task. A ``DecideWorker`` has no reference cycles,
+    so it is frozen: the garbage collector skips it.
     """
     with gc_paused():
         return DecideWorker(unpacked(state), periods)
 
 
 class DecideWorker:
-    """Decides by one history, and by the configurations of its time."""
+    """Decides by one history and its configuration periods."""
 
     def __init__(self, state: FolderState, periods: Sequence[ConfigPeriod]) -> None:
         timeline = state.timeline or Timeline(Edge(0, 0), ())

@@ -1,8 +1,8 @@
 """The earliest time from which two states (ACLs and configuration) may decide differently.
 
-Each build reads the whole log, but decides earlier requests again only from the first difference
-on: in an ACL, a gap of the history, or the configuration. This module must not know how the tables
-are filled.
+Each build reads the whole log, but decides the requests of earlier builds again only from the first
+difference on: in an ACL, a gap of the history, or the configuration. This module must not know how
+the tables are filled.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Row = tuple[Any, ...]
 
 
 class DecidingRows(NamedTuple):
-    """The parts of the tables that decide. For ACL_CHANGELOG: each row's end, by the columns that
-    do not change when a lifetime ends. For HISTORY and CONFIGURATION: the rows without their
-    ends."""
+    """The parts of the tables that decisions depend on. For ACL_CHANGELOG: each row's end, by the
+    columns that do not change when a lifetime ends. For HISTORY and CONFIGURATION: the rows without
+    their ends."""
 
     lifetimes: dict[Row, Row]
     ranges: frozenset[Row]

@@ -26,16 +26,16 @@ SUMS: Final = (
 )
 """The sums of a split, in the order of the columns:
 
-- its start, the counters of ``ReadSplit``, and line counts by kind and reason;
+- its start, the fields of ``ReadSplit``, the numbers of requests, other lines and broken lines, one
+  reason why a line is broken, and a damaged file's fault;
 - the hours since 1970, each with the first five fields of ``_Run``;
 - the first time of an unambiguous line with a request name, and of one with a rule;
-- the first time from which a clock was set back (by ten minutes to two hours);
+- the first time at which a clock was set back (by ten minutes to two hours);
 - whether a request has no rule, and whether a line is only the end of a record.
 """
 HOUR_US: Final = 3_600_000_000
 _LEAST_BACK_US: Final = HOUR_US // 6
-"""A shorter step back is not a clock change: threads that log at once may be out of order by
-less."""
+"""A shorter step back is not a clock change, but a line of another thread that logs at once."""
 _NEVER: Final = np.iinfo(np.int64).max
 _OF_CONTROLLERS: Final = pa.array(REQUESTS)
 Numbers = NDArray[np.int64]
@@ -74,8 +74,7 @@ class SplitSums:
             found["has_end"] |= ends_one(text)
 
     def add_requests(self, batch: pa.RecordBatch) -> None:
-        """Add requests by runs of rows of one split and hour, since a log's lines are mostly in
-        order."""
+        """Add requests by runs of rows of one split and hour: most lines of a log are in order."""
         coded = batch["file"].dictionary_encode()
         files, starts = coded.indices.to_numpy(), batch["start"].to_numpy()
         us = batch["time"].cast(pa.int64()).to_numpy()
@@ -99,8 +98,8 @@ class SplitSums:
 
 
 class _Run(NamedTuple):
-    """``sure`` requests are allowed and not ambiguous, and ``controller`` counts those of a
-    controller. The last three fields are as in ``SUMS``."""
+    """``sure`` requests are allowed and not ambiguous, and ``controller`` counts those that
+    only a controller logs. The last three fields are as in ``SUMS``."""
 
     allowed: int
     denied: int

@@ -1,7 +1,7 @@
 """Requests newer than the metadata log: the ACLs in force are unknown.
 
-The log's last ACLs decide these requests, which is right only if no ACL changed after that. This
-module must not know findings.
+The log's last ACLs decide these requests, which is right only if no ACL changed after the log's
+last record. This module must not know findings.
 """
 
 from __future__ import annotations

@@ -156,7 +156,7 @@ def exposure(tables: Tables, window: Window) -> DataFrame:
 
 def _grants(acls: Iterable[Acl]) -> dict[_Grant, list[Acl]]:
     """The ALLOWs among ``acls`` by principal and content. ALLOWs for several hosts are merged only
-    if they allow the same."""
+    if they allow the same operations."""
     of_hosts: dict[tuple[str, ResourceType, PatternType, str, str], list[Acl]] = {}
     for acl in filter(is_allow, acls):
         pattern = acl.principal, acl.resource_type, acl.pattern_type, acl.resource_name
@@ -237,8 +237,8 @@ def _linted(acls: Sequence[Acl], config: AuthorizerConfig, uses: dict[Acl, Use])
 
 
 def _toxic(acls: Iterable[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) -> Iterator[Row]:
-    """Pairs of powers of one principal. An ACL for User:* may give one of the two. If such ACLs
-    give both, the row is for User:*."""
+    """Pairs of powers of one principal. One of the two can come from an ACL for User:*. If both
+    come from such ACLs, the row is for User:*."""
     own: dict[str, list[Acl]] = {}
     for acl in acls:
         if is_allow(acl) and acl.principal not in config.super_users:

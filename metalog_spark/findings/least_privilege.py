@@ -50,7 +50,7 @@ _COMMANDS: Final = {ChangeKind.ADD: CommandKind.ADD, ChangeKind.REMOVE: CommandK
 _QUESTIONS_OF_A_TASK: Final = 50_000
 """How many questions one task decides, in a second or two. By default Spark would read stored rows
 in 200 tasks, each with its own Python."""
-_LAST: Final = "# last of all: other principals need it until they have their own ACLs"
+_LAST: Final = "# last of all: other principals need these ACLs until they have their own"
 
 
 class PrincipalProposal(NamedTuple):
@@ -140,8 +140,8 @@ def _unknown(used: ClassifiedAcls) -> list[Acl]:
 
 def _stays(verdict: Verdict) -> bool:
     """Whether an ALLOW is kept because its use, or a part of its use, is unknown. It is not kept
-    for two of the reasons: OPENS, since the proposal switches the default rule off; and UNLOGGED,
-    if a narrower ACL suffices to start producers."""
+    for two of the reasons: OPENS, because the proposal sets allow.everyone to false; and
+    UNLOGGED, if a narrower ACL suffices to start producers."""
     known = (Reason.OPENS, Reason.UNLOGGED)
     is_unknown = verdict.state is UsageState.UNKNOWN and verdict.reason not in known
     return (is_unknown or verdict.is_hidden) and verdict.is_alive and is_allow(verdict.acl)
@@ -149,7 +149,7 @@ def _stays(verdict: Verdict) -> bool:
 
 def _with_starts(found: Sequence[Acl], kept: Sequence[Acl], used: ClassifiedAcls) -> list[Acl]:
     """The ALLOWs ``found``, and those that let principals start producers if no audit line can show
-    whether they do. An ALLOW for DESCRIBE that one of the latter implies is left out."""
+    whether they start any. An ALLOW for DESCRIBE that one of the latter implies is left out."""
     denies = (acl for acl in used.today if not is_allow(acl))
     more = narrowest(used.unseen, used.today, [*denies, *kept, *found], used.config.kafka)
     implied = {acl._replace(operation=Operation.DESCRIBE) for acl in more}

@@ -2,7 +2,7 @@
 
 InitProducerId needs IDEMPOTENT_WRITE on the cluster or WRITE on any topic (KIP-679). Kafka does not
 log the decision if an ACL of a topic other than ``HARDCODE`` allows it. So every principal with a
-request in the log may have used such an ACL. docs/reference/unused-acls.md has the rules.
+request in the log can have used such an ACL. docs/reference/unused-acls.md has the rules.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Starts:
         return {acl.host for acl in self}
 
     def _answers(self, client: RequestOrigin) -> SessionAnswers:
-        """Answers from a cache of their own, since ``add_first`` changes the ACLs."""
+        """Answers from a cache of their own, because ``add_first`` changes the ACLs."""
         context = DecisionContext(self._writer.index, self._config, shut_by="")
         return context.session((client.host, client.principal))
 
@@ -145,7 +145,7 @@ def starts_producers(acl: Acl) -> bool:
 
 @kept_until_commit
 def unseen_in(tables: Tables, window: Window) -> frozenset[RequestOrigin]:
-    """The clients that may have started a producer without an audit line, by today's ACLs.
+    """The clients that can have started a producer without an audit line, by today's ACLs.
 
     They have a request in ``window``, or one that waits or is not counted yet. A client without any
     audit line is not among them.
@@ -168,8 +168,8 @@ def unseen_in(tables: Tables, window: Window) -> frozenset[RequestOrigin]:
 
 
 def _shown_by_default(tables: Tables, acls: Iterable[Acl]) -> bool:
-    """Whether the default rule allowed WRITE on HARDCODE during the whole history, because no ACL
-    ever matched that name. Kafka logs these checks."""
+    """Whether allow.everyone.if.no.acl.found allowed WRITE on HARDCODE during the whole history,
+    because no ACL ever matched that name. Kafka logs these checks."""
     return _is_always_open(tables) and not any(
         AclIndex.of(tuple(acls)).buckets_matching(ResourceType.TOPIC, HARDCODE)
     )

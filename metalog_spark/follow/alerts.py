@@ -64,8 +64,8 @@ class Storm(NamedTuple):
 def of_grants(lifetimes: Iterable[AclLifetime], after: int, config_at: ConfigAt) -> Iterator[Alert]:
     """Alerts about the ACLs added at offset ``after`` or later, in order.
 
-    An ACL that is in force under another id is not new. After ``NOTHING`` the whole log is new;
-    then only ACLs that are still in force count.
+    An ACL that is in force under another id is not new. If ``after`` is ``NOTHING``, the whole
+    log is new; then only ACLs that are still in force count.
     """
     lifetimes = list(lifetimes)
     new = [

@@ -38,7 +38,7 @@ OFFSETS_AT_ONCE: Final = 500_000
 
 
 def follow_tables(session: SparkSession, out: str, source: str, audit: str) -> Tables:
-    """The folder to follow into, new or from an earlier run.
+    """The folder that ``follow`` fills, new or from an earlier run.
 
     Raises:
         InvalidTarget: something else filled the folder, its checkpoint is gone, or ``source`` or

@@ -1,8 +1,8 @@
 """Counts denials by principal and window of time, and finds the storms that begin.
 
 A storm is a run of adjacent windows of ``WINDOW_MS``, each with at least ``storm_from`` denials of
-one principal. Lines may come late, so a storm may also grow at its beginning: a storm that has been
-found is not found again. Spark counts, and only storms reach the driver. This module must not know
+one principal. Lines can come late, so a storm can also grow at its beginning; even then it is found
+only once. Spark counts, and only storms reach the driver. This module must not know
 how a storm is reported.
 """
 

@@ -104,8 +104,8 @@ def _lost(tables: Tables) -> list[Lost]:
 
 
 def _of_all(spans: Sequence[Lost]) -> Lost:
-    """The range for all other brokers. Its ends are sorted, since lines of several brokers are not
-    in order."""
+    """The range for all other brokers. Its ends are sorted, because lines of several brokers are
+    not in order."""
     begin = max((begin for _, begin, _ in spans), default=_ALWAYS_US)
     end = min((end for *_, end in spans), default=_NEVER_US)
     return None, min(begin, end), max(begin, end)

@@ -2,8 +2,8 @@
 
 The caller passes one batch of alerts at a time, so only these are queued here; the table of alerts
 keeps the others. An alert is repeated, with growing pauses, until the endpoint accepts it or
-refuses it for good. Messages do not show the URL's path or the headers, since these may contain a
-token. This module must not know Spark, nor what an alert says.
+refuses it for good. Messages do not show the URL's path or the headers, because these can contain
+a token. This module must not know Spark, nor what an alert says.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from metalog.errors import InvalidRequest
 ID: Final = "id"
 """The key by which a receiver recognizes an alert that was posted twice."""
 _STEP_S: Final = 10.0
-"""The most seconds to connect, or to wait for the next bytes."""
+"""The timeout in seconds to connect, and to wait for the next bytes."""
 _WHOLE_S: Final = 30.0
-"""The most seconds for one attempt."""
+"""The timeout in seconds of a whole attempt."""
 _LAST_S: Final = 1.0
-"""The most seconds that closing waits for an attempt in progress."""
+"""How many seconds ``close`` waits at most for an attempt in progress."""
 _FIRST_WAIT_S: Final = 1.0
 _LONGEST_WAIT_S: Final = 60.0
 _REFUSED: Final = frozenset(
@@ -108,7 +108,7 @@ def _headers(text: str) -> Mapping[str, str]:
 
 class Webhook:
     """Posts the alerts passed to ``send``. ``delivered`` is the last batch that was posted
-    completely; ``trouble`` says why nothing can be posted now, if so. ``refusal`` says how the
+    completely; ``trouble`` says why the last attempt failed, if it did. ``refusal`` says how the
     endpoint refused the last alert that it refused for good."""
 
     def __init__(self, endpoint: WebhookEndpoint, delivered: int) -> None:

@@ -83,8 +83,8 @@ class Archive(NamedTuple):
 
 
 class Unproven(NamedTuple):
-    """A log whose records from ``offset`` up to ``end`` are left out, since they may not be
-    committed; ``why`` says what proves the records before."""
+    """A log whose records from ``offset`` up to ``end`` are left out, because they are not proven
+    to be committed; ``why`` says what proves the records before ``offset``."""
 
     text: str
     offset: int

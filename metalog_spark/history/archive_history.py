@@ -1,8 +1,8 @@
 """The history of ACLs in an archive: known offset ranges, and the lifetimes of ACLs in them.
 
 A known range begins at the log's start or at a snapshot, and ends at a gap, at damage or at the
-log's end. An ACL that exists before a gap but not after it ended in the gap. Splits are scanned on
-any worker, and combined here. This module must not know Spark.
+log's end. An ACL that exists before a gap and not after the gap ended in the gap. Splits are
+scanned on any worker, and combined here. This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class KnownRange(NamedTuple):
 
 
 class ChangelogRow(NamedTuple):
-    """A row of ACL_CHANGELOG. An end of None is open. An unknown end is somewhere in a gap, and has
-    the offset of that gap's start or end."""
+    """A row of ACL_CHANGELOG. ``begin`` and ``end`` are None if they are open. If they are not
+    known, they are in a gap: ``begin`` has the offset of the gap's end, ``end`` of its start."""
 
     id: Uuid
     acl: Acl
@@ -124,7 +124,7 @@ def scan(piece: LogSplit) -> ScannedSplit:
 
 
 def check_ends(archive: Archive, advice: str = ADVICE) -> None:
-    """Check the logs' ends; a ``scan`` finds damage before them.
+    """Check the logs' ends; a ``scan`` finds earlier damage.
 
     Raises:
         CorruptLog: a log is damaged at its end.
@@ -198,7 +198,7 @@ class _Run(NamedTuple):
 
 class _Base(NamedTuple):
     """The ACLs at ``offset``, from which a known range starts, according to ``source``.
-    ``time_ms`` is the time of the last record before, None without one."""
+    ``time_ms`` is the time of the last record before ``offset``, None without one."""
 
     offset: int
     time_ms: int | None

@@ -1,5 +1,5 @@
-"""The super users, the default rule and the Kafka version over time, which the log does not
-contain.
+"""The super users, ``allow.everyone.if.no.acl.found`` and the Kafka version over time, which the
+log does not contain.
 
 ``--config FILE`` is in force from the beginning, ``--config MOMENT=FILE`` from that moment, each
 until the next one. This module must not know what is decided by a configuration.

@@ -87,7 +87,7 @@ class Columns:
     """Makes Arrow batches of ``schema``.
 
     Without ``secrets``, salts, keys and passwords are left out. So are the bytes of undecodable
-    records, which may contain secrets.
+    records, which can contain secrets.
     """
 
     def __init__(self, schema: pa.Schema, *, secrets: bool) -> None:

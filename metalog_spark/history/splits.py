@@ -80,8 +80,8 @@ class LogSplit(NamedTuple):
 
 
 class LogHole(NamedTuple):
-    """A gap: the offsets from ``start`` up to ``end`` are not read, and ``why``. ``is_damage``: a
-    log is damaged there."""
+    """A gap: the offsets from ``start`` up to ``end`` are not read; ``why`` says why.
+    ``is_damage``: a log is damaged there."""
 
     start: int
     end: int

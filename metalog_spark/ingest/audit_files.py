@@ -35,7 +35,7 @@ BrokerPattern = re.Pattern[str] | None
 
 
 class Block(NamedTuple):
-    """Whole lines, each with its LF (the file's last line may have none); or the ``fault`` in a
+    """Whole lines, each with its LF (a file's last line can lack it); or the ``fault`` in a
     file, with an incomplete line or none."""
 
     lines: bytes
@@ -45,8 +45,9 @@ class Block(NamedTuple):
 def broker_of(path: str, pattern: BrokerPattern) -> str:
     """The broker whose log ``path`` is.
 
-    With ``pattern``, it is the ``name_found``. Without a pattern, it is the folder's name if the
-    file has Kafka's own name, ``kafka-authorizer``; else the file's name up to its first dot.
+    With ``pattern``, it is the result of ``name_found``. Without a pattern, it is the folder's
+    name if the file has Kafka's own name, ``kafka-authorizer``; else the file's name up to its
+    first dot.
 
     Raises:
         InvalidRequest: ``pattern`` finds no name in ``path``.
@@ -63,14 +64,14 @@ def broker_of(path: str, pattern: BrokerPattern) -> str:
 
 def name_found(pattern: re.Pattern[str], text: str) -> str | None:
     """What the first group of ``pattern`` matches in ``text``, or the whole match if the pattern
-    has no group; None without a match, or if that is empty."""
+    has no group; None if there is no match or the matched text is empty."""
     found = pattern.search(text)
     return None if found is None else found[min(pattern.groups, 1)] or None
 
 
 def unpacked(content: pa.Buffer) -> Iterator[bytes]:
-    """The decompressed content in blocks, all that a decompressor gives before damage; then one of
-    ``DAMAGE`` is raised. Uncompressed content is returned unchanged."""
+    """The content in blocks, decompressed if it is compressed. If it is damaged, all that can be
+    decompressed before the damage; then one of ``DAMAGE`` is raised."""
     magic = content[:4].to_pybytes()
     file = pa.BufferReader(content)
     if magic.startswith(GZIP_MAGIC):
@@ -129,7 +130,7 @@ def _zstd_stream(file: Any) -> pa.NativeFile:
 
 
 class _Bzip2Stream:
-    """Decompresses all bzip2 streams in ``file``. Arrow cannot read an empty one."""
+    """Decompresses all bzip2 streams in ``file``. Arrow cannot read an empty stream."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -153,8 +154,7 @@ class _Bzip2Stream:
 
 
 class _SlowFile:
-    """``content``, as a file of which each read returns one byte from the place ``slow_from``
-    on."""
+    """A file with ``content``. From offset ``slow_from`` on, each read returns one byte."""
 
     closed = False
 
@@ -171,8 +171,8 @@ class _SlowFile:
 
 
 def _before_damage(single_bytes: Iterator[bytes]) -> Iterator[bytes]:
-    """A decompressor that raises an error loses what it decompressed by the same call, so these
-    calls ask for one byte each."""
+    """A decompressor that raises an error loses what it decompressed in the same call, so each
+    call asks for one byte."""
     found = bytearray()
     with suppress(*DAMAGE):
         for byte in single_bytes:

@@ -18,7 +18,7 @@ from metalog_spark.store.preflight import PARQUET, files_below, files_named, fir
 
 _IN_EACH_LINE: Final = b"Principal "
 _LOOKED_AT: Final = 64 << 20
-"""At most about this many bytes of all files together are searched for an audit line."""
+"""The search for an audit line ends after approximately this many bytes of all files."""
 
 
 def check_audit(patterns: Sequence[str], out: str, pattern: BrokerPattern) -> list[str]:
@@ -59,8 +59,8 @@ def holds_parquet(audit: str) -> bool:
 
 
 def check_has_line(patterns: Sequence[str]) -> None:
-    """Raise ``InvalidRequest`` if no file has an audit line. Files with more than ``_LOOKED_AT``
-    bytes in total may pass without one."""
+    """Raise ``InvalidRequest`` if no file has an audit line. After ``_LOOKED_AT`` bytes, the
+    search ends without an error."""
     left, first, count = _LOOKED_AT, "", 0
     for file in (file for audit in patterns for file in files_named(audit)):
         before = b""
@@ -96,7 +96,7 @@ def _why_nothing(audit: str) -> str:
 
 
 def _chunks(file: Path) -> Iterator[bytes]:
-    """The decompressed content of ``file``; in place of damage, the sign of an audit line."""
+    """The decompressed content of ``file``. Damage counts as an audit line."""
     with pa.memory_map(str(file)) if file.stat().st_size else pa.BufferReader(b"") as opened:
         try:
             yield from unpacked(opened.read_buffer(_LOOKED_AT))

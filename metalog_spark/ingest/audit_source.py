@@ -81,8 +81,8 @@ def _listed(session: SparkSession, pattern: str) -> DataFrame:
         if _WITH_A_COLON in str(error):
             name = first_line(error).partition(_WITH_A_COLON)[2]
             raise InvalidRequest(
-                f"{pattern}: Hadoop cannot match a pattern beside {name!r}, a name with a colon:"
-                f" name the folder, or the files one by one, or FOLDER{_AT_ANY_DEPTH}PATTERN"
+                f"{pattern}: Hadoop matches no pattern in a folder with {name!r}, a name with a"
+                f" colon: name the folder, or the files one by one, or FOLDER{_AT_ANY_DEPTH}PATTERN"
             ) from None
         if getattr(error, "getCondition", str)() == NOT_THERE:
             raise InvalidRequest(

@@ -52,7 +52,7 @@ _HEAD_BYTES: Final = 16 << 10
 begin each file."""
 _MOST_LINES: Final = 16_384
 _MOST_BYTES: Final = 16 << 20
-"""A batch ends after this many bytes of lines: a topic's records may be of any size."""
+"""A batch ends after this many bytes of lines, because a topic's records can have any size."""
 
 
 class Record(NamedTuple):
@@ -125,8 +125,8 @@ class _Running:
 def read_splits(
     batches: Iterable[pa.RecordBatch], zone: Zone, pattern: BrokerPattern
 ) -> Iterator[pa.RecordBatch]:
-    """Read batches of ``LINES``, each with its file's path, its split's start, its file's size, and
-    the number of lines before its split. Spark may send texts with 32-bit or 64-bit offsets."""
+    """Read batches of ``LINES``. Each line has its file's path, its split's start, its file's size,
+    and the number of lines before its split. Spark sends texts with 32-bit or 64-bit offsets."""
     running: _Running | None = None
     for batch in batches:
         lines, paths = batch.column(0).cast(pa.binary()), batch.column(1)
@@ -302,7 +302,7 @@ class _Gathered:
         self._faults[len(self._lines) - 1] = fault
 
     def add_record(self, record: Record) -> None:
-        """Add the possible readings of the lines of ``record`` together, after these lines."""
+        """Add the possible readings of all lines of ``record`` as one text, after the lines."""
         of = self._files[record.file, record.broker]
         self._whole.append((self._of.index(of), record.lines))
 

@@ -4,7 +4,7 @@ files in any of Spark's formats, such as ``table:json.`/logs```.
 A table with the columns of requests is read as requests. In any other table each row is one audit
 line: the column ``value``, or the only column besides ``broker``, or else the whole row as JSON.
 Rows have no order, so such a line has no number and no neighbours. This module must not know what a
-line says, nor which file is which.
+line says, nor what earlier builds read.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def refuse_parquet(files: FileGroups) -> None:
 
 
 def table_name(text: str) -> str:
-    """The column ``file`` of the table's rows: an absolute path, or the argument itself."""
+    """The value of ``file`` in the table's rows: an absolute path, or the argument itself."""
     return text if text.startswith(PREFIX) else placed(text)
 
 

@@ -49,8 +49,8 @@ _DECIDED: Final = {
     ),
     ResourceType.GROUP: frozenset({Operation.ALTER_CONFIGS, Operation.DESCRIBE_CONFIGS}),
 }
-"""The operations that a controller authorizes. Two are left out: DESCRIBE of a deleted topic, since
-an ACL for DELETE allows it; and CREATE_TOKENS, which a broker authorizes before it forwards."""
+"""The operations that a controller authorizes. Two are left out: DESCRIBE of a deleted topic,
+because an ACL for DELETE allows it; and CREATE_TOKENS, which a broker checks before it forwards."""
 
 
 def may_decide_by(acl: Acl) -> bool:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MOST_LINES: Final = 1_024
 """Records with more lines are not recognized."""
 _MOST_SENT: Final = 200_000
-"""The most rows that are broadcast to every task; more rows are joined by sorting."""
+"""At most this many rows are broadcast to every task; more rows are joined by sorting."""
 _END: Final = " with resourceRefCount = "
 _ENDS_ONE: Final = (
     f"reason IS NOT NULL AND contains(text, '{_END}') AND NOT contains(text, '{HEAD}')"
@@ -38,7 +38,7 @@ def ends_one(rejected: str) -> bool:
 
 def resolved(read: DataFrame, known: Shown) -> tuple[DataFrame, Shown]:
     """``read`` (rows of ``READ``) with lines numbered from the start of their files, and half
-    lines rejected; and the forms that brokers have shown, with those ``known`` before."""
+    lines rejected; and the line forms of brokers, together with the forms ``known`` before."""
     shown, lacks_rules = look(read)
     shown = earliest(known, shown)
     edges = _edges(read)
@@ -52,7 +52,7 @@ def resolved(read: DataFrame, known: Shown) -> tuple[DataFrame, Shown]:
 
 def _edges(read: DataFrame) -> Any:
     """A row (null is false). ``has_splits``: a file was split. ``has_ends``: a line ends a record
-    that begins in another line. ``may_be_cut``: a file may end within a line."""
+    that begins in another line. ``may_be_cut``: perhaps a file ends within a line."""
     return read.selectExpr(
         "bool_or(start > 0) AS has_splits",
         f"bool_or({_ENDS_ONE}) AS has_ends",
@@ -74,7 +74,7 @@ def _numbered(read: DataFrame) -> DataFrame:
 
 def broken_lines(read: DataFrame) -> DataFrame:
     """``file``, ``line`` and ``why`` of lines that are broken, as their neighbours show. ``why`` is
-    null for lines that may be a part of a name."""
+    null for lines that are perhaps a part of a name."""
     from pyspark.sql import functions as f
 
     edges = read.where(f"({_ENDS_ONE}) OR ({_BEGINS_ONE})").selectExpr(

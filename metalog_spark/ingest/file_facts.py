@@ -1,8 +1,8 @@
 """Facts about each audit file, counted from its rows.
 
 The facts about files are rows on Spark's disks. Only sums over many files come to the driver, and a
-row for each file that a message names. This module must not know which file is which, nor what is
-done with rows.
+row for each file that a message names. This module must not know which files are duplicates, nor
+what is done with rows.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ FACTS: Final = (
 
 The columns from ``requests`` to ``days`` are those of ``FileFacts``, except ``head``, the last of
 ``heads``. ``request_us`` and ``rule_us`` are the first times of lines with a request name and with
-a rule. ``back_us`` is the first time from which the clock was set back. ``lacks_rule``: a request
-lacks its rule; ``has_end``: a line only ends a record; ``is_cut``: the file ends within a line;
-``is_split``: Spark split it.
+a rule. ``back_us`` is the first time at which the clock was set back. ``lacks_rule``: a request
+has no rule; ``has_end``: a line is only the end of a record; ``is_cut``: the file ends within a
+line; ``is_split``: Spark split the file.
 """
 _COUNTS: Final = ("requests", "not_audit", "broken")
 _FORMS: Final = ("request_us", "rule_us")
@@ -51,8 +51,8 @@ _NAMED: Final = "CASE WHEN coalesce(requests, 0) = 0 OR fault IS NOT NULL OR is_
 
 
 class Same(NamedTuple):
-    """A file that is left out, since ``file`` has the same lines. If an earlier build read
-    ``file``, ``longer`` is the number of its lines."""
+    """A file that is left out, because ``file`` begins with all its lines. If an earlier build
+    read ``file``, ``longer`` is the number of lines of ``file``."""
 
     file: str
     longer: int | None
@@ -60,8 +60,8 @@ class Same(NamedTuple):
 
 class FileRead(NamedTuple):
     """How many lines of each kind a file has. ``why`` says what is wrong with a broken line,
-    ``fault`` why a part of the file could not be read. A file may be left out because the file
-    ``same`` has the same lines, or ``longer`` ones if an earlier build read it."""
+    ``fault`` why a part of the file could not be read. If the file is left out, ``same`` and
+    ``longer`` are those of ``Same``."""
 
     file: str
     requests: int
@@ -116,7 +116,7 @@ class LogRead(NamedTuple):
 
 
 class FilesRead(NamedTuple):
-    """``named`` has what messages may name, in order: files without a request, with a fault, or
+    """``named`` has what messages can name, in order: files without a request, with a fault, or
     left out, and all tables. ``logs`` has every file in one of its sums.
 
     ``nothing_new``: earlier builds had read all files. ``days_again`` is the number of days of
@@ -170,7 +170,7 @@ class KeptFacts(NamedTuple):
     """Facts about the files that are not left out, together: the number of ``lines`` that are
     requests or broken, the ``days`` with requests, the forms ``shown``, and when clocks were
     ``set_back``. ``lacks_rule``: a request has no rule. ``may_be_broken``: a file ends within a
-    line, or a line only ends a record."""
+    line, or a line is only the end of a record."""
 
     lines: int = 0
     days: Set[date] = frozenset()

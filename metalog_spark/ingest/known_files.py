@@ -46,7 +46,7 @@ class ClassifiedFiles(NamedTuple):
     gone: Sequence[KnownFile]
 
     def names(self) -> list[tuple[str, str | None]]:
-        """The paths whose rows have another name, with that name; None for files that are left
+        """The paths whose rows have another name, with that name; or with None if the file is left
         out."""
         return [*self.renamed.items(), *((path, None) for path in self.same)]
 
@@ -112,7 +112,7 @@ def after(read: DataFrame, found: ClassifiedFiles, known: DataFrame) -> DataFram
 
 
 def _copies(read: DataFrame) -> Iterable[tuple[str, str]]:
-    """Each file as which others begin, and the longest of these others."""
+    """Each file with whose lines other files begin, and the longest of these other files."""
     beginnings = read.selectExpr("path", "lines", "head AS whole", "explode(heads) AS head")
     longest = beginnings.selectExpr(
         "path",

@@ -78,7 +78,7 @@ def requests_in(table: DataFrame, path: str, broker: str) -> DataFrame:
     columns ``NEEDED``; ``time`` is a timestamp or text. Operations and types may have the spelling
     of any Kafka version. Other columns may be missing or null. The default of ``broker`` is the
     argument, of ``pattern_type`` LITERAL, of ``ambiguous`` false, and of the others null. ``line``
-    is always null, since the table is not a log: a line of a log may prove to be a half line.
+    is always null, because only a line of a log can prove to be a half line.
 
     Raises:
         InvalidRequest: a column is missing, or the times are numbers.
@@ -115,7 +115,7 @@ def requests_in(table: DataFrame, path: str, broker: str) -> DataFrame:
 
 
 def _check_has_times(table: DataFrame, path: str) -> None:
-    """Refuse times that are numbers: Spark would read them as seconds, but they may be
+    """Refuse times that are numbers: Spark would read them as seconds, but they can be
     milliseconds or microseconds."""
     kind = table.schema["time"].dataType.simpleString()
     if not kind.startswith(("timestamp", "string")):

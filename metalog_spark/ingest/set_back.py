@@ -19,7 +19,7 @@ _MOST: Final = 10
 
 
 def joined(one: SetBack, other: SetBack) -> dict[str, list[int]]:
-    """The times in ``one`` and ``other`` together; only the first few of each broker."""
+    """The times in ``one`` and ``other`` together; at most the first ``_MOST`` of each broker."""
     names = sorted({*one, *other})
     return {name: sorted({*one.get(name, ()), *other.get(name, ())})[:_MOST] for name in names}
 

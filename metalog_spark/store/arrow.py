@@ -1,4 +1,4 @@
-"""Converts Python rows to Arrow and to Spark's tables, by the same schema text.
+"""Converts Python rows to Arrow and to Spark's tables, by a schema in Spark's text form.
 
 Arrow data is embedded in Spark's plan, so a few rows need neither a Spark job nor a Python worker.
 This module must not know what a row means.
@@ -30,7 +30,7 @@ def frame_of(session: SparkSession, rows: Iterable[Sequence[Any]], schema: str) 
 
 def in_spark(session: SparkSession, table: pa.Table, schema: str) -> DataFrame:
     """``table`` as a Spark table. Spark accepts a table without rows only if its columns have
-    chunks; on Connect it needs ``schema``."""
+    chunks; Spark Connect needs ``schema``."""
     return session.createDataFrame(table if table.num_rows else table_of([], schema), schema)
 
 

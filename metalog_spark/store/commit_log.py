@@ -106,8 +106,8 @@ NOTHING: Final = CommittedState(0, {}, {}, {}, {})
 def replayed(read: Callable[[], Iterable[str] | None], path: str) -> CommittedState | None:
     """Replay the commit log of the folder ``path``; None if the folder has none.
 
-    Raises ``InvalidSource`` if a line is missing or another version wrote it. If a line is missing,
-    the commit log is ``read`` once more, since a read during a commit may miss a line.
+    Raises ``InvalidSource`` if a line is missing or another version wrote the log. In both cases
+    the log is ``read`` once more first, because a read during a commit can miss a line.
     """
     try:
         return _replayed(read(), path)
@@ -145,8 +145,8 @@ def _is_ours(change: Mapping[str, Any]) -> bool:
 
 def _in_order(written: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The changes in order, from the last one with a state on; of several lines with one serial,
-    the last one. A killed process may leave a line that becomes visible only when another process
-    has used its serial."""
+    the last one. A killed process can leave a line that becomes visible only after another
+    process has used its serial."""
     by_time = sorted(written, key=lambda change: change.get("written_ns", 0))
     last = {change["serial"]: change for change in by_time}
     changes = sorted(last.values(), key=lambda change: change["serial"])

@@ -23,7 +23,7 @@ def local_path(named: str) -> str:
 
 def folder_here(session: SparkSession, path: str) -> Path | None:
     """The folder that ``path`` means to Spark, if it is on this machine: then no Spark job is
-    needed to read or write a line. None if the workers or the file system are elsewhere."""
+    needed to read or write a small file. None if the workers or the file system are elsewhere."""
     if has_workers_elsewhere(session):
         return None
     place = local_path(path)

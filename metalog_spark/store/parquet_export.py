@@ -75,7 +75,7 @@ def _written(tables: Tables, place: str, doing: Callable[[str], None]) -> list[E
 
 
 def _write(table: TableSchema, rows: DataFrame, place: str) -> None:
-    """Few files, split by day. A table without rows has one file, so that readers find its
+    """Write few files, split by day. A table without rows has one file, so that readers find its
     columns."""
     writer = rows.hint("rebalance", *table.partitions).write
     if table.partitions and not rows.isEmpty():

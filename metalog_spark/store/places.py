@@ -2,8 +2,8 @@
 which places should be merged.
 
 Places are merged in levels, like the files of a log-structured merge tree. So their number grows
-with the logarithm of the number of commits. A place with many rows is not merged again, since that
-would take long.
+with the logarithm of the number of commits. A place with many rows is not merged again, because
+that would take long.
 
 This module must not know what is written to a directory.
 """
@@ -31,8 +31,8 @@ MANY_ROWS: Final = 1_000_000
 
 
 def place_of(table: TableSchema, name: str) -> str:
-    """The directory's name: a Hive partition, so that Spark reads several as one table, above the
-    partition by days."""
+    """The directory's name: a Hive partition above the partition by days, so that Spark reads
+    several directories as one table."""
     return f"{table.name}/{_PLACE}{name}"
 
 
@@ -41,7 +41,8 @@ def name_of(place: str) -> str:
 
 
 def merged_place(table: TableSchema, level: int, rows: int, serial: int) -> str:
-    """The place for ``rows`` merged from places of ``level``; no other has the ``serial``."""
+    """The place for the rows, ``rows`` in number, of merged places of ``level``; no other place has
+    the ``serial``."""
     kind = f"joined{level + 1}-" if rows < MANY_ROWS else _WHOLE
     return place_of(table, f"{kind}{serial}")
 

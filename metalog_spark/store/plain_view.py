@@ -27,7 +27,7 @@ from metalog_spark.store.tables import TABLES, TableSchema
 CURRENT: Final = "current"
 VERSIONS: Final = "versions"
 _KEPT: Final = 3
-"""How many versions are kept, including the newest, for readers that have already started."""
+"""How many versions are kept at most, including the newest, for readers that have started."""
 PASSED_OVER: Final = ("_", ".")
 """First characters of names that Spark ignores."""
 _PARQUET: Final = ".parquet"
@@ -95,8 +95,8 @@ def _lines_in(commit_log: Path) -> Iterator[str]:
 
 
 def add_line(commit_log: Path, line: str, *, alone: bool = False) -> None:
-    """Add one line durably: as a whole or not at all. Then remove all others if it stays
-    ``alone``."""
+    """Add one line durably: as a whole or not at all. With ``alone``, then remove all other
+    lines."""
     commit_log.mkdir(parents=True, exist_ok=True)
     before = [file for file in commit_log.iterdir() if alone and file.is_file()]
     replace_whole(LOCAL_FILES, commit_log / f"part-{uuid4().hex}.txt", f"{line}\n".encode())
@@ -105,7 +105,7 @@ def add_line(commit_log: Path, line: str, *, alone: bool = False) -> None:
 
 
 def is_on_this_disk(folder: Path, contents: CommittedState) -> bool:
-    """Whether this machine's disk has the folder with these contents. For Spark, the same path may
+    """Whether this machine's disk has the folder with these contents. For Spark, the same path can
     be on another disk."""
     log = folder / LIST
     found = replayed(lambda: lines_of(log), str(folder)) if log.is_dir() else None

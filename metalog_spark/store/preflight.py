@@ -30,7 +30,7 @@ _FEW_FILES: Final = 1_000
 PACKED: Final = (".gz", ".bz2", ".zst", ".zstd")
 """File name suffixes of compressed audit files."""
 _UNPACKED: Final = 20
-"""How many times as large a packed audit file is unpacked, about."""
+"""Approximately how many times as large as a packed audit file its content is."""
 _WITHOUT_LOCKS: Final = frozenset({ENOLCK, ENOSYS, EOPNOTSUPP})
 """The errors of a file system without locks, such as some NFS mounts."""
 PARQUET: Final = (b"PAR1", b"PARE")
@@ -79,7 +79,7 @@ def is_small(paths: Iterable[str]) -> bool:
 
 
 def _matches(pattern: str) -> Iterator[Path]:
-    """One after the other. Python holds the names in one folder at a time."""
+    """The matches, one after the other. Memory holds the names in one folder at a time."""
     return map(Path, glob.iglob(pattern, recursive=True))  # noqa: PTH207 - may be absolute
 
 
@@ -138,7 +138,7 @@ def _take_back(made: Sequence[Path]) -> None:
 
 def check_can_be_followed(audit: str) -> None:
     """Raise ``InvalidRequest`` if no finished logs can appear in the folder ``audit``; a pattern
-    may name folders that are created later."""
+    can name folders that are created later."""
     place = Path(audit)
     if place.exists():
         checked_folder(audit)
@@ -213,7 +213,7 @@ def _contents(place: Path, path: str) -> CommittedState | None:
 
 
 def files_below(place: Path) -> Iterator[Path]:
-    """The files below ``place`` without those that Spark ignores, or ``place`` itself."""
+    """``place`` if it is a file, or the files below it without those that Spark ignores."""
     if place.is_file():
         yield place
     for folder, folders, names in os.walk(place):

@@ -100,7 +100,7 @@ class Tables:
 
     @property
     def is_changing(self) -> bool:
-        """Whether a block of ``at_once`` runs, whose changes may be dropped."""
+        """Whether a block of ``at_once`` runs, whose changes can still be dropped."""
         return self._held is not None
 
     def state(self, **facts: Any) -> None:
@@ -209,8 +209,8 @@ class Tables:
         self._note({"parts": parts, "places": places, "facts": facts})
 
     def join(self, table: TableSchema, most: int) -> None:
-        """Merge the places that were added to ``table`` and merged equally often, if there are
-        more than ``most`` of them. On this machine's disk, a merge of new places also removes the
+        """Merge the added places of the lowest level with more than ``most`` places, if there is
+        one (``to_merge``). On this machine's disk, a merge of new places also removes the
         places that earlier merges replaced."""
         level, merged = to_merge(self._contents.parts.get(table.name, ()), most)
         if merged:
@@ -256,7 +256,7 @@ class Tables:
         return place
 
     def aside(self, table: TableSchema, rows: DataFrame) -> DataFrame:
-        """Write ``rows``, never in force, and return them as they are read from there."""
+        """Write ``rows`` to a place that is never in force, and return them as read from there."""
         place = place_of(table, "aside")
         self._write(table, rows, place)
         return self.staged(table, place)
@@ -308,7 +308,7 @@ class Tables:
             self._publish()
 
     def _publish(self) -> None:
-        """Publishes all files in force, since a killed process may have left an old plain view."""
+        """Publish all files in force: a killed process can have left an old plain view."""
         publish(Path(local_path(self.path)), self._written)
 
     def _begin(self) -> None:

@@ -48,8 +48,8 @@ HISTORY: Final = TableSchema(
 """The known and unknown ranges of the log, one row each.
 
 ``kind`` is KNOWN, GAP or DAMAGED (skipped); ``why`` says why a range is not known. Times are those
-of the neighbouring batches. ``source`` is the argument of ``--log``, since a known range may extend
-over a hundred folders.
+of the neighbouring batches. ``source`` is the argument of ``--log``, because a known range can
+extend over a hundred folders.
 """
 
 ACL_CHANGELOG: Final = TableSchema(
@@ -62,7 +62,7 @@ ACL_CHANGELOG: Final = TableSchema(
 ``from_*`` is null if the lifetime began before the history, ``to_*`` is null if it has not ended.
 ``*_known`` is false if that end of the lifetime is in a gap: ``from`` is then the gap's end, ``to``
 its start. ``source`` is the folder, file or topic with the record that added the ACL, or else the
-first that contains the ACL.
+first one that contains the ACL.
 """
 
 REQUESTS: Final = TableSchema("requests", f"{_REQUEST}, day DATE", ("day",), within="decisions")
@@ -94,12 +94,12 @@ FILES: Final = TableSchema(
     "path STRING, length BIGINT, modified TIMESTAMP, file STRING, same STRING, lines BIGINT,"
     " head BIGINT, days ARRAY<DATE>",
 )
-"""The audit files that were read. A file with the same ``path``, ``length`` and time is not read
-again.
+"""The audit files that were read. A file with the same ``path``, ``length`` and modification time
+is not read again.
 
-``file`` is the file's name in other tables. A file with the ``same`` lines as another file is not
-in the other tables. ``head`` is a fingerprint of the file's beginning, and ``days`` are the days of
-its requests.
+``file`` is the file's name in other tables. ``same`` is another file that begins with all lines of
+this file; then this file is not in the other tables. ``head`` is a fingerprint of the file's
+beginning, and ``days`` are the days of its requests.
 """
 
 COVERAGE: Final = TableSchema(
@@ -110,11 +110,11 @@ COVERAGE: Final = TableSchema(
 """Per broker and hour, the number of allowed and of denied lines.
 
 ``state`` is BOTH, DENIALS_ONLY or NOTHING. ``ambiguous`` lines are counted, and do not make the
-state BOTH; those of an hour that came twice are ambiguous. In an hour in which a topic deleted
-unread lines, no line makes the state BOTH. Kafka logs allowed requests only at DEBUG: without them,
-no ACL counts as unused. ``controller``: a line that only a controller writes made it BOTH. A gap of
-more than a year between lines has no rows: a broker's clock may have been wrong, for example at
-1970 or 9999. Hours without a row count as NOTHING in every finding.
+state BOTH; lines of an hour that came twice are ambiguous. In an hour in which a topic deleted
+unread lines, no line makes the state BOTH. Kafka logs allowed requests only at DEBUG: without such
+lines, no ACL counts as unused. ``controller``: a line that only a controller writes made it BOTH.
+A gap of more than a year between lines has no rows: a broker's clock can have been wrong, for
+example at 1970 or 9999. Hours without a row count as NOTHING in every finding.
 """
 
 DECISIONS: Final = TableSchema(
@@ -123,8 +123,9 @@ DECISIONS: Final = TableSchema(
 """Every request, decided again as of its own time: by the ACLs and the configuration then in force.
 
 ``log_offset`` is the offset of the last earlier change that concerns the request: the ACLs that
-match it have been the same since then. If none matches, its name has had ACLs since then, or has
-had none. Other changes do not move it, so equal requests of a day mostly have one offset.
+match it have been the same since then. If no ACL matches, the resource's name has had ACLs, or
+has had none, since then. Other changes leave it as it is, so equal requests of a day mostly have
+one offset.
 
 ``known`` is false in a gap and before the history begins; ``disagrees`` (our answer differs from
 the broker's) is then null. ``acl_id`` is null if no ACL decided.
@@ -137,19 +138,19 @@ USAGE: Final = TableSchema(
     ("day",),
 )
 """``decisions`` without repetition: one row per day and distinct question and answer, with its
-count. Findings read this table, which is much smaller, since traffic repeats."""
+count. Findings read this table, which is much smaller, because traffic repeats."""
 
 CONFIGURATION: Final = TableSchema(
     "configuration",
     "from_time TIMESTAMP, to_time TIMESTAMP, super_users ARRAY<STRING>, allow_everyone BOOLEAN,"
     " kafka_version STRING, source STRING",
 )
-"""The super users and the default rule over time, and whether ``4.3`` or ``4.4`` decided (null is
-``4.3``). Null times are open ends."""
+"""The super users and ``allow.everyone.if.no.acl.found`` over time, and whether Kafka ``4.3`` or
+``4.4`` decided (null is ``4.3``). Null times are open ends."""
 
 WAITING: Final = TableSchema("waiting", f"{_REQUEST}, day DATE")
-"""Rows of ``requests`` that ``follow`` has read but not decided yet, since the log is not known up
-to their time."""
+"""Rows of ``requests`` that ``follow`` has read but not decided yet, because the log is not known
+up to their time."""
 
 DENIALS: Final = TableSchema(
     "denials",

@@ -174,7 +174,7 @@ def test_bit_by_bit_is_as_in_one_go(
     assert done.returncode == 1
     logs = tmp_path / "logs"
     assert done.stderr.splitlines() == [
-        f"note: {copy}: left out, {packed} has the same lines",
+        f"note: {copy}: left out, {packed} begins with the same lines",
         f"warning: {cut}: left out: it has 95 lines, but {uncut}, which begins with the same"
         " lines and was read before, had 96",
         f"warning: {picture}: not an audit log: none of its 2 lines is an audit line",

@@ -278,7 +278,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
         ("follow --log LOG --audit AUDIT --out AUDIT", "holds files that are not a pipeline's"),
         (
             "follow --log LOG --audit AUDIT --out NEW --audit-config c",
-            "is not a topic; leave it out",
+            "is not a topic; leave out --audit-config",
         ),
         ("unused TORN", "torn: its table usage is gone; restore the whole folder from a backup"),
         ("report TORN --compare AUDIT", "audit: not a pipeline's folder; metalog pipeline build"),

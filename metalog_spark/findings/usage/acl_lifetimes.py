@@ -129,7 +129,7 @@ class AclLifetimes:
         return {acl_id: acl for acl_id, acls in owners.items() if len(acls) == 1 for acl in acls}
 
     def acl_with_id(self, acl_id: str, among: Iterable[Acl], offset: int) -> Acl | None:
-        """The ACL of ``among`` that had the id at ``offset``. An id may have been reused."""
+        """The ACL of ``among`` that had the id at ``offset``. Ids can be reused."""
         uuid = parse_uuid(acl_id)
         for acl in among:
             if any(

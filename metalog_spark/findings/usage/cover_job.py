@@ -59,7 +59,7 @@ class Total(NamedTuple):
 
 
 def done_in(questions: DataFrame, now: Rules, tasks: int) -> DataFrame:
-    """The requests that were allowed then and are allowed by ``now``, except those of super users,
+    """The requests that brokers allowed and ``now`` allows, too, except those of super users,
     as sums: rows of ``_NAMED``, ``by``, the operations ``done`` as bits, and the number of
     ``requests``. ``host`` is the client's if only ALLOWs for some hosts allow the request, else
     ``*``. ``by`` is set for requests that no literal ALLOW can express: the numbers of the ALLOWs
@@ -159,7 +159,7 @@ def _prefixed(
     operations: Collection[Operation],
     limits: CoverLimits,
 ) -> list[Acl]:
-    """The shortest sufficient prefixes. There may be as many prefixes as names, so the workers, not
+    """The shortest sufficient prefixes. There can be as many prefixes as names, so the workers, not
     the driver, drop each prefix for which a shorter one suffices."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
@@ -235,7 +235,7 @@ def _sufficing(limits: CoverLimits) -> Mapped:
 
 
 def _literals(done: DataFrame, now: Rules, kept: Rules) -> Iterator[Acl]:
-    """An ALLOW for each operation on a name that the ALLOWs ``kept`` do not allow."""
+    """An ALLOW for each name and operation that the ALLOWs ``kept`` do not allow."""
     expressible = done.where("by IS NULL").select(*_NAMED, "by", "done")
     needed = expressible.mapInArrow(_needing(now, kept), _LITERAL)
     for principal, host, kind, operation, name in _columns(needed):

@@ -53,8 +53,8 @@ def _counting(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def ranks_in(known: DataFrame, acls: Iterable[Acl]) -> dict[ResourceType, Ranks]:
-    """The ranks of the edges of ``acls``, for ``allowed_pairs``. Their size is bounded by the
-    ACLs."""
+    """The ranks of the edges of ``acls``, for ``allowed_pairs``. Their number depends only on
+    the ACLs."""
     from pyspark.sql import functions as f
 
     edges = edges_of(acls)

@@ -48,9 +48,9 @@ class CoverLimits(NamedTuple):
     slack: float = 0.0
 
     def suffice(self, wanted: int, used: int, known: int) -> bool:
-        """Whether the names under a prefix justify the prefix. ``wanted`` names still need an ALLOW
-        for the operation, on ``used`` names the principal did it, ``known`` names are those of all
-        principals."""
+        """Whether the names under a prefix justify the prefix. ``wanted``: how many names still
+        need an ALLOW for the operation; ``used``: on how many the principal did it; ``known``:
+        how many names all principals have there."""
         return 0 < self.prefix_from <= wanted and known - used <= self.slack * known
 
 

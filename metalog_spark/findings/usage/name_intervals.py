@@ -83,7 +83,7 @@ def edges_of(acls: Iterable[Acl]) -> dict[ResourceType, list[str]]:
 
 
 def places(names: Iterable[str], edges: Sequence[str]) -> Counter[int]:
-    """How many ``names`` lie between two of the sorted ``edges``: place 0 is before the first."""
+    """How many ``names`` lie at each place; a place is the number of ``edges`` up to a name."""
     return Counter(bisect_right(edges, name) for name in names)
 
 

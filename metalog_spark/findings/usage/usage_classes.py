@@ -59,7 +59,7 @@ class Reason(Enum):
     COVERAGE = "COVERAGE"
     """Too many broker-hours lack the kind of lines that would show its use."""
     CONTROLLER = "CONTROLLER"
-    """Too many hours lack a controller's log, and only that log may show its use."""
+    """Too many hours lack a controller's log, and only that log can show its use."""
     OPENS = "OPENS"
     """With allow.everyone.if.no.acl.found, a name that loses its last ACL is open to everyone."""
     UNLOGGED = "UNLOGGED"

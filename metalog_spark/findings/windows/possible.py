@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 def with_possible(usage: DataFrame, tables: Tables, window: Window) -> DataFrame:
-    """Rows of ``usage``, and with ``possible`` true the possible questions of the window or of an
-    unknown time. While requests wait or are not counted, possible questions of any time are
+    """Rows of ``usage``; and the possible questions of the window or of an unknown time, with
+    ``possible`` true. While requests wait or are not counted, possible questions of any time are
     included. ``begins`` is as in ``AclLifetimes.could_match``. If a line's clock time came twice,
     the second time counts only if the ACLs or the configuration may have changed in between."""
     from pyspark.sql import functions as f

@@ -25,10 +25,10 @@ class Proof(NamedTuple):
     """The numbers of requests when today's ACLs and the least set decide the window.
 
     - ``allowed``: brokers allowed them, also those of super users.
-    - ``revoked``: allowed then, and not allowed today.
-    - ``inexpressible``: allowed then and today, and denied by the least set, since no ALLOW for
-      their name alone can exist.
-    - ``lost``: the others that were allowed then and today, and that the least set denies.
+    - ``revoked``: brokers allowed them, and today's ACLs do not.
+    - ``inexpressible``: brokers and today's ACLs allowed them, and the least set denies them,
+      because no ALLOW for their name alone can exist.
+    - ``lost``: the others that brokers and today's ACLs allowed, and that the least set denies.
       ``gained``: the least set allows them and today's ACLs do not. Both must be zero.
     """
 

@@ -44,7 +44,7 @@ _IS_USE: Final = "known AND decided = result"
 
 class RequestFilter(NamedTuple):
     """The conditions on a request; None matches anything. ``acl_id`` is an id of the deciding ACL,
-    which had others if it was removed and created again; ``matches`` is one of a matching ACL.
+    which has several if it was removed and created again; ``matches`` is an id of a matching ACL.
     ``disagrees``: the broker's answer differs from the ACLs'. Without it, ``acl_id`` selects the
     uses that the findings count."""
 

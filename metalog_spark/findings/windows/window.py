@@ -90,7 +90,7 @@ class WindowCoverage(NamedTuple):
       most hours without an allowed line.
     - ``clock_hours`` are the window's expected hours; ``without_controller`` of them have no
       unambiguous allowed line of a controller.
-    - ``broken`` are unreadable audit lines of any time, since their times are unknown.
+    - ``broken`` are unreadable audit lines of any time, because their times are unknown.
     - ``waiting`` requests are not decided yet, ``uncounted`` requests are not counted yet,
       ``later`` requests are newer than the log.
     - ``ambiguous`` lines have several readings.
@@ -181,8 +181,8 @@ def window_of(
 
     By default the window begins and ends with the audit logs. Every window ends before the first
     request that waits or is not counted yet. An offset means the time at which the state at this
-    offset began. ``-30d`` counts back from the end of the audit logs. If ``start`` counts back to
-    before their beginning, the window begins with them, and ``say`` is called with a line.
+    offset began. ``-30d`` counts back from the end of the audit logs. If ``start`` counts back past
+    the beginning of the audit logs, the window begins with them, and ``say`` is called with a line.
 
     Raises:
         InvalidMoment: ``start`` or ``end`` is not a moment, or the window has no audit lines.

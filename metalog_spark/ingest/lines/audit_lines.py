@@ -29,7 +29,7 @@ from metalog.errors import InvalidRequest
 
 TORN: Final = "torn: another line begins within it"
 CUT: Final = "cut: the file ends within this line"
-LINE_FEED: Final = "half a line: a name in it has a line feed, and goes on behind it"
+LINE_FEED: Final = "half a line: a name in it has a line feed, and goes on in the next line"
 EMPTY: Final = "an empty line"
 _MOST_TORN: Final = 64
 _MOST_HALVES: Final = 8
@@ -39,7 +39,7 @@ _NEXT: Final = re.compile(
 )
 """Text with which the next line may begin, or bytes that were never written."""
 _NEXT_LINE: Final = re.compile(r'\[?[12]\d{3}-\d\d-\d\d[ T]\d\d|\{"|\x00')
-"""The same, in a form that few names have."""
+"""The beginning of a next line, in a form that few names have."""
 _REQUEST: Final = " for request = "
 _CUT_CHARACTER: Final = re.compile(
     f"[\udcc2-\udcf4][\udc80-\udcbf]{{0,2}}(?=\r?\\Z|{_NEXT.pattern})"
@@ -114,8 +114,8 @@ def _read(text: str, zone: Zone, *, is_whole: bool, is_damaged: bool) -> TextRea
 
 
 def whole_readings(text: str, zone: Zone) -> list[Possible]:
-    """The possible readings of several lines that are one record, as a name with a line feed makes
-    them."""
+    """The possible readings of several lines that are one record, because a name has a line
+    feed."""
     try:
         entry = read_entry(text, zone)
     except InvalidRequest:
@@ -171,8 +171,8 @@ def half_readings(text: str, zone: Zone) -> Iterator[Possible]:
 
 
 def _begun(text: str) -> Iterator[Reading]:
-    """The readings of ``text``, and of its beginnings up to another line's beginning, as lines
-    whose rest is lost."""
+    """The readings of ``text``, and of the text before each place where another line can begin, as
+    lines whose rest is lost."""
     yield from unfinished(text)
     for found in islice(_NEXT.finditer(text, max(text.find(HEAD), 0)), _MOST_HALVES):
         yield from unfinished(_CUT_ESCAPE.sub("", text[: found.start()]))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FORMS: Final = "forms"
 """The name under which ``Tables.state`` stores line forms: by the broker's name, the first times of
 lines with a request name and of lines with a rule, in microseconds since 1970, or null."""
-HALF: Final = "half a line: it ends sooner than its broker's lines did by then"
+HALF: Final = "half a line: it lacks a part that an earlier line of its broker has"
 Shown = Mapping[str, Sequence[int | None]]
 _LINE: Final = f"{IS_REQUEST} AND line IS NOT NULL"
 _LACKS_REQUEST: Final = "request_name IS NULL"
@@ -64,7 +64,7 @@ def _first(times: Iterable[int | None]) -> int | None:
 
 def is_half(shown: Shown) -> Column:
     """Whether a row of REQUESTS is from half a line; false without a line number, as in rows from
-    any table."""
+    a table."""
     from pyspark.sql import functions as f
 
     limits = [_by_broker(shown, place) for place in range(2)]

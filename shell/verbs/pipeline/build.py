@@ -358,7 +358,7 @@ def _say_left_out(files_read: FilesRead, damages: Sequence[str], output: Output)
                 f" which begins with the same lines and was read before, had {each.longer:,}"
             )
         elif each.same is not None:
-            output.note(f"{each.file}: left out, {each.same} has the same lines")
+            output.note(f"{each.file}: left out, {each.same} begins with the same lines")
         elif each.fault is not None:
             problems.append(f"{each.file}: {each.fault}")
         elif each.lines == 0:

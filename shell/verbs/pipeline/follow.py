@@ -47,13 +47,13 @@ metalog pipeline follow … --once                      the lines that are there
 Each line counts once, even if the process is killed; start it again with the same DIR. A file is
 read whole when it appears, so move finished files there and do not rename them. A record of the
 topic holds an audit line, and its key names the broker. A request is decided by the ACLs of its
-own time, so it waits until the log is known and committed up to then. Findings cover the requests
-up to the last orderly stop.
+own time, so it waits until the log is known and committed up to that time. Findings cover the
+requests up to the last orderly stop.
 
 Exit code: 0 stopped on request, 2 it failed."""
 _LOOK_S: Final = 1
 _POSTED_WITHIN_S: Final = 60.0
-"""At the end: the most seconds to post one batch of the remaining alerts; a failure ends it."""
+"""At the end: how many seconds ``follow`` waits at most until a batch of alerts is posted."""
 _OWN_ERROR: Final = re.compile(r"^metalog\.errors\.\w+: (.*)$", re.MULTILINE)
 
 
@@ -222,7 +222,7 @@ def _check(arguments: Namespace) -> None:
         if arguments.audit_config is not None:
             raise InvalidRequest(
                 f"--audit-config {arguments.audit_config}: --audit {arguments.audit} is not"
-                " a topic; leave it out"
+                " a topic; leave out --audit-config"
             )
         if is_here(arguments, arguments.audit):
             check_can_be_followed(arguments.audit)
@@ -298,7 +298,7 @@ class _Unseen:
             more = f" and {len(new) - 1:,} more" if len(new) > 1 else ""
             name = shown(os.fsencode(new[0]))
             self._output.warn(
-                f"{name}{more}: not read, as Spark sees no file whose name is not UTF-8; rename it"
+                f"{name}{more}: not read, because Spark ignores names that are not UTF-8; rename it"
             )
             self._reported.update(new)
 
@@ -338,9 +338,9 @@ def _print_until_end(
 
 
 def _stop(query: StreamingQuery, output: Output) -> None:
-    """Stop after the current batch, and wait: until the query has stopped, another batch may
+    """Stop after the current batch, and wait: until the query has stopped, another batch can
     begin."""
-    output.note("stopping when this batch is done; Ctrl-C again breaks off")
+    output.note("stopping when this batch is done; Ctrl-C again stops at once")
     while query.status["isTriggerActive"]:
         sleep(_LOOK_S)
     query.stop()

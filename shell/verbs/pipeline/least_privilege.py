@@ -56,8 +56,8 @@ metalog pipeline what-if DIR least.yaml                              requests th
 
 A principal gets a literal ALLOW for each resource that it used, or a prefixed one if enough
 names share the prefix up to a separator (. - _) and no other known name has it (with --slack: few
-have it); never more than it has today. DENYs stay, and so do ALLOWs whose use is unknown. Grants of
-User:* become each principal's own.
+have it); never more than the principal has today. DENYs stay, and so do ALLOWs whose use is
+unknown. What User:* allowed becomes ALLOWs of each principal that used it.
 The window is then replayed: every request that was allowed, and still is today, must be allowed by
 the proposal.
 
@@ -106,8 +106,8 @@ def run(arguments: Namespace, output: Output) -> int:
     say_missing(options, found.seen, output)
     if found.closes:
         output.warn(
-            "allow.everyone.if.no.acl.found is true: set it to false once these ACLs are there, "
-            "or a resource that loses its last ACL is open to everyone"
+            "allow.everyone.if.no.acl.found is true: set it to false as soon as these ACLs "
+            "are there: until then a resource that loses its last ACL is open to everyone"
         )
     chosen = [each for each in found.proposals if arguments.principal in (None, each.principal)]
     proposals, accepted = known.split(chosen, lambda each: {"principal": each.principal})

@@ -56,10 +56,10 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument(
         "--acl",
         metavar="ID",
-        help="an id of the ACL that decided it; the broker agreed, unless with --disagrees",
+        help="decided by the ACL with this id; the broker agreed, unless with --disagrees",
     )
     group.add_argument(
-        "--matches", metavar="ID", help="an ACL that matches it, whichever ACL decides"
+        "--matches", metavar="ID", help="the ACL with this id matches, whichever ACL decided"
     )
     group.add_argument(
         "--disagrees",
@@ -112,7 +112,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _say_owners(tables: Tables, acl_id: str, output: Output) -> None:
-    """Say of an id that several ACLs had in turn when each had it."""
+    """If several ACLs had the id in turn, say when each had it."""
     from metalog_spark.findings.windows.request_rows import acls_with_id
 
     uuid, owners = parse_uuid(acl_id), acls_with_id(tables, acl_id)

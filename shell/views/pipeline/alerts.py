@@ -16,7 +16,7 @@ from shell.views.pipeline.findings import STYLES, acl_text
 
 
 def print_alerts(alerts: Iterable[dict[str, Any]], output: Output) -> None:
-    """Print rows of ALERTS at once."""
+    """Print rows of ALERTS without delay."""
     for alert in alerts:
         if output.is_text:
             _print_alert(alert, output)

@@ -96,9 +96,9 @@ def _forms_text(found: Summary) -> Iterator[str]:
         )
     if found.halves:
         yield (
-            f"{counted(found.halves, 'line')} of a broker ended sooner than its lines before, and"
-            f" {plural(found.halves, 'counts as a half line', 'count as half lines')}; if Kafka was"
-            " rolled back, give the logs since then another broker's name by --broker-from"
+            f"{counted(found.halves, 'line lacks', 'lines lack')} a part that earlier lines of the"
+            f" broker have, and {plural(found.halves, 'counts', 'count')} as half a line; if Kafka"
+            " was rolled back, give the logs since then another broker's name by --broker-from"
         )
 
 

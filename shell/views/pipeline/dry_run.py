@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def show_dry_run(found: DryRun, out: str, zone: str, output: Output) -> bool:
     """Print what a build would read, and name the files without an audit line at their beginning.
-    ``zone`` is used for times without a zone. Returns whether there are no such files."""
+    ``zone`` is used for times without a zone. Returns whether every file has one."""
     odd = [file for file in found.files if file.first is None]
     for file in odd:
         beginning = "no audit line at its beginning; if it is no audit log, leave it out of --audit"
@@ -58,7 +58,7 @@ def _rows(found: DryRun, out: str) -> Iterator[list[Cell | str]]:
         days += f"; {len(of_them):,} of them {are} in {shown(out)} already and {are} decided again"
     yield _row("days", len(found.days), days)
     if found.stale:
-        why = "decided again, since the log or the configuration has changed"
+        why = "decided again, because the log or the configuration has changed"
         yield _row("stale", len(found.stale), f"{ranged(found.stale[0], found.stale[-1])}: {why}")
 
 

@@ -79,7 +79,7 @@ def add_tolerance(group: _ArgumentGroup) -> None:
 
 
 def share(text: str) -> float:
-    """The share in ``0.5%`` or ``0.005``. ``1`` is refused, since it may mean one percent."""
+    """The share in ``0.5%`` or ``0.005``. ``1`` is refused: it can mean one percent."""
     match = _PERCENT.fullmatch(text)
     fraction = float(match[1]) / (100 if match[2] else 1) if match else 2.0
     if fraction > 1 or (fraction == 1 and not (match and match[2])):

@@ -59,7 +59,7 @@ def test_a_batch_that_begins_until_it_is_stopped_is_known_to_what_fills_the_tabl
 
     monkeypatch.setattr(Tables, "open", opened)
     asked(query, times=1)
-    assert followed(query) == "note: stopping when this batch is done; Ctrl-C again breaks off\n"
+    assert followed(query) == "note: stopping when this batch is done; Ctrl-C again stops at once\n"
     assert were_idle_and_stopped == [(False, True)]
 
 
