@@ -20,12 +20,12 @@ def check_creatable(number: int, acl: Acl) -> None:
     if problem := acl_problem(acl):
         raise InvalidRequest(
             f"acls[{number}]: {problem}; Kafka's controller refuses such an ACL, so correct it, "
-            f"or pass tolerant=True to load it as a log may hold it: {acl}"
+            f"or pass tolerant=True if it comes from a log: {acl}"
         )
 
 
 def warnings_about(number: int, acl: Acl, kafka: KafkaVersion) -> Iterator[str]:
-    """Why ``acl`` may miss its purpose in this version of Kafka, one line each."""
+    """Why ``acl`` can miss its purpose in this version of Kafka, one line each."""
     reason = _host_warning(acl.host, kafka)
     if reason is not None:
         yield f"acls[{number}]: {reason}"

@@ -43,7 +43,7 @@ class Authorizer:
     def start(self, server_info: Mapping[str, str]) -> dict[str, Future[None]]:
         """One future for each endpoint in ``server_info`` (listener name -> address).
 
-        The future is done once the listener may be opened.
+        The future is done as soon as the listener may be opened.
         """
         raise NotImplementedError
 

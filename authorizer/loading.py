@@ -31,7 +31,7 @@ def load_authorizer(
 ) -> Authorizer | None:
     """Make and configure the authorizer that ``authorizer.class.name`` names.
 
-    ``secure_listeners`` are the names of those that authenticate or encrypt. Returns None if no
+    ``secure_listeners`` are the listeners that authenticate or encrypt. Returns None if no
     class is named: then everything is allowed.
 
     Raises:

@@ -43,7 +43,7 @@ INFO: Final = logging.INFO
 NOT_LOADED: Final = "the ACLs are not loaded up to the high-water mark yet"
 TOO_OLD: Final = "the log was not read for stale.deny.after.ms or longer: the ACLs are too old"
 REBUILD_DIVISOR: Final = 16
-"""If a delta changes more than one in so many ACLs, the index is rebuilt, which is faster."""
+"""If a delta changes more than one of this many ACLs, the index is rebuilt, which is faster."""
 
 
 class StandardAuthorizer(Authorizer):
@@ -91,8 +91,7 @@ class StandardAuthorizer(Authorizer):
 
         ``super_users`` are principals such as ``User:admin``. ``allow_everyone`` is the value of
         ``allow.everyone.if.no.acl.found``. ``kafka_version`` is ``4.3`` or ``4.4``. ``tolerant``
-        takes ACLs that Kafka's controller refuses to create, as an old or damaged log may hold
-        them.
+        accepts ACLs that Kafka's controller refuses to create: an old or damaged log can hold them.
 
         Raises:
             InvalidRequest: an ACL that Kafka's controller refuses to create (the message has its
@@ -128,9 +127,9 @@ class StandardAuthorizer(Authorizer):
         self._decide_anew()
 
     def start(self, server_info: Mapping[str, str]) -> dict[str, Future[None]]:
-        """A future for each listener of ``server_info``, done once it may open (KIP-801).
+        """A future for each listener of ``server_info``, done when it may open (KIP-801).
 
-        Those of ``early.start.listeners`` are done at once, the others once the log is loaded. If a
+        Those of ``early.start.listeners`` are done at once, the others when the log is loaded. If a
         load fails, ``result(timeout)`` raises the reason (``LoadTimeout``, ``CorruptLog``).
         """
         early = self._config.early_start_listeners
@@ -203,7 +202,7 @@ class StandardAuthorizer(Authorizer):
 
     @property
     def config(self) -> AuthorizerConfig:
-        """The settings in force: those configured, and the log's Kafka version if none is."""
+        """The settings in force: those configured, and the log's Kafka version if no version is."""
         return self._decision_context.config
 
     @property
@@ -290,7 +289,7 @@ class StandardAuthorizer(Authorizer):
         self._initial_load.note_fault(fault)
 
     def note_staleness(self, for_ms: int) -> None:
-        """Note how long the log has been unread; ``stale.deny.after.ms`` may shut the gate."""
+        """Note how long the log has been unread; ``stale.deny.after.ms`` can shut the gate."""
         limit = self._config.stale_deny_after_ms
         is_stale = limit is not None and for_ms > 0 and for_ms >= limit
         if is_stale != self._is_stale:

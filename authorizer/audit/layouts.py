@@ -86,8 +86,8 @@ class Instant(NamedTuple):
 
 
 class RepeatedSpan(NamedTuple):
-    """A range of clock time that comes twice, as clocks are set back at ``set_back_us``: first from
-    ``begin_us`` on, and again up to ``end_us``. All are microseconds since 1970."""
+    """A range of clock time that comes twice, because clocks are set back at ``set_back_us``: first
+    from ``begin_us`` on, and again up to ``end_us``. All are microseconds since 1970."""
 
     begin_us: int
     set_back_us: int
@@ -158,7 +158,7 @@ class Zone:
         return (_EPOCH_START + micros * _MICROSECOND).astimezone(self._zone)
 
     def minute(self, text: str) -> Instant:
-        """The instant of a minute, such as ``2026-11-21 18:35``; cached, as many lines share it."""
+        """The instant of a minute, such as ``2026-11-21 18:35``; cached for other lines."""
         start = self._minutes.get(text)
         if start is None:
             start = self.instant(datetime.fromisoformat(text))

@@ -175,7 +175,7 @@ _COMMON: Final = re.compile(
 )
 _SIGN: Final = " = "
 _SIGNS: Final = 6
-"""How many `` = `` a line of Kafka since 3.3 has; with more, a name may look like a part."""
+"""How many `` = `` a line of Kafka since 3.3 has; with more, a name can look like a part."""
 _PARTS_TRIED: Final = 16
 """The most verdicts and tails of one line that are tried: a hostile name may contain thousands."""
 

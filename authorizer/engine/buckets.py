@@ -3,7 +3,7 @@
 A bucket with up to four ACLs is a tuple, which is scanned. One with up to ``FEW`` is a dict by
 principal: a session finds its own ACLs without a look at those of others. A larger one becomes a
 ``Table`` by principal and host, of which a change copies only a part, and stays a ``Table`` when it
-shrinks. All are immutable.
+shrinks. All buckets are immutable.
 
 This module must not know which names a pattern matches.
 """
@@ -30,7 +30,7 @@ from metalog.image.table import Table
 SCANNED: Final = 4
 """The most ACLs in a tuple: for so few, the time that a dict saves is not worth its memory."""
 FEW: Final = 32
-"""The most ACLs in a dict by principal: a change copies it, and a session may match all."""
+"""The most ACLs in a dict by principal: a change copies it, and one session can match all."""
 
 
 def masks_of(acls: Iterable[Acl], who: SubjectParts) -> Masks:
@@ -88,7 +88,7 @@ class FewAcls(tuple[Acl, ...]):
 class SomeAcls(dict[str, Acl | tuple[Acl, ...]]):
     """A bucket of at most ``FEW`` ACLs: each principal's only ACL, or a tuple of its ACLs.
 
-    It is the dict itself, not an object with one: that would be another place in cold memory.
+    It is a dict, because an object with a dict would be one more place in cold memory.
     """
 
     __slots__ = ("_sorted", "size")

@@ -99,7 +99,7 @@ def _parts(columns: RequestColumns) -> Iterator[RequestColumns]:
 
 
 class _CacheSize:
-    """Counts the cached decisions, and the bytes (about) that they take."""
+    """Counts the cached decisions, and their approximate size in bytes."""
 
     def __init__(self) -> None:
         self.answers = 0

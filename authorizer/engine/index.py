@@ -138,7 +138,7 @@ class AclIndex:
     def allowing(
         self, who: Subject, operation: Operation, resource_type: ResourceType
     ) -> Iterator[tuple[PatternType, str]]:
-        """The patterns of ALLOWs of ``operation`` itself or of ALL that match ``who``."""
+        """The patterns of the ALLOWs that match ``who`` and name ``operation`` itself or ALL."""
         grants = self._all_grants()
         operations = (Operation.ALL, operation)
         who = self.with_blocks(who)
@@ -159,7 +159,7 @@ class AclIndex:
         return self._listing
 
     def buckets_listed(self, acl_filter: AclFilter) -> Iterator[Bucket]:
-        """The buckets in which ``acl_filter`` may match an ACL, in the order of a listing."""
+        """The buckets in which ``acl_filter`` can match an ACL, in the order of a listing."""
         requested = acl_filter.pattern.resource_type
         for resource_type in ResourceType if requested is ResourceType.ANY else (requested,):
             yield from self._listed(resource_type, acl_filter)
@@ -169,7 +169,7 @@ class AclIndex:
         return list(chain.from_iterable(bucket.in_order() for bucket in buckets))
 
     def _listed(self, resource_type: ResourceType, acl_filter: AclFilter) -> list[Bucket]:
-        """The buckets that may match, in descending order of names, LITERAL first."""
+        """The buckets that can match, in descending order of names, LITERAL first."""
         _, name, pattern_type = acl_filter.pattern
         literals, prefixed = self.literals[resource_type], self.prefixed[resource_type]
         if name is None:
@@ -231,7 +231,7 @@ class AclIndex:
 
 
 def acls_of_subject(buckets: Iterable[Bucket], who: Subject, name: str) -> list[Acl]:
-    """The ACLs for ``who`` in ``buckets``, those of the resource ``name``, in Kafka's order."""
+    """The ACLs that match ``who`` in the ``buckets`` of the resource ``name``, in Kafka's order."""
     found = [acl for bucket in buckets for acl in bucket.of(who) if who.matches(acl)]
     if len(found) > 1:
         found.sort(key=lambda acl: decision_order(acl, name))
@@ -241,7 +241,7 @@ def acls_of_subject(buckets: Iterable[Bucket], who: Subject, name: str) -> list[
 def _all_buckets(
     literals: PatternBuckets, prefixed: PatternBuckets, entry: AccessControlEntryFilter
 ) -> list[Bucket]:
-    """All buckets, or, to sort fewer, those with the principal (or else the host) of ``entry``."""
+    """All buckets. With a principal (else a host) in ``entry``, only its buckets, to sort fewer."""
     items: list[tuple[str, Bucket]] = []
     for kind in (literals, prefixed):
         buckets = dict(kind.buckets.items())

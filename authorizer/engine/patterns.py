@@ -17,15 +17,15 @@ Changed = Mapping[str, bool]
 """By name: True if it was added, False if it was removed."""
 NOT_CHANGED: Final[Changed] = {}
 MOST_CHANGED: Final = 32
-"""The most changed names that wait for a reader to sort them in; with more, the writer does it."""
+"""How many changed names wait at most for a reader to sort them in; else the writer does it."""
 
 
 class PatternBuckets:
     """One resource type's buckets of literals, or of prefixes; ``wildcard`` is that of ``*``.
 
     ``find`` is the fastest way to get a bucket. Added and removed names are sorted in at the next
-    use of ``names``: most decisions need the order of prefixes only. ``outdated`` are the prefixes
-    that changed after ``of_prefixes``; "" stands for any.
+    use of ``names``, because most decisions do not need the order of literals. ``outdated`` are
+    the prefixes that changed after ``of_prefixes``; "" stands for any.
     """
 
     __slots__ = ("_names", "buckets", "find", "outdated", "wildcard")
@@ -47,7 +47,7 @@ class PatternBuckets:
 
     @staticmethod
     def of(buckets: dict[str, Bucket]) -> PatternBuckets:
-        """The patterns of ``buckets``, a dict in order of names that nobody changes afterwards."""
+        """The patterns of ``buckets``, which are in order of names and never change afterwards."""
         if not buckets:
             return NO_PATTERNS
         names = SortedNames.of(list(buckets))

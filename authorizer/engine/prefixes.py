@@ -195,8 +195,8 @@ class SortedNames:
     def longest_prefix(self, name: str) -> Prefix | None:
         """The longest stored name that is a prefix of ``name``; it links to all shorter ones.
 
-        No prefix is longer than the longest stored name. So only that much of ``name`` counts, and
-        names with this beginning share a cached result.
+        No prefix is longer than the longest stored name. So only that many characters of ``name``
+        count, and names with the same beginning share a cached result.
         """
         known = self._by_beginning
         if known is None:
@@ -286,7 +286,7 @@ class SortedNames:
             raise AssertionError("an invariant of the sorted names is broken")
 
     def _link(self, at: int) -> list[Prefix]:
-        """The links of chunk ``at``; also links the chunks with its first name's prefixes."""
+        """The links of chunk ``at``; also links the chunks that have its first name's prefixes."""
         chunks = self._chunks
         links = self._links
         if links is None:

@@ -1,7 +1,7 @@
 """The combined ACLs of one resource, for sessions with few requests.
 
-The ACLs name few of the clients, so the result for all other clients is computed once, and cached
-if the resource is requested again. This module must not know what is cached.
+The ACLs name few of the clients, so one result is computed for all other clients. This module must
+not know what is cached.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from authorizer.engine.decide import ALL_OPERATIONS, Masks, SubjectParts, verdic
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl
 
 _BYTES: Final = 400
-"""About the bytes of an empty ``ResourceAcls`` and of its entry in the map, in CPython 3.11."""
+"""The approximate size in bytes of an empty ``ResourceAcls`` and its entry in the map."""
 EVERYBODY: Final[SubjectParts] = ((WILDCARD_PRINCIPAL,), (WILDCARD,), None)
 
 
 class ResourceAcls:
     """The operations that ``buckets``, all ACLs for one name, allow and deny a session.
 
-    ``principals`` are those whose masks may differ from ``everybody``'s; None if all may differ, or
-    if a bucket is large. It is a set, which compares hashes: a list would read each principal, in
-    cold memory. ``others`` are the results for all other principals.
+    ``everybody`` has the masks of ``User:*`` from any host, and ``principals`` those principals
+    whose masks can differ from it; None if all can, or if a bucket is large. A set compares hashes:
+    a list would read each principal, in cold memory. ``others`` are all other principals' results.
     """
 
     __slots__ = ("_acls", "_many", "everybody", "others", "principals")
@@ -56,7 +56,7 @@ class ResourceAcls:
 
     @property
     def size(self) -> int:
-        """About the bytes that it takes, without the ACLs."""
+        """The approximate size in bytes, without the ACLs."""
         return _BYTES + getsizeof(self._acls) + getsizeof(self.principals)
 
     def masks(self, who: SubjectParts) -> Masks:

@@ -1,9 +1,9 @@
 """Precomputes one question's decision for every version of the ACL history.
 
-A decision rarely changes: few ACLs match a resource and a session, and only a change of one of
-these can change the decision. So a question has one ``DecisionTimeline`` for the whole history
-instead of a decision for each version. Questions with the same decisions share numbers: resources
-that the same patterns match, and principals and hosts that no ACL names.
+A version is the state between two changes of ACLs. Few ACLs match a resource and a session, and
+only a change of one of these can change the decision. So a question has one ``DecisionTimeline``
+for the whole history. Resources that the same patterns match share a number. So do all principals,
+and all hosts, that no ACL names.
 
 A timeline contains neither the default rule nor super users. The caller knows the configuration of
 the time and adds them (``decision``). This module must not know where a history comes from.
@@ -44,11 +44,11 @@ NO_PATTERN: Final = -1
 UNMATCHED: Final = -2
 """Patterns of ACLs match the resource, but no ACL matches the request: denied."""
 MOST_CACHED: Final = 1 << 17
-"""The most entries of the cache of ACLs, by principal, host and group of names."""
+"""How many entries the cache of ACLs by principal, host and group of names has at most."""
 
 _Patterns = tuple[ResourceType, str | None, Prefix | None, bool]
 """The patterns that match a name: resource type, literal pattern, longest prefix, and whether the
-name begins with ``*``, since LITERAL ``*`` does not match such a longer name."""
+name begins with ``*``, because LITERAL ``*`` does not match such a longer name."""
 _Span = tuple[int, int, int]
 """The first version of an ACL's lifetime, the first version after it, and the lifetime's number."""
 
@@ -147,7 +147,8 @@ class DecisionTimelines:
     def named_principals(self, name_group: int) -> set[int] | None:
         """The numbers of the principals in the ACLs for a group of names.
 
-        None if they are many, or include everybody. For any other principal, no ACL matches there.
+        For a principal without a number in the result, no ACL matches there. The result is None if
+        the principals are many, or include everybody.
         """
         names: set[int] = set()
         for bucket in self._name_groups[name_group].buckets:

@@ -84,9 +84,10 @@ def lifetimes(base: Mapping[Uuid, Acl], changes: Iterable[TimelineChange]) -> It
 
 
 class Timeline:
-    """A history of ACLs: its versions, numbered from 0, and the lifetimes of ACLs in them.
+    """A history of ACLs: its versions, and the lifetimes of ACLs in them.
 
-    The state at ``start`` is version 0; earlier states are unknown.
+    A version is the state between two changes, numbered from 0: version 0 is the state at
+    ``start``, and earlier states are unknown.
     """
 
     def __init__(self, start: Edge, lifetimes: Iterable[AclLifetime]) -> None:

@@ -45,7 +45,7 @@ def actions(api: str, *, on_cluster: bool = False, **names: Collection[str]) -> 
 
     Raises:
         InvalidRequest: no action can check the request, or a kind of name that it always has is
-            missing, since an empty check would mean allowed. Pass ``[]`` if it has no such name.
+            missing, because an empty check would mean allowed. Pass ``[]`` if it has no such name.
     """
     found = _APIS.get(api)
     if found is None:

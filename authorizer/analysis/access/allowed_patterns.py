@@ -23,7 +23,7 @@ _LITERAL: Final = PatternType.LITERAL
 _Pattern = tuple[ResourceType, PatternType, str]
 _Span = tuple[int, int]
 _DenyRange = tuple[int, _Span]
-"""The operation mask of some DENYs, and a range of them, which are in the order of ACLs."""
+"""An operation mask, and a range of the DENYs with this mask in the order of ACLs."""
 
 
 class PatternAccess(NamedTuple):

@@ -106,7 +106,7 @@ def _reaches_all(wide: Acl, acl: Acl) -> bool:
 
 
 def meet(one: Acl, other: Acl) -> bool:
-    """Whether some name matches both patterns."""
+    """Whether both patterns match some name."""
     kind = other.resource_type
     if one.resource_type is not kind:
         return False
@@ -198,7 +198,7 @@ _Key = tuple[ResourceType, str | None, str | None]
 
 
 class Allowed:
-    """The requests that ALLOWs allow; ``meet`` tells whether one of ``denies`` denies any."""
+    """The requests that ALLOWs allow; ``meet`` tells whether one of ``denies`` denies some."""
 
     def __init__(self, allows: Iterable[Acl], denies: Iterable[Acl], kafka: KafkaVersion) -> None:
         allowing, denying = list(allows), list(denies)

@@ -82,7 +82,7 @@ class MeetingHosts:
 
 
 def hosts_meet(one: str, other: str, kafka: KafkaVersion) -> bool:
-    """Whether one client may match both hosts."""
+    """Whether one client can match both hosts."""
     if one == other or WILDCARD in (one, other):
         return True
     if not kafka.matches_blocks or ("/" not in one and "/" not in other):

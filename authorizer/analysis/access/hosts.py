@@ -34,7 +34,7 @@ def host_kind(other: str, client_host: str | None, kafka: KafkaVersion) -> NearM
     """How ``other``, an ACL's host, differs from ``client_host``, which it does not match.
 
     If ``client_host`` is None, the result is None for a host that a client can have: the decision
-    may differ there, but it is not a near miss.
+    can differ there, but it is not a near miss.
     """
     if client_host is None:
         return _never_kind(other, kafka)

@@ -39,7 +39,7 @@ class Holder(NamedTuple):
 
 
 class WhoCan(NamedTuple):
-    """The holders, by principal; the last one is for everyone else.
+    """The holders in order of principals; the last one is for everyone else.
 
     If ``by_default``, no ACL's pattern matches the resource, and ``allow.everyone.if.no.acl.found``
     is true. Super users may do everything, and are not listed.

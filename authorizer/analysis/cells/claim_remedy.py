@@ -24,7 +24,7 @@ counts as ``exceeds_claim``."""
 
 
 class ClaimRemedy(NamedTuple):
-    """A change; if ``exceeds_claim``, it may also reverse decisions on requests outside the claim.
+    """A change; if ``exceeds_claim``, it can also reverse decisions on requests outside the claim.
 
     An operation that the claim's operations imply counts as inside the claim.
     """

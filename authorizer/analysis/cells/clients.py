@@ -20,7 +20,7 @@ from metalog.hosts.host_block import client_address
 
 _PLAIN: Final = ("10.0.0.1", "192.168.0.1", "172.16.0.1", "2001:db8:0:0:0:0:0:1")
 _MOST_KEPT: Final = 100_000
-"""The most classes of clients that are kept for the next principal, in about 60 MB."""
+"""The most classes of clients that are kept for the next principal, in approximately 60 MB."""
 _EVERY_BLOCK: Final = ("0.0.0.0/0", "::/0")
 
 
@@ -77,7 +77,7 @@ class ClientClasses:
         self._kept = 0
 
     def by(self, named: Iterable[str]) -> list[ClientClass]:
-        """The classes into which some of the hosts divide the clients."""
+        """The classes into which the hosts ``named`` divide the clients."""
         hosts = self._matched(named)
         found = self._known.get(hosts)
         if found is None:

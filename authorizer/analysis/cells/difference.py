@@ -196,9 +196,9 @@ class SetComparison:
         )
 
     def by_type(self) -> Iterator[TypeChange]:
-        """Sessions with another answer to ``BY_TYPE``, at least those without a changed cell: for
-        this question the authorizer considers patterns, also those that no topic's name can
-        match."""
+        """The sessions whose answer to ``BY_TYPE`` changes, at least those without a changed cell.
+        For this question the authorizer considers patterns, also those that match no possible
+        topic."""
         operation, kind = BY_TYPE
         acls = self._sets[0] | self._sets[1]
         unusual = {acl.principal for acl in without_cells(acls)}
@@ -274,7 +274,7 @@ def _may_on_some(context: DecisionContext, identity: tuple[str, str]) -> bool:
 
 
 def without_cells(acls: Collection[Acl]) -> list[Acl]:
-    """The ACLs that may change the answer to ``BY_TYPE`` without a changed cell.
+    """The ACLs that can change the answer to ``BY_TYPE`` without a changed cell.
 
     Their type of pattern or permission is unknown, no topic can have a name that they match, or
     other ACLs match all these names.

@@ -18,8 +18,8 @@ MOST_CELLS: Final = 50_000_000
 """The most cells, which take some minutes; a proof that needs more is refused within seconds."""
 
 _MOST_KEPT: Final = 1_000_000
-"""The most classes of names that a plan keeps, in about 100 MB; with more, it lists them a second
-time."""
+"""The most classes of names that a plan keeps, in approximately 100 MB; with more, the classes are
+listed a second time."""
 
 
 class CellPlan(NamedTuple):

@@ -111,7 +111,7 @@ class _Search:
         if any(compared.differences()):
             return
         if self._config.allow_everyone and without_cells(near | after):
-            # all ACLs matter here, as the default rule may decide the name that Kafka tries first
+            # all ACLs matter here: the default rule can decide on the name that Kafka tries first
             then = self.acls.difference(removed).union(added)
             compared = SetComparison(self.acls, then, self._config)
         if any(compared.by_type()):
@@ -129,7 +129,7 @@ def _narrowness(acl: Acl) -> tuple[object, ...]:
 
 
 class _NearAcls:
-    """Finds the ACLs that may match a name in common with a given ACL."""
+    """Finds the ACLs that can match a name in common with a given ACL."""
 
     def __init__(self, acls: Iterable[Acl]) -> None:
         self._by_name: dict[tuple[ResourceType, str], list[Acl]] = {}

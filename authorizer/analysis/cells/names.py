@@ -46,7 +46,7 @@ class NamePattern(NamedTuple):
         return self.holds(names.name) and (names.is_literal or not self.is_literal)
 
     def meets(self, acl: Acl) -> bool:
-        """Whether ``acl`` may match one of the names."""
+        """Whether ``acl`` can match one of the names."""
         name = acl.resource_name
         if acl.pattern_type is _LITERAL:
             return name == WILDCARD or self.holds(name)
@@ -178,7 +178,7 @@ def touched(
 
 
 def plain_name(names: NameClass, kind: ResourceType, dividing: Sequence[Patterns]) -> str | None:
-    """A plain name of a class, as ``dividing`` divide all names.
+    """A plain name of one of the classes into which ``dividing`` divide all names.
 
     None if the class has no name that a resource of this type can have.
     """

@@ -67,7 +67,7 @@ class Requests(NamedTuple):
     excluded: tuple[NamePattern, ...] = ()
 
     def holds_session(self, session: Session) -> bool:
-        """Whether the session's principal and clients are among them."""
+        """Whether the session's principal and clients are among those of the requests."""
         return self.principals.holds(session.principal) and self.hosts.holds(
             session.clients.matching
         )
@@ -79,7 +79,7 @@ class Requests(NamedTuple):
 
 
 class SessionAround(NamedTuple):
-    """A session, by client and principal; ignored where ``unless`` has the same change."""
+    """A session, by client and principal. It is ignored where ``unless`` has the same change."""
 
     identity: tuple[str, str]
     unless: tuple[str, str] | None = None
@@ -119,8 +119,8 @@ def asked_operations(kind: ResourceType) -> int:
 class Sessions:
     """The sessions of ``requests``, divided by ``acls`` from one set or from several.
 
-    With ``differing``, only cells whose decision one of these ACLs can change are listed. With
-    ``is_any_set`` a set may have any of the other ``acls``, else it has all of them. No cell
+    With ``differing``, only cells whose decision one of these ACLs can change are listed. Each set
+    has all ``acls`` outside ``differing``; with ``is_any_set``, it can lack some of them. No cell
     has requests both inside and outside one of ``separate``.
     """
 
@@ -230,7 +230,7 @@ class Sessions:
     def _of(self, principal: str, *, is_named: bool, is_apart: bool) -> Iterator[Session]:
         """The sessions of one principal.
 
-        If ``is_apart``, they have only the cells in which its own ACLs may differ from everybody's.
+        If ``is_apart``, they have only the cells that the principal's own ACLs match.
         """
         own = self._by_who.get(principal, _NOBODY)
         if is_apart and not own:
@@ -278,7 +278,7 @@ class Sessions:
     ) -> list[Patterns]:
         """The patterns of ACLs that can change a decision of the session.
 
-        On a name without ACLs the default rule may decide; any principal's ACL ends that for
+        On a name without ACLs the default rule decides; any principal's ACL ends that for
         everybody.
         """
         assert self._differing is not None
@@ -292,7 +292,7 @@ class Sessions:
     def _touched(
         self, conditions: Sequence[Sequence[Patterns]], dividing: Sequence[Patterns]
     ) -> Collection[NameClass]:
-        """The classes that some patterns of each of ``conditions`` match."""
+        """The classes that each of ``conditions`` matches by at least one pattern."""
         within = self._requests.names
         if not all(conditions):
             return ()
@@ -361,7 +361,7 @@ def _of_hosts(by_host: _ByHost, hosts: Collection[str]) -> list[Patterns]:
 
 
 def _size(condition: Sequence[Patterns]) -> int:
-    """About the number of classes: a wildcard matches most, and fewer patterns match fewer."""
+    """The approximate number of matched classes: a wildcard matches most of them."""
     if any(patterns.reaches_all for patterns in condition):
         return 1 << 40
     return sum(len(patterns.literals) + len(patterns.prefixes) for patterns in condition)

@@ -19,7 +19,7 @@ _NONE: Final = Patterns(())
 def without_cover(patterns: Iterable[Acl], acls: Iterable[Acl]) -> Iterator[Acl]:
     """The first of ``patterns`` on each resource pattern with names that no ``acls`` match.
 
-    ``patterns`` are added to ``acls``, or were removed, and ``acls`` remain.
+    Either ``patterns`` are added to ``acls``, or ``patterns`` were removed and ``acls`` are left.
     """
     by_kind: dict[ResourceType, list[Acl]] = {}
     for acl in acls:

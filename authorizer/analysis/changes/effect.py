@@ -1,7 +1,7 @@
 """Checks whether a planned change of ACLs still has its planned effect.
 
 The effect is the set of requests whose decision the change reverses. ACLs that were added or
-removed after the planning may already have reversed some decisions, or may decide some requests
+removed after the planning can already have reversed some decisions, or can decide some requests
 differently. All cells that the change can affect are compared. This module must not know where ACLs
 come from, nor how a plan is saved.
 """
@@ -87,7 +87,7 @@ def _effects(
     differing: Iterable[Acl],
     config: AuthorizerConfig,
 ) -> list[OtherEffect]:
-    """One for each of ``differing`` that matches the cell's requests; where the default rule may
+    """One for each of ``differing`` that matches the cell's requests; where the default rule can
     decide, one for each that reaches their names."""
     session = cell.session
     question = session.question(1 << operation, cell.name)

@@ -26,8 +26,8 @@ NEAR_MISSES_SHOWN = 20
 class Explanation(NamedTuple):
     """The explanation of one decision.
 
-    For a question without a host, ``hosts`` are the hosts in ACLs at which the decision changes:
-    from that of the block around the host, or of any other host. ``kafka`` is the version of Kafka
+    For a question without a host, ``hosts`` are the hosts in ACLs whose decision differs from that
+    of the block around them, or of hosts that no ACL names. ``kafka`` is the version of Kafka
     that decides so. ``assumed`` are configuration keys that were not set, with the assumed values.
     ``since`` is None if the history is unknown. ``unknown`` are the unknown names in the question.
     """

@@ -50,7 +50,7 @@ def nearest_name(name: str, known: Collection[str]) -> str | None:
 
 
 def nearest_principal(principal: str, known: Collection[str]) -> str | None:
-    """As ``nearest_name``, for principals ``Type:name``; equal types do not count as similar."""
+    """As ``nearest_name``, for principals ``Type:name``: with the same type, or the same name."""
     kind, colon, name = principal.partition(":")
     start = kind + colon
     by_name = {other[len(start) :] for other in known if other.startswith(start)}

@@ -37,7 +37,7 @@ class NearMiss(NamedTuple):
 
 
 class MissScan(NamedTuple):
-    """All candidates; other ACLs that match but for the pattern; those of other resource types."""
+    """All candidates, and ACLs that would match with another pattern, or another resource type."""
 
     candidates: list[Acl]
     by_pattern: list[Acl]
@@ -45,7 +45,7 @@ class MissScan(NamedTuple):
 
 
 def scan_misses(acls: Iterable[Acl], question: Question, kafka: KafkaVersion) -> MissScan:
-    """Scan ``acls`` once, and keep the candidates and those that may nearly match."""
+    """Scan ``acls`` once, and keep the candidates and those that can nearly match."""
     candidates: list[Acl] = []
     by_pattern: list[Acl] = []
     by_resource_type: list[Acl] = []
@@ -131,8 +131,8 @@ def _by_resource_type(acl: Acl, question: Question) -> list[NearMiss]:
 
 
 def _sort_key(miss: NearMiss, question: Question) -> tuple[int, bool, int, int, Acl]:
-    """By kind, then the question's principal first, then by similarity, then in a fixed order. All
-    kinds from OPERATION_NOT_IMPLIED on come after that principal, so they count as one kind."""
+    """By kind, then the question's principal first, then by similarity, then in a fixed order. The
+    kinds from OPERATION_NOT_IMPLIED on count as one; in it, the kind comes after the principal."""
     rank = miss.kind.rank
     kind = min(rank, NearMissKind.OPERATION_NOT_IMPLIED.rank)
     alike = common_prefix(miss.acl.principal, question.principal) + common_prefix(

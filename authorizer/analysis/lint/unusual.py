@@ -185,7 +185,7 @@ HALVES = {
         _Half(_TRANSACTION, _WRITE_TOPIC, "may use a transactional id but WRITE no topic"),
     ),
 }
-"""By task: its requests need both permissions."""
+"""By task: the halves of its permissions; the task needs both."""
 
 
 @check("incomplete-client", "Only half of a consumer's or producer's permissions.")

@@ -122,9 +122,9 @@ class Commands(NamedTuple):
 def kafka_acls_commands(changes: Iterable[tuple[CommandKind, Acl]]) -> Commands:
     """The commands for ``changes``, in order; some are left out if a change has no command.
 
-    If an ACL cannot be added, no ACL is removed: the first may be the second's replacement. No
-    access is opened that a missing command was to keep closed: if a DENY cannot be added, no ALLOW
-    is; if an ALLOW cannot be removed, no DENY is.
+    If an ACL cannot be added, no ACL is removed, because the first can be the second's replacement.
+    Access that a missing command should deny stays denied: if a DENY cannot be added, no ALLOW is
+    added; if an ALLOW cannot be removed, no DENY is removed.
     """
     lines_by_change = [(change, acl, kafka_acls_command(change, acl)) for change, acl in changes]
     inexpressible = tuple((change, acl) for change, acl, line in lines_by_change if line is None)

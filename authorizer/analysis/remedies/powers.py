@@ -56,5 +56,5 @@ def danger(acl: Acl) -> str | None:
 
 
 def is_for_many(acl: Acl) -> bool:
-    """Whether the pattern of ``acl`` may match several names."""
+    """Whether the pattern of ``acl`` can match several names."""
     return acl.pattern_type is not PatternType.LITERAL or acl.resource_name == WILDCARD

@@ -72,7 +72,7 @@ class Remedy(NamedTuple):
     """A change of ACLs that reverses the decision: it removes ``remove`` and adds ``add``.
 
     - ``widens``: the attributes in which the change affects more than the question. These are all
-      but the resource type if names may lose their last ACL under
+      but the resource type if names can lose their last ACL under
       ``allow.everyone.if.no.acl.found``.
     - ``ends_default``: ``add`` is the first ACL on some names, which ends
       ``allow.everyone.if.no.acl.found`` there.

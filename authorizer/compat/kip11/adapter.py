@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Kip11Adapter(Authorizer):
-    """Adapts any KIP-11 authorizer; only ``configure`` and ``authorize`` call it."""
+    """Adapts any KIP-11 authorizer; only ``configure`` and ``authorize`` call the latter."""
 
     def __init__(self, authorizer: Kip11Authorizer) -> None:
         self.authorizer = authorizer

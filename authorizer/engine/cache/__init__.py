@@ -1,1 +1,1 @@
-"""The caches of decisions: one session's, all sessions', and their invalidation."""
+"""Caches decisions, for one session and for all sessions, and invalidates them."""

@@ -49,10 +49,10 @@ from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternTyp
 from metalog.errors import AuthorizerNotReady
 
 MatchingAcls = Acl | ResourceAcls | Bucket | list[Bucket]
-"""All ACLs for a name: its only ``Acl``, if a prefix has it (not cached); a ``FewAcls`` if
-it is the only bucket and does not name ``User:*``; or else the list of buckets, which the second
-request combines. Most names of a large fleet get no second request before a change, and combining
-costs as much as an answer."""
+"""All ACLs for a name. An ``Acl``, which is not cached, is the only one, on a prefix. A ``FewAcls``
+is the only bucket, and does not name ``User:*``. Else it is the list of buckets, which the second
+request combines: that costs as much as an answer, and most names of a large fleet get no second
+request before a change."""
 AclsByName = dict[str | Prefix | None, MatchingAcls]
 """The ACLs for a name, by the name or by its longest prefix in the index: names without ACLs of
 their own share the entry of the prefix."""
@@ -65,7 +65,7 @@ _ONE_PRINCIPAL: Final = 2
 _RESOURCE_TYPES: Final = len(ResourceType)
 _LIST_BYTES: Final = 56
 _REFERENCE_BYTES: Final = 16
-"""About the bytes of an empty list, and of each place in one that grew, in CPython 3.11."""
+"""The approximate sizes in bytes of an empty list, and of a place in a list that grew."""
 
 
 class DecisionContext:
@@ -115,8 +115,8 @@ class DecisionContext:
     def after(self, index: AclIndex, acls: Sequence[Acl]) -> DecisionContext:
         """The next context: ``acls`` were added or removed, and ``index`` is the result.
 
-        It keeps the cached decisions that ``acls`` do not affect, or none (after many changes, for
-        example). If none, this context's cache is emptied.
+        It keeps the cached decisions that ``acls`` do not affect. If it keeps none, for example
+        after many changes, this context's cache is emptied.
         """
         is_kept = self._number < MOST_CHANGES and len(acls) < MOST_CHANGES
         if is_kept and self.allow_everyone:
@@ -133,7 +133,7 @@ class DecisionContext:
         return DecisionContext(index, self.config, shut_by=self.shut_by, inherited=inherited)
 
     def forget(self) -> None:
-        """Empty the cache, as another context replaces this one; requests in flight may go on."""
+        """Empty the cache when another context replaces this one; requests in flight may go on."""
         self._remembered.forget()
 
     def uncached(self, identity: Identity, resource_type: ResourceType, name: str) -> Verdicts:
@@ -156,8 +156,8 @@ class DecisionContext:
     def add_to(
         self, answers: SessionAnswers, identity: Identity, resource_type: ResourceType, name: str
     ) -> Verdicts:
-        """As ``uncached``, for one of ``sessions`` without cached decisions for ``name``; caches
-        them."""
+        """As ``uncached``, for one of ``sessions`` that has no cached decisions on ``name``; it
+        caches them."""
         acls = self._acls_by_name[resource_type].get(name)
         if acls is None or answers.is_super_user or answers.has_negative_prefixes(resource_type):
             return answers.on(resource_type, name)

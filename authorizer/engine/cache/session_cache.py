@@ -1,6 +1,6 @@
 """Caches the decisions of one session by resource type and name.
 
-A session may outlive changes of other principals' ACLs: it goes on to decide from the index that it
+A session outlives changes of other principals' ACLs: it goes on to decide from the index that it
 began with. Several threads may add to a cache: at worst they decide the same request twice.
 
 This module must not know requests, nor how long a session is kept.
@@ -40,15 +40,15 @@ from metalog.errors import InvalidRequest
 
 SESSION_BYTES: Final = 750
 TYPE_BYTES: Final = 750
-"""About the bytes of a session without its texts, and of each resource type in it, in CPython
-3.11."""
+"""The approximate sizes in bytes, in CPython 3.11, of a session without its texts, and of each
+resource type in it."""
 LONGEST_CACHED: Final = 255
 """The most characters of a cached name; no topic can have a longer name."""
 PREFIX_LENGTHS: tuple[int, ...] = (32, 16, 8, 4, 0)
 """The lengths of a name's beginnings that are tried as a negative prefix (``SessionCache``)."""
 NAMES_BEFORE_PREFIXES = 512
-"""The most names without any pattern that are cached by name; further ones by negative prefix,
-which is slower."""
+"""How many names that no pattern except ``*`` matches are cached by name. Further ones are cached
+by negative prefix, which is slower."""
 
 _RESOURCE_TYPES: Final = len(ResourceType)
 
@@ -137,10 +137,10 @@ class SessionCache:
         return verdicts
 
     def decide_all(self, names: Iterable[str]) -> None:
-        """Cache the decisions on many ``names``, and count them once.
+        """Cache the decisions on many ``names``.
 
         It leaves out names that ``on`` caches by prefix or not at all: all of a super user, too
-        long ones, and those without any pattern after the first ``NAMES_BEFORE_PREFIXES``.
+        long ones, and, after ``NAMES_BEFORE_PREFIXES`` of them, those without a literal or prefix.
         """
         if self._is_super_user:
             return
@@ -162,7 +162,7 @@ class SessionCache:
         self._count(cached, characters)
 
     def _count(self, names: int, characters: int) -> None:
-        """Count new entries: of ``names`` with so many ``characters``, and those of prefixes."""
+        """Count the new entries: ``names`` names with ``characters`` in all, and prefixes."""
         prefixes = len(self._prefix_masks) - self._counted_prefixes
         self._counted_prefixes += prefixes
         entries = names + prefixes
@@ -196,8 +196,8 @@ class SessionCache:
         return allowed & ~denied
 
     def allowed_on_all(self, names: Sequence[str]) -> list[int]:
-        """As ``allowed_on``, for many names, which is faster in steps: the CPU then waits for
-        several places in memory at once."""
+        """As ``allowed_on``, for many names. Each step does all names, which is faster: the CPU
+        waits for several places in memory at once."""
         if self._is_super_user:
             return [ALL_OPERATIONS] * len(names)
         literals = list(map(self._find, names))
@@ -224,7 +224,7 @@ class SessionCache:
 
     def is_allowed_on_some(self, operation: Operation, index: AclIndex | None = None) -> bool:
         """As in ``SessionAnswers``. ``index`` is the newest one with the same decisions for the
-        session: the writer keeps its grants up to date."""
+        session, because the writer keeps the newest grants up to date."""
         known = self._by_type.get(operation)
         if known is None:
             known = self._by_type[operation] = is_allowed_on_some(
@@ -338,8 +338,8 @@ class SessionAnswers:
         """The session after ``acls`` were added or removed; it keeps the decisions that they do not
         affect.
 
-        A thread that decides by the old ACLs may cache its result later, so the two sessions share
-        no dict of a changed type, not even an empty one.
+        A thread that decides by the old ACLs can still cache its result in the old session. So the
+        new session shares no dict of a changed type, not even an empty one.
         """
         after = SessionAnswers(basis, self._identity, number, is_super_user=self.is_super_user)
         changed: dict[int, list[Acl]] = {}
@@ -369,7 +369,7 @@ def refuse_any(resource_type: ResourceType) -> None:
 
 
 def bytes_of(identity: Identity) -> int:
-    """About the bytes of a session with an empty cache."""
+    """The approximate size in bytes of a session with an empty cache."""
     return SESSION_BYTES + sum(map(getsizeof, identity))
 
 
