@@ -49,7 +49,6 @@ def deciding_in(tables: Tables) -> DecidingRows:
 
 
 def deciding_by(changelog: pa.Table, history: pa.Table, configuration: pa.Table) -> DecidingRows:
-    """The deciding rows of the three tables."""
     periods = _rows(configuration, _PERIODS)
     return DecidingRows(
         dict(zip(_rows(changelog, _LIFETIMES), _rows(changelog, _ENDS), strict=True)),

@@ -35,7 +35,7 @@ _ROLES: Final = ("api", "worker", "projector", "exporter", "sync", "notifier", "
 _WITH_CERTIFICATES: Final = ("fraud", "payments")
 TILLS: Final = tuple(f"shops.till-{number:02d}.sales" for number in range(1, 41))
 UNPROTECTED: Final = ("intranet.news.v1", "intranet.menu.v1")
-"""Topics that have no ACL at first: the default rule allows access to them."""
+"""Topics without an ACL at first: allow.everyone.if.no.acl.found allows access to them."""
 MOVED: Final = (
     "orders.placed.v1",
     "payments.charges.v1",

@@ -44,7 +44,8 @@ ProgressReport = Callable[[str, int, int], None]
 
 
 class Made(NamedTuple):
-    """The paths of a year's parts; ``configs`` have the ISO 8601 time from which each holds."""
+    """The paths of a year's parts; ``configs`` are files by the ISO 8601 time from which they
+    are in force."""
 
     log: Path
     audit: Path

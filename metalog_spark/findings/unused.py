@@ -188,7 +188,7 @@ def _keeping_producers(
 
 
 def _last_uses(tables: Tables, lifetimes: AclLifetimes) -> dict[Acl, int]:
-    """The last use of each ACL. Uses under an id that several ACLs had are left out, since the
+    """The last use of each ACL. Uses under an id that several ACLs had are left out, because the
     table does not say which ACL had it then."""
     by_id = _last_uses_by_id(tables)
     last_uses: dict[Acl, int] = {}

@@ -62,11 +62,11 @@ def check_it_follows(out: str, contents: CommittedState, source: str, audit: str
     check_is_outside(out, "--log", source)
     known = contents.facts.get(FOLLOWED)
     if known is None and contents.places_of(contents.stored(REQUESTS.name, REQUESTS.within)):
-        raise InvalidTarget(f"{out}: written by metalog pipeline build; follow into another folder")
+        raise InvalidTarget(f"{out}: written by metalog pipeline build; name another folder")
     if known is not None and _followed(**known) != _followed(source, audit):
         raise InvalidTarget(
             f"{out}: follows --log {known['log']} --audit {known['audit']};"
-            " follow others into another folder"
+            " name another folder for other input"
         )
 
 

@@ -65,8 +65,8 @@ class LogSplit(NamedTuple):
             raise _missing(reached, self.end, file)
 
     def between(self, start: int, end: int) -> Sequence[LogSplit]:
-        """The splits with the records from offset ``start`` up to ``end``. An append that begins
-        before ``start`` and continues past it is a split of its own."""
+        """The splits with the records from offset ``start`` up to ``end``. A topic's append that
+        begins before ``start`` and continues past it is a split of its own."""
         if self.start >= end or self.end <= start:
             return ()
         split, begin, until = self.split, max(self.start, start), min(self.until, end)

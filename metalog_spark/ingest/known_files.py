@@ -38,16 +38,15 @@ class KnownFile(NamedTuple):
 
 
 class ClassifiedFiles(NamedTuple):
-    """The classes of files, by path. ``renamed`` has the names for rows of files that have another
-    file's path, ``same`` has the duplicates. ``gone`` are known files whose rows are replaced."""
+    """By path: ``renamed`` has new names for files whose path already names other rows, ``same``
+    has the duplicates. ``gone`` are known files whose rows are replaced."""
 
     renamed: Mapping[str, str]
     same: Mapping[str, Same]
     gone: Sequence[KnownFile]
 
     def names(self) -> list[tuple[str, str | None]]:
-        """The paths whose rows have another name, with that name; or with None if the file is left
-        out."""
+        """Each path whose rows have another name, with that name; None if the file is left out."""
         return [*self.renamed.items(), *((path, None) for path in self.same)]
 
 

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 _MOST: Final = 64
-"""The number of values that a session keeps. The largest values have an entry for each ACL."""
+"""How many values a session keeps at most. The largest values have an entry for each ACL."""
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 
 
 class DerivedValues:
-    """The values of a session that were used last."""
+    """The values of one session that it used last."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Hashable, tuple[CommittedState, Any]] = OrderedDict()
@@ -49,7 +49,7 @@ _OF_SESSIONS: Final[WeakKeyDictionary[SparkSession, DerivedValues]] = WeakKeyDic
 
 def kept_until_commit(make: Callable[[Tables, *Arguments], T]) -> Callable[[Tables, *Arguments], T]:
     """Decorates a function of ``Tables`` and hashable arguments. Its results must not be changed,
-    since later calls return them again."""
+    because later calls return them again."""
 
     @wraps(make)
     def kept(tables: Tables, *arguments: *Arguments) -> T:

@@ -29,7 +29,7 @@ metalog pipeline shell prod.tables -o json < questions
 A line is a verb without DIR, such as unused --from -30d, or an SQL query of the tables. Spark
 starts once, so every answer but the first comes sooner.
 
-A warning is printed once a session. An error of a line from a pipe or file names its number.
+A warning is printed once a session. An error names the line's number if it is from a pipe or file.
 
 Exit code: 0, or 2 if a line from a pipe or file failed."""
 _LEFT_OUT: Final = ("demo", "shell")

@@ -301,7 +301,7 @@ def test_a_folder_follows_one_thing_and_not_without_its_checkpoint(
             InvalidTarget, match=f"follows --log {tmp_path}/log --audit {tmp_path}/"
         ):
             follow_tables(spark, str(out), "log", "audit")
-    with pytest.raises(InvalidTarget, match="follow others into another folder"):
+    with pytest.raises(InvalidTarget, match="name another folder for other input"):
         follow_tables(spark, str(out), "log", "elsewhere")
     with pytest.raises(InvalidRequest, match="no request is decided yet; metalog pipeline follow"):
         window_of(tables)
