@@ -89,7 +89,7 @@ class UsageKind(Enum):
     """What a request shows about an ACL that matches it.
 
     ``BESIDE``: another ACL decided, with the same answer. ``OVERRIDDEN``: a DENY decided, and the
-    ACL is an ALLOW. ``GAP`` and the members after it: it is unknown which ACL decided, or would now.
+    ACL is an ALLOW. ``GAP`` and all members below: it is unknown which ACL decides, then or now.
     """
 
     DECIDED = 0
