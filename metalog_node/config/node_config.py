@@ -260,9 +260,7 @@ class _Reading:
         if settings.bootstrap_servers is not None:
             return tuple(located.read(CONTROLLERS, parse_addresses, settings.bootstrap_servers))
         if not voters and not is_on_topic:
-            raise located.wrong(
-                CONTROLLERS, "is missing; give the controllers that this broker follows"
-            )
+            raise located.wrong(CONTROLLERS, "is missing; give the controllers to follow")
         return tuple(voters.values())
 
     def _controller_client(

@@ -103,14 +103,10 @@ class Settings(BaseModel):
     )
     log_dir: str | None = Field(None, alias="log.dir", description="as `log.dirs`")
     max_connections: _Positive = Field(
-        (1 << 31) - 1,
-        alias="max.connections",
-        description="how many clients may be connected at a time",
+        (1 << 31) - 1, alias="max.connections", description="the limit of connected clients"
     )
     max_connections_per_ip: Annotated[int, Field(ge=0)] = Field(
-        (1 << 31) - 1,
-        alias="max.connections.per.ip",
-        description="how many clients may be connected from one address",
+        (1 << 31) - 1, alias="max.connections.per.ip", description="the limit for one address"
     )
     idle_ms: _Positive = Field(
         600_000,
@@ -163,8 +159,7 @@ READ_ELSEWHERE: Final[Mapping[str, str]] = {
     ENABLED_MECHANISMS: "the mechanisms for which a password sent unsalted is stored",
     **dict.fromkeys(ITERATIONS.values(), "their iterations"),
     SALTED_ENABLE: "`false` refuses salted passwords (KIP-554: kafka-configs, any Admin client), "
-    "which no policy can check; set the same value on all nodes (default: `true`); not a key of "
-    "Kafka",
+    "which no policy can check; set the same on all nodes (default: `true`); not a key of Kafka",
     **dict.fromkeys((key for key, _ in LOG_KEYS.values()), "as in Kafka"),
 }
 """Keys and what they set; ``ssl.*`` and ``listener.name.*`` are not listed one by one."""
