@@ -35,7 +35,7 @@ SUMS: Final = (
 """
 HOUR_US: Final = 3_600_000_000
 _LEAST_BACK_US: Final = HOUR_US // 6
-"""A shorter step back is not a clock change, but a line of another thread that logs at once."""
+"""A shorter step back is not a clock change: lines of concurrent threads can be out of order."""
 _NEVER: Final = np.iinfo(np.int64).max
 _OF_CONTROLLERS: Final = pa.array(REQUESTS)
 Numbers = NDArray[np.int64]

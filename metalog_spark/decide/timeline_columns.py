@@ -68,7 +68,7 @@ class TimelineColumns:
 
     def at(self, timelines: Numbers, versions: Numbers) -> tuple[Numbers, Numbers]:
         """For each of ``timelines`` (numbers) in one of ``versions`` (states of the history): the
-        result, and the version since which the same ACLs match."""
+        result, and the state since which the same ACLs match."""
         columns = self._firsts, self._counts, self._since, self._by
         firsts, counts, since, by = (np.frombuffer(column, np.int64) for column in columns)
         places = firsts[timelines]

@@ -1,7 +1,7 @@
 """The history of ACLs in an archive: known offset ranges, and the lifetimes of ACLs in them.
 
 A known range begins at the log's start or at a snapshot, and ends at a gap, at damage or at the
-log's end. An ACL that exists before a gap and not after the gap ended in the gap. Splits are
+log's end. An ACL that exists before a gap, and is missing after it, ended in the gap. Splits are
 scanned on any worker, and combined here. This module must not know Spark.
 """
 

@@ -51,8 +51,8 @@ _NAMED: Final = "CASE WHEN coalesce(requests, 0) = 0 OR fault IS NOT NULL OR is_
 
 
 class Same(NamedTuple):
-    """A file that is left out, because ``file`` begins with all its lines. If an earlier build
-    read ``file``, ``longer`` is the number of lines of ``file``."""
+    """A file that is left out, because ``file`` begins in the same way and is not shorter. If an
+    earlier build read ``file``, ``longer`` is the number of lines of ``file``."""
 
     file: str
     longer: int | None

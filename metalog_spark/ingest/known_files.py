@@ -111,7 +111,7 @@ def after(read: DataFrame, found: ClassifiedFiles, known: DataFrame) -> DataFram
 
 
 def _copies(read: DataFrame) -> Iterable[tuple[str, str]]:
-    """Each file with whose lines other files begin, and the longest of these other files."""
+    """Each file whose lines are the beginning of other files, and the longest of these others."""
     beginnings = read.selectExpr("path", "lines", "head AS whole", "explode(heads) AS head")
     longest = beginnings.selectExpr(
         "path",

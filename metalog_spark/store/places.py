@@ -41,8 +41,7 @@ def name_of(place: str) -> str:
 
 
 def merged_place(table: TableSchema, level: int, rows: int, serial: int) -> str:
-    """The place for the rows, ``rows`` in number, of merged places of ``level``; no other place has
-    the ``serial``."""
+    """The place for ``rows`` rows, merged from places of ``level``; no other has the ``serial``."""
     kind = f"joined{level + 1}-" if rows < MANY_ROWS else _WHOLE
     return place_of(table, f"{kind}{serial}")
 

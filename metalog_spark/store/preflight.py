@@ -30,7 +30,7 @@ _FEW_FILES: Final = 1_000
 PACKED: Final = (".gz", ".bz2", ".zst", ".zstd")
 """File name suffixes of compressed audit files."""
 _UNPACKED: Final = 20
-"""Approximately how many times as large as a packed audit file its content is."""
+"""The content of a packed audit file is approximately this many times as large as the file."""
 _WITHOUT_LOCKS: Final = frozenset({ENOLCK, ENOSYS, EOPNOTSUPP})
 """The errors of a file system without locks, such as some NFS mounts."""
 PARQUET: Final = (b"PAR1", b"PARE")

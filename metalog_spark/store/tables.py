@@ -97,9 +97,9 @@ FILES: Final = TableSchema(
 """The audit files that were read. A file with the same ``path``, ``length`` and modification time
 is not read again.
 
-``file`` is the file's name in other tables. ``same`` is another file that begins with all lines of
-this file; then this file is not in the other tables. ``head`` is a fingerprint of the file's
-beginning, and ``days`` are the days of its requests.
+``file`` is the file's name in other tables. ``same`` is another file that begins in the same way
+and is not shorter; then this file is not in the other tables. ``head`` is a fingerprint of the
+file's beginning, and ``days`` are the days of its requests.
 """
 
 COVERAGE: Final = TableSchema(

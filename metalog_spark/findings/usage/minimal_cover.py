@@ -50,7 +50,7 @@ class CoverLimits(NamedTuple):
     def suffice(self, wanted: int, used: int, known: int) -> bool:
         """Whether the names under a prefix justify the prefix. ``wanted``: how many names still
         need an ALLOW for the operation; ``used``: on how many the principal did it; ``known``:
-        how many names all principals have there."""
+        how many names there are known, of all principals."""
         return 0 < self.prefix_from <= wanted and known - used <= self.slack * known
 
 

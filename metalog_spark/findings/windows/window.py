@@ -53,8 +53,8 @@ HOW_TO_LOG: Final = (
     "--add-config kafka.authorizer.logger=DEBUG"
 )
 GIVE_CONTROLLERS: Final = (
-    "build with the controllers' kafka-authorizer.log, too; since one controller is active at a"
-    " time, give all of them one name by --broker-from"
+    "build with the controllers' kafka-authorizer.log, too; only one controller is active at"
+    " a time, so give all of them one name by --broker-from"
 )
 
 

@@ -51,7 +51,7 @@ metalog pipeline unused DIR --from -90d              over the last 90 days of th
 metalog pipeline unused DIR -o commands > remove.sh  kafka-acls' commands, to read and to run
 
 An ACL is used if it decided a request, and shadowed if others decided every request that it
-matches. All ACLs that can go can go at once: no decision of the window changes. An ACL is not
+matches. You can remove all that can go at once: no decision of the window changes. An ACL is not
 called unused if its use is unknown, for instance because it is younger than the window, more hours
 than --tolerate lack allowed lines (Kafka logs them at DEBUG only), the metadata log has gaps, or
 only controllers log its operation (CREATE, DELETE, ALTER, …) and their logs are missing.

@@ -70,7 +70,7 @@ def _files_text(files: Sequence[FileLook]) -> str:
     size = sum(file.size for file in files)
     lines = sum(file.lines for file in files)
     packed = sum(file.is_packed for file in files)
-    text = f"{size / 1e6:,.1f} MB, about {counted(lines, 'line')}"
+    text = f"{size / 1e6:,.1f} MB, approximately {counted(lines, 'line')}"
     if packed:
         text += f", {packed:,} packed"
     if known_files := sum(file.is_known for file in files):

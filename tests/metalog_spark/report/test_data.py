@@ -151,7 +151,7 @@ def test_a_line_that_could_not_be_read_may_be_a_use() -> None:
 
 def test_without_a_controllers_log_it_is_said_what_is_not_known() -> None:
     for without, advice in (
-        (48, "build with the controllers' kafka-authorizer.log, too; since one controller is"),
+        (48, "build with the controllers' kafka-authorizer.log, too; only one controller is"),
         (2, "give the controllers' logs of that time, or --tolerate 4.2%."),
     ):
         unled = DARK.parts.seen._replace(clock_hours=48, without_controller=without)
