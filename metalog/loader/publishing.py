@@ -78,7 +78,7 @@ class Delivery:
                     publisher.complete_initial_load()
 
     def note_staleness(self, for_ms: int) -> None:
-        """Any thread may call it: a publisher never runs twice at once."""
+        """Any thread may call it: a lock keeps publishers from running on two threads at once."""
         with self._turn:
             for publisher in self._publishers:
                 if isinstance(publisher, Gate):

@@ -72,7 +72,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument_group("shell").add_argument(
         "shell", choices=_Shells(_WRITERS), metavar="SHELL", help="bash, zsh or fish"
     )
-    parser.add_argument("query", nargs="*", help=SUPPRESS)
+    parser.add_argument("query", nargs="*", default=[], help=SUPPRESS)
 
 
 def run(arguments: Namespace, output: Output) -> int:

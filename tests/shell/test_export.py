@@ -220,7 +220,8 @@ def test_a_checkpoint_of_a_store(tmp_path: Path) -> None:
         (["-o", "checkpoint"], "a checkpoint is written to a folder; give --to FOLDER"),
         (["--split", "principal"], "--split principal is written to a folder"),
         (["-o", "avro", "--split", "principal", "--to", "x"], "-o avro is one file"),
-        (["--split", "principal", "--to", __file__], "is a file; --split needs a folder"),
+        (["--split", "principal", "--to", __file__], "a file; --split principal needs a folder"),
+        (["-o", "checkpoint", "--to", __file__], "is a file; a checkpoint needs a folder"),
     ],
 )
 def test_what_is_refused(

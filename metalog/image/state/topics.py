@@ -73,8 +73,8 @@ PARTITION_RECORDS: Final = (PartitionRecord, PartitionChangeRecord, ClearElrReco
 class _State:
     """A partition, and its most frequently changed fields.
 
-    A change writes its own fields, and neither reads nor copies the others, which are in cold
-    memory if a cluster has many partitions.
+    A change writes its own fields, and neither reads nor copies the others, which are not in the
+    CPU's cache if a cluster has many partitions.
     """
 
     __slots__ = ("before", "isr", "leader", "leader_epoch", "partition_epoch")

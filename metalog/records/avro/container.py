@@ -1,6 +1,6 @@
 """Reads and writes the head and the blocks of an Avro container file, with limits on their sizes.
 
-A file announces the number of records in a block, and a compressed block may inflate to any size.
+A file announces the number of records in a block, and a compressed block can inflate to any size.
 The reader trusts neither. ``ValueError``, or an error of the codec's library, says what is wrong.
 The caller must check the schema before it decodes any record: with some schemas, one byte becomes a
 large amount of data. This module must not know files.

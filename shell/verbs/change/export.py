@@ -199,16 +199,16 @@ def _check(arguments: Namespace, output: Output) -> None:
     ):
         if value is not None and output.format != "strimzi":
             raise InvalidRequest(f"{option} is for -o strimzi; leave it out")
+    needs_folder = "--split principal" if arguments.split else _SNAPSHOTS.get(output.format)
     if arguments.to is None:
-        if arguments.split or output.format in _SNAPSHOTS:
-            what = "--split principal" if arguments.split else _SNAPSHOTS[output.format]
-            raise InvalidRequest(f"{what} is written to a folder; give --to FOLDER")
+        if needs_folder is not None:
+            raise InvalidRequest(f"{needs_folder} is written to a folder; give --to FOLDER")
         if output.format == "avro" and output.out.isatty():
             raise InvalidRequest("Avro is not for a terminal; give --to FILE")
+    elif needs_folder is not None and Path(arguments.to).is_file():
+        raise InvalidRequest(f"--to {arguments.to}: is a file; {needs_folder} needs a folder")
     if arguments.split and output.format not in _SUFFIXES:
         raise InvalidRequest(f"-o {output.format} is one file and cannot be split")
-    if arguments.split and Path(arguments.to).is_file():
-        raise InvalidRequest(f"--to {arguments.to}: is a file; --split needs a folder")
 
 
 def _without_credential(user: ScramUser) -> ScramUser:
