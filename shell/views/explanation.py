@@ -16,7 +16,7 @@ from authorizer.analysis.explain.since import Cause
 from authorizer.analysis.explain.unknown_names import Unknown
 from authorizer.engine.decide import SUPER_USER
 from authorizer.trace import Attribute, Candidate, Question, Standing
-from metalog.acl import SUPPORTED_OPERATIONS
+from metalog.acl import CLUSTER_NAME, SUPPORTED_OPERATIONS, ResourceType
 from metalog.text.plurals import counted, plural
 from metalog.text.visible_text import shown
 from shell.output.output import Cell, Output
@@ -143,6 +143,8 @@ def _notes_on_question(parsed: ParsedQuestion) -> Iterator[str]:
     kind = question.resource_type
     if question.operation not in SUPPORTED_OPERATIONS.get(kind, ()):
         yield f"Kafka never checks {question.operation.name} on a {resource_kind(kind)}"
+    if kind is ResourceType.CLUSTER and question.resource_name != CLUSTER_NAME:
+        yield f"Kafka's cluster is always called {CLUSTER_NAME}: write cluster alone"
     if not question.principal.startswith(_USER):
         needs = f"{shown(question.principal)} needs a principal.builder.class"
         yield f"Kafka itself names clients {_USER}… only; {needs}"

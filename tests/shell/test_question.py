@@ -116,6 +116,8 @@ def test_a_principal_that_kafka_itself_never_makes_is_pointed_out(answer: Any) -
     assert err == ""
     _, _, err = answer("can", "@demo", "User:billing", "read", "cluster")
     assert err == "note: Kafka never checks READ on a cluster\n"
+    _, _, err = answer("can", "@demo", "User:billing", "alter", "cluster:prod")
+    assert err == "note: Kafka's cluster is always called kafka-cluster: write cluster alone\n"
 
 
 @pytest.mark.parametrize("host", ["*", "10.0.4", "10.0.0.0/8", "broker-1.example.com", ""])
