@@ -41,5 +41,5 @@ def check_is_built(path: str | Path, contents: CommittedState) -> None:
     """Raise ``InvalidTarget`` if ``metalog pipeline follow`` fills the folder."""
     if FOLLOWED in contents.facts:
         raise InvalidTarget(
-            f"{path}: metalog pipeline follow fills it; build into a folder of its own"
+            f"{path}: metalog pipeline follow fills it; build into another folder"
         )

@@ -285,7 +285,7 @@ class Tables:
         if table.name in self._contents.parts:
             raise InvalidTarget(
                 f"{self.path}: metalog pipeline follow adds to its table {table.name}; "
-                "build into a folder of its own"
+                "build into another folder"
             )
 
     def _write(self, table: TableSchema, rows: DataFrame, place: str, adds: bool = False) -> None:

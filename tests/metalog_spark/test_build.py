@@ -440,7 +440,7 @@ def test_what_cannot_be_built_is_refused_and_changes_nothing(
     assert f"{tmp_path}/logs/tables: lies in --audit {tmp_path}/logs; name another" in said
     Tables.make(spark, tmp_path / "now").state(followed={"log": "l", "audit": "a"})
     said = fault(pipeline, "--out", tmp_path / "now")
-    assert "metalog pipeline follow fills it; build into a folder of its own" in said
+    assert "metalog pipeline follow fills it; build into another folder" in said
     made = {each.name for each in (tmp_path / "now").iterdir()}
     assert made == {"changes", "current", "versions"}
     thesis = tmp_path / "other" / "thesis.txt"
