@@ -57,7 +57,7 @@ def load_authorizer(
 
 
 def why_decisions_differ(configs: Mapping[str, object]) -> str | None:
-    """Why a node with this configuration may decide differently from StandardAuthorizer, or
+    """Why a node with this configuration can decide differently from StandardAuthorizer, or
     None."""
     name = str(configs.get(CLASS_NAME) or "").strip()
     if not name:

@@ -1,4 +1,4 @@
-"""Explains one decision: the considered ACLs, the ACL that decided, and why not the others.
+"""Explains one decision: the considered ACLs, the ACL that decided, and why the others did not.
 
 The candidates are in the order of Kafka's StandardAuthorizer: the name itself (LITERAL before
 PREFIXED), its prefixes from long to short, then the wildcard ``*``; within one pattern by

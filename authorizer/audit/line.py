@@ -5,7 +5,7 @@ forge or spoil a line. It escapes control characters other than the tab (they en
 a terminal), U+2028 and U+2029 (they end lines), and lone surrogates (no encoding has them, so the
 line would be lost).
 
-The reader accepts this format, StandardAuthorizer's older ones, and those of AclAuthorizer and
+The reader accepts this format, StandardAuthorizer's older formats, and those of AclAuthorizer and
 SimpleAclAuthorizer, after any prefix of a log layout. Kafka escapes nothing: a line that a name
 makes readable in two ways is flagged as ambiguous.
 
@@ -177,7 +177,7 @@ _SIGN: Final = " = "
 _SIGNS: Final = 6
 """How many `` = `` a line of Kafka since 3.3 has; with more, a name can look like a part."""
 _PARTS_TRIED: Final = 16
-"""The most verdicts and tails of one line that are tried: a hostile name may contain thousands."""
+"""At most this many verdicts and tails of a line are tried: a hostile name can hold thousands."""
 
 
 def parse_line(text: str) -> AuditLine:

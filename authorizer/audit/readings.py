@@ -1,7 +1,7 @@
-"""Lists all requests that one ambiguous line of an audit log may be about.
+"""Lists all requests that one ambiguous line of an audit log can be about.
 
 Kafka escapes nothing, and a writer that dies leaves half a line, to which the next line is
-appended. So a line may contain several beginnings of a record, several verdicts and several ends.
+appended. So a line can contain several beginnings of a record, several verdicts and several ends.
 ``audit.parse_line`` picks the likeliest reading; this module lists up to ``MOST_READINGS``, so that
 a possible request is not taken for one that did not happen. This module must not know files, times,
 nor ACLs.
@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from authorizer.audit.line import HEAD, VERDICT, Row, line_readings, row_of, unfinished_readings
 
 MOST_READINGS: Final = 64
-"""The most readings of one line: a hostile name may contain thousands."""
+"""At most this many readings of one line are listed: a hostile name can make thousands."""
 _MOST_TRIED: Final = 16 * MOST_READINGS
 _MOST_HEADS: Final = 16
 
@@ -33,7 +33,7 @@ class Reading(NamedTuple):
 
 
 def heads_in(text: str) -> Iterator[int]:
-    """The positions in ``text`` where a record may begin."""
+    """The positions in ``text`` where a record can begin."""
     at = text.find(HEAD)
     while at >= 0:
         yield at

@@ -28,9 +28,9 @@ from metalog.acl import Acl
 from metalog.image.table import Table
 
 SCANNED: Final = 4
-"""The most ACLs in a tuple: for so few, the time that a dict saves is not worth its memory."""
+"""A tuple has at most this many ACLs: for so few, a dict saves too little time for its memory."""
 FEW: Final = 32
-"""The most ACLs in a dict by principal: a change copies it, and one session can match all."""
+"""A dict has at most this many ACLs: a change copies it, and one session can match all."""
 
 
 def masks_of(acls: Iterable[Acl], who: SubjectParts) -> Masks:

@@ -31,8 +31,8 @@ _OPERATIONS: Final = {operation.name: operation for operation in Operation}
 _RESOURCE_TYPES: Final = {resource_type.name: resource_type for resource_type in ResourceType}
 
 ROWS: Final = 1 << 13
-"""The most rows that go through each step of a decision together: the list that a step makes for
-the next one then fits a CPU cache."""
+"""At most this many rows go through each step of a decision together: then the list that a step
+makes for the next one fits a CPU cache."""
 
 
 class RequestColumns(NamedTuple):

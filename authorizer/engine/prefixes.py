@@ -212,7 +212,7 @@ class SortedNames:
 
     @property
     def finder(self) -> Callable[[str], Prefix | None]:
-        """A function like ``longest_prefix`` that may be faster, for many look-ups."""
+        """A function like ``longest_prefix`` that can be faster, for many look-ups."""
         return self._searched if self._by_beginning is None else self.longest_prefix
 
     def _cache(

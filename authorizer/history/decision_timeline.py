@@ -119,7 +119,7 @@ class DecisionTimelines:
 
     @property
     def host_numbers(self) -> int:
-        """How many groups of hosts there are."""
+        """The number of groups of hosts."""
         return len(self._hosts)
 
     def host(self, host: str, kafka: KafkaVersion) -> int:

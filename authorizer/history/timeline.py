@@ -86,8 +86,7 @@ def lifetimes(base: Mapping[Uuid, Acl], changes: Iterable[TimelineChange]) -> It
 class Timeline:
     """A history of ACLs: its versions, and the lifetimes of ACLs in them.
 
-    A version is the state between two changes, numbered from 0: version 0 is the state at
-    ``start``, and earlier states are unknown.
+    A version is the state between two changes. Version 0 is the state at ``start``.
     """
 
     def __init__(self, start: Edge, lifetimes: Iterable[AclLifetime]) -> None:

@@ -19,8 +19,8 @@ from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternTyp
 from metalog.errors import InvalidRequest
 
 _MOST_CELLS: Final = 1_000_000
-"""The most cells to compare for one change, in some seconds. A change with more is not compared; it
-counts as ``exceeds_claim``."""
+"""At most this many cells are compared for one change, in some seconds. A change with more is not
+compared; it counts as ``exceeds_claim``."""
 
 
 class ClaimRemedy(NamedTuple):

@@ -22,8 +22,8 @@ from metalog.errors import InvalidRequest
 
 
 class ClaimKind(Enum):
-    """What a claim says about its requests; ONLY: each named principal may make some of them, and
-    nobody else any."""
+    """What a claim says about its requests. ONLY: each named principal may make some of them, and
+    nobody else may make any."""
 
     DENY = "deny"
     ALLOW = "allow"

@@ -20,7 +20,7 @@ from metalog.hosts.host_block import client_address
 
 _PLAIN: Final = ("10.0.0.1", "192.168.0.1", "172.16.0.1", "2001:db8:0:0:0:0:0:1")
 _MOST_KEPT: Final = 100_000
-"""The most classes of clients that are kept for the next principal, in approximately 60 MB."""
+"""At most this many classes of clients are kept for the next principal, in approximately 60 MB."""
 _EVERY_BLOCK: Final = ("0.0.0.0/0", "::/0")
 
 

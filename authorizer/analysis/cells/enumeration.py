@@ -15,10 +15,10 @@ from metalog.errors import InvalidRequest
 from metalog.text.plurals import counted
 
 MOST_CELLS: Final = 50_000_000
-"""The most cells, which take some minutes; a proof that needs more is refused within seconds."""
+"""At most this many cells are decided, in some minutes; a proof with more is refused in seconds."""
 
 _MOST_KEPT: Final = 1_000_000
-"""The most classes of names that a plan keeps, in approximately 100 MB; with more, the classes are
+"""A plan keeps at most this many classes of names, in approximately 100 MB. Beyond this, they are
 listed a second time."""
 
 

@@ -73,7 +73,7 @@ class Requests(NamedTuple):
         )
 
     def near(self, acls: Iterable[Acl]) -> list[Acl]:
-        """The ACLs in ``acls`` that may match one of the resources."""
+        """The ACLs in ``acls`` that can match one of the resources."""
         kind, names = self.kind, self.names
         return [acl for acl in acls if acl.resource_type is kind and names.meets(acl)]
 

@@ -1,1 +1,1 @@
-"""Changes of ACLs, the decisions that they change, and those that Kafka's version changes."""
+"""Changes of ACLs, the decisions that they change, and those that a Kafka version changes."""

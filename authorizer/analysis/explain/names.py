@@ -20,7 +20,7 @@ _SCANNED = 5_000
 _COMPARED_IN_FULL = 2_000
 _LEAST_COMPARED = 20
 _CHARACTER_PAIRS = 400_000
-"""The most pairs of characters to compare: a full comparison costs up to one step for each pair."""
+"""At most this many pairs of characters are compared: a pair can cost a step of the comparison."""
 _LONGEST_EDITED = 100
 _SHORTEST_EDITED = 3
 """The shortest name to compare: in a shorter one, one edit leaves too little in common."""
@@ -64,7 +64,7 @@ def nearest_principal(principal: str, known: Collection[str]) -> str | None:
 
 
 def _alike(name: str, known: Collection[str]) -> Iterator[str]:
-    """Known names, about as long, with the first, middle or last third of ``name``, in any case."""
+    """Names of similar length with the first, middle or last third of ``name``, in any case."""
     length, third = len(name), max(1, len(name) // 3)
     folded = name.casefold()
     head, middle, tail = folded[:third], folded[third:-third], folded[-third:]

@@ -1,8 +1,8 @@
 """Finds near misses: ACLs of which one attribute does not match, and ALLOWs under a DENY.
 
-One linear pass over all ACLs finds them, together with the candidates of the trace. For a denied
-question they are ALLOWs, and for an allowed one DENYs. This module must not know how to reverse a
-decision (``remedies``).
+One linear pass over all ACLs finds them, together with the candidates of the trace. The near
+misses of a denied question are ALLOWs, those of an allowed one DENYs. This module must not know how
+to reverse a decision (``remedies``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from metalog.acl import IMPLIED_BY, WILDCARD, Acl, PermissionType
 class NearMiss(NamedTuple):
     """An ACL that nearly matched, and the one reason why it did not.
 
-    ``acl`` does not match, by ``kind``; ``would_match`` differs in ``attribute`` alone and
+    ``kind`` says why ``acl`` does not match; ``would_match`` differs in ``attribute`` alone and
     matches. For DENY_OVERRIDES no attribute misses: ``acl`` matches, and ``deny`` overrides it.
     """
 

@@ -122,7 +122,7 @@ def deny_misses_star(subject: LintSubject) -> Iterator[Finding]:
 
 
 def _denies_all_names(acl: Acl) -> bool:
-    """Whether ``acl`` denies all names, of a type whose names may begin with a star."""
+    """Whether ``acl`` denies all names, of a type whose names can begin with a star."""
     return (
         acl.resource_name == WILDCARD
         and acl.pattern_type is PatternType.LITERAL

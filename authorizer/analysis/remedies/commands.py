@@ -1,6 +1,6 @@
 """The kafka-acls command line that adds or removes one ACL, safe to paste into bash or zsh.
 
-kafka-acls cannot express some ACLs that a log may have: it trims values, and refuses operations
+kafka-acls cannot express some ACLs that a log can have: it trims values, and refuses operations
 that Kafka never checks on a resource type. Such an ACL gets no command. This module must not know
 why an ACL is added or removed.
 """

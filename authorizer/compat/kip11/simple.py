@@ -75,7 +75,7 @@ _UNKNOWN_CALLER: Final = RequestContext(principal="", host="")
 class SimpleAclAuthorizer(Authorizer):
     """``kafka.security.auth.SimpleAclAuthorizer``: a publisher whose answers are thread-safe.
 
-    ``standard`` is a StandardAuthorizer over the same ACLs; its decisions may differ.
+    ``standard`` is a StandardAuthorizer over the same ACLs; its decisions can differ from these.
     """
 
     def __init__(self, *, files: Files = LOCAL_FILES) -> None:

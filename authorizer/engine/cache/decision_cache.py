@@ -133,7 +133,7 @@ class DecisionContext:
         return DecisionContext(index, self.config, shut_by=self.shut_by, inherited=inherited)
 
     def forget(self) -> None:
-        """Empty the cache when another context replaces this one; requests in flight may go on."""
+        """Empty the cache when another context replaces this one; requests in flight go on."""
         self._remembered.forget()
 
     def uncached(self, identity: Identity, resource_type: ResourceType, name: str) -> Verdicts:

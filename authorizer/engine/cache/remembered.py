@@ -16,25 +16,25 @@ from typing import Any, Final, Generic, TypeVar
 from metalog.acl import WILDCARD_PRINCIPAL, Acl
 
 MOST_ENTRIES = 1 << 17
-"""The most sessions, names and decisions in the cache; a full cache is emptied. What a session
-caches for a prefix counts too: otherwise each session could fill the memory with deeply nested
-prefixes."""
+"""The cache has at most this many sessions, names and decisions; when full, it is emptied. Entries
+for prefixes count too: otherwise each session could fill the memory with nested prefixes."""
 MOST_BYTES = 1 << 27
 """The approximate size in bytes at which the cache is emptied: clients choose the sessions and
 names, and can make them long."""
 ENTRY_BYTES: Final = 160
 """The approximate size in bytes of a cached decision in CPython 3.11, without its text."""
 CHARACTER_BYTES: Final = 4
-"""The most bytes of a character. The length times this takes a quarter of ``getsizeof``'s time."""
+"""A character has at most this many bytes. A text's length times this bounds its size, in a quarter
+of ``getsizeof``'s time."""
 ADMISSION_THRESHOLD = 16
 """A session is cached after this many requests: adding it costs approximately as much time as the
 cache saves in this many."""
 HIGHEST_THRESHOLD: Final = 64
-"""The admission threshold doubles each time the cache is full, up to this: then more sessions than
-fit are frequent, and those with the most requests should stay."""
+"""The admission threshold doubles each time the cache is full, up to this, because more sessions
+than fit are frequent, and those with the most requests should stay."""
 MOST_CHANGES: Final = 64
-"""The most successive changes that keep the cache. A session can keep the index that it began with,
-so this limits the memory of old indexes."""
+"""At most this many successive changes keep the cache. A session can keep the index that it began
+with, so this limits the memory of old indexes."""
 FEWEST_COUNTERS: Final = 1 << 12
 MOST_COUNTERS: Final = 1 << 18
 _GROWTH: Final = 4
@@ -113,7 +113,7 @@ class RememberedSessions(Generic[Session]):
             self._touched.setdefault(acl.principal, []).append((number, acl))
 
     def touching(self, identity: Identity, since: int) -> list[Acl]:
-        """The ACLs that were added or removed after change ``since`` and may match ``identity``."""
+        """The ACLs that were added or removed after change ``since`` and can match ``identity``."""
         touched, found = self._touched, []
         for principal in (WILDCARD_PRINCIPAL, *identity[1:]):
             found += [acl for number, acl in touched.get(principal, ()) if number > since]

@@ -43,7 +43,7 @@ TYPE_BYTES: Final = 750
 """The approximate sizes in bytes, in CPython 3.11, of a session without its texts, and of each
 resource type in it."""
 LONGEST_CACHED: Final = 255
-"""The most characters of a cached name; no topic can have a longer name."""
+"""A cached name has at most this many characters; no topic's name has more."""
 PREFIX_LENGTHS: tuple[int, ...] = (32, 16, 8, 4, 0)
 """The lengths of a name's beginnings that are tried as a negative prefix (``SessionCache``)."""
 NAMES_BEFORE_PREFIXES = 512
