@@ -40,6 +40,4 @@ def lacks_table(path: str | Path, name: str) -> InvalidSource:
 def check_is_built(path: str | Path, contents: CommittedState) -> None:
     """Raise ``InvalidTarget`` if ``metalog pipeline follow`` fills the folder."""
     if FOLLOWED in contents.facts:
-        raise InvalidTarget(
-            f"{path}: metalog pipeline follow fills it; build into another folder"
-        )
+        raise InvalidTarget(f"{path}: metalog pipeline follow fills it; build into another folder")
