@@ -218,7 +218,8 @@ def test_only_what_can_be_rebuilt_is_a_moment() -> None:
         assert resolve_moment(AtOffset(reachable), log, now_ms=FAR).offset == reachable
     for lost in (0, 607, 608, 722):
         with pytest.raises(
-            InvalidMoment, match=r"starts at offset 608.* the snapshot at offset 723"
+            InvalidMoment,
+            match=r"starts at offset 608.* the first snapshot after that moment is at offset 723",
         ):
             resolve_moment(AtOffset(lost), log, now_ms=FAR)
 
@@ -226,7 +227,7 @@ def test_only_what_can_be_rebuilt_is_a_moment() -> None:
 def test_a_snapshot_older_than_the_log_is_a_moment_of_its_own() -> None:
     log = MemoryLog([batch(7, 1000)], snapshots={SnapshotId(3, 1): [], SnapshotId(7, 1): []})
     assert resolve(AtOffset(3), log).offset == 3
-    with pytest.raises(InvalidMoment, match="the snapshot at offset 7"):
+    with pytest.raises(InvalidMoment, match="the first snapshot after that moment is at offset 7"):
         resolve(AtOffset(4), log)
 
 
