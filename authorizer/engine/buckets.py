@@ -2,7 +2,7 @@
 
 A bucket with up to four ACLs is a tuple, which is scanned. One with up to ``FEW`` is a dict by
 principal: a session finds its own ACLs without a look at those of others. A larger one becomes a
-``Table`` by principal and host, of which a change copies only a part, and stays a ``Table`` when it
+``Table`` by principal and host: a change copies only a part of it, and it stays a ``Table`` when it
 shrinks. All buckets are immutable.
 
 This module must not know which names a pattern matches.

@@ -1,6 +1,6 @@
 """Finds the principals that may do one operation on one resource, and the ACLs that decide.
 
-Principals whose own ACLs name no host share one list of the hosts with another decision. This
+Principals whose own ACLs name no host share one list of the hosts whose decision differs. This
 module must not know logs, files or how anything is shown.
 """
 

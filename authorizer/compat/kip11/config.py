@@ -32,7 +32,7 @@ _BETWEEN_USERS: Final = re.compile(r";|,(?=\s*[A-Za-z]+:)")
 
 
 class SimpleAclConfig(NamedTuple):
-    """The settings; ``todays`` has all of them, as ``StandardAuthorizer`` reads them."""
+    """The settings; ``todays`` has all of them, with the keys that ``StandardAuthorizer`` reads."""
 
     allow_everyone: bool
     todays: Mapping[str, object]

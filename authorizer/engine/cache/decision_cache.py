@@ -49,9 +49,9 @@ from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternTyp
 from metalog.errors import AuthorizerNotReady
 
 MatchingAcls = Acl | ResourceAcls | Bucket | list[Bucket]
-"""All ACLs for a name. An ``Acl``, which is not cached, is the only one, on a prefix. A ``FewAcls``
-is the only bucket, and does not name ``User:*``. Else it is the list of buckets, which the second
-request combines: that costs as much as an answer, and most names of a large fleet get no second
+"""All ACLs for a name: the only ``Acl``, a prefix's (it is not cached); or the only bucket, a
+``FewAcls`` without ``User:*``; or else the list of buckets. The second request combines the list to
+a ``ResourceAcls``: this costs as much as an answer, and most names of a large fleet get no second
 request before a change."""
 AclsByName = dict[str | Prefix | None, MatchingAcls]
 """The ACLs for a name, by the name or by its longest prefix in the index: names without ACLs of

@@ -57,9 +57,9 @@ class SessionCache:
     """The decisions of one session on resources of one type.
 
     ``verdicts`` has the cached results by name, each by operation; ``on`` returns those of any
-    name. A negative prefix is one with which no pattern's name begins: the same patterns match all
-    names with it, so one cache entry serves them all. ``beginnings`` cut a name to the lengths of
-    the cached negative prefixes.
+    name. No pattern's name begins with a negative prefix, so the same patterns match all names
+    that begin with it, and one cache entry serves all these names. ``beginnings`` cut a name to the
+    lengths of the cached negative prefixes.
     """
 
     __slots__ = (
@@ -139,8 +139,8 @@ class SessionCache:
     def decide_all(self, names: Iterable[str]) -> None:
         """Cache the decisions on many ``names``.
 
-        It leaves out names that ``on`` caches by prefix or not at all: all of a super user, too
-        long ones, and, after ``NAMES_BEFORE_PREFIXES`` of them, those without a literal or prefix.
+        It leaves out names that ``on`` caches by prefix or not at all: all names of a super user,
+        long names, and beyond ``NAMES_BEFORE_PREFIXES`` those without a literal or prefix.
         """
         if self._is_super_user:
             return
