@@ -119,12 +119,15 @@ class Commands(NamedTuple):
     held_back: int
 
 
-def kafka_acls_commands(changes: Iterable[tuple[CommandKind, Acl]]) -> Commands:
+def kafka_acls_commands(
+    changes: Iterable[tuple[CommandKind, Acl]], *, allow_everyone: bool = False
+) -> Commands:
     """The commands for ``changes``, in order; some are left out if a change has no command.
 
     If an ACL cannot be added, no ACL is removed, because the first can be the second's replacement.
     Access that a missing command should deny stays denied: if a DENY cannot be added, no ALLOW is
-    added; if an ALLOW cannot be removed, no DENY is removed.
+    added; if an ALLOW cannot be removed, no DENY is removed. With
+    ``allow_everyone``, where one ACL can shut others out, all commands are left out.
     """
     lines_by_change = [(change, acl, kafka_acls_command(change, acl)) for change, acl in changes]
     inexpressible = tuple((change, acl) for change, acl, line in lines_by_change if line is None)
@@ -132,7 +135,8 @@ def kafka_acls_commands(changes: Iterable[tuple[CommandKind, Acl]]) -> Commands:
     lines = tuple(
         line
         for change, acl, line in lines_by_change
-        if line is not None and lacking.isdisjoint(_NEEDED[change, acl.permission_type])
+        if line is not None
+        and lacking.isdisjoint(lacking if allow_everyone else _NEEDED[change, acl.permission_type])
     )
     return Commands(lines, inexpressible, len(lines_by_change) - len(inexpressible) - len(lines))
 

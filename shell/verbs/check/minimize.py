@@ -77,7 +77,8 @@ def run(arguments: Namespace, output: Output) -> int:
         for step in found.steps:
             output.record(step_fields(step))
     elif output.format == "commands":
-        print_commands(found.steps, queries.command_target, output)
+        everyone = queries.context.config.allow_everyone
+        print_commands(found.steps, queries.command_target, output, allow_everyone=everyone)
     else:
         from metalog_sources.formats.yaml import write_yaml
 

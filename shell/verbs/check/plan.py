@@ -235,6 +235,7 @@ def _as_commands(
     if refusal is not None:
         output.line(f"# no commands, because the plan is refused: {safe(refusal.message)}")
     else:
-        print_commands(made.plan.steps, CommandTarget.of(made.source), output)
+        allow_everyone, command_target = made.config.allow_everyone, CommandTarget.of(made.source)
+        print_commands(made.plan.steps, command_target, output, allow_everyone=allow_everyone)
     if audit is not None:
         output.note(audit.text())

@@ -120,7 +120,7 @@ def run(arguments: Namespace, output: Output) -> int:
         print_basis(options, found.seen, found.proof.requests, (), output)
         for each, entry in accepted:
             output.line(f"# Kept: {shown(each.principal)}: {accepted_text(entry)}.")
-        print_commands(_ordered(proposals), ANY_CLUSTER, output)
+        print_commands(_ordered(proposals), ANY_CLUSTER, output, allow_everyone=found.closes)
     elif output.format == "yaml":
         output.raw(_yaml(found, arguments.principal, [each for each, _ in accepted]).encode())
     else:

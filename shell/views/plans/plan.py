@@ -73,11 +73,16 @@ def _row(step: PlanStep) -> tuple[str, ...]:
 
 
 def print_commands(
-    steps: Sequence[PlanStep], command_target: CommandTarget, output: Output
+    steps: Sequence[PlanStep],
+    command_target: CommandTarget,
+    output: Output,
+    *,
+    allow_everyone: bool = False,
 ) -> None:
     """Print commands for the steps, in the plan's order, and warn of steps without a command. The
     commands change ``command_target``."""
-    commands = kafka_acls_commands((_COMMANDS[step.change], step.acl) for step in steps)
+    changes = ((_COMMANDS[step.change], step.acl) for step in steps)
+    commands = kafka_acls_commands(changes, allow_everyone=allow_everyone)
     for change, acl in commands.inexpressible:
         why = why_no_command(acl)
         output.warn(f"no command can {change.name.lower()} {sentence(acl)}: {why}")

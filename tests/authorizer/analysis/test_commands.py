@@ -101,8 +101,11 @@ def test_what_is_left_of_a_change_answers_as_what_was_or_as_what_was_meant():
         for each in chain(*(combinations(acls, size) for size in range(len(acls) + 1)))
     ]
 
-    def is_allowed(held: frozenset[Acl]) -> bool:
+    def is_granted(held: frozenset[Acl]) -> bool:
         return not held.isdisjoint(grants) and held.isdisjoint(denials)
+
+    def is_without_acls(held: frozenset[Acl]) -> bool:
+        return not held
 
     for before, after in product(sets, sets):
         added, gone = after - before, before - after
@@ -110,13 +113,15 @@ def test_what_is_left_of_a_change_answers_as_what_was_or_as_what_was_meant():
             *((CommandKind.ADD, each) for each in added),
             *((CommandKind.REMOVE, each) for each in gone),
         ]
-        lines = kafka_acls_commands(changes).lines
-        done = {
-            (change, acl) for change, acl in changes if kafka_acls_command(change, acl) in lines
-        }
-        left = before | {acl for change, acl in done if change is CommandKind.ADD}
-        left -= {acl for change, acl in done if change is CommandKind.REMOVE}
-        assert is_allowed(left) in (is_allowed(before), is_allowed(after)), (before, after)
+        for allow_everyone in (False, True):
+            lines = kafka_acls_commands(changes, allow_everyone=allow_everyone).lines
+            done = {
+                (change, acl) for change, acl in changes if kafka_acls_command(change, acl) in lines
+            }
+            left = before | {acl for change, acl in done if change is CommandKind.ADD}
+            left -= {acl for change, acl in done if change is CommandKind.REMOVE}
+            for answer in (is_granted, *[is_without_acls] * allow_everyone):
+                assert answer(left) in (answer(before), answer(after)), (before, after)
 
 
 def test_a_value_that_looks_like_an_option_is_no_option():
