@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 from xml.etree import ElementTree
@@ -294,6 +295,22 @@ class TestBroken:
         assert (suite.get("tests"), suite.get("failures")) == ("5", "1")
         (failure,) = suite.iter("failure")
         assert failure.get("message") == broken
+
+
+@pytest.mark.parametrize("format", ["text", "json", "markdown", "commands", "github", "junit"])
+def test_no_name_in_a_plan_changes_a_terminal_or_becomes_markup(
+    tmp_path: Path, format: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target, wanted = tmp_path / "target.yaml", tmp_path / "wanted.jsonl"
+    target.write_text("acls: []\n")
+    acl = {"resourceType": "TOPIC", "resourceName": "x", "operation": "READ"}
+    principal = "User:\x1b[2J\u202e<b>*x*</b>"
+    wanted.write_text(json.dumps(acl | {"principal": principal}) + "\n")
+    assert main(["plan", str(target), str(wanted), *SUPER, "-o", format]) == 0
+    printed = capsys.readouterr()
+    text = (printed.out + printed.err).replace("\n", "")
+    assert all(letter.isprintable() for letter in text)
+    assert format != "markdown" or not re.search(r"(?<!\\)[<*]x|(?<!\\)<b", text)
 
 
 @pytest.mark.parametrize("format", ["text", "json", "markdown", "commands", "github", "junit"])

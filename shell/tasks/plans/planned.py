@@ -12,6 +12,7 @@ from metalog.acl import Acl
 from metalog.hosts.host_block import has_block
 from metalog.image.state.features import EMPTY, FeaturesImage
 from metalog.text.plurals import counted
+from metalog.text.visible_text import shown
 from metalog_sources.formats.document import Document, ScramUser
 from metalog_sources.targets.plan import ChangeKind, Plan, PlanStep, after
 from shell.tasks.acl_words import sentence
@@ -78,5 +79,5 @@ def summary(steps: Sequence[PlanStep]) -> str:
         if (number := sum(step.change is change for step in steps))
     ]
     principals = {step.acl.principal for step in steps}
-    whom = min(principals) if len(principals) == 1 else counted(len(principals), "principal")
+    whom = shown(min(principals)) if len(principals) == 1 else counted(len(principals), "principal")
     return f"{', '.join(counts)}, for {whom}."

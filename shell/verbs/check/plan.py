@@ -198,7 +198,7 @@ def _as_markdown(
 ) -> None:
     """Print the plan for a pull request; characters of names are escaped, so none becomes
     markup."""
-    output.line(f"**metalog plan**: {summary(made.plan.steps)}")
+    output.line(f"**metalog plan**: {in_markdown(summary(made.plan.steps))}")
     if refusal is not None:
         output.line()
         output.line(f"**refused**: {in_markdown(refusal.message)}")
