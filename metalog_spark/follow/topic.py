@@ -101,8 +101,8 @@ def records_in(
 
 
 def broker_of_record(record: Stored, pattern: re.Pattern[str] | None) -> str | None:
-    """The broker that wrote the record, or None. It is the record's key; with ``pattern``, it is
-    the first ``name_found`` in the key, in a header as ``NAME=VALUE``, or in a field of the JSON
+    """The broker that wrote the record, or None: the record's key; with ``pattern``, the first
+    result of ``name_found`` in the key, in a header as ``NAME=VALUE``, or in a field of the JSON
     around the line as ``host.name=VALUE``."""
     key = _text(record.key)
     if pattern is None:

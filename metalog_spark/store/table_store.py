@@ -327,7 +327,7 @@ class Tables:
         return contents
 
     def _append(self, place: str, line: str, *, alone: bool = False) -> None:
-        """Add a line. On this machine's disk, a line ``alone`` replaces all others."""
+        """Add a line. On this machine's disk, ``alone`` also removes all other lines."""
         folder = folder_here(self.session, self._inside(place))
         if folder is not None:
             add_line(folder, line, alone=alone)
