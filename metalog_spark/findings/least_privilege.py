@@ -50,6 +50,9 @@ _COMMANDS: Final = {ChangeKind.ADD: CommandKind.ADD, ChangeKind.REMOVE: CommandK
 _QUESTIONS_OF_A_TASK: Final = 50_000
 """How many questions one task decides, in a second or two. By default Spark would read stored rows
 in 200 tasks, each with its own Python."""
+USES_OF_EVERYONE: Final = (
+    "its uses count at the principals that connected: nobody connects as User:*"
+)
 _LAST: Final = "# last of all: other principals need these ACLs until they have their own"
 
 

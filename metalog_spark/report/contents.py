@@ -145,7 +145,7 @@ class ReportContents(NamedTuple):
 
     ``facts`` are pairs of a label and a value; ``teams`` are pairs of a name and its page's file.
     ``section_command`` prints all of a section; the section's name at its end is left out.
-    ``caveats`` limit what ``sentence`` says.
+    ``caveats`` are clauses that limit what ``sentence`` says.
     """
 
     cluster: str

@@ -91,7 +91,7 @@ def contents(
         team=None if team is None else team.name,
         facts=tuple(_facts(gathered)),
         sentence=_sentence(uses, sum(map(owned.acl, gathered.acls)), traffic),
-        caveats=tuple(f"{each[0].upper()}{each[1:]}." for each in _caveats(parts)),
+        caveats=tuple(_caveats(parts)),
         numbers=(
             Number(traffic.requests, f"answers, {sum(traffic.denied):,} of them denied", "window"),
             Number(None if uses is None else uses.can_go, "grants that can go", "unused"),

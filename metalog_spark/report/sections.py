@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from metalog.acl import WILDCARD_PRINCIPAL
 from metalog.text.plurals import counted, plural
 from metalog_spark.findings.denied import STORM_FROM
+from metalog_spark.findings.least_privilege import USES_OF_EVERYONE
 from metalog_spark.findings.usage.usage_classes import WHY_UNKNOWN, Reason
 from metalog_spark.report.contents import Cell, Column, ColumnKind, Section, can_go_text
 from metalog_spark.report.text.row_requests import REQUESTS_COLUMN, row_requests
@@ -27,7 +28,6 @@ _OBSERVED: Final = {
     "NEVER": "not matched in the window",
 }
 _POWERS: Final = ("reads", "writes", "administers")
-_EVERYONES: Final = "nobody connects as User:*: its uses count at the principals that connected"
 _AMBIGUOUS: Final = "the line can be read in another way, or has another possible time"
 
 
@@ -150,7 +150,8 @@ def _use(row: Row) -> str:
         use = f"{use}, can go"
     shadow = row["shadow"]
     if shadow and row["observed"] == "SHADOWED" and row["state"] == "UNUSED":
-        use += f" (by {grant(shadow)} on {resource(shadow)} {shadow['resource_name']})"
+        by = f"{grant(shadow)} on {resource(shadow)} {shadow['resource_name']}"
+        use += f" (by {by}, {counted(row['matched'], 'request')})"
     return use
 
 
@@ -184,7 +185,7 @@ def least(result: Rows, rows: Sequence[Row], end: str) -> Section:
 
 def remark(row: Row) -> str | None:
     """Why a principal with used grants has no use: nobody connects as ``User:*``."""
-    return _EVERYONES if row["principal"] == WILDCARD_PRINCIPAL else None
+    return USES_OF_EVERYONE if row["principal"] == WILDCARD_PRINCIPAL else None
 
 
 def access(rows: Sequence[Row], end: str) -> Section:

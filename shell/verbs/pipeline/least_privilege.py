@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from metalog.acl import acl_fields
+from metalog.acl import WILDCARD_PRINCIPAL, acl_fields
 from metalog.errors import InvalidRequest
 from metalog.text.plurals import counted, plural
 from metalog.text.visible_text import shown
@@ -165,6 +165,9 @@ def _print(
     arguments: Namespace,
     output: Output,
 ) -> None:
+    from metalog_spark.findings.least_privilege import USES_OF_EVERYONE
+
+    names = {each.principal for each in proposals}
     least = sum(len(each.least) for each in proposals)
     today = sum(len(each.today) for each in proposals)
     allows = plural(least, "ALLOW")
@@ -185,6 +188,7 @@ def _print(
     output.prose(
         "has, needs: its ALLOWs today, and in the least set. may, did, left: pairs of a known name "
         "and an operation that are allowed today, that it used, and that stay allowed."
+        + (f" User:*: {USES_OF_EVERYONE}." if WILDCARD_PRINCIPAL in names else "")
     )
     if arguments.principal is not None:
         output.line()

@@ -133,7 +133,7 @@ def _write(arguments: Namespace, output: Output) -> None:
             )
     _say_idle(written[0].idle, output)
     for caveat in written[0].caveats:
-        output.warn(caveat.removesuffix("."))
+        output.warn(caveat)
     if not output.is_text:
         rows = ((str(each.path), each.team, each.size) for each in written)
         output.records(("file", "team", "bytes"), rows)

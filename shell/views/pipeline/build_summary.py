@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _AN_HOUR: Final = timedelta(hours=1)
 _WIDE: Final = 13
+_WHY_NOT: Final = " (in a gap of the log, or before it begins: pipeline report --section unseen)"
 _CAUSES: Final = (
     "; a few around a change of ACLs are usual, many come from super users that no --config"
     " names, or from a wrong --zone"
@@ -74,7 +75,7 @@ def show_built(found: Summary, output: Output) -> None:
             "decisions",
             requests,
             f"{found.disagree:,} that the broker decided differently, {found.not_known:,} not known"
-            f"{_CAUSES if found.disagree else ''}",
+            f"{_WHY_NOT if found.not_known else ''}{_CAUSES if found.disagree else ''}",
         ),
         ("usage", found.questions, "different questions and answers, day by day"),
     ]

@@ -29,6 +29,7 @@ from tests.support.spark.small_shop import (
     LIFETIMES,
     MALLORY,
     POWERS,
+    READ,
     SHOP,
     WRITE,
 )
@@ -184,6 +185,17 @@ def test_least_privilege_in_text(tables: Tables, capsys: Captured) -> None:
         "-  ALLOW User:bob READ on topic * from any host",
         "-  ALLOW User:bob READ on topic shop.orders from any host",
     ]
+
+
+def test_least_privilege_says_why_everyones_grants_have_no_use(
+    spark: SparkSession, tmp_path: Path, capsys: Captured
+) -> None:
+    acls = (life(1, allow("*", READ, "User:*")), life(2, allow("t", WRITE, BOB)))
+    for lives, is_said in ((acls, True), (acls[1:], False)):
+        folder = World(lives, (Ask(BOB, WRITE, "t"),)).folder(spark, tmp_path / f"of{len(lives)}")
+        done = run_here(capsys, "pipeline", "least-privilege", folder.path)
+        assert done.returncode == is_said, done.stderr
+        assert ("nobody connects as User:*" in " ".join(done.stdout.split())) is is_said
 
 
 def test_the_yaml_of_the_least_set_is_a_plan_that_breaks_nobody(

@@ -9,9 +9,11 @@ import pytest
 
 from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
+from metalog.acl import words_of
 from metalog_sources.formats.document import Own
 from metalog_spark.coverage.coverage import HOUR_US
 from metalog_spark.decide.past_log_end import PastLogEnd
+from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS
 from metalog_spark.findings.windows.pending import PendingRequests, Uncounted
 from metalog_spark.findings.windows.window import DAY_US, Window, WindowCoverage
 from metalog_spark.history.configuration import DEFAULT_PERIOD
@@ -19,9 +21,10 @@ from metalog_spark.report.contents import SECTIONS, Strip
 from metalog_spark.report.data import contents
 from metalog_spark.report.gather import Gathered, Most, Parts
 from metalog_spark.report.rows import Row, Rows
-from metalog_spark.report.sections import drift
+from metalog_spark.report.sections import drift, unused
 from metalog_spark.report.text.words import roughly, share
 from metalog_spark.report.traffic import EVERYBODY, Bars, Traffic
+from metalog_spark.report.triage.identity import is_finding
 from metalog_spark.report.triage.owners import Team
 from tests.support.worlds.small_acls import allow
 
@@ -139,10 +142,20 @@ def test_the_matrix_begins_with_the_principals_of_the_first_screen() -> None:
     assert "first" not in none.says
 
 
+def test_a_shadowed_grant_counts_the_requests_that_it_matches() -> None:
+    found = dict(zip(ACL_COLUMNS, words_of(allow("t")), strict=True))
+    found |= {"observed": "SHADOWED", "state": "UNUSED", "can_go": True, "severity": "INFO"}
+    found |= {"requests": 0, "matched": 42, "last_use": None, "remedy": None, "shadow": {**found}}
+    section = unused(Rows(), [found], 0, "the end")
+    use = section.rows[0][[column.title for column in section.columns].index("Use")]
+    assert use == "shadowed, can go (by ALLOW READ on TOPIC t, 42 requests)"
+    assert is_finding(section, section.rows[0])
+
+
 def test_a_line_that_could_not_be_read_may_be_a_use() -> None:
     for broken, said in (
-        (1, "1 audit line could not be read, and it may be a use."),
-        (1_200, "1,200 audit lines could not be read, and each may be a use."),
+        (1, "1 audit line could not be read, and it may be a use"),
+        (1_200, "1,200 audit lines could not be read, and each may be a use"),
     ):
         found = DARK._replace(parts=parts(seen=DARK.parts.seen._replace(broken=broken)))
         assert contents(found, None).caveats == (said,)
@@ -152,12 +165,12 @@ def test_a_line_that_could_not_be_read_may_be_a_use() -> None:
 def test_without_a_controllers_log_it_is_said_what_is_not_known() -> None:
     for without, advice in (
         (48, "build with the controllers' kafka-authorizer.log, too; only one controller is"),
-        (2, "give the controllers' logs of that time, or --tolerate 4.2%."),
+        (2, "give the controllers' logs of that time, or --tolerate 4.2%"),
     ):
         unled = DARK.parts.seen._replace(clock_hours=48, without_controller=without)
         [said] = contents(DARK._replace(parts=parts(seen=unled)), None).caveats
         assert said.startswith(
-            f"In {without} of 48 hours no line of a controller certainly shows an allowed request,"
+            f"in {without} of 48 hours no line of a controller certainly shows an allowed request,"
             " and only controllers log most of what needs CREATE, DELETE, ALTER, ALTER_CONFIGS and"
             f" the like, so no grant of these is called unused or left out; {advice}"
         )
@@ -170,14 +183,14 @@ def test_a_request_that_waits_may_be_a_use() -> None:
     found = DARK._replace(parts=parts(seen=DARK.parts.seen._replace(waiting=waiting)))
     assert contents(found, None).caveats == (
         "2 requests wait: the log is known up to 2024-10-04T00:00:00.000Z, and later ACLs are "
-        "unknown; each may be a use.",
+        "unknown; each may be a use",
     )
 
 
 def test_what_is_not_counted_yet_may_be_a_use() -> None:
     uncounted = Uncounted(WINDOW.end_us)
     found = DARK._replace(parts=parts(seen=DARK.parts.seen._replace(uncounted=uncounted)))
-    assert contents(found, None).caveats[0].endswith("counts them at the next; each may be a use.")
+    assert contents(found, None).caveats[0].endswith("counts them at the next; each may be a use")
 
 
 def test_a_window_of_one_day_names_it_once() -> None:
@@ -193,7 +206,7 @@ def test_what_was_asked_after_the_log_had_ended_is_counted() -> None:
     assert contents(found, None).caveats == (
         "1 request is newer than the log's last record (2024-10-04T00:00:00.000Z) and decided by "
         "its ACLs at that time; if the ACLs may have changed since then, build with a newer copy "
-        "of the log.",
+        "of the log",
     )
 
 

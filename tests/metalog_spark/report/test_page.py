@@ -181,6 +181,13 @@ def test_a_name_breaks_after_its_separators_and_reads_as_it_is() -> None:
     assert name in ReadPage(made).all("bdi")
 
 
+def test_what_limits_the_sentence_is_never_cut() -> None:
+    long = f"in 9 hours {'nothing is known, ' * 30}<b>"
+    read = ReadPage(page(small_contents(caveats=(long, "each may be a use")), shown).decode())
+    assert {f"{long.capitalize()}.", "Each may be a use."} <= {*read.all("p")}
+    assert "Nothing was cut from this file." in read.all("p")
+
+
 def test_a_column_without_content_is_left_out() -> None:
     rows = tuple((*row[:4], 0, None, ()) for row in ROWS)
     read = ReadPage(page(small_contents(rows), shown).decode())
