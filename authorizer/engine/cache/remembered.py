@@ -71,8 +71,8 @@ class RememberedSessions(Generic[Session]):
         """Count a request; whether the session has reached the admission threshold.
 
         Sessions with colliding hashes share a counter. After as many requests as there are
-        counters, all counts are halved. Up to its bound, the table is then repeated four times,
-        so a session's new slot holds its old count.
+        counters, all counts are halved. Up to its bound, the table then becomes four copies of
+        itself, so a session's new slot holds its old count.
         """
         counters = self._counters
         if counters is None:
@@ -107,7 +107,7 @@ class RememberedSessions(Generic[Session]):
     def note_change(self, number: int, acls: Iterable[Acl]) -> None:
         """Note that change ``number`` (from 1 on) added or removed ``acls``.
 
-        The index's writer calls this before any decision uses the new ACLs.
+        The one thread that changes ACLs calls this before a decision uses the new ACLs.
         """
         for acl in acls:
             self._touched.setdefault(acl.principal, []).append((number, acl))
