@@ -103,10 +103,8 @@ class DecisionTimelines:
         self._relevant: dict[tuple[int, int, int], list[Acl]] = {}
 
     def _number_blocks(self) -> None:
-        """Give a number to each block, for the addresses in it that no narrower block contains.
-
-        Also to each address that an ACL names and a block contains.
-        """
+        """Give a number to each block, for its addresses that no narrower block contains, and to
+        each address that an ACL names and a block contains."""
         blocks = self._index.blocks
         matching: dict[HostBlock | str, list[str]] = {each: blocks.around(each) for each in blocks}
         for host in self.hosts:
@@ -147,8 +145,8 @@ class DecisionTimelines:
     def named_principals(self, name_group: int) -> set[int] | None:
         """The numbers of the principals in the ACLs for a group of names.
 
-        For a principal without a number in the result, no ACL matches there. The result is None if
-        the principals are many, or include everybody.
+        No ACL there matches any other principal. The result is None if the principals are many, or
+        include everybody.
         """
         names: set[int] = set()
         for bucket in self._name_groups[name_group].buckets:

@@ -69,8 +69,8 @@ def access_changes(compared: SetComparison) -> list[AccessChange]:
 
 class _OperationChange(NamedTuple):
     """A cell's change of one operation. If ``is_own``, it needs its own statement: it differs
-    from the change of a broader session (everybody, or a larger class of clients), or there is
-    none."""
+    from the change of a broader session (everybody, or a larger class of clients), or no session
+    is broader."""
 
     change: AccessChangeKind
     is_own: bool

@@ -198,7 +198,7 @@ class SimpleAclAuthorizer(Authorizer):
         self.standard.complete_initial_load()
 
     def note_load_fault(self, fault: Exception) -> None:
-        """Note the fault that hinders the load of the log."""
+        """Note the fault that stops the load of the log."""
         self.standard.note_load_fault(fault)
 
     def note_staleness(self, for_ms: int) -> None:
