@@ -141,7 +141,6 @@ class Table(Mapping[K, V]):
         return changed_keys
 
     def _replaced(self, changes: Mapping[K, V | None]) -> dict[K, V]:
-        """All entries after ``changes``, in a new dict."""
         plain = self._bulk.copy() if self._nodes is None else self._plain()
         for key, value in changes.items():
             if value is None:

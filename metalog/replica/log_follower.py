@@ -145,7 +145,6 @@ class LogFollower:
         return fault
 
     def _stopped_by(self) -> Exception | None:
-        """Follow the log until a fault, and return it; None at the log's end."""
         if self._closing.is_set():
             return None
         try:

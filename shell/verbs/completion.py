@@ -102,7 +102,6 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _options_by_verb() -> dict[str, CompletedVerb]:
-    """By all words of a verb: ``acls``, ``pipeline build``."""
     from shell.main import TABLE
 
     return {

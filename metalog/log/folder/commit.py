@@ -172,7 +172,6 @@ def _by_voter(
 
 
 def _common_end(first: Copy, second: Copy) -> int:
-    """The offset up to which both have the same records."""
     start = max(first.start, second.start)
     end = min(first.end, second.end)
     lefts = dropwhile(lambda stamp: stamp.next_offset <= start, first.stamps)

@@ -180,8 +180,6 @@ def find_ends(folder: LogFolder, files: Files, known: LogEnds | None = None) -> 
 
 
 class _Survey(NamedTuple):
-    """A walk to the end of a log, and the damage that stopped it."""
-
     walk: SegmentWalk
     damage: CorruptLog | None
     walked_from: int

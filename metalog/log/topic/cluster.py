@@ -341,7 +341,6 @@ class Transactions:
         return offsets[0]
 
     def _commit(self) -> None:
-        """Commit; retry after errors that the library calls retriable."""
         deadline = time.monotonic() + TIMEOUT_S
         while True:
             try:

@@ -271,8 +271,6 @@ class TopicLog:
 
 
 class _Follower:
-    """Waits for new messages after the end of a log."""
-
     def __init__(self, cluster: TopicCluster, assembler: Assembler) -> None:
         self._cluster = cluster
         self._assembler = assembler

@@ -141,7 +141,6 @@ def _check_schema(head: ContainerHeader) -> None:
 
 
 def _definitions(schema: Any) -> dict[str, object]:
-    """Each name that ``schema`` defines, and its definition."""
     found: dict[str, object] = {}
 
     def definition(part: Any) -> object:

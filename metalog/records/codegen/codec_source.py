@@ -136,7 +136,6 @@ def _packed(fields: list[TypedField]) -> list[str]:
 
 
 def _read(f: TypedField) -> list[str]:
-    """The code that reads ``f``, a field without a fixed size."""
     general = f"{f.local}, at = {f.read('data', 'at')}"
     if f.is_array and f.item in _TABLES:
         item_size = calcsize(f">{_FORMATS[f.item]}")

@@ -123,7 +123,6 @@ def _json_member(f: TypedField) -> str:
 
 
 def _imports(code: str, base: str) -> str:
-    """Import lines for every helper that ``code`` names."""
     words = set(re.findall(r"\w+", code))
     bases = {base, "message"} | ({"Struct"} & words)
     json_words = {w for w in words if re.match(r"json_(?!text)", w)}

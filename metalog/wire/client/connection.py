@@ -133,7 +133,6 @@ class Connection:
     def _encrypted(
         self, plain: socket.socket, tls: ssl.SSLContext | None, deadline: float
     ) -> socket.socket:
-        """``plain`` with TLS, or ``plain`` itself without a TLS context."""
         try:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             plain.settimeout(_left(deadline))

@@ -157,7 +157,6 @@ def _tls_context(settings: Mapping[str, str]) -> ssl.SSLContext:
 
 
 def _identify(context: ssl.SSLContext, settings: Mapping[str, str]) -> None:
-    """Load the client's own certificate, if the settings have one."""
     password = settings.get("ssl.key.password", "")
     location = settings.get("ssl.certificate.location")
     if location is not None:

@@ -127,7 +127,6 @@ class ClientSession:
         return framed(write_request(request, self._last_id, self._client_id))
 
     def _open(self, frame: bytes, declared: type[Any]) -> bytes:
-        """Take one step of the opening, and return the bytes to send for the next step."""
         if declared.__api_key__ == API_VERSIONS:
             return self._take_versions(frame)
         body = read_response(frame, declared)

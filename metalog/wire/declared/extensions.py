@@ -40,8 +40,6 @@ class EnvelopeResponse:
 
 
 class _ScramPassword:
-    """The attributes that all classes of ScramPassword share."""
-
     __slots__ = ()
     __version__: ClassVar[i16] = i16(0)
     __flexible__: ClassVar[bool] = False

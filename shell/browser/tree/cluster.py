@@ -83,7 +83,6 @@ def _features(features: Iterable[SupportedFeature]) -> str:
 
 
 def _range(feature: SupportedFeature) -> str:
-    """The range as Kafka's VersionRange writes it."""
     _, lowest, highest = feature
     if lowest == highest:
         return str(lowest)

@@ -37,8 +37,6 @@ def root_directory(image: MetadataImage, *, show_secrets: bool) -> Directory:
 
 
 def _kafka_tree(image: MetadataImage, *, show_secrets: bool) -> Directory:
-    """``/image``, as in Kafka 4.3's metadata shell."""
-
     def directory_of(subject: ImageSubject) -> Callable[[], Directory]:
         subject_image = getattr(image, subject.name)
         return lambda: _DIRECTORIES[subject.name](subject_image, show_secrets)

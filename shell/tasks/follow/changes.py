@@ -96,7 +96,6 @@ def follow(
 
 
 def _changes(seen: MetadataImage, image: MetadataImage) -> Iterator[Change]:
-    """The differences between two images, at the end of the second."""
     offset, _, time_ms = image.provenance
     before, after = dict(seen.acls.by_id.items()), dict(image.acls.by_id.items())
     for uuid in before | after:
