@@ -112,8 +112,8 @@ def unused(result: Rows, acls: Sequence[Row], later: int, end: str) -> Section:
         f"Of {counted(len(rows), 'ACL')} ({counted(grants, 'grant')}, "
         f"{counted(len(rows) - grants, 'DENY', 'DENYs')}) in force in this window and still at "
         f"{end}, {can_go_text(can_go)}: without all of them every answer of this window stays the "
-        "same. "
-        f"The use of {unknown:,} more is unknown; each row says why."
+        f"same. The use of {unknown:,} more is unknown; each row says why. Last used may be outside of"
+        " this window."
     )
     if later:
         says += f" {later:,} more came after this window and are not judged."
@@ -354,8 +354,8 @@ def unseen(parts: Parts) -> Section:
         Column("Why", ColumnKind.NAME),
     )
     says = (
-        "Changes in a gap are unknown, and each finding that depends on them says so. The table "
-        "rejected has every rejected line, with its file."
+        "Changes in a gap are unknown, and each finding that depends on them says so. Lines are "
+        "of any time, also outside of this window; the table rejected has each rejected one."
         if cells
         else "The metadata log has no gap, and every line of the audit logs was read."
     )
