@@ -112,8 +112,8 @@ def unused(result: Rows, acls: Sequence[Row], later: int, end: str) -> Section:
         f"Of {counted(len(rows), 'ACL')} ({counted(grants, 'grant')}, "
         f"{counted(len(rows) - grants, 'DENY', 'DENYs')}) in force in this window and still at "
         f"{end}, {can_go_text(can_go)}: without all of them every answer of this window stays the "
-        f"same. The use of {unknown:,} more is unknown; each row says why. Last used may be outside of"
-        " this window."
+        f"same. The use of {unknown:,} more is unknown; each row says why. Last used may be outside"
+        " of this window."
     )
     if later:
         says += f" {later:,} more came after this window and are not judged."
