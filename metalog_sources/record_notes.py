@@ -56,6 +56,8 @@ class NotedRecords:
 
     def note(self, batch: Batch, offset: int, parts: Sequence[Part]) -> None:
         self.time_ms = time_ms = max(self.time_ms, batch.max_timestamp)
+        while self._parts and self._parts[-1][0] >= offset:  # after a fault, replayed again
+            self._parts.pop()
         for at, part in numbered(parts, offset):
             readable = readable_of(part) or part
             if type(readable) in self._types:
@@ -63,11 +65,6 @@ class NotedRecords:
 
     def drop_before(self, offset: int) -> None:
         self._parts = [part for part in self._parts if part[0] >= offset]
-
-    def drop_from(self, offset: int) -> None:
-        """Drop the notes from ``offset`` on, which is replayed again after a fault."""
-        while self._parts and self._parts[-1][0] >= offset:
-            self._parts.pop()
 
     def records(self, start: int, time_ms: int = 0) -> Iterator[NotedRecord]:
         """The records from offset ``start`` on. ``time_ms`` is the latest time of the batches

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from metalog.config.jaas import PLAIN_MODULE, SCRAM_MODULE, login_module
-from metalog.config.store_type import store_type
 from metalog.errors import InvalidRequest
 
 _SAME: Final = frozenset(
@@ -66,6 +65,17 @@ def librdkafka_settings(properties: Mapping[str, str]) -> tuple[dict[str, str], 
     return settings | _truststore(properties) | _keystore(properties), left_out
 
 
+def store_type(key: str, value: str | None, *readable: str) -> str:
+    """The type ``value`` of a keystore or truststore, also of a node's; ``InvalidRequest`` unless
+    it is one of ``readable``. Nothing here reads Kafka's default, JKS."""
+    kind = "JKS" if value is None else value.upper()
+    if kind not in readable:
+        refused = "Kafka's default, JKS," if value is None else "this type"
+        advice = f"set {' or '.join(readable)}; convert a file of another type"
+        raise InvalidRequest(f"{key}: {refused} is not supported: {advice}")
+    return kind
+
+
 def _login(jaas: str) -> dict[str, str]:
     """User name and password for PLAIN and SCRAM; no other JAAS option is supported."""
     try:
@@ -86,7 +96,7 @@ def _truststore(properties: Mapping[str, str]) -> dict[str, str]:
     location = properties.get("ssl.truststore.location")
     if location is None:
         return {}
-    _store_type(properties, "ssl.truststore.type", "PEM")
+    store_type("ssl.truststore.type", properties.get("ssl.truststore.type"), "PEM")
     return {"ssl.ca.location": location}
 
 
@@ -94,16 +104,10 @@ def _keystore(properties: Mapping[str, str]) -> dict[str, str]:
     location = properties.get("ssl.keystore.location")
     if location is None:
         return {}
-    if _store_type(properties, "ssl.keystore.type", "PEM", "PKCS12") == "PEM":
+    kind = properties.get("ssl.keystore.type")
+    if store_type("ssl.keystore.type", kind, "PEM", "PKCS12") == "PEM":
         return {"ssl.certificate.location": location, "ssl.key.location": location}
     settings = {"ssl.keystore.location": location}
     if "ssl.keystore.password" in properties:
         settings["ssl.keystore.password"] = properties["ssl.keystore.password"]
     return settings
-
-
-def _store_type(properties: Mapping[str, str], key: str, *readable: str) -> str:
-    try:
-        return store_type(properties.get(key), *readable)
-    except InvalidRequest as error:
-        raise InvalidRequest(f"{key}: {error}") from None

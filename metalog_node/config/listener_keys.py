@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from metalog.config.client_settings import store_type
 from metalog.config.jaas import PLAIN_MODULE, login_module
 from metalog.config.located_properties import LISTENER_PREFIX, LocatedProperties
 from metalog.config.properties import comma_separated
-from metalog.config.store_type import store_type
 from metalog.errors import InvalidRequest
 from metalog.scram import MOST_NAME_BYTES
 from metalog_node.config.listeners import Listener, SecurityProtocol
@@ -103,10 +103,7 @@ def _pem_file(properties: LocatedProperties, name: str, store: str) -> Path | No
     key, kind = properties.of_listener(name, f"{store}.type")
     if location is None:
         return None
-    try:
-        store_type(kind, "PEM")
-    except InvalidRequest as error:
-        raise properties.wrong(key, str(error)) from None
+    properties.read(key, store_type, key, kind, "PEM")
     return Path(location)
 
 

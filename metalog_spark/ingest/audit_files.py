@@ -10,6 +10,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple
 
@@ -25,7 +26,7 @@ TOO_LONG: Final = f"longer than {LONGEST_LINE:,} bytes; the text is its beginnin
 DAMAGE: Final = (zlib.error, EOFError, OSError)
 """The exceptions of decompressing a damaged file."""
 GZIP_MAGIC: Final = b"\x1f\x8b"
-_GZIP: Final = 16 + zlib.MAX_WBITS
+_gzip_stream: Final = partial(zlib.decompressobj, 16 + zlib.MAX_WBITS)
 _BZIP2_MAGIC: Final = b"BZh"
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _READS: Final = 1 << 16
@@ -75,38 +76,13 @@ def unpacked(content: pa.Buffer) -> Iterator[bytes]:
     magic = content[:4].to_pybytes()
     file = pa.BufferReader(content)
     if magic.startswith(GZIP_MAGIC):
-        yield from _gunzipped(file)
+        yield from _decompressed(content, partial(_Streams, _gzip_stream))
     elif magic.startswith(_BZIP2_MAGIC):
-        yield from _decompressed(content, _Bzip2Stream)
+        yield from _decompressed(content, partial(_Streams, bz2.BZ2Decompressor))
     elif magic == _ZSTD_MAGIC:
         yield from _decompressed(content, _zstd_stream)
     else:
         yield from iter(lambda: file.read(BLOCK_BYTES), b"")
-
-
-def _gunzipped(file: pa.NativeFile) -> Iterator[bytes]:
-    unpacker = zlib.decompressobj(_GZIP)
-    while packed := file.read(BLOCK_BYTES):
-        while packed:
-            if unpacker.eof:
-                unpacker = zlib.decompressobj(_GZIP)
-            before = unpacker.copy()
-            try:
-                yield unpacker.decompress(packed, BLOCK_BYTES)
-            except zlib.error:
-                yield from _before_damage(_by_byte(before, packed))
-                raise
-            packed = unpacker.unconsumed_tail or unpacker.unused_data.lstrip(b"\0")
-    if not unpacker.eof:
-        raise EOFError("it ends too soon")
-
-
-def _by_byte(unpacker: zlib._Decompress, packed: bytes) -> Iterator[bytes]:
-    for at in range(len(packed)):
-        left = packed[at : at + 1]
-        while byte := unpacker.decompress(left, 1):
-            yield byte
-            left = unpacker.unconsumed_tail
 
 
 def _decompressed(content: pa.Buffer, stream_of: Callable[[Any], Any]) -> Iterator[bytes]:
@@ -116,7 +92,7 @@ def _decompressed(content: pa.Buffer, stream_of: Callable[[Any], Any]) -> Iterat
         while chunk := stream.read(BLOCK_BYTES):
             size += len(chunk)
             yield chunk
-    except OSError:
+    except (OSError, zlib.error):
         end = file.tell()
         again = stream_of(_SlowFile(content.slice(0, end), end - _READS))
         while size:
@@ -129,27 +105,31 @@ def _zstd_stream(file: Any) -> pa.NativeFile:
     return pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
 
 
-class _Bzip2Stream:
-    """Decompresses all bzip2 streams in ``file``. Arrow cannot read an empty stream."""
+class _Streams:
+    """Decompresses all streams in ``file``, one after another. Zeros between them are padding."""
 
-    def __init__(self, file: Any) -> None:
-        self._file = file
-        self._unpacker = bz2.BZ2Decompressor()
+    def __init__(self, new_unpacker: Callable[[], Any], file: Any) -> None:
+        self._new_unpacker, self._file = new_unpacker, file
+        self._unpacker, self._rest = new_unpacker(), b""
 
     def read(self, size: int) -> bytes:
         found = b""
         while not found:
-            packed = b""
-            if self._unpacker.eof:
-                packed = self._unpacker.unused_data or self._file.read(_READS)
-                if not packed:
+            is_over = self._unpacker.eof
+            if not self._rest and (is_over or getattr(self._unpacker, "needs_input", True)):
+                self._rest = self._file.read(_READS)
+                if not self._rest and is_over:
                     break
-                self._unpacker = bz2.BZ2Decompressor()
-            elif self._unpacker.needs_input:
-                packed = self._file.read(_READS)
-                if not packed:
+                if not self._rest:
                     raise EOFError("it ends too soon")
-            found = self._unpacker.decompress(packed, size)
+            if is_over:
+                self._rest = self._rest.lstrip(b"\0")
+                if not self._rest:
+                    continue
+                self._unpacker = self._new_unpacker()
+            found = self._unpacker.decompress(self._rest, size)
+            unread = getattr(self._unpacker, "unconsumed_tail", b"")
+            self._rest = unread or self._unpacker.unused_data
         return found
 
 

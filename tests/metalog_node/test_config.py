@@ -72,7 +72,10 @@ def test_the_controllers_listener_starts_early_unless_others_are_named(tmp_path:
             "listener.name.sasl_ssl.ssl.client.auth=required",
             "ssl.client.auth: ssl.truststore.location",
         ),
-        ("ssl.keystore.type=JKS", "ssl.keystore.type: this type is not supported; set PEM, and"),
+        (
+            "ssl.keystore.type=JKS",
+            "ssl.keystore.type: this type is not supported: set PEM; convert",
+        ),
         ("early.start.listeners=X", "early.start.listeners: X is not in listeners"),
         ("super.users=admin", "super.users: 'admin' has no type"),
         ("zookeeper.connect=zk:2181", "zookeeper.connect: "),
@@ -97,7 +100,7 @@ def test_a_node_and_a_client_need_a_type_beside_a_file_of_certificates(
     keys = {f"{store}.location": "node.pem"}
     lines = [*GOOD.splitlines(), *("=".join(pair) for pair in keys.items())]
     untyped = "\n".join(line for line in lines if not line.startswith(f"{store}.type"))
-    refused = f"{store}.type: Kafka's default, JKS, is not supported; set PEM"
+    refused = f"{store}.type: Kafka's default, JKS, is not supported: set PEM"
     with pytest.raises(ConfigException, match=re.escape(refused)):
         configured(tmp_path, base=untyped)
     with pytest.raises(InvalidRequest, match=re.escape(refused)):

@@ -120,22 +120,19 @@ def acls_with_id(tables: Tables, acl_id: str) -> Mapping[Acl, Sequence[AclLifeti
     return found
 
 
-def _is_decided_by(tables: Tables, acl_id: str) -> Column:
+def _is_decided_by(tables: Tables, acl_id: str) -> str:
     """Whether the ACL with this id decided, under any of its ids; for an id that several ACLs had
     in turn, whether one of them decided under this id."""
-    from pyspark.sql import functions as f
-
-    acls, owners = acls_with_id(tables, acl_id), lifetimes_in(tables).owners_of_ids()
+    acls = acls_with_id(tables, acl_id)
     if len(acls) > 1:
-        return f.col("acl_id") == acl_id
-    [own] = acls.values()
-    found = f.col("acl_id").isin([each for life in own if (each := uuid_text(life.id)) in owners])
-    for life in own:
-        if (own_id := uuid_text(life.id)) not in owners:
-            begin = 0 if life.begin is None else life.begin.at
-            is_own = (f.col("acl_id") == own_id) & (f.col("log_offset") >= begin)
-            found |= is_own if life.end is None else is_own & (f.col("log_offset") < life.end.at)
-    return found
+        return f"acl_id = '{acl_id}'"
+    return " OR ".join(_is_within(life) for own in acls.values() for life in own)
+
+
+def _is_within(life: AclLifetime) -> str:
+    begin = 0 if life.begin is None else life.begin.at
+    begun = f"acl_id = '{uuid_text(life.id)}' AND log_offset >= {begin}"
+    return begun if life.end is None else f"{begun} AND log_offset < {life.end.at}"
 
 
 def _is_matched(tables: Tables, acl_id: str) -> Column:

@@ -48,7 +48,6 @@ class _Handover:
     def note(self, batch: Batch, offset: int, parts: Sequence[Part]) -> None:
         """Note the replayed records that ``seen`` does not have."""
         is_new = batch.next_offset > self._seen.provenance.offset
-        self._notes.drop_from(offset)
         self._notes.note(batch, offset, parts if is_new else ())
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:

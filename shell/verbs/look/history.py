@@ -193,9 +193,7 @@ def _parsed_question(arguments: Namespace) -> ParsedQuestion | None:
 
 
 def _filter(arguments: Namespace) -> Filter:
-    refuse_config_options(
-        arguments, "changes of ACLs and users do not depend on it; give a whole question"
-    )
+    refuse_config_options(arguments, "changes do not depend on it; give a whole question")
     principal, operation = arguments.principal, arguments.operation
     return Filter(
         None if principal is None else str(parse_principal(principal)),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from authorizer.analysis.remedies.commands import quoted
@@ -22,7 +23,6 @@ from shell.tasks.acl_words import sentence
 from shell.views.pipeline.findings import add_window, chosen_window
 
 if TYPE_CHECKING:
-    from authorizer.history.timeline import Edge
     from metalog_spark.store.table_store import Tables
 
 USAGE: Final = "DIR [--principal P] [--operation O] [--resource TYPE:NAME] [options]"
@@ -118,20 +118,11 @@ def _say_owners(tables: Tables, acl_id: str, output: Output) -> None:
     uuid, owners = parse_uuid(acl_id), acls_with_id(tables, acl_id)
     if len(owners) == 1:
         return
-    spans = [
-        f"{sentence(acl)} {_edge(life.begin, 'the start')} to {_edge(life.end, 'now')}"
-        for acl, own in owners.items()
-        for life in own
-        if life.id == uuid
-    ]
-    output.note(
-        f"{counted(len(owners), 'ACL')} had the id {acl_id} in turn, and the requests of all"
-        f" are printed; choose by --from and --to: {'; '.join(spans)}"
-    )
-
-
-def _edge(edge: Edge | None, otherwise: str) -> str:
-    return otherwise if edge is None else time_text(edge.time_ms)
+    which = f"{counted(len(owners), 'ACL')} had the id {acl_id} in turn; choose by --from and --to"
+    for life in chain.from_iterable(owners.values()):
+        if life.id == uuid:
+            begin, end = ("-" if edge is None else time_text(edge.time_ms) for edge in life[2:])
+            output.note(f"{which}: {begin} to {end}: {sentence(life.acl)}")
 
 
 def _plain(rows: Iterator[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -64,9 +64,9 @@ def test_each_of_the_acls_that_had_an_id_in_turn_can_be_chosen(
     bobs, others = (BOB, first), (other.principal, first)
     found, said = printed("--acl", first)
     assert found == [bobs, others]
-    spans = re.findall(r"ALLOW (\S+) .*? host (\S+|the start) to ([^\s;]+)", said)
-    assert [span[0] for span in spans] == [BOB, other.principal]
-    [(_, _, until), (_, since, _)] = spans
+    spans = re.findall(r": (\S+) to (\S+): ALLOW (\S+) ", said)
+    assert [span[2] for span in spans] == [BOB, other.principal]
+    [(_, until, _), (since, _, _)] = spans
     assert printed("--acl", first, "--to", until)[0] == [bobs]
     assert printed("--acl", first, "--from", since)[0] == [others]
     found, said = printed("--acl", second)
