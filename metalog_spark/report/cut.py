@@ -116,6 +116,6 @@ def _without_empty_columns(section: Section) -> Section:
     has_content = [any(cell not in (None, "", ()) for cell in cells) for cells in by_column]
     if all(has_content):
         return section
-    table = (section.columns, *section.rows)
-    columns, *rows = (tuple(compress(cells, has_content)) for cells in table)
+    columns = tuple(compress(section.columns, has_content))
+    rows = [tuple(compress(cells, has_content)) for cells in section.rows]
     return section._replace(columns=columns, rows=rows)
