@@ -8,20 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from metalog.image.manifest import Provenance
 from metalog.image.metadata import MetadataImage
 from metalog.image.subjects import SUBJECTS, ImageSubject
-from shell.browser.nodes import Directory, fixed
+from shell.browser.nodes import Directory, Leaf, fixed
 from shell.browser.tree.acls import acl_directory, kafka_acls
 from shell.browser.tree.client_quotas import kafka_client_quotas
 from shell.browser.tree.cluster import kafka_cluster
 from shell.browser.tree.configs import kafka_configs
 from shell.browser.tree.delegation_tokens import kafka_delegation_tokens
 from shell.browser.tree.features import kafka_features
-from shell.browser.tree.local import local_directory
+from shell.browser.tree.kafka import zoned_time
 from shell.browser.tree.producer_ids import kafka_producer_ids
-from shell.browser.tree.provenance import kafka_provenance
 from shell.browser.tree.scram import kafka_scram, scram_directory
 from shell.browser.tree.topics import kafka_topics
+from shell.version import VERSION
 
 
 def root_directory(image: MetadataImage, *, show_secrets: bool) -> Directory:
@@ -31,9 +32,15 @@ def root_directory(image: MetadataImage, *, show_secrets: bool) -> Directory:
             "acl": lambda: acl_directory(image.acls),
             "scram": lambda: scram_directory(image.scram, show_secrets=show_secrets),
             "image": lambda: _kafka_tree(image, show_secrets=show_secrets),
-            "local": local_directory,
+            "local": _local_directory,
         }
     )
+
+
+def _local_directory() -> Directory:
+    """``/local``: the program's own version, as in Kafka's shell. The commit is unknown in an
+    installed package."""
+    return fixed({"version": lambda: Leaf(VERSION), "commitId": lambda: Leaf("unknown")})
 
 
 def _kafka_tree(image: MetadataImage, *, show_secrets: bool) -> Directory:
@@ -43,10 +50,17 @@ def _kafka_tree(image: MetadataImage, *, show_secrets: bool) -> Directory:
 
     return fixed(
         {
-            "provenance": lambda: kafka_provenance(image.provenance),
+            "provenance": lambda: _provenance_leaf(image.provenance),
             **{subject.kafka_name: directory_of(subject) for subject in SUBJECTS},
         }
     )
+
+
+def _provenance_leaf(provenance: Provenance) -> Leaf:
+    """``/image/provenance``: the position up to which the log was replayed. Its ``offset`` is that
+    of the last record, as in Kafka; ``Provenance.offset`` is one more (exclusive)."""
+    offset, epoch, timestamp = provenance
+    return Leaf(f"offset {offset - 1}, epoch {epoch}, time {zoned_time(timestamp)}")
 
 
 _DIRECTORIES: Final[Mapping[str, Callable[[Any, bool], Directory]]] = {
