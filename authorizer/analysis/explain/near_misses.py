@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from authorizer.analysis.access.hosts import host_kind, meant_block
 from authorizer.analysis.explain.kinds import NearMissKind
-from authorizer.analysis.explain.patterns import near_pattern
-from authorizer.analysis.explain.principals import principal_kind
+from authorizer.analysis.explain.likeness import near_pattern, principal_kind
 from authorizer.engine.decide import concerns
 from authorizer.engine.prefixes import common_prefix
 from authorizer.kafka_version import KafkaVersion

@@ -9,17 +9,18 @@ This module must not be imported at run time.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final
 
-from metalog.records.codegen.avro_page import MARK, schema_lines, schema_table
-from metalog.records.codegen.message_source import message_module
-from metalog.records.codegen.package_source import package_module, registry_module
+from metalog.records.avro.codec import NAMESPACE, avro_types
+from metalog.records.codegen.message_source import HEADER, message_module, nested_structs
 from metalog.records.codegen.typed_field import snake
-from metalog.records.schema import CONTROL_RECORDS, METADATA_RECORDS
+from metalog.records.schema import CONTROL_RECORDS, METADATA_RECORDS, MessageSchema
 
 FOLDER: Final = Path(__file__).parents[1] / "messages"
 PAGES: Final = Path(__file__).parents[3] / "docs" / "formats"
@@ -60,6 +61,120 @@ def formatted(sources: dict[str, str]) -> dict[str, str]:
                 check=True,
             )
         return {name: Path(folder, name).read_text() for name in sources}
+
+
+MARK: Final = "<!-- The rest is generated from metalog/records/schema.py. -->\n"
+
+
+def schema_table() -> str:
+    """A table with a row per type and version: its fingerprint, and a summary of its fields."""
+    lines = ["| type | version | fingerprint | fields |", "|---|---|---|---|"]
+    lines += [
+        f"| {each.name} | {each.version} | `{each.fingerprint.hex()}` |"
+        f" {', '.join(_named(each.schema)) or 'none'} |"
+        for each in avro_types()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def schema_lines() -> str:
+    """The complete schemas, one JSON object per line."""
+    return "".join(
+        json.dumps({"fingerprint": each.fingerprint.hex(), "schema": each.schema}) + "\n"
+        for each in avro_types()
+    )
+
+
+def _named(record: Mapping[str, Any]) -> Iterator[str]:
+    """``name type`` of each field, without the unknown tagged fields that every record has."""
+    for field in record["fields"][:-1]:
+        yield f"{field['name']} {_type_text(field['type'])}"
+
+
+def _type_text(avro: Any) -> str:
+    if isinstance(avro, list):
+        return f"{_type_text(avro[1])}?"
+    if isinstance(avro, str):
+        return avro.rpartition(".")[2]
+    if avro["type"] == "array":
+        return f"[{_type_text(avro['items'])}]"
+    if avro["type"] == "fixed":
+        return str(avro["name"]).removeprefix(f"{NAMESPACE}.")
+    return f"{{{', '.join(_named(avro))}}}"
+
+
+Schemas = tuple[MessageSchema, ...]
+
+
+def package_module(schemas: Schemas) -> str:
+    """``messages/__init__.py``: every class by name, imported when first used."""
+    structs = [n for s in schemas for n, _ in nested_structs(s.fields)]
+    exported = {
+        snake(s.name): [s.name, *(n for n, _ in nested_structs(s.fields) if structs.count(n) == 1)]
+        for s in schemas
+    }
+    lines = [
+        HEADER,
+        '"""Every message class by name, imported when first used; by key, see ``registry``.',
+        "",
+        "Two classes are called ``Voter``: import it from the module of its message.",
+        '"""',
+        "",
+        "from __future__ import annotations",
+        "from typing import TYPE_CHECKING",
+        "from metalog.lazy import lazy_names",
+        "",
+        "if TYPE_CHECKING:",
+    ]
+    for module, names in exported.items():
+        lines += [f"    from .{module} import {name} as {name}" for name in names]
+    table = {f".{module}": tuple(names) for module, names in exported.items()}
+    lines += [
+        "",
+        "if not TYPE_CHECKING:",
+        f"    __getattr__, __all__ = lazy_names(__name__, {table!r})",
+    ]
+    return "\n".join(lines)
+
+
+def registry_module(metadata: Schemas, control: Schemas) -> str:
+    """``messages/registry.py``: every class by key."""
+    lines = [
+        HEADER,
+        '"""Every message class by its key, imported when first used."""',
+        "",
+        "from __future__ import annotations",
+        "from functools import cache",
+        "from importlib import import_module",
+        "from typing import Final, cast",
+        "",
+        "from metalog.records.message import ControlMessage, Message",
+    ]
+    for constant, members in (("METADATA", metadata), ("CONTROL", control)):
+        lines += ["", f"{constant}: Final = {{"]
+        lines += [f'    {s.key}: ("{snake(s.name)}", "{s.name}"),' for s in members] + ["}"]
+    lines += ["", _BY_KEY]
+    return "\n".join(lines)
+
+
+_BY_KEY: Final = '''
+@cache
+def message_type(api_key: int) -> type[Message] | None:
+    """The class of a metadata record, None for a key that this version does not know."""
+    found = METADATA.get(api_key)
+    return None if found is None else cast("type[Message]", _imported(*found))
+
+
+@cache
+def control_type(key: int) -> type[ControlMessage] | None:
+    """The class of a control record of the quorum, None for any other."""
+    found = CONTROL.get(key)
+    return None if found is None else cast("type[ControlMessage]", _imported(*found))
+
+
+def _imported(module: str, name: str) -> object:
+    return getattr(import_module(f"metalog.records.messages.{module}"), name)
+'''
 
 
 def main(arguments: list[str]) -> int:
