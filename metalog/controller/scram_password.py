@@ -23,6 +23,7 @@ from metalog.controller.scram import (
 )
 from metalog.controller.scram_password_config import ScramPasswordConfig
 from metalog.errors import SUCCESS, ApiError, ErrorCode
+from metalog.grouping import grouped
 from metalog.ids import Entropy
 from metalog.records.primitives.text import has_lone_surrogate
 from metalog.scram import SALT_BYTES, ScramMechanism
@@ -135,9 +136,7 @@ def plan_passwords(
     entropy: Entropy,
 ) -> ScramPasswordPlan:
     """The plan for ``request``. Salting takes some milliseconds of CPU per password."""
-    named: dict[tuple[int, str], list[ScramCredentials]] = {}
-    for each in request.credentials:
-        named.setdefault((each.hash_type, each.username), []).append(each)
+    named = grouped(request.credentials, lambda each: (each.hash_type, each.username))
     refused: dict[tuple[int, str], ApiError] = {}
     changes: dict[ScramMechanism, list[ScramDeletion | ScramUpsertion]] = {}
     for key, credentials in named.items():

@@ -5,11 +5,12 @@ It checks only files with ``owns``. This module must not know how a finding is s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
 from metalog.acl import PatternType
+from metalog.grouping import grouped
 from metalog_sources.formats.document import AclEntry, Document, Own, OwnsEntry, is_owned
 
 
@@ -30,7 +31,7 @@ class Overlap(NamedTuple):
 
 def added_outside(document: Document) -> list[Outside]:
     """The entries that are not covered by ``owns`` in the same file, in order."""
-    owns = _by_file(document.owned)
+    owns = grouped(document.owned, lambda entry: entry.position.file)
     outside = []
     for entry in document.entries:
         mine = owns.get(entry.position.file) if entry.position is not None else None
@@ -95,10 +96,3 @@ def own_text(own: Own) -> str:
     if own.name is not None:
         text += f" {own.pattern_type.name} {own.name}"
     return text if own.principal is None else f"{text} of {own.principal}"
-
-
-def _by_file(owned: Collection[OwnsEntry]) -> dict[str, list[OwnsEntry]]:
-    owns_of_file: dict[str, list[OwnsEntry]] = {}
-    for entry in owned:
-        owns_of_file.setdefault(entry.position.file, []).append(entry)
-    return owns_of_file

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, filterfalse
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.analysis.access.coverage import meet
@@ -39,6 +39,7 @@ from metalog.acl import (
     ResourceType,
     words_of,
 )
+from metalog.grouping import grouped
 from metalog_spark.findings.remedy import opening
 from metalog_spark.findings.unused import time_of
 from metalog_spark.findings.usage.acl_lifetimes import ACL_STRUCT
@@ -350,8 +351,4 @@ def _row(kind: str, principal: str, finding: Finding, uses: dict[Acl, Use]) -> R
 
 
 def _denies_by_principal(acls: Iterable[Acl]) -> dict[str, list[Acl]]:
-    denies: dict[str, list[Acl]] = {}
-    for acl in acls:
-        if not is_allow(acl):
-            denies.setdefault(acl.principal, []).append(acl)
-    return denies
+    return grouped(filterfalse(is_allow, acls), lambda acl: acl.principal)

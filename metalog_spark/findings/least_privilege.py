@@ -15,6 +15,7 @@ from authorizer.analysis.remedies.commands import CommandKind
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD_PRINCIPAL, Acl, Operation, ResourceType
 from metalog.errors import InvalidRequest
+from metalog.grouping import grouped
 from metalog_sources.formats.document import AclEntry, Document, Own, acl_order
 from metalog_sources.targets.plan import ChangeKind, Plan, make_plan
 from metalog_spark.findings.producers import narrowest
@@ -162,7 +163,7 @@ def _with_starts(found: Sequence[Acl], kept: Sequence[Acl], used: ClassifiedAcls
 def _proposals(
     today: Sequence[Acl], least: Iterable[Acl], done: DataFrame, known: DataFrame
 ) -> tuple[PrincipalProposal, ...]:
-    own, proposed = _by_principal(today), _by_principal(least)
+    own, proposed = (grouped(acls, lambda acl: acl.principal) for acls in (today, least))
     everyones = [acl for acl in own.get(WILDCARD_PRINCIPAL, ()) if not is_allow(acl)]
     principals = {**own, **proposed}
     ranks = ranks_in(known, (acl for acls in (today, *proposed.values()) for acl in acls))
@@ -180,13 +181,6 @@ def _proposals(
     ]
     proposals = [each for each in proposals if each.today or each.least or each.requests]
     return tuple(sorted(proposals, key=lambda proposal: (-proposal.excess, proposal.principal)))
-
-
-def _by_principal(acls: Iterable[Acl]) -> dict[str, list[Acl]]:
-    by_principal: dict[str, list[Acl]] = {}
-    for acl in acls:
-        by_principal.setdefault(acl.principal, []).append(acl)
-    return by_principal
 
 
 def _proposal(

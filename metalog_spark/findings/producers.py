@@ -28,6 +28,7 @@ from metalog.acl import (
     PatternType,
     ResourceType,
 )
+from metalog.grouping import grouped
 from metalog.hosts.host_block import client_address, host_block
 from metalog.ids import Uuid
 from metalog_spark.findings.usage.usage_classes import lasts
@@ -65,10 +66,7 @@ class Starts:
 
     def __init__(self, acls: Iterable[Acl], kafka: KafkaVersion) -> None:
         self._config = AuthorizerConfig(kafka_version=kafka)
-        self._by_principal: dict[str, list[Acl]] = {}
-        for acl in acls:
-            if starts_producers(acl):
-                self._by_principal.setdefault(acl.principal, []).append(acl)
+        self._by_principal = grouped(filter(starts_producers, acls), lambda acl: acl.principal)
         self._writer = IndexWriter()
         self._writer.load(self)
 

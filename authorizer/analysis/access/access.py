@@ -26,6 +26,7 @@ from authorizer.engine.decide import ALLOWS, DENIES, Masks
 from authorizer.engine.index import AclIndex
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, ResourceType
+from metalog.grouping import grouped
 
 Names = Mapping[ResourceType, Collection[str]]
 
@@ -65,9 +66,7 @@ def access(
     general = PrincipalAccess(host, tuple(patterns.from_host(host)), tuple(here.on_all(host)))
     if host is not None:
         return [general]
-    own: dict[str, list[Acl]] = {}
-    for acl in mine:
-        own.setdefault(acl.host, []).append(acl)
+    own = grouped(mine, lambda acl: acl.host)
     found = [general]
     for region in host_regions(sorted(own), config.kafka):
         about = [acl for each in region.matching for acl in own[each]]

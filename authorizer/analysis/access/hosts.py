@@ -16,6 +16,7 @@ from authorizer.analysis.explain.kinds import NearMissKind
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Attribute, Trace, is_allow
 from metalog.acl import WILDCARD, Acl
+from metalog.grouping import grouped
 from metalog.hosts.client_host import java_text
 from metalog.hosts.host_block import IPV4_BITS, HostBlock, client_address, host_block
 
@@ -58,10 +59,8 @@ def changing_hosts(traced: Trace, kafka: KafkaVersion) -> tuple[HostAnswer, ...]
 
     A host inside a block is listed if its decision differs from the block's.
     """
-    named: dict[str, list[tuple[int, Acl]]] = {}
     kept_off = (each.acl for each in traced.candidates if each.mismatches == (Attribute.HOST,))
-    for place, acl in enumerate(kept_off):
-        named.setdefault(acl.host, []).append((place, acl))
+    named = grouped(enumerate(kept_off), lambda placed: placed[1].host)
     if traced.decision.acl is not None and not traced.allowed:
         return ()
     answers = []

@@ -16,6 +16,7 @@ from authorizer.engine.decide import concerns, decision_order, subject
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow, reaches
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, ResourceType
+from metalog.grouping import grouped
 
 
 class Holder(NamedTuple):
@@ -68,9 +69,7 @@ def who_can(
     if not reaching and config.allow_everyone:
         return WhoCan((Holder(None, allowed=True),), by_default=True)
     concerning = [(place, acl) for place, acl in enumerate(reaching) if concerns(acl, operation)]
-    own: dict[str, list[tuple[int, Acl]]] = {}
-    for place, acl in concerning:
-        own.setdefault(acl.principal, []).append((place, acl))
+    own = grouped(concerning, lambda placed: placed[1].principal)
     everyones = own.pop(WILDCARD_PRINCIPAL, [])
     resource = _Resource(reaching, everyones, host, config.kafka)
     holders = [

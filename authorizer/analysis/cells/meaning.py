@@ -9,7 +9,7 @@ is shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -18,6 +18,7 @@ from authorizer.analysis.cells.names import NameClass, NamePattern
 from authorizer.analysis.cells.sessions import Session
 from authorizer.trace import Question
 from metalog.acl import WILDCARD, Operation, ResourceType
+from metalog.grouping import grouped
 
 _NO_QUESTION: Final = Question("", Operation.UNKNOWN, ResourceType.UNKNOWN, "")
 
@@ -181,27 +182,19 @@ def _parents(classes: Iterable[NameClass]) -> dict[NameClass, NameClass | None]:
     return parents
 
 
-def _grouped(
-    changes: Iterable[AccessChange], common: Callable[[AccessChange], AccessChange]
-) -> Iterable[list[AccessChange]]:
-    """The changes in groups with an equal result of ``common``, without regard to the witness."""
-    groups: dict[AccessChange, list[AccessChange]] = {}
-    for each in changes:
-        groups.setdefault(common(each)._replace(witness=_NO_QUESTION), []).append(each)
-    return groups.values()
-
-
 def _operations_joined(changes: Iterable[AccessChange]) -> Iterator[AccessChange]:
-    for group in _grouped(changes, lambda each: each._replace(operations=())):
+    alike = grouped(changes, lambda each: each._replace(operations=(), witness=_NO_QUESTION))
+    for group in alike.values():
         operations = tuple(operation for each in group for operation in each.operations)
         yield group[0]._replace(operations=operations)
 
 
 def _principals_joined(changes: Iterable[AccessChange]) -> Iterator[AccessChange]:
     def without_named(each: AccessChange) -> AccessChange:
-        return each if each.principals == (None,) else each._replace(principals=())
+        principals = each.principals if each.principals == (None,) else ()
+        return each._replace(principals=principals, witness=_NO_QUESTION)
 
-    for group in _grouped(changes, without_named):
+    for group in grouped(changes, without_named).values():
         principals = tuple(principal for each in group for principal in each.principals)
         yield group[0]._replace(principals=principals)
 

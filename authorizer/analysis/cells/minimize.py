@@ -20,6 +20,7 @@ from authorizer.engine.decide import ALLOWS, DENIES
 from authorizer.engine.prefixes import common_prefix
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType, ResourceType
+from metalog.grouping import grouped
 
 _LITERAL: Final = PatternType.LITERAL
 
@@ -79,9 +80,8 @@ class _Search:
 
     def fold_operations(self) -> None:
         """Replace ACLs by one of ALL if together they cover all operations that Kafka checks."""
-        groups: dict[Acl, list[Acl]] = {}
-        for acl in sorted(self.acls - self._kept):
-            groups.setdefault(acl._replace(operation=Operation.ALL), []).append(acl)
+        acls = sorted(self.acls - self._kept)
+        groups = grouped(acls, lambda acl: acl._replace(operation=Operation.ALL))
         for folded, group in groups.items():
             masks = ALLOWS if is_allow(folded) else DENIES
             decided = 0

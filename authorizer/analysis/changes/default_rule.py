@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from authorizer.analysis.cells.names import ALL_NAMES, NamePattern, Patterns, classes
-from metalog.acl import WILDCARD, Acl, PatternType, ResourceType
+from metalog.acl import WILDCARD, Acl, PatternType
+from metalog.grouping import grouped
 
 _NONE: Final = Patterns(())
 
@@ -21,9 +22,7 @@ def without_cover(patterns: Iterable[Acl], acls: Iterable[Acl]) -> Iterator[Acl]
 
     Either ``patterns`` are added to ``acls``, or ``patterns`` were removed and ``acls`` are left.
     """
-    by_kind: dict[ResourceType, list[Acl]] = {}
-    for acl in acls:
-        by_kind.setdefault(acl.resource_type, []).append(acl)
+    by_kind = grouped(acls, lambda acl: acl.resource_type)
     others = {kind: Patterns.of(known) for kind, known in by_kind.items()}
     seen = set()
     for acl in patterns:

@@ -56,6 +56,7 @@ from metalog.acl import (
 from metalog.acl import Acl as Entry
 from metalog.disk.files import LOCAL_FILES, Files
 from metalog.errors import ApiError, InvalidRequest
+from metalog.grouping import grouped
 from metalog.principal import KafkaPrincipal
 
 if TYPE_CHECKING:
@@ -178,9 +179,7 @@ class SimpleAclAuthorizer(Authorizer):
         if isinstance(of, Resource):
             return regrouped(self.standard.acls(_on(of)))
         whose = AccessControlEntryFilter(principal=str(principal_of(of)))
-        by_resource: dict[tuple[object, ...], list[Entry]] = {}
-        for entry in self.standard.acls(AclFilter(entry=whose)):
-            by_resource.setdefault(entry[:3], []).append(entry)
+        by_resource = grouped(self.standard.acls(AclFilter(entry=whose)), lambda entry: entry[:3])
         return {acl for entries in by_resource.values() for acl in regrouped(entries)}
 
     def as_todays(self) -> TodaysAuthorizer:

@@ -15,6 +15,7 @@ from authorizer.engine.index import AclIndex
 from authorizer.history.timeline import AclLifetime
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
+from metalog.grouping import grouped
 from metalog.ids import parse_uuid, uuid_text
 from metalog_sources.formats.document import acl_order
 from metalog_spark.history.state import unpacked_lifetimes
@@ -58,9 +59,7 @@ class AclLifetimes:
         self, lifetimes: Iterable[AclLifetime], kafka: KafkaVersion = KafkaVersion.V4_3
     ) -> None:
         self._kafka = kafka
-        self.by_acl: dict[Acl, list[AclLifetime]] = {}
-        for lifetime in sorted(lifetimes, key=_order):
-            self.by_acl.setdefault(lifetime.acl, []).append(lifetime)
+        self.by_acl = grouped(sorted(lifetimes, key=_order), lambda lifetime: lifetime.acl)
         self.acls = tuple(self.by_acl)
         self._numbers = {acl: number for number, acl in enumerate(self.acls)}
         self._index = AclIndex.of(self.acls)

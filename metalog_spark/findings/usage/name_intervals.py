@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from authorizer.engine.decide import concerns
 from authorizer.trace import is_allow
 from metalog.acl import SUPPORTED_OPERATIONS, WILDCARD, Acl, Operation, PatternType, ResourceType
+from metalog.grouping import grouped
 
 NameInterval = tuple[str, str | None]
 """An interval of texts: the first text, and the end (exclusive), which is None without an end."""
@@ -27,9 +28,7 @@ def allowed_pairs(acls: Iterable[Acl], ranks: Mapping[ResourceType, Ranks]) -> i
     """How many pairs of a known name and an operation ``acls`` allow. All ACLs concern one
     principal. DENYs for all hosts are subtracted, and only operations that Kafka supports on the
     type count."""
-    by_type: dict[ResourceType, list[Acl]] = {}
-    for acl in acls:
-        by_type.setdefault(acl.resource_type, []).append(acl)
+    by_type = grouped(acls, lambda acl: acl.resource_type)
     return sum(
         _on_type(own, ranks[kind], operation)
         for kind, own in by_type.items()

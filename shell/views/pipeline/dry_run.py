@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from metalog.grouping import grouped
 from metalog.text.plurals import counted, plural, ranged
 from metalog.text.visible_text import safe, shown
 from shell.output.output import Cell, Output
@@ -40,9 +41,7 @@ def show_dry_run(found: DryRun, out: str, zone: str, output: Output) -> bool:
 
 
 def _rows(found: DryRun, out: str) -> Iterator[list[Cell | str]]:
-    brokers: dict[str, list[FileLook]] = {}
-    for file in found.files:
-        brokers.setdefault(file.broker, []).append(file)
+    brokers = grouped(found.files, lambda file: file.broker)
     yield _row("files", len(found.files), _files_text(found.files))
     for broker, files in sorted(brokers.items()):
         yield _row(f"broker {shown(broker)}", len(files), _files_text(files))
