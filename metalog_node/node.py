@@ -39,11 +39,10 @@ from metalog_node.forward import Forwarder
 from metalog_node.handlers.request import HandledApi, PasswordSetting, Services
 from metalog_node.net.client import ListenerContext
 from metalog_node.net.connection_quotas import quotas_for
-from metalog_node.net.loop_budget import LoopBudget
+from metalog_node.net.loop_budget import LoopBudget, RequestTurns
 from metalog_node.net.refusal_log import RefusalLog
 from metalog_node.net.server import OpenListener
 from metalog_node.net.tls import ServerTls
-from metalog_node.net.turns import RequestTurns
 from metalog_node.ops.http_endpoint import HttpEndpoint
 from metalog_node.ops.metrics import CountedAuthorizer, Metrics
 from metalog_node.ops.node_state import NodeState

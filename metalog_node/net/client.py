@@ -40,11 +40,10 @@ from metalog_node.handlers.request import (
 )
 from metalog_node.net.connection import QueuedRequest, ServerConnection
 from metalog_node.net.connection_quotas import ConnectionQuotas
-from metalog_node.net.loop_budget import LoopBudget
+from metalog_node.net.loop_budget import LoopBudget, RequestTurns
 from metalog_node.net.refusal_log import RefusalLog
 from metalog_node.net.tls import ServerTls
 from metalog_node.net.tls_stream import Encrypted
-from metalog_node.net.turns import RequestTurns
 from metalog_node.ops.metrics import NO_ERROR, Metrics, outcome_of
 
 R = TypeVar("R")

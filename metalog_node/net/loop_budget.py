@@ -1,4 +1,4 @@
-"""Bounds how long the clients' work blocks the event loop in one round.
+"""Bounds how long the clients' work blocks the event loop in one round, and other clients' work.
 
 Work on the loop comes in short units: a frame, a small answer, a step of a TLS handshake. Many
 clients can have a unit ready in the same round. A unit runs immediately while the round's budget
@@ -12,16 +12,16 @@ import asyncio
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
+from weakref import WeakValueDictionary
 
 R = TypeVar("R")
-
 BUDGET_S: Final = 0.005
 """The time in a round after which no further unit begins."""
 MOST_UNITS: Final = 64
 """How many units a round has at most. Each unit wakes its client's task, which costs time in the
 next round."""
-
 _Unit = tuple[asyncio.Future[Any], Callable[[], Any]]
 
 
@@ -85,3 +85,23 @@ class LoopBudget:
 
 def _nothing() -> None:
     """A unit without work of its own."""
+
+
+class RequestTurns:
+    """Long requests take turns on a few threads: one at a time for each owner.
+
+    An owner with a thousand requests delays only itself. A request of another owner waits for the
+    running requests, and for at most one of each other owner.
+    """
+
+    def __init__(self, threads: ThreadPoolExecutor) -> None:
+        self._threads = threads
+        self._of: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
+
+    async def run(self, owner: Hashable, work: Callable[..., R], *arguments: Any) -> R:
+        """The result of ``work``, on a thread, when it is the ``owner``'s turn."""
+        turn = self._of.get(owner)
+        if turn is None:
+            turn = self._of[owner] = asyncio.Lock()
+        async with turn:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)

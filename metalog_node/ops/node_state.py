@@ -6,19 +6,50 @@ blocked. This module must not know HTTP, nor change what it reads.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Final
 
 from authorizer.interface import Authorizer
 from metalog.loader import Loading
 from metalog.replica.replica import Replica
 from metalog_node.config.listeners import Listener
 from metalog_node.net.server import OpenListener
-from metalog_node.ops.heartbeat import Heartbeat
 from metalog_node.ops.http_endpoint import Page, text_page
 from metalog_node.ops.metrics import CONTENT_TYPE, Condition, Metrics
 from metalog_node.ops.probes import Probed, health, readiness
+
+BEAT_S: Final = 0.25
+
+
+class Heartbeat:
+    """Measures how long the event loop has been blocked, and no client was served. The loop beats;
+    other threads read the age of the last beat."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Start beating. Call it on the loop to watch."""
+        self._task = asyncio.create_task(self._beat())
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    @property
+    def late_s(self) -> float:
+        """By how many seconds the next beat is late, or 0. Any thread may call this."""
+        return max(0.0, time.monotonic() - self._last - BEAT_S) if self._task is not None else 0.0
+
+    async def _beat(self) -> None:
+        while True:
+            self._last = time.monotonic()
+            await asyncio.sleep(BEAT_S)
 
 
 class NodeState:

@@ -12,7 +12,7 @@ from typing import Final
 from metalog.acl import WILDCARD, Acl, PatternType, PermissionType
 from metalog.errors import InvalidRequest
 from metalog_sources.formats.nodes.words import read_word
-from shell.arguments.words import parse_operation, parse_resource
+from shell.arguments.resources import parse_operation, parse_resource
 
 FORM: Final = "ALLOW|DENY PRINCIPAL OPERATION[,…] TYPE:NAME [--prefixed] [--host H]"
 

@@ -18,8 +18,7 @@ from metalog.hosts.client_host import client_host
 from metalog.principal import parse_principal
 from metalog.records.primitives.text import has_lone_surrogate
 from metalog_sources.formats.nodes.words import read_word
-from shell.arguments.resources import add_resources, resources
-from shell.arguments.words import parse_operation, parse_resource
+from shell.arguments.resources import add_resources, parse_operation, parse_resource, resources
 from shell.tasks.questions import ParsedQuestion
 
 FORM: Final = (

@@ -63,7 +63,7 @@ def explain(
 
 def _explain_checklist(checklist: Checklist, queries: Queries, output: Output) -> None:
     from authorizer.analysis.explain.json import remedy_json
-    from shell.tasks.checklist_remedy import checklist_remedy
+    from shell.tasks.checklist import checklist_remedy
     from shell.views.checklist import checklist_remedy_lines
 
     remedy = checklist_remedy(checklist, queries)

@@ -7,7 +7,7 @@ import pytest
 from metalog.acl import Operation, PatternType, ResourceType, camel
 from metalog.errors import InvalidRequest
 from metalog_sources.formats.nodes.words import read_word
-from shell.arguments.words import parse_operation, parse_resource
+from shell.arguments.resources import parse_operation, parse_resource
 
 
 @pytest.mark.parametrize("operation", [each for each in Operation if each.value > 1])

@@ -8,19 +8,70 @@ This module must not know sockets, time, nor how requests are encoded.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from enum import Enum, auto
-from typing import Final
+from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog, ErrorCode, InvalidSource
 from metalog.hosts.host_port import Address
 from metalog.ids import SnapshotId
 from metalog.log.continuity import Continuity
-from metalog.log.epochs import Epochs
 from metalog.ports import Appended, Gap, HighWatermark, LogEvent, SnapshotNeeded, Truncated
 from metalog.records.batch import Batch, batch_size, decode_batch
 from metalog.wire.fetch import EpochLeader, Fetched, FetchPosition
 from metalog.wire.schema import error_name
+
+
+class EpochBoundary(NamedTuple):
+    start: int
+    epoch: int
+
+
+class Epochs:
+    """The epochs of the offsets from ``start`` on, where the follower began to read: truncation
+    needs them (KIP-595, "Log Reconciliation").
+
+    ``before`` is the epoch of the record before ``start``, or None if it is unknown.
+    """
+
+    def __init__(self, start: int = 0, before: int | None = None) -> None:
+        self._starts: list[EpochBoundary] = []
+        self._before = before
+        self.start = start
+        self.end = start
+
+    def extend(self, epoch: int, end: int) -> None:
+        """Note that the next records, below ``end``, have this epoch."""
+        if not self._starts or self._starts[-1].epoch != epoch:
+            self._starts.append(EpochBoundary(self.end, epoch))
+        self.end = end
+
+    def at(self, offset: int) -> int | None:
+        """The epoch of the record at ``offset``; None if it is unknown."""
+        if offset == self.start - 1:
+            return self._before
+        index = bisect_right(self._starts, offset, key=lambda each: each.start)
+        return self._starts[index - 1].epoch if index and offset < self.end else None
+
+    def common_end(self, epoch: int, end: int) -> int:
+        """The offset up to which our log and the leader's agree.
+
+        In the leader's log, ``epoch`` ends at ``end``; it is the leader's newest epoch that is not
+        newer than ours.
+        """
+        for index in reversed(range(len(self._starts))):
+            if self._starts[index].epoch <= epoch:
+                following = self._starts[index + 1 :]
+                own_end = following[0].start if following else self.end
+                return min(own_end, end) if self._starts[index].epoch == epoch else own_end
+        return self.start
+
+    def truncate(self, offset: int) -> None:
+        while self._starts and self._starts[-1].start >= offset:
+            self._starts.pop()
+        self.end = min(self.end, offset)
+
 
 _ELSEWHERE: Final = frozenset((-1, 5, 6, 7, 8, 13, 74, 75))
 """Errors after which to ask another controller, or the same with newer state:

@@ -7,24 +7,28 @@ ACL decided and that the broker answered in the same way.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from authorizer.engine.decide import SUPER_USER
 from authorizer.kafka_version import KafkaVersion
-from metalog.acl import Acl
+from metalog.acl import Acl, PatternType
 from metalog_spark.findings.usage.acl_lifetimes import AclLifetimes
 from metalog_spark.findings.usage.usage_classes import Count, Request, Tally, UsageKind, tally
 from metalog_spark.findings.windows.answers import askable
-from metalog_spark.findings.windows.pending import with_pending
-from metalog_spark.findings.windows.possible import with_possible
+from metalog_spark.findings.windows.pending import pending_in, uncounted_in, with_pending
 from metalog_spark.findings.windows.questions import QUESTION_COLUMNS
+from metalog_spark.findings.windows.repeated import repeated_in, with_a_change
 from metalog_spark.findings.windows.state import config_now, packed_in
 from metalog_spark.findings.windows.window import usage_in
 from metalog_spark.store.arrow import Mapped, batch_of, rows_of
 from metalog_spark.store.derived_values import kept_until_commit
+from metalog_spark.store.tables import POSSIBLE, USAGE
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import DataFrame
 
     from metalog_spark.findings.windows.window import Window
     from metalog_spark.store.table_store import Tables
@@ -103,3 +107,33 @@ def _counter(data: bytes, kafka: KafkaVersion) -> Mapped:
 def _requests(batch: pa.RecordBatch) -> Iterator[Request]:
     for principal, host, operation, kind, name, *rest in rows_of(batch):
         yield Request((principal, host, operation, kind, name), *rest)
+
+
+def with_possible(usage: DataFrame, tables: Tables, window: Window) -> DataFrame:
+    """Rows of ``usage``; and the possible questions of the window or of an unknown time, with
+    ``possible`` true: other readings of ambiguous audit lines, and readings of half lines. They
+    have no decision. An ACL that could have decided one, at whatever time, is not called unused.
+    While requests wait or are not counted, possible questions of any time are included. ``begins``
+    is as in ``AclLifetimes.could_match``. If a line's clock time came twice, the second time counts
+    only if the ACLs or the configuration may have changed in between."""
+    from pyspark.sql import functions as f
+
+    if not tables.has(POSSIBLE):
+        return usage.withColumns({"possible": f.lit(False), "begins": f.lit(False)})
+    spans = with_a_change(tables, repeated_in(tables, *window))
+    shared = [name for name in USAGE.columns if name in POSSIBLE.columns]
+    time, found = f.unix_micros("time"), tables.read(POSSIBLE)
+    if pending_in(tables) is None and uncounted_in(tables) is None:
+        is_inside = (time >= f.lit(window.start_us)) & (time < f.lit(window.end_us))
+        found = found.where(f.col("time").isNull() | is_inside)
+    changed = ((time >= f.lit(span.set_back_us)) & (time < f.lit(span.end_us)) for span in spans)
+    found = found.where(reduce(or_, changed, f.col("zone").isNull()))
+    questions = found.groupBy(*shared).agg(
+        f.count("*").alias("requests"),
+        f.coalesce(f.min("time"), f.timestamp_micros(f.lit(window.start_us))).alias("first_time"),
+        f.coalesce(f.max("time"), f.timestamp_micros(f.lit(window.start_us))).alias("last_time"),
+        f.lit(True).alias("possible"),
+    )
+    begins = f.col("pattern_type") == PatternType.PREFIXED.name
+    questions = questions.withColumns({"begins": begins, "waits": f.lit(False)})
+    return usage.unionByName(questions, allowMissingColumns=True)

@@ -22,7 +22,8 @@ from metalog.acl import (
     ResourceType,
     camel,
 )
-from metalog.errors import InvalidRequest
+from metalog.disk.files import LOCAL_FILES, read_whole
+from metalog.errors import InvalidRequest, InvalidSource
 from metalog.hosts.client_host import java_text
 from metalog.hosts.host_block import has_block, host_block
 from metalog.principal import parse_principal
@@ -38,8 +39,8 @@ from metalog_sources.formats.nodes.nodes import (
     texts_of,
 )
 from metalog_sources.formats.nodes.yaml_nodes import yaml_documents
-from shell.arguments.words import parse_operation, parse_resource
-from shell.arguments.yaml_files.yaml_texts import yaml_texts
+from metalog_sources.store import yaml_files
+from shell.arguments.resources import parse_operation, parse_resource
 from shell.tasks.proof.proofs import CLAIM_WORDS, SUPER_USERS, StatedClaim
 
 if TYPE_CHECKING:
@@ -280,3 +281,13 @@ def _exists(path: Path) -> bool:
         return path.exists()
     except (OSError, ValueError):
         return False
+
+
+def yaml_texts(path: Path) -> Iterator[tuple[str, str]]:
+    """The text of the file, or of each YAML file of the folder, with the file's name."""
+    for file in list(yaml_files(path, LOCAL_FILES)) if path.is_dir() else [path]:
+        data = read_whole(LOCAL_FILES, file)
+        try:
+            yield data.decode("utf-8-sig"), str(file)
+        except UnicodeDecodeError:
+            raise InvalidSource(f"{file}: not UTF-8; save it as UTF-8") from None

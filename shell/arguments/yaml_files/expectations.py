@@ -20,7 +20,7 @@ from metalog.principal import parse_principal
 from metalog_sources.formats.document import MAX_ACLS_OF_A_RULE, bounded
 from metalog_sources.formats.nodes.nodes import Node, fault, fields_of, near, text_of, texts_of
 from shell.arguments.question import as_java_writes
-from shell.arguments.words import parse_operation, parse_resource
+from shell.arguments.resources import parse_operation, parse_resource
 from shell.arguments.yaml_files.claims import (
     claim_documents,
     claim_keys,
@@ -28,8 +28,8 @@ from shell.arguments.yaml_files.claims import (
     entries_of,
     is_claim,
     read_at,
+    yaml_texts,
 )
-from shell.arguments.yaml_files.yaml_texts import yaml_texts
 from shell.tasks.proof.proofs import CLAIM_WORDS, StatedClaim
 
 if TYPE_CHECKING:

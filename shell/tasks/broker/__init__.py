@@ -1,1 +1,1 @@
-"""The configuration of the deciding broker: from files, from a SOURCE, and from audit lines."""
+"""The configuration of the deciding broker, and the folders of a node."""

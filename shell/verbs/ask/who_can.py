@@ -13,7 +13,7 @@ from authorizer.analysis.access.who_can import who_can
 from authorizer.trace import Question
 from metalog.acl import WILDCARD_PRINCIPAL
 from shell.arguments.question import as_java_writes
-from shell.arguments.words import parse_operation, parse_resource
+from shell.arguments.resources import parse_operation, parse_resource
 from shell.context import add_config, add_source
 from shell.inputs.queries import queries_of
 from shell.output.output import Output

@@ -27,8 +27,13 @@ from shell.tasks.plans.planned import Planned, summary
 from shell.tasks.plans.saved import plan_to_save
 from shell.tasks.questions import QuestionGroup
 from shell.views.other_kafka import say_other_plan
-from shell.views.plans.plan import print_commands, print_steps, print_table
-from shell.views.plans.plan_reports import print_annotations, print_cases
+from shell.views.plans.plan import (
+    print_annotations,
+    print_cases,
+    print_commands,
+    print_steps,
+    print_table,
+)
 
 if TYPE_CHECKING:
     from authorizer.analysis.cells.gains import GainProof

@@ -21,8 +21,7 @@ from metalog.text.visible_text import shown
 from metalog_sources.moment import time_text
 from metalog_sources.source_kinds import LOGS
 from shell.arguments.question import as_java_writes, read_question
-from shell.arguments.resources import add_resources, resources
-from shell.arguments.words import parse_operation
+from shell.arguments.resources import add_resources, parse_operation, resources
 from shell.context import (
     TIME_FORMS,
     add_config,

@@ -17,7 +17,7 @@ from metalog.text.plurals import counted
 from metalog.text.visible_text import shown
 from metalog_sources.moment import time_text
 from shell.arguments.pipeline import add_spark, check_installed, opened_folder
-from shell.arguments.words import parse_operation, parse_resource
+from shell.arguments.resources import parse_operation, parse_resource
 from shell.output.output import Cell, Output
 from shell.tasks.acl_words import sentence
 from shell.views.pipeline.findings import add_window, chosen_window

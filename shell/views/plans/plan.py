@@ -1,4 +1,5 @@
-"""Prints a plan as text: its steps, a Markdown table, or commands.
+"""Prints a plan: its steps, a Markdown table, commands, and the reports of CI servers (GitHub's
+annotations on the lines of the files, and JUnit's XML).
 
 This module must not know how a plan is made.
 """
@@ -14,15 +15,20 @@ from metalog.text.visible_text import safe
 from metalog_sources.formats.nodes.rules import NOTE_KEYS
 from metalog_sources.targets.plan import ChangeKind, PlanStep
 from shell.inputs.credential_migration import rows, summary_text
+from shell.output.ci_reports import Case, annotation, print_junit
 from shell.output.output import Cell
 from shell.tasks.acl_words import sentence
+from shell.tasks.plans.audit import request_words
 from shell.tasks.plans.checks import Refusal
+from shell.tasks.plans.planned import summary
 
 if TYPE_CHECKING:
+    from metalog_sources.targets.plan import PlanStep
     from shell.inputs.credential_migration import CredentialMove
     from shell.output.output import Output
     from shell.tasks.command_target import CommandTarget
-from shell.tasks.plans.planned import summary
+    from shell.tasks.plans.audit import Audit, ChangedAnswers
+    from shell.tasks.plans.planned import Planned
 
 SIGNS: Final = {ChangeKind.ADD: Cell("+", "good"), ChangeKind.REMOVE: Cell("-", "bad")}
 _COMMANDS: Final = {ChangeKind.ADD: CommandKind.ADD, ChangeKind.REMOVE: CommandKind.REMOVE}
@@ -102,3 +108,56 @@ def _noted(step: PlanStep) -> str:
         if note is not None
     ]
     return safe("; ".join(notes))
+
+
+_TITLE = "metalog plan"
+
+
+def print_annotations(
+    made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output
+) -> None:
+    """Print the summary, each step as a notice, findings and broken requests as warnings, and the
+    refusal as an error."""
+    positions = {entry.acl: entry.position for entry in reversed(made.wanted.entries)}
+    output.line(annotation("notice", _TITLE, summary(made.plan.steps)))
+    if refusal is not None:
+        output.line(annotation("error", _TITLE, refusal.message))
+    for finding in made.findings:
+        message = str(finding._replace(position=None))
+        output.line(annotation("warning", _TITLE, message, *(finding.position or ())))
+    for broken in audit.broken if audit is not None else ():
+        output.line(annotation("warning", f"{_TITLE}: broken", _broken_text(broken)))
+    for step in made.plan.steps:
+        position = positions.get(step.acl) or ()
+        output.line(
+            annotation("notice", f"{_TITLE}: {step.change.value}", step_text(step), *position)
+        )
+
+
+def print_cases(
+    made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output
+) -> None:
+    """Print a case for the whole plan, which fails if it is refused or has findings about no step;
+    one for each step; and with ``audit`` one that fails if logged requests would be denied."""
+    refused = frozenset(() if refusal is None else refusal.steps)
+    messages: dict[object, list[str]] = {}
+    for finding in made.findings:
+        messages.setdefault(finding.acl, []).append(str(finding))
+    whole = [*messages.pop(None, ()), *(() if refusal is None else (refusal.message,))]
+    cases = [Case(summary(made.plan.steps), whole)]
+    for step in made.plan.steps:
+        failures = [*messages.get(step.acl, ())]
+        if refusal is not None and step in refused:
+            failures.append(refusal.message)
+        cases.append(Case(step_text(step), failures))
+    if audit is not None:
+        cases.append(Case("requests", [_broken_text(request) for request in audit.broken]))
+    print_junit(_TITLE, cases, output)
+
+
+def step_text(step: PlanStep) -> str:
+    return f"{step.change.value} {sentence(step.acl)}"
+
+
+def _broken_text(turned: ChangedAnswers) -> str:
+    return f"{turned.group.times:,} x {' '.join(request_words(turned))}: ALLOWED -> DENIED"

@@ -2,9 +2,9 @@
 
 from metalog.disk.files import LOCAL_FILES, opened
 from metalog.log.continuity import Continuity
-from metalog.log.folder.indexes import IndexBuilder
 from metalog.log.folder.layout import index_name, segments, time_index_name
 from metalog.log.folder.segment import SegmentReader
+from metalog.log.folder_writer.appender import IndexBuilder
 from tests.support.kafka.cases import KafkaCase
 
 WRITTEN_BY_A_LEADER = (
