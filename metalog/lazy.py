@@ -7,19 +7,20 @@ know which names a package exports.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib import import_module
 
 
 def lazy_names(
-    package: str, modules: Mapping[str, Sequence[str]]
+    package: str, modules: Mapping[str, str]
 ) -> tuple[Callable[[str], object], list[str]]:
     """The ``__getattr__`` (PEP 562) and ``__all__`` of a package; ``package`` is its ``__name__``.
 
-    ``modules`` has the exported names by module, absolute or relative to the package. The function
-    imports a name, keeps it in the package, and returns it; ``AttributeError`` for other names.
+    ``modules`` maps modules, absolute or relative to the package, to the names that they export,
+    separated by blanks. The function imports a name, keeps it in the package, and returns it;
+    ``AttributeError`` for other names.
     """
-    homes = {name: module for module, names in modules.items() for name in names}
+    homes = {name: module for module, names in modules.items() for name in names.split()}
 
     def imported(name: str) -> object:
         if name not in homes:

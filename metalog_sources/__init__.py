@@ -13,4 +13,4 @@ if TYPE_CHECKING:
     from metalog_sources.past import image_at as image_at
 
 if not TYPE_CHECKING:
-    __getattr__, __all__ = lazy_names(__name__, {"metalog_sources.past": ("image_at",)})
+    __getattr__, __all__ = lazy_names(__name__, {"metalog_sources.past": "image_at"})

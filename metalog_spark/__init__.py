@@ -23,11 +23,11 @@ if not TYPE_CHECKING:
     __getattr__, __all__ = lazy_names(
         __name__,
         {
-            "metalog_spark.history.datasource": ("register",),
-            "metalog_spark.findings.exposure": ("exposure",),
-            "metalog_spark.findings.windows.window": ("window_of",),
-            "metalog_spark.store.table_store": ("Tables",),
-            "metalog_spark.store.sql_views": ("register_views",),
-            "metalog_spark.store.tables": ("ACL_CHANGELOG",),
+            "metalog_spark.history.datasource": "register",
+            "metalog_spark.findings.exposure": "exposure",
+            "metalog_spark.findings.windows.window": "window_of",
+            "metalog_spark.store.table_store": "Tables",
+            "metalog_spark.store.sql_views": "register_views",
+            "metalog_spark.store.tables": "ACL_CHANGELOG",
         },
     )

@@ -18,8 +18,8 @@ if not TYPE_CHECKING:
     __getattr__, __all__ = lazy_names(
         __name__,
         {
-            "snapshot.generator": ("SnapshotGenerator",),
-            "snapshot.own_quorum": ("format_log",),
-            "snapshot.upkeep": ("Upkeep",),
+            "snapshot.generator": "SnapshotGenerator",
+            "snapshot.own_quorum": "format_log",
+            "snapshot.upkeep": "Upkeep",
         },
     )

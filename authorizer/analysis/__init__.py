@@ -25,11 +25,11 @@ if not TYPE_CHECKING:
     __getattr__, __all__ = lazy_names(
         __name__,
         {
-            "authorizer.analysis.explain.decisions": ("explain_decision",),
-            "authorizer.analysis.explain.explain": ("Explanation",),
-            "authorizer.analysis.explain.kinds": ("NearMissKind",),
-            "authorizer.analysis.explain.near_misses": ("NearMiss",),
-            "authorizer.analysis.remedies.remedies": ("Remedy",),
-            "authorizer.trace": ("Attribute", "Candidate", "Question", "Standing", "Trace"),
+            "authorizer.analysis.explain.decisions": "explain_decision",
+            "authorizer.analysis.explain.explain": "Explanation",
+            "authorizer.analysis.explain.kinds": "NearMissKind",
+            "authorizer.analysis.explain.near_misses": "NearMiss",
+            "authorizer.analysis.remedies.remedies": "Remedy",
+            "authorizer.trace": "Attribute Candidate Question Standing Trace",
         },
     )

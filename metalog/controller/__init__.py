@@ -32,24 +32,12 @@ if not TYPE_CHECKING:
     __getattr__, __all__ = lazy_names(
         __name__,
         {
-            "metalog.controller.acl": ("create_acls", "delete_acls"),
-            "metalog.controller.result": ("ControllerResult",),
-            "metalog.controller.scram": (
-                "AlterScramRequest",
-                "ScramDeletion",
-                "ScramUpsertion",
-                "alter_credentials",
-                "salted_upsertion",
-            ),
-            "metalog.controller.scram_password": (
-                "Caller",
-                "ScramCredentials",
-                "ScramPasswordPlan",
-                "ScramPasswordPolicy",
-                "ScramPasswordRequest",
-                "ScramPasswordResponse",
-                "plan_passwords",
-            ),
-            "metalog.controller.scram_password_config": ("ScramPasswordConfig",),
+            "metalog.controller.acl": "create_acls delete_acls",
+            "metalog.controller.result": "ControllerResult",
+            "metalog.controller.scram": "AlterScramRequest ScramDeletion ScramUpsertion "
+            "alter_credentials salted_upsertion",
+            "metalog.controller.scram_password": "Caller ScramCredentials ScramPasswordPlan "
+            "ScramPasswordPolicy ScramPasswordRequest ScramPasswordResponse plan_passwords",
+            "metalog.controller.scram_password_config": "ScramPasswordConfig",
         },
     )

@@ -106,6 +106,10 @@ def _type_text(avro: Any) -> str:
 Schemas = tuple[MessageSchema, ...]
 
 
+_BETWEEN_NAMES: Final = ' " "'
+"""A blank, and a place where ruff may break the line."""
+
+
 def package_module(schemas: Schemas) -> str:
     """``messages/__init__.py``: every class by name, imported when first used."""
     structs = [n for s in schemas for n, _ in nested_structs(s.fields)]
@@ -128,11 +132,13 @@ def package_module(schemas: Schemas) -> str:
     ]
     for module, names in exported.items():
         lines += [f"    from .{module} import {name} as {name}" for name in names]
-    table = {f".{module}": tuple(names) for module, names in exported.items()}
+    table = ", ".join(
+        f'".{module}": "{_BETWEEN_NAMES.join(names)}"' for module, names in exported.items()
+    )
     lines += [
         "",
         "if not TYPE_CHECKING:",
-        f"    __getattr__, __all__ = lazy_names(__name__, {table!r})",
+        f"    __getattr__, __all__ = lazy_names(__name__, {{{table}}})",
     ]
     return "\n".join(lines)
 
