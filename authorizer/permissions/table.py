@@ -1,12 +1,11 @@
 """The operations that each of Kafka's requests needs, and on which resources: data, no decisions.
 
 ``APIS`` has the checks of Kafka 4.4.0 for each request, on its brokers (and on its controllers for
-forwarded requests). ``KIP_11`` has the checks in KIP-11's own table. ``PRODUCER`` and ``CONSUMER``
-are the requests that Kafka's Java clients send.
+forwarded requests). ``PRODUCER`` and ``CONSUMER`` are the requests that Kafka's Java clients send.
 
 Sources: the calls to the authorizer in Kafka 4.4.0's KafkaApis, ControllerApis, AclApis,
 ConfigHelper and DescribeTopicPartitionsRequestHandler; Kafka's documentation, "Operations
-and Resources on Protocols", which differs from them in places; KIP-11's table of operations.
+and Resources on Protocols", which differs from them in places.
 """
 
 from __future__ import annotations
@@ -333,22 +332,3 @@ CONSUMER: Final = _steps(
     ("LeaveGroup", _READ_GROUP),
 )
 """A consumer in a group, with the classic protocol or KIP-848's."""
-
-KIP_11: Final[tuple[tuple[Permission, tuple[str, ...]], ...]] = (
-    (Permission(Op.READ, On.TOPIC), ("Fetch",)),
-    (Permission(Op.READ, On.GROUP), ("JoinGroup", "OffsetFetch", "Heartbeat", "CommitOffset")),
-    (Permission(Op.WRITE, On.TOPIC), ("Produce",)),
-    (Permission(Op.CREATE, On.CLUSTER), ()),
-    (Permission(Op.DELETE, On.TOPIC), ()),
-    (Permission(Op.ALTER, On.TOPIC), ()),
-    (
-        Permission(Op.DESCRIBE, On.TOPIC),
-        ("GetOffset", "GetTopicMetadata", "GetConsumerMetadata", "GetTopicInfo"),
-    ),
-    (Permission(Op.DESCRIBE, On.CLUSTER), ("ListAllTopics",)),
-    (
-        Permission(Op.CLUSTER_ACTION, On.CLUSTER),
-        ("LeaderAndIsr", "StopReplica", "UpdateMetadata", "ControlledShutdown"),
-    ),
-)
-"""KIP-11's own table, with its names of requests; KIP-4's requests did not exist yet."""

@@ -1,4 +1,4 @@
-"""The tables of ``authorizer.permissions.table`` in the guide.
+"""The tables of permissions in the guide: KIP-11's own, and ``authorizer.permissions.table``.
 
 ``python -m tests.support.pages.permission_tables`` prints both, to update the page after a change.
 This module must not know the page.
@@ -7,8 +7,28 @@ This module must not know the page.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
-from authorizer.permissions.table import APIS, KIP_11, ApiPermissions, Permission, PermissionNeed
+from authorizer.permissions.table import APIS, ApiPermissions, On, Op, Permission, PermissionNeed
+
+KIP_11: Final[tuple[tuple[Permission, tuple[str, ...]], ...]] = (
+    (Permission(Op.READ, On.TOPIC), ("Fetch",)),
+    (Permission(Op.READ, On.GROUP), ("JoinGroup", "OffsetFetch", "Heartbeat", "CommitOffset")),
+    (Permission(Op.WRITE, On.TOPIC), ("Produce",)),
+    (Permission(Op.CREATE, On.CLUSTER), ()),
+    (Permission(Op.DELETE, On.TOPIC), ()),
+    (Permission(Op.ALTER, On.TOPIC), ()),
+    (
+        Permission(Op.DESCRIBE, On.TOPIC),
+        ("GetOffset", "GetTopicMetadata", "GetConsumerMetadata", "GetTopicInfo"),
+    ),
+    (Permission(Op.DESCRIBE, On.CLUSTER), ("ListAllTopics",)),
+    (
+        Permission(Op.CLUSTER_ACTION, On.CLUSTER),
+        ("LeaderAndIsr", "StopReplica", "UpdateMetadata", "ControlledShutdown"),
+    ),
+)
+"""KIP-11's own table, with its names of requests; KIP-4's requests did not exist yet."""
 
 
 def kip_11_table() -> str:
