@@ -1,18 +1,71 @@
-"""Runs one verb: its arguments, its output and its exit code.
+"""Runs one verb: its arguments, its output, its pager and its exit code.
 
 This module must not know any one verb.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from io import StringIO
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
 from shell.output.output import Output, colored, prepare_streams
 
 if TYPE_CHECKING:
+    from subprocess import Popen
+
     from shell.verb_table import Verb, VerbModule
+
+_ENVIRONMENT: Final = {"LESS": "FRX", "LV": "-c"}
+
+
+class Pager:
+    """The pager, started as git starts it: ``$PAGER`` (``less``), on a terminal only. It starts
+    when the first text is written. At the end, the command waits for it."""
+
+    def __init__(self, wanted: bool) -> None:
+        self._wanted = wanted
+        self._process: Popen[str] | None = None
+
+    def start(self) -> TextIO | None:
+        """A stream into the pager; None if the output uses no pager."""
+        command = os.environ.get("PAGER", "less")
+        if not self._wanted or not _can_run(command):
+            return None
+        from subprocess import PIPE, Popen
+
+        self._process = Popen(  # noqa: S602
+            command,
+            shell=True,
+            stdin=PIPE,
+            env={**_ENVIRONMENT, **os.environ},
+            encoding=sys.stdout.encoding,
+            errors="backslashreplace",
+        )
+        stream: IO[str] | None = self._process.stdin
+        return stream  # type: ignore[return-value]
+
+    def finish(self) -> None:
+        """Let the pager show the rest, and wait until the user leaves the pager."""
+        if self._process is None:
+            return
+        with suppress(BrokenPipeError):
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+        while True:
+            with suppress(KeyboardInterrupt):
+                self._process.wait()
+                return
+
+
+def _can_run(command: str) -> bool:
+    from shutil import which
+
+    words = command.split()
+    return bool(words) and words != ["cat"] and which(words[0]) is not None
 
 
 def run_verb(
@@ -21,8 +74,8 @@ def run_verb(
     """Run a verb and return its exit code; ``name`` has all words of the verb, such as ``pipeline
     build``. The warnings in ``warned`` are not printed again, and new ones are added to it."""
     from shell.options import build_parser, parse
-    from shell.output.pager import Pager
     from shell.output.wrapping import terminal_width
+    from shell.run_verb import Pager
 
     parsed = parse(build_parser(name, verb.line, module), arguments)
     out, err = prepare_streams(json=parsed.output == "json")

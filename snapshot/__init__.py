@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from metalog.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from snapshot.formatting import format_log as format_log
     from snapshot.generator import SnapshotGenerator as SnapshotGenerator
-    from snapshot.own_quorum import format_log as format_log
     from snapshot.upkeep import Upkeep as Upkeep
 
 if not TYPE_CHECKING:
@@ -19,7 +19,7 @@ if not TYPE_CHECKING:
         __name__,
         {
             "snapshot.generator": "SnapshotGenerator",
-            "snapshot.own_quorum": "format_log",
+            "snapshot.formatting": "format_log",
             "snapshot.upkeep": "Upkeep",
         },
     )

@@ -9,7 +9,9 @@ checked before anything is written. This module must not know how options are wr
 
 from __future__ import annotations
 
+import os
 import re
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -31,10 +33,10 @@ from metalog.records.checkpoint import snapshot_batches
 from metalog.records.message import ControlMessage, Message
 from metalog.records.messages import FeatureLevelRecord, KRaftVersionRecord, VotersRecord
 from metalog.records.messages.voters_record import Endpoint, KRaftVersionFeature, Voter
+from snapshot.initial_features import initial_features
 from snapshot.writer import write_durably
 
 Records = Sequence[tuple[Message, int]]
-
 _VERSION: Final = "1"
 _CLUSTER_ID: Final = re.compile(r"[A-Za-z0-9_.-]+")
 """The characters that need no escape in ``meta.properties``."""
@@ -224,3 +226,28 @@ def _write_checkpoint(
         control=control,
     )
     write_durably(path, batches, files, mode=mode)
+
+
+def format_log(directory: str | Path, *, node_id: int = 1, files: Files = LOCAL_FILES) -> None:
+    """Make ``directory`` the ``metadata.log.dir`` of a new node, the only voter of its quorum. The
+    verb ``metalog format`` has all options of ``kafka-storage format``.
+
+    A missing folder is created. Then ``metalog.open_writable_log`` opens the log.
+
+    Raises:
+        InvalidTarget: the folder is formatted already, or holds a log. Nothing was written.
+    """
+    folder = Path(directory)
+    features = initial_features(None, {})
+    format_directories(
+        Format(
+            folder,
+            [folder],
+            node_id,
+            [(FeatureLevelRecord(name, level), 0) for name, level in features.items()],
+            controllers=[Controller(node_id, Endpoint("CONTROLLER", "localhost", 9093))],
+        ),
+        now_ms=time.time_ns() // 1_000_000,
+        entropy=os.urandom,
+        files=files,
+    )

@@ -1,8 +1,13 @@
-"""Reads HOST:PORT as people write it. This module must not resolve names."""
+"""Reads HOST:PORT as people write it, and says why a listener cannot be opened there.
+
+This module must not resolve names, nor open anything.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+import socket
 from typing import Final, NamedTuple
 
 from metalog.errors import InvalidRequest
@@ -30,3 +35,15 @@ def _address(text: str) -> Address:
     if match is None or not 0 < int(match["port"]) < 1 << 16:
         raise InvalidRequest(f"{text!r} is not HOST:PORT")
     return Address(match["v6"] or match["name"], int(match["port"]))
+
+
+def listen_error(error: OSError | UnicodeError) -> str:
+    """The text for an error of a socket, or of the resolver of host names.
+
+    Python raises ``UnicodeError`` for a name that cannot be encoded for DNS, such as ``a..b``.
+    """
+    if isinstance(error, UnicodeError):
+        return "not a valid host name"
+    if isinstance(error, socket.gaierror):
+        return error.strerror or str(error)
+    return str(error) if error.errno is None else os.strerror(error.errno)

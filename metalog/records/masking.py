@@ -1,19 +1,25 @@
-"""Masks the secret fields of records for output.
+"""Kafka's JSON form of a message, and the same without its secrets, for output.
 
 This module must not know where records are shown.
 """
 
 from __future__ import annotations
 
-from json import dumps
+from json import dumps, loads
 from typing import Final
 
-from metalog.records.json import to_json
 from metalog.records.message import ControlMessage, Message
 from metalog.records.messages.config_record import ConfigRecord
 
-REDACTED: Final = "[redacted]"
 
+def to_json(message: Message | ControlMessage, version: int) -> dict[str, object]:
+    """``message`` in ``version``, as Kafka's JsonConverter writes it: lowerCamel names, base64
+    bytes, no tagged fields with their default value. It contains the secrets."""
+    fields: dict[str, object] = loads(message.json_text(version))
+    return fields
+
+
+REDACTED: Final = "[redacted]"
 _SECRET_ENDINGS: Final = (
     "password",
     "passphrase",

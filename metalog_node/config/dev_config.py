@@ -12,7 +12,7 @@ from typing import Final
 
 from metalog.log.folder.layout import META_PROPERTIES
 from metalog_node.config.node_config import NodeConfig, config_of
-from snapshot.own_quorum import format_log
+from snapshot.formatting import format_log
 
 _AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 _NODE_ID: Final = 1

@@ -17,8 +17,7 @@ from typing import Final
 
 from metalog.errors import InvalidRequest
 from metalog.hosts.client_host import peer_host
-from metalog.hosts.host_port import Address
-from metalog.hosts.listen_error import listen_error
+from metalog.hosts.host_port import Address, listen_error
 from metalog_node.apis import announced_versions
 from metalog_node.handlers.request import Services
 from metalog_node.net.client import CHUNK, Client, ListenerContext

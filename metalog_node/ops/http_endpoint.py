@@ -15,8 +15,7 @@ from threading import Thread
 from typing import Any, Final, NamedTuple, TypeVar
 
 from metalog.errors import InvalidRequest
-from metalog.hosts.host_port import Address
-from metalog.hosts.listen_error import listen_error
+from metalog.hosts.host_port import Address, listen_error
 
 _log = logging.getLogger(__name__)
 

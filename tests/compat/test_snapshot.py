@@ -11,7 +11,7 @@ import pytest
 
 from metalog.ids import uuid_text
 from metalog.image.metadata import MetadataImage
-from metalog.records.json import to_json
+from metalog.records.masking import to_json
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 from snapshot.writer import write_snapshot

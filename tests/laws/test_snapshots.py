@@ -15,7 +15,7 @@ from metalog.ports import Appended, HighWatermark
 from metalog.records.batch import Batch
 from metalog.records.checkpoint import encoded_snapshot, snapshot_batches
 from metalog.records.frame import encode_value
-from metalog.records.json import to_json
+from metalog.records.masking import to_json
 from tests.support.disk.replaying import world_of
 from tests.support.kafka.cases import KafkaCase
 

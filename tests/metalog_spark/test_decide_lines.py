@@ -19,9 +19,16 @@ from authorizer.history.timeline import AclLifetime, Edge, Timeline
 from metalog.acl import Operation, ResourceType
 from metalog.errors import InvalidRequest
 from metalog.records.acl_codes import acl_of
-from metalog_spark.decide.decide_lines import COUNT, KIND, LAST_US, TEXT, SideKind, decided_lines
+from metalog_spark.decide.decide_lines import (
+    ALIKE,
+    COUNT,
+    KIND,
+    LAST_US,
+    TEXT,
+    SideKind,
+    decided_lines,
+)
 from metalog_spark.decide.decide_worker import DecideWorker
-from metalog_spark.decide.usage_sums import ALIKE
 from metalog_spark.history.archive_history import KNOWN, ChangelogRow, KnownRange
 from metalog_spark.history.changelog import changelog_table, history_table
 from metalog_spark.history.configuration import Configuration

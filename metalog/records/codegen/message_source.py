@@ -1,5 +1,9 @@
 """The source text of a message's module, from its schema. Used by ``generate`` only.
 
+Consecutive fields of fixed size are one ``struct``. Without a call to ``primitives.fields``,
+``decode`` handles a compact length of one byte, a short array of int32 or UUIDs, and an empty
+section of tagged fields. For other cases and for errors, it calls ``primitives.fields``.
+
 Text in, text out; formatting is ruff's. This module must not know files.
 """
 
@@ -7,10 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import takewhile
+from itertools import groupby, takewhile
+from struct import calcsize
 from typing import Final
 
-from metalog.records.codegen.codec_source import decode_body, encode_body, layouts
 from metalog.records.codegen.typed_field import TypedField, camel, highest, typed_field
 from metalog.records.schema import Field, MessageSchema
 
@@ -146,3 +150,193 @@ def _imports(code: str, base: str) -> str:
         if names:
             lines.append(f"from {module} import {', '.join(sorted(names))}")
     return "\n".join(lines) + "\n\n"
+
+
+_FORMATS: Final = {
+    "bool": "?",
+    "int8": "b",
+    "int16": "h",
+    "uint16": "H",
+    "int32": "i",
+    "int64": "q",
+    "float64": "d",
+    "uuid": "16s",
+}
+_TABLES: Final = {"int32": "INT32_ARRAYS", "uuid": "UUID_ARRAYS"}
+"""The tables of ``primitives.fields`` for short arrays of these types."""
+
+
+def layouts(code: str) -> list[str]:
+    """A line of source for each ``struct`` that ``code`` names."""
+    items = "|".join(_FORMATS).upper()
+    named = sorted(set(re.findall(rf"(?<!\w)(?:_(?:{items}))+\b", code)))
+    return [f'{name}: Final = struct.Struct(">{_format(name)}")' for name in named]
+
+
+def decode_body(name: str, fields: list[TypedField]) -> list[str]:
+    tagged = [f for f in fields if f.field.tag is not None]
+    lines = [
+        f"{f.local}: {f.annotation} = {f.default}"
+        for f in fields
+        if f.field.tag is not None or f.first > 0
+    ]
+    for first, together in _runs(fields):
+        reading = _read_fixed(together) if _is_fixed(together[0]) else _read(together[0])
+        lines += _since(first, reading)
+    lines += _read_known_tags(tagged) if tagged else _READ_UNKNOWN_TAGS
+    unknown = "tuple(unknown)" if tagged else "unknown"
+    values = ", ".join([*(f.local for f in fields), unknown])
+    lines.append(f"return tuple.__new__({name}, ({values}{'' if fields else ','})), at")
+    return ["limit = len(data)", *lines] if any("limit" in line for line in lines) else lines
+
+
+def encode_body(fields: list[TypedField]) -> list[str]:
+    lines = []
+    for first, together in _runs(fields):
+        writing = _write_fixed(together) if _is_fixed(together[0]) else [together[0].write("out")]
+        lines += _since(first, writing)
+        for f in together if first > 0 else ():
+            lines += [f"elif {f.is_set(f'self.{f.name}')}:", f"    {_refusal(f)}"]
+    tagged = [f for f in fields if f.field.tag is not None]
+    if not tagged:
+        return [*lines, *_WRITE_UNKNOWN_TAGS]
+    lines.append("tagged: list[tuple[int, bytes]] = []")
+    for f in tagged:
+        lines.append(f"if {f.is_set(f'self.{f.name}')}:")
+        if f.first > 0:
+            lines += [f"    if version < {f.first}:", f"        {_refusal(f)}"]
+        lines += _indented(_write_tagged(f))
+    return [*lines, "write_tagged_fields(out, (*tagged, *self.unknown_tagged_fields))"]
+
+
+def _write_tagged(f: TypedField) -> list[str]:
+    if _is_fixed(f):
+        *checks, value = _packed([f])
+        return [*checks, f"tagged.append(({f.field.tag}, {value}))"]
+    return [
+        "field = bytearray()",
+        f.write("field"),
+        f"tagged.append(({f.field.tag}, bytes(field)))",
+    ]
+
+
+def _runs(fields: list[TypedField]) -> Iterator[tuple[int, list[TypedField]]]:
+    """Groups of untagged fields with their first version: consecutive fields of fixed size form one
+    group, and any other field forms its own."""
+    untagged = [f for f in fields if f.field.tag is None]
+    for (is_fixed, first), group in groupby(untagged, lambda f: (_is_fixed(f), f.first)):
+        together = list(group)
+        for run in [together] if is_fixed else [[f] for f in together]:
+            yield first, run
+
+
+def _is_fixed(f: TypedField) -> bool:
+    return f.item in _FORMATS and not f.is_array and not f.is_nullable
+
+
+def _since(first: int, lines: list[str]) -> list[str]:
+    return [f"if version >= {first}:", *_indented(lines)] if first > 0 else lines
+
+
+def _layout(fields: list[TypedField]) -> str:
+    return "_" + "_".join(f.item.upper() for f in fields)
+
+
+def _format(layout: str) -> str:
+    return "".join(_FORMATS[item] for item in layout.lower().split("_")[1:])
+
+
+def _read_fixed(fields: list[TypedField]) -> list[str]:
+    layout = _layout(fields)
+    size = calcsize(f">{_format(layout)}")
+    names = ", ".join(f.local for f in fields)
+    targets = f"({names},)" if len(fields) == 1 else names
+    return [f"{targets} = {layout}.unpack_from(data, at)", f"at += {size}"]
+
+
+def _write_fixed(fields: list[TypedField]) -> list[str]:
+    *checks, value = _packed(fields)
+    return [*checks, f"out += {value}"]
+
+
+def _packed(fields: list[TypedField]) -> list[str]:
+    checks = [f"check_uuid(self.{f.name})" for f in fields if f.item == "uuid"]
+    values = ", ".join(f"self.{f.name}" for f in fields)
+    return [*checks, f"{_layout(fields)}.pack({values})"]
+
+
+def _read(f: TypedField) -> list[str]:
+    general = f"{f.local}, at = {f.read('data', 'at')}"
+    if f.is_array and f.item in _TABLES:
+        item_size = calcsize(f">{_FORMATS[f.item]}")
+        return [
+            "length = data[at]",
+            "if 0 < length < MANY:",
+            f"    {f.local} = {_TABLES[f.item]}[length].unpack_from(data, at + 1)",
+            f"    at += {item_size} * length - {item_size - 1}",
+            "else:",
+            f"    {general}",
+        ]
+    if f.is_array or f.is_struct:
+        return [general]
+    value = "data[at + 1 : end]"
+    is_declared = f.field.tag is not None or f.first > 0 or not f.is_nullable
+    target = f.local if is_declared else f"{f.local}: {f.annotation}"
+    return [
+        "length = data[at]",
+        "end = at + length",
+        "if 0 < length < 0x80 and end <= limit:",
+        f"    {target} = {f'decode_text({value})' if f.item == 'string' else value}",
+        "    at = end",
+        "else:",
+        f"    {general}",
+    ]
+
+
+_READ_UNKNOWN_TAGS: Final = [
+    "unknown: TaggedFields = ()",
+    "if data[at]:",
+    "    unknown, at = read_tagged_fields(data, at)",
+    "else:",
+    "    at += 1",
+]
+_WRITE_UNKNOWN_TAGS: Final = [
+    "if self.unknown_tagged_fields:",
+    "    write_tagged_fields(out, self.unknown_tagged_fields)",
+    "else:",
+    "    out.append(0)",
+]
+
+
+def _read_known_tags(tagged: list[TypedField]) -> list[str]:
+    lines = [
+        "unknown: list[tuple[int, bytes]] = []",
+        "tags = data[at]",
+        "at += 1",
+        "if tags >= 0x80:",
+        "    tags, at = read_tag_count(data, at - 1)",
+        "for _ in range(tags):",
+        "    tag, size = data[at], data[at + 1]",
+        "    at += 2",
+        "    if tag >= 0x80 or size >= 0x80 or at + size > limit:",
+        "        tag, size, at = read_tag(data, at - 2)",
+        "    field_end = at + size",
+    ]
+    word = "if"
+    for f in tagged:
+        since = f" and version >= {f.first}" if f.first > 0 else ""
+        reading = _read_fixed([f]) if _is_fixed(f) else _read(f)
+        lines += _indented([f"{word} tag == {f.field.tag}{since}:", *_indented(reading)])
+        word = "elif"
+    return [
+        *lines,
+        "    else:",
+        "        unknown.append((tag, data[at:field_end]))",
+        "        at = field_end",
+        "    if at != field_end:",
+        "        refuse_tagged_field(tag, size, at - (field_end - size))",
+    ]
+
+
+def _refusal(f: TypedField) -> str:
+    return f'refuse_field("{f.name}", version)'

@@ -11,7 +11,7 @@ from metalog.records.batch import Batch, MessageEntry, encode_batch
 from metalog.records.checkpoint import check_snapshot
 from metalog.records.control import encode_control
 from metalog.records.frame import Undecodable, encode_value
-from metalog.records.json import to_json
+from metalog.records.masking import to_json
 from metalog.records.message import ControlMessage
 from tests.support.disk import batch_files
 from tests.support.kafka.cases import KafkaCase, kafka_cases

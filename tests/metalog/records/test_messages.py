@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from metalog.errors import InvalidRequest
 from metalog.records.frame import encode_body
-from metalog.records.json import to_json
+from metalog.records.masking import to_json
 from metalog.records.messages import (
     AccessControlEntryRecord,
     BeginTransactionRecord,
