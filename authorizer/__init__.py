@@ -4,8 +4,6 @@ The names below are the package's public API; docs/reference/api.md describes ea
 imported when it is first used, so that the import of this package is fast.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from metalog.lazy import lazy_names

@@ -3,8 +3,6 @@
 The names below are the package's public API; docs/reference/api.md describes each.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from metalog.lazy import lazy_names

@@ -3,8 +3,6 @@
 ``docs/reference/api.md`` describes the exported names below. Each is imported at its first use.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from metalog.lazy import lazy_names

@@ -3,8 +3,6 @@
 The names below are the package's public API; each is imported when it is first used.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from metalog.lazy import lazy_names

@@ -5,8 +5,6 @@ Importing the package starts nothing and needs no Java. Each of the names below 
 first use.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from metalog.lazy import lazy_names

@@ -4,8 +4,6 @@
 know connections, nor how a log is written.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from metalog.lazy import lazy_names

@@ -1,7 +1,5 @@
 """The loader: reads events of a log, and gives images to publishers."""
 
-from __future__ import annotations
-
 from metalog.loader.publishing import PublisherFault
 from metalog.loader.record_policy import LoadDoubt, Skipped
 from metalog.loader.replay import BUFFER_LIMIT, Loader, feed

@@ -1,7 +1,5 @@
 """Whether a TARGET accepts passwords, and salts them itself. This module must not know a target."""
 
-from __future__ import annotations
-
 from enum import Enum
 
 
