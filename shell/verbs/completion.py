@@ -20,17 +20,17 @@ from metalog_sources.formats.nodes.words import Word
 from shell.options import build_parser
 from shell.output.output import Output, safe
 from shell.verb_table import VerbTable
-from shell.views.completion.bash import bash_script
-from shell.views.completion.completed import (
+from shell.views.completion_scripts import (
     LOGIN,
     NAMES,
     QUESTION,
     CompletedCommand,
     CompletedOption,
     CompletedVerb,
+    bash_script,
+    fish_script,
+    zsh_script,
 )
-from shell.views.completion.fish import fish_script
-from shell.views.completion.zsh import zsh_script
 
 USAGE: Final = "bash|zsh|fish"
 FORMATS: Final = ("text",)

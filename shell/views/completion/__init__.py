@@ -1,1 +1,0 @@
-"""Scripts with which a shell completes the command, one module for each shell."""
