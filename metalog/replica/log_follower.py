@@ -11,21 +11,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from threading import Event
 from typing import Final
 from weakref import ref
 
 from metalog.errors import ConfigException, MetalogError, Unanswered, forget_frames
 from metalog.gc_pause import gc_paused
+from metalog.ids import FORMATTED_SNAPSHOT, SnapshotId
 from metalog.loader import Loader, Loading, Ready, Stale, State, feed
 from metalog.loader.other_kafka import ForeignTracesLog
-from metalog.ports import LiveLog, LoadObserver, Log, PeerLog
-from metalog.replica.catch_up import catch_up
+from metalog.ports import LiveLog, LoadObserver, Log, PeerLog, SnapshotNeeded
 from metalog.replica.log_leader import LogLeader
 from metalog.replica.staleness import Staleness
 
 _log = logging.getLogger(__name__)
-
 POLL_S: Final = 0.5
 """How long, in seconds, one poll waits; ``stop`` may take as long to have an effect."""
 MIN_BACKOFF_S: Final = 0.1
@@ -176,3 +176,39 @@ class LogFollower:
 
 def _failing_for_s(follower: LogFollower | None) -> float | None:
     return None if follower is None else follower.failing_for_s
+
+
+def catch_up(loader: Loader, log: Log, is_over: Callable[[], bool]) -> None:
+    """Feed ``log`` to ``loader`` from the loader's position to the log's end. If the newest
+    snapshot is damaged, an older one is loaded.
+
+    Returns earlier once ``is_over()``. Raises what the log and the loader raise.
+    """
+    while not _read_to_end(loader, log, is_over):
+        pass
+
+
+def _read_to_end(loader: Loader, log: Log, is_over: Callable[[], bool]) -> bool:
+    """Read to the end; False if an older snapshot was loaded, so that reading must begin again."""
+    for event in log.read(loader.position):
+        try:
+            feed(loader, log, (event,))
+        except MetalogError as fault:
+            if not isinstance(event, SnapshotNeeded) or not _load_older(loader, log, event.id):
+                raise
+            _log.warning("%s; an older snapshot and the log were used instead", fault)
+            return False
+        if is_over():
+            break
+    return True
+
+
+def _load_older(loader: Loader, log: Log, damaged: SnapshotId) -> bool:
+    """Load the newest whole snapshot before ``damaged`` from which the log continues."""
+    start = log.bounds().start
+    for older in reversed(log.snapshots()):
+        if older != FORMATTED_SNAPSHOT and start <= older.end_offset < damaged.end_offset:
+            with suppress(MetalogError):
+                loader.load_snapshot(older, log.open_snapshot(older))
+                return True
+    return False

@@ -35,8 +35,7 @@ from metalog.wire.scram_users import NewCredential
 from metalog_sources.formats.document import AclEntry, Document, ScramUser
 from metalog_sources.live.client_file import wire_settings
 from metalog_sources.store import StoreState
-from metalog_sources.targets.partly_done import PartlyDone
-from metalog_sources.targets.password_offer import PasswordOffer
+from metalog_sources.targets.answers import PartlyDone, PasswordOffer
 
 if TYPE_CHECKING:
     from metalog.wire.client.passwords import PasswordClient

@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 from metalog.scram import ScramMechanism
 from metalog_sources.source import Source
 from metalog_sources.source_kinds import USER_TARGETS
-from metalog_sources.targets.password_offer import PasswordOffer
+from metalog_sources.targets.answers import PasswordOffer
 from metalog_sources.targets.target import target_of
 
 

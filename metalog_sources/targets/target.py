@@ -20,7 +20,7 @@ from metalog_sources.formats.document import ScramUser
 from metalog_sources.source import Source
 from metalog_sources.source_kinds import ACL_TARGETS
 from metalog_sources.store import StoreState
-from metalog_sources.targets.partly_done import PartlyDone
+from metalog_sources.targets.answers import PartlyDone
 from metalog_sources.targets.plan import ChangeKind, PlanStep, phases
 
 _AT_ONCE: Final = 500

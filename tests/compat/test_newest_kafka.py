@@ -24,7 +24,7 @@ from metalog_node.node import Node
 from metalog_sources.live.cluster import ClusterStore
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
-from metalog_sources.targets.partly_done import PartlyDone
+from metalog_sources.targets.answers import PartlyDone
 from metalog_sources.targets.plan import ChangeKind, PlanStep
 from metalog_sources.targets.target import refused_steps
 from shell.main import main

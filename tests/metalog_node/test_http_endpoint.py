@@ -24,9 +24,9 @@ from metalog.wire.client.security import PLAINTEXT, client_settings
 from metalog_node import config_of
 from metalog_node.apis import apis_of
 from metalog_node.config.dev_config import trial_config
-from metalog_node.ops import http_endpoint, probes
+from metalog_node.ops import http_endpoint, node_state
 from metalog_node.ops.metrics import Condition, Metrics
-from metalog_node.ops.probes import Probed, health, readiness
+from metalog_node.ops.node_state import Probed, health, readiness
 from tests.support.disk.written_log import formatted
 from tests.support.node.running import BOTH_ROLES, running_in
 from tests.support.node.scraping import got, scraped
@@ -141,7 +141,7 @@ def test_probes_and_metrics_answer_while_a_request_holds_the_event_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They report how long nobody was served; afterwards all is well."""
-    monkeypatch.setattr(probes, "LATE_AFTER_S", 0.3)
+    monkeypatch.setattr(node_state, "LATE_AFTER_S", 0.3)
     formatted(tmp_path)
     held, release = Event(), Event()
 
@@ -183,10 +183,10 @@ def test_lines_that_a_log_lost_are_counted() -> None:
 
 
 def test_a_node_whose_event_loop_does_not_come_back_is_not_alive() -> None:
-    stuck = Probed(Ready(4000), None, [], None, late_s=probes.STUCK_AFTER_S)
+    stuck = Probed(Ready(4000), None, [], None, late_s=node_state.STUCK_AFTER_S)
     assert health(stuck) == (False, "stuck: no client was served for 60 s")
     assert not readiness(stuck, NOON)[0]
-    assert health(stuck._replace(late_s=probes.LATE_AFTER_S))[0]
+    assert health(stuck._replace(late_s=node_state.LATE_AFTER_S))[0]
 
 
 def test_before_the_log_is_read_a_node_is_not_ready_and_says_why() -> None:

@@ -20,8 +20,8 @@ from metalog.scram import MAX_ITERATIONS, MIN_ITERATIONS, SALT_BYTES, ScramMecha
 from metalog.text.plurals import plural
 from metalog.text.visible_text import shown
 from metalog_sources.source_kinds import USER_TARGETS
+from metalog_sources.targets.answers import PasswordOffer
 from metalog_sources.targets.credentials import TakesPasswords, credential_target_of
-from metalog_sources.targets.password_offer import PasswordOffer
 from shell.arguments.scram_line import MECHANISMS
 from shell.arguments.terminal import confirms, require_terminal
 from shell.context import add_command_config, add_config, add_place, opened_source

@@ -1,9 +1,8 @@
-"""The error of a request with several changes, some of which failed.
-
-This module must not know what was to be changed.
-"""
+"""What a TARGET answers, apart from yes and no. This module must not know any request."""
 
 from __future__ import annotations
+
+from enum import Enum
 
 from metalog.errors import InvalidRequest
 
@@ -15,3 +14,12 @@ class PartlyDone(InvalidRequest):
         super().__init__(message)
         self.done = done
         self.is_exact = is_exact
+
+
+class PasswordOffer(Enum):
+    """Whether a TARGET accepts passwords, and salts them itself."""
+
+    NONE = 0
+    NOT_ENCRYPTED = 1
+    """The TARGET accepts passwords, but not over this connection."""
+    TAKEN = 2
