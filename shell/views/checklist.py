@@ -18,7 +18,7 @@ from shell.tasks.command_target import target_lines
 from shell.tasks.queries import Queries
 from shell.views.explanation import resource_text, result_cell
 from shell.views.other_kafka import say_other_answers
-from shell.views.pasted_commands import command_lines
+from shell.views.remedy_lines import command_lines
 
 
 def answer_checklist(

@@ -23,7 +23,7 @@ from shell.tasks.command_target import CommandLine, target_lines
 from shell.tasks.proof.proofs import SUPER_USERS, ClaimOutcome, StatedClaim, proofs
 from shell.views.explain_commands import explain_command
 from shell.views.explanation import because, host_text, resource_text
-from shell.views.pasted_commands import command_lines
+from shell.views.remedy_lines import command_lines
 
 if TYPE_CHECKING:
     from authorizer.analysis.cells.claim_remedy import ClaimRemedy

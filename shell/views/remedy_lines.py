@@ -5,7 +5,7 @@ This module must not know how a remedy is found, nor where its commands go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from authorizer.trace import Attribute, Question, is_allow
@@ -14,7 +14,6 @@ from metalog.text.visible_text import shown
 from shell.output.output import Output
 from shell.tasks.acl_words import host_words, resource_kind
 from shell.tasks.command_target import CommandLine, CommandTarget, target_lines
-from shell.views.pasted_commands import command_lines
 
 if TYPE_CHECKING:
     from authorizer.analysis.remedies.remedies import Remedy
@@ -28,6 +27,19 @@ _USES: Final = {
     (Operation.READ, ResourceType.GROUP): "if it joins the group",
     (Operation.WRITE, ResourceType.TRANSACTIONAL_ID): "if it writes in transactions",
 }
+
+
+def command_lines(
+    commands: Iterable[str], command_target: CommandTarget, output: Output, *, own: bool
+) -> Iterator[str]:
+    """Commands for kafka-acls; with ``own``, also the same for metalog."""
+    listed = list(commands)
+    for command in command_target.commands(listed):
+        yield CommandLine(f"  {output.paint(command, 'strong')}")
+    if own:
+        yield "  or, without Kafka's tools:"
+        for command in command_target.own_commands(listed):
+            yield CommandLine(f"  {output.paint(command, 'strong')}")
 
 
 def remedy_lines(
