@@ -33,6 +33,8 @@ QUICK_START = (
     "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx512m",
     "-Xshare:auto", "-Xlog:disable", "-Xlog:all=error:stderr",
 )  # fmt: skip
+NO_VERIFICATION = ("-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote")
+"""Trusts Kafka's classes as they are. An archive of them must be made with verification."""
 QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
 NO_CLEANER = {"log.cleaner.enable": "false"}
 """Switches off the log cleaner, which takes 128 MB at each start and has nothing to compact."""
@@ -73,12 +75,14 @@ class KafkaTools(NamedTuple):
         return ["java", *QUICK_START, *self._classes(), logging, "-cp", classpath, main, *texts]
 
     def _classes(self) -> Iterator[str]:
-        """The JVM option that writes or uses the class archive. Without it, the JVM has only its
-        default archive of Java's own classes."""
+        """The JVM options that write the class archive, or use it. Without it, the JVM has only
+        its default archive of Java's own classes."""
         kept = self.jars / "classes.jsa"
         if self.keeps_classes:
             yield f"-XX:ArchiveClassesAtExit={kept}"
-        elif kept.is_file():
+            return
+        yield from NO_VERIFICATION
+        if kept.is_file():
             yield f"-XX:SharedArchiveFile={kept}"
 
     def answer(self, main: str, *arguments: str | Path) -> ToolsAnswer:
