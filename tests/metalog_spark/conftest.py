@@ -35,7 +35,14 @@ def as_users_run_it(spark: SparkSession) -> Iterator[None]:
 
 
 @pytest.fixture
-def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No variable of a Spark that was started before: it would make the files another machine's."""
+    for name in CLUSTER_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def no_spark(monkeypatch: pytest.MonkeyPatch, no_cluster: None) -> None:
     """Fails if Spark starts, for messages that must come at once."""
 
     def started(**_: object) -> None:
@@ -43,5 +50,3 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("shell.arguments.pipeline._active_session", lambda: None)
     monkeypatch.setattr("metalog_spark.session.open_session", started)
-    for name in CLUSTER_VARIABLES:
-        monkeypatch.delenv(name, raising=False)

@@ -375,6 +375,7 @@ def test_a_file_that_is_removed_meanwhile_counts_nothing(tmp_path: Path) -> None
     assert is_small([str(tmp_path)])
 
 
+@pytest.mark.usefixtures("no_cluster")
 @pytest.mark.parametrize(
     ("more", "has_small_input"),
     [((), True), (("--audit", "table:lake.audit"), False), (("--requests", "table:lake.r"), False)],
