@@ -13,16 +13,7 @@ from typing import Final
 
 from metalog.wire.client.session import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from metalog.wire.versions import API_VERSIONS, VersionRange, Versions
-from metalog_node.handlers import (
-    acls,
-    cluster,
-    controllers,
-    envelope,
-    passwords,
-    quorum,
-    quotas,
-    scram,
-)
+from metalog_node.handlers import acls, cluster, envelope, passwords, quorum, quotas, scram
 from metalog_node.handlers.request import MOST_BYTES_ON_LOOP, HandledApi
 
 _ADMIN: Final[Mapping[int, HandledApi]] = {
@@ -32,7 +23,6 @@ _ADMIN: Final[Mapping[int, HandledApi]] = {
     **quotas.APIS,
     **cluster.APIS,
     **quorum.APIS,
-    **controllers.APIS,
 }
 _QUORUM_APIS: Final = {**quorum.APIS, **quorum.CONTROLLER_APIS}
 _LOGIN_APIS: Final[Versions] = {

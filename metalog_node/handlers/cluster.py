@@ -1,24 +1,30 @@
-"""Metadata and DescribeCluster: the node as a cluster of one.
+"""Metadata and DescribeCluster: the node as a cluster of one; and UnregisterController.
 
-The node is its own broker and controller, and has no topics. Admin clients send these requests
-first, to find the node for their other requests. This module must not know ACLs or users.
+The node is its own broker and controller, and has no topics. Admin clients send the first two
+requests first, to find the node for their other requests. UnregisterController (Kafka 4.4) removes
+the registration of a controller that no longer exists; ``metalog.controller.registration`` decides
+which requests are refused. This module must not know ACLs or users, nor how a controller registers.
 """
 
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any, Final
 
 from kio.schema.errors import ErrorCode as KafkaErrorCode
 
 from metalog.acl import Operation
+from metalog.controller.registration import unregister_controller
 from metalog.errors import ApiError, AuthorizerNotReady, ErrorCode
-from metalog.wire.schema import Body, response_parts
+from metalog.wire.declared.newest import UNREGISTER_CONTROLLER
+from metalog.wire.schema import Body, response_parts, response_type
 from metalog.wire.versions import VersionRange
 from metalog_node.handlers.request import (
     NO_THROTTLING,
     SMALL_REQUESTS,
     Answer,
+    DeferredResponse,
     HandledApi,
     IncomingRequest,
     Services,
@@ -180,10 +186,34 @@ def refuse_cluster(incoming: IncomingRequest, error: ApiError) -> Body:
     )
 
 
+def unregister(services: Services, incoming: IncomingRequest) -> Answer:
+    authorize_cluster(services, incoming, Operation.ALTER)
+    change = partial(
+        unregister_controller,
+        controller_id=incoming.request.body.controller_id,
+        active_id=services.node_id,
+    )
+    done = services.replica.submit(change)
+    return DeferredResponse(done, lambda changed: _unregistered(incoming, changed.result()))
+
+
+def _unregistered(incoming: IncomingRequest, error: ApiError) -> Body:
+    declared = response_type(UNREGISTER_CONTROLLER, incoming.request.head.version)
+    return declared(throttle_time=NO_THROTTLING, error_code=error.code, error_message=error.message)
+
+
 APIS: Final = {
     DESCRIBE_CLUSTER: HandledApi(
         "DescribeCluster", VersionRange(0, 2), describe_cluster, refuse_cluster, **SMALL_REQUESTS
-    )
+    ),
+    UNREGISTER_CONTROLLER: HandledApi(
+        "UnregisterController",
+        VersionRange(0, 0),
+        unregister,
+        _unregistered,
+        since="4.4",
+        **SMALL_REQUESTS,
+    ),
 }
 BROKER_APIS: Final = {
     METADATA: HandledApi(

@@ -28,7 +28,7 @@ from metalog.wire.messages import (
 )
 from metalog.wire.schema import Body, UnsupportedVersion, response_type
 from metalog.wire.versions import VersionRange
-from metalog_node.handlers import acls, controllers, quorum, scram
+from metalog_node.handlers import acls, cluster, quorum, scram
 from metalog_node.handlers.request import (
     MOST_BYTES,
     Answer,
@@ -48,7 +48,7 @@ _FORWARDED_KEYS: Final = (
 )  # fmt: skip
 _FORWARDABLE: Final = {
     key: api
-    for key, api in {**acls.APIS, **scram.APIS, **quorum.APIS, **controllers.APIS}.items()
+    for key, api in {**acls.APIS, **scram.APIS, **quorum.APIS, **cluster.APIS}.items()
     if key in _FORWARDED_KEYS
 }
 _ENVELOPE_OVERHEAD: Final = 64 << 10
