@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from authorizer.audit.layouts import Zone
 from authorizer.kafka_version import version_for
 from metalog.text.plurals import counted as counted_words
-from metalog_spark.coverage.coverage import counted, counted_before, covered
-from metalog_spark.coverage.usage import added_up, usage
+from metalog_spark.coverage.coverage import added_up, counted, counted_before, covered, usage
 from metalog_spark.decide.invalidation import deciding_by, deciding_in, stale_days
 from metalog_spark.history.changelog import check_log, read_changelog, replace_changelog
 from metalog_spark.history.configuration import Configuration

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from metalog_spark.ingest.controllers import REQUESTS as OF_CONTROLLERS
 from metalog_spark.store.arrow import frame_of
+from metalog_spark.store.tables import USAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,7 +28,6 @@ Lost = tuple[str | None, int, int]
 deleted unread."""
 _LOST: Final = "of STRING, from_us BIGINT, to_us BIGINT"
 HOUR_US: Final = 3_600_000_000
-
 _STATE: Final = (
     f"CASE WHEN is_sure THEN '{BOTH}' WHEN allowed + denied > 0 THEN '{DENIALS_ONLY}'"
     f" ELSE '{NOTHING}' END AS state"
@@ -112,3 +112,25 @@ def seen_hours(inside: Column, is_repeated: Column | None = None) -> tuple[Colum
         f.count_distinct(f.when(is_left_out, hour)).alias("repeated"),
         f.count_distinct(f.when(is_led | again, hour)).alias("led_or_repeated"),
     )
+
+
+_COUNTED: Final = ("requests", "first_time", "last_time")
+_SAME: Final = tuple(name for name in USAGE.columns if name not in _COUNTED)
+
+
+def usage(decisions: DataFrame) -> DataFrame:
+    """The rows of USAGE for rows of DECISIONS: a row for each day, question and answer, with its
+    count."""
+    return _summed(decisions, "count(*)", "min(time)", "max(time)")
+
+
+def added_up(parts: DataFrame) -> DataFrame:
+    """The sum of ``parts``, which are rows of USAGE."""
+    return _summed(parts, "sum(requests)", "min(first_time)", "max(last_time)")
+
+
+def _summed(rows: DataFrame, *sums: str) -> DataFrame:
+    from pyspark.sql.functions import expr
+
+    counted = (expr(each).alias(name) for each, name in zip(sums, _COUNTED, strict=True))
+    return rows.groupBy(*_SAME).agg(*counted).select(*USAGE.columns)

@@ -13,8 +13,7 @@ from typing import Any, Final
 from metalog.errors import InvalidTarget
 from metalog.log.topic.address import is_topic
 from metalog_sources.moment import time_text
-from metalog_spark.coverage.coverage import Lost, counted, covered
-from metalog_spark.coverage.usage import usage
+from metalog_spark.coverage.coverage import Lost, counted, covered, usage
 from metalog_spark.findings.windows.pending import UNCOUNTED
 from metalog_spark.history.archive_history import ArchiveHistory
 from metalog_spark.history.changelog import changelog_rows, history_rows

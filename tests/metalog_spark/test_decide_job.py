@@ -22,7 +22,7 @@ from authorizer.history.timeline import AclLifetime, TimelineChange, lifetimes
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.ids import Uuid
-from metalog_spark.coverage.usage import usage
+from metalog_spark.coverage.coverage import usage
 from metalog_spark.decide.decide_job import decided
 from metalog_spark.history.archive_history import ChangelogRow, KnownRange
 from metalog_spark.history.changelog import changelog_rows, history_rows

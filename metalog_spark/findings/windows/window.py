@@ -357,7 +357,7 @@ def usage_in(tables: Tables, window: Window) -> DataFrame:
     whole = tables.read(USAGE).where((day >= f.lit(first)) & (day < f.lit(last)))
     if not window.cut_days:
         return whole
-    from metalog_spark.coverage.usage import usage
+    from metalog_spark.coverage.coverage import usage
 
     time = f.unix_micros("time")
     partly = tables.read(DECISIONS).where(
