@@ -5,6 +5,7 @@ This module must not know what any key means.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
 
@@ -61,8 +62,8 @@ class LocatedProperties:
     def placed_text(self, text: str, default: str = "") -> str:
         """``text`` with the place of the key with which it begins, or else of ``default``. In place
         of a key that an option set, it names the option."""
-        keys = [known for known in (*self._lines, *self._options) if text.startswith(known)]
-        key = max(keys, key=len, default=default)
+        begin = re.split("[:= ]", text, maxsplit=1)[0]
+        key = begin if begin in self._lines.keys() | self._options.keys() else default
         option = self._options.get(key)
         return self._at(key) + text if option is None else option + text.removeprefix(key)
 

@@ -489,6 +489,8 @@ def test_a_path_may_be_any_bytes(tmp_path: Path, answer: Any) -> None:
         ("super.users=User:a,User:b", None, "FILE, line 2: super.users: 'User:a,User:b'"),
         ("super.users=User:a", "User:b,User:c", "--super-users: 'User:b,User:c'"),
         ("kafka.version=3.9", "User:b", "FILE, line 2: kafka.version=3.9"),
+        ("super.users=root\ns=1\n=1", None, "FILE, line 2: super.users: 'root'"),
+        ("s=1", "root", "--super-users: 'root'"),
     ],
 )
 def test_a_fault_of_the_configuration_names_the_line_or_option_that_has_it(

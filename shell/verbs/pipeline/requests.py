@@ -116,11 +116,9 @@ def _say_owners(tables: Tables, acl_id: str, output: Output) -> None:
     from metalog_spark.findings.windows.request_rows import acls_with_id
 
     uuid, owners = parse_uuid(acl_id), acls_with_id(tables, acl_id)
-    if len(owners) == 1:
-        return
     which = f"{counted(len(owners), 'ACL')} had the id {acl_id} in turn; choose by --from and --to"
     for life in chain.from_iterable(owners.values()):
-        if life.id == uuid:
+        if len(owners) > 1 and life.id == uuid:
             begin, end = ("-" if edge is None else time_text(edge.time_ms) for edge in life[2:])
             output.note(f"{which}: {begin} to {end}: {sentence(life.acl)}")
 
