@@ -143,7 +143,7 @@ def _fill(
     if is_new and staged is not None and not inputs.requests and not new.has_lines:
         named = new.files_read().named
         raise no_audit_line(named[0].file, len(named))
-    there = frozenset() if is_new else _days_with_requests(tables)
+    there = frozenset() if is_new else _days(tables.read(COVERAGE).where("allowed + denied > 0"))
     stale = None if is_new else _stale_days(tables, log, inputs.configuration, there)
     replace_changelog(tables, *log)
     tables.replace(CONFIGURATION, inputs.configuration.rows(tables.session))
@@ -206,10 +206,6 @@ def _stale_days(
     """Those of ``days`` whose decisions may have changed."""
     now = deciding_by(*log, configuration.table())
     return stale_days(deciding_in(tables), now, days)
-
-
-def _days_with_requests(tables: Tables) -> Days:
-    return _days(tables.read(COVERAGE).where("allowed + denied > 0"))
 
 
 def _take(

@@ -20,6 +20,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import nsmallest
 from math import log
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from metalog.scram import MIN_ITERATIONS, ScramCredential, ScramMechanism
@@ -140,13 +141,9 @@ def _candidates(users: Iterable[_Models]) -> list[_Candidate]:
     candidates = [
         _Candidate(models, key, len(alike) / min(len(alike), _CANDIDATES_OF_A_FORM))
         for alike in forms.values()
-        for key, models in nsmallest(_CANDIDATES_OF_A_FORM, alike, key=_key)
+        for key, models in nsmallest(_CANDIDATES_OF_A_FORM, alike, key=itemgetter(0))
     ]
     return nsmallest(MOST_CANDIDATES, candidates, key=lambda each: each.key)
-
-
-def _key(alike: tuple[bytes, _Models]) -> bytes:
-    return alike[0]
 
 
 def _chosen(candidates: Iterable[_Candidate], seed: bytes) -> _Models:

@@ -132,10 +132,6 @@ def _is_at_begin(text: str, place: int) -> bool:
     return place == 0
 
 
-def _is_at_end(text: str, place: int) -> bool:
-    return place == len(text)
-
-
 def _is_before_last_line_end(text: str, place: int) -> bool:
     """``$``: at the end of the text, or before a line end that ends it."""
     rest = text[place : place + 3]
@@ -269,7 +265,7 @@ class _Parser:
         if self._take("\\A"):
             return Assertion(_is_at_begin)
         if self._take("\\z"):
-            return Assertion(_is_at_end)
+            return Assertion(lambda text, place: place == len(text))
         if self._take("\\Q"):
             quoted, _, _ = self._text[self.at :].partition("\\E")
             self.at = min(self.at + len(quoted) + 2, len(self._text))

@@ -7,7 +7,7 @@ resources again. This module must not know the caller, nor how long a response s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache, partial
 from itertools import groupby
 from operator import attrgetter, itemgetter
@@ -40,13 +40,9 @@ _Pattern = tuple[int, int, str]
 
 
 def described(version: int, acls: Iterable[Acl]) -> Body:
-    return _answer(
+    return answer(
         version, SUCCESS, [_resource(version, resource_acls) for resource_acls in _by_pattern(acls)]
     )
-
-
-def not_described(version: int, error: ApiError) -> Body:
-    return _answer(version, error, [])
 
 
 def written(version: int, acls: Iterable[Acl]) -> list[bytes]:
@@ -99,7 +95,7 @@ def pattern_type_field(version: int, acl: Acl) -> dict[str, int]:
     return {"pattern_type": int(acl.pattern_type)} if version >= _PATTERN_TYPES_SINCE else {}
 
 
-def _answer(version: int, error: ApiError, resources: list[Any]) -> Body:
+def answer(version: int, error: ApiError, resources: Sequence[Any] = ()) -> Body:
     return response_parts(DESCRIBE_ACLS, version).DescribeAclsResponse(
         throttle_time=NO_THROTTLING, **outcome_fields(error), resources=tuple(resources)
     )

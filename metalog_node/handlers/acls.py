@@ -99,7 +99,7 @@ def _writer(
 
 
 def refuse_describe(incoming: IncomingRequest, error: ApiError) -> Body:
-    return acl_listing.not_described(incoming.request.head.version, error)
+    return acl_listing.answer(incoming.request.head.version, error)
 
 
 def create(services: Services, incoming: IncomingRequest) -> Answer:

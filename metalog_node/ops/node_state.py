@@ -61,7 +61,8 @@ def health(probed: Probed) -> tuple[bool, str]:
 def readiness(probed: Probed, now: datetime) -> tuple[bool, str]:
     if probed.late_s >= LATE_AFTER_S:
         return False, f"not ready: no client was served for {probed.late_s:.0f} s"
-    state, fault = probed.state, _fault(probed.state)
+    state = probed.state
+    fault = state.fault if isinstance(state, (Loading, Stale)) else None
     since = _since(probed.failing_s, now)
     if isinstance(state, Loading):
         end = "an unknown end" if state.high_watermark is None else state.high_watermark
@@ -76,10 +77,6 @@ def readiness(probed: Probed, now: datetime) -> tuple[bool, str]:
     if limit is not None and (probed.failing_s or 0) * 1000 >= limit:
         return False, f"not ready: stale since {since}, and stale.deny.after.ms is over: {fault}"
     return True, f"ready, but stale since {since}: {fault}"
-
-
-def _fault(state: State) -> Exception | None:
-    return state.fault if isinstance(state, (Loading, Stale)) else None
 
 
 def _since(failing_s: float | None, now: datetime) -> str:

@@ -9,6 +9,7 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from operator import attrgetter
 from typing import Any, Final
 
 from authorizer.analysis.changes.upgrade import UpgradeEffect
@@ -205,7 +206,7 @@ def _print(
             continue
         output.line(f"{output.paint(check.id, 'name')}: {output.paint(check.title, 'strong')}")
         kept = found if whole else found[:_SHOWN]
-        for heading, findings in groupby(kept, key=_group_key):
+        for heading, findings in groupby(kept, key=attrgetter("severity", "message", "advice")):
             _print_group(heading, output)
             for finding in findings:
                 _print_subject(finding, lint_input, output)
@@ -213,10 +214,6 @@ def _print(
             output.line(f"    … and {len(found) - len(kept):,} more (--all)")
         output.line()
     output.line(_summary(results, len(lint_input.subject.acls)))
-
-
-def _group_key(finding: Finding) -> tuple[Severity, str, str]:
-    return finding.severity, finding.message, finding.advice
 
 
 def _print_group(heading: tuple[Severity, str, str], output: Output) -> None:
