@@ -11,14 +11,6 @@ from typing import Final
 from metalog.records.message import ControlMessage, Message
 from metalog.records.messages.config_record import ConfigRecord
 
-
-def to_json(message: Message | ControlMessage, version: int) -> dict[str, object]:
-    """``message`` in ``version``, as Kafka's JsonConverter writes it: lowerCamel names, base64
-    bytes, no tagged fields with their default value. It contains the secrets."""
-    fields: dict[str, object] = loads(message.json_text(version))
-    return fields
-
-
 REDACTED: Final = "[redacted]"
 _SECRET_ENDINGS: Final = (
     "password",
@@ -32,6 +24,13 @@ _SECRET_ENDINGS: Final = (
 )
 """The endings of Kafka's configuration keys of type PASSWORD. A listener or a mechanism may precede
 them. Most secret keys of plugins have these endings too."""
+
+
+def to_json(message: Message | ControlMessage, version: int) -> dict[str, object]:
+    """``message`` in ``version``, as Kafka's JsonConverter writes it: lowerCamel names, base64
+    bytes, no tagged fields with their default value. It contains the secrets."""
+    fields: dict[str, object] = loads(message.json_text(version))
+    return fields
 
 
 def is_secret_config(name: str) -> bool:

@@ -30,6 +30,7 @@ LATE_AFTER_S: Final = 3.0
 STUCK_AFTER_S: Final = 60.0
 """The node is not alive if its event loop has served nobody for this long: only a restart
 helps."""
+BEAT_S: Final = 0.25
 
 
 class Probed(NamedTuple):
@@ -82,9 +83,6 @@ def readiness(probed: Probed, now: datetime) -> tuple[bool, str]:
 def _since(failing_s: float | None, now: datetime) -> str:
     began = now.astimezone(UTC) - timedelta(seconds=failing_s or 0)
     return began.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-BEAT_S: Final = 0.25
 
 
 class Heartbeat:

@@ -39,6 +39,8 @@ _UNTIL_NEXT: Final = (
     " THEN next - INTERVAL 1 HOUR ELSE hour END, INTERVAL 1 HOUR)) AS each"
 )
 COUNTS: Final = ("allowed", "denied", "ambiguous", "is_sure", "controller")
+_COUNTED: Final = ("requests", "first_time", "last_time")
+_SAME: Final = tuple(name for name in USAGE.columns if name not in _COUNTED)
 
 
 def counted(requests: DataFrame) -> DataFrame:
@@ -112,10 +114,6 @@ def seen_hours(inside: Column, is_repeated: Column | None = None) -> tuple[Colum
         f.count_distinct(f.when(is_left_out, hour)).alias("repeated"),
         f.count_distinct(f.when(is_led | again, hour)).alias("led_or_repeated"),
     )
-
-
-_COUNTED: Final = ("requests", "first_time", "last_time")
-_SAME: Final = tuple(name for name in USAGE.columns if name not in _COUNTED)
 
 
 def usage(decisions: DataFrame) -> DataFrame:

@@ -34,6 +34,32 @@ most ``_FEW`` sums. Otherwise they are dropped, and their days are added to ``un
 _MOST: Final = 1 << 18
 """If more sums than this wait for equal requests, they are added up. If more than half as many are
 left, they no longer wait: they are yielded or dropped."""
+_REQUEST: Final = SCHEMA.names[: SCHEMA.names.index("day")]
+ROWS: Final = pa.schema(
+    [
+        *(SCHEMA.field(name) for name in _REQUEST),
+        ("log_offset", pa.int64()),
+        ("decided", pa.string()),
+        ("decided_rule", pa.string()),
+        ("acl_id", pa.string()),
+        ("known", pa.bool_()),
+        ("disagrees", pa.bool_()),
+        SCHEMA.field("day"),
+    ]
+)
+"""The columns of DECISIONS."""
+TEXT, REASON, KIND = "resource_name", "rule", "request_name"
+"""The columns of a side row: the rejected line (or a split's sums in JSON), the reason, and the
+row's kind."""
+ZONE: Final = "rule"
+"""The column of a possible request's zone."""
+COUNT, LAST_US = "line", "rule"
+"""The columns of a row that stands for several requests: their number, and the last one's time."""
+DAY: Final = "line"
+"""The column of an uncounted day, as days since 1970."""
+_RESULTS, _RULES = (pa.array([*words, None]) for words in zip(*ANSWERS, strict=True))
+_NAMES: Final = ("principal", "host", "resource_name")
+_WORDS: Final = ("operation", "resource_type", "pattern_type")
 
 
 class UsageSums:
@@ -106,34 +132,6 @@ def _summed(rows: pa.RecordBatch) -> pa.Table:
 
 def _key(column: pa.Array) -> pa.Array:
     return column.dictionary_encode().indices if pa.types.is_string(column.type) else column
-
-
-_REQUEST: Final = SCHEMA.names[: SCHEMA.names.index("day")]
-ROWS: Final = pa.schema(
-    [
-        *(SCHEMA.field(name) for name in _REQUEST),
-        ("log_offset", pa.int64()),
-        ("decided", pa.string()),
-        ("decided_rule", pa.string()),
-        ("acl_id", pa.string()),
-        ("known", pa.bool_()),
-        ("disagrees", pa.bool_()),
-        SCHEMA.field("day"),
-    ]
-)
-"""The columns of DECISIONS."""
-TEXT, REASON, KIND = "resource_name", "rule", "request_name"
-"""The columns of a side row: the rejected line (or a split's sums in JSON), the reason, and the
-row's kind."""
-ZONE: Final = "rule"
-"""The column of a possible request's zone."""
-COUNT, LAST_US = "line", "rule"
-"""The columns of a row that stands for several requests: their number, and the last one's time."""
-DAY: Final = "line"
-"""The column of an uncounted day, as days since 1970."""
-_RESULTS, _RULES = (pa.array([*words, None]) for words in zip(*ANSWERS, strict=True))
-_NAMES: Final = ("principal", "host", "resource_name")
-_WORDS: Final = ("operation", "resource_type", "pattern_type")
 
 
 class SideKind(StrEnum):

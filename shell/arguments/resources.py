@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from argparse import _ArgumentGroup
 
 _LITERAL: Final = "LITERAL:"
+_OPTIONS: Final = {
+    "topic": ResourceType.TOPIC,
+    "group": ResourceType.GROUP,
+    "transactional_id": ResourceType.TRANSACTIONAL_ID,
+    "delegation_token": ResourceType.DELEGATION_TOKEN,
+    "user_principal": ResourceType.USER,
+}
 
 
 def parse_operation(text: str) -> Operation:
@@ -36,15 +43,6 @@ def parse_resource(text: str) -> tuple[ResourceType, str]:
     if not name:
         raise InvalidRequest(f"resource {text!r} has no name; write it as {type_text}:NAME")
     return resource_type, name
-
-
-_OPTIONS: Final = {
-    "topic": ResourceType.TOPIC,
-    "group": ResourceType.GROUP,
-    "transactional_id": ResourceType.TRANSACTIONAL_ID,
-    "delegation_token": ResourceType.DELEGATION_TOKEN,
-    "user_principal": ResourceType.USER,
-}
 
 
 def add_resources(group: _ArgumentGroup) -> None:

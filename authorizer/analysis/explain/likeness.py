@@ -12,6 +12,12 @@ from authorizer.analysis.explain.kinds import NearMissKind
 from authorizer.engine.prefixes import common_prefix
 from metalog.acl import WILDCARD, Acl, PatternType
 
+_LITERAL, _PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
+_SHORTEST_LIKENESS = 3
+_ATTRIBUTE = re.compile(
+    r'\s*([\w.-]+)\s*=\s*((?:"(?:[^"\\]|\\.)*"|\\.|[^,"\\])*)(?:,|$)', re.DOTALL
+)
+
 
 def one_edit_apart(left: str, right: str) -> bool:
     """Whether they differ by one added, missing or changed character, or by two swapped ones."""
@@ -27,10 +33,6 @@ def one_edit_apart(left: str, right: str) -> bool:
         return True
     swapped = left[start + 1 : start + 2] + left[start : start + 1]
     return swapped == right[start : start + 2] and left[start + 2 :] == right[start + 2 :]
-
-
-_LITERAL, _PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
-_SHORTEST_LIKENESS = 3
 
 
 class NearPattern(NamedTuple):
@@ -95,11 +97,6 @@ def _begins_alike(own: str, name: str) -> NearPattern | None:
     if shared >= _SHORTEST_LIKENESS and 2 * shared >= len(name):
         return NearPattern(NearMissKind.NAME, name, _LITERAL)
     return None
-
-
-_ATTRIBUTE = re.compile(
-    r'\s*([\w.-]+)\s*=\s*((?:"(?:[^"\\]|\\.)*"|\\.|[^,"\\])*)(?:,|$)', re.DOTALL
-)
 
 
 def principal_kind(other: str, principal: str) -> NearMissKind:

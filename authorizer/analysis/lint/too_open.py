@@ -19,6 +19,9 @@ _HARMLESS = frozenset(
         Operation.IDEMPOTENT_WRITE,
     }
 )
+_CHANGES = frozenset(
+    {Operation.ALL, Operation.WRITE, Operation.DELETE, Operation.ALTER, Operation.ALTER_CONFIGS}
+)
 
 
 @check("everyone", "Everyone is allowed to read or change something.")
@@ -69,11 +72,6 @@ def open_by_default(subject: LintSubject) -> Iterator[Finding]:
             "everyone may do everything with a resource that no ACL reaches, such as a new topic",
             name="allow.everyone.if.no.acl.found=true",
         )
-
-
-_CHANGES = frozenset(
-    {Operation.ALL, Operation.WRITE, Operation.DELETE, Operation.ALTER, Operation.ALTER_CONFIGS}
-)
 
 
 @check("all-topics", "A principal may read or change every topic.")

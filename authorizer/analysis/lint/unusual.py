@@ -16,6 +16,15 @@ from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternTyp
 from metalog.hosts.host_block import host_block
 from metalog.text.plurals import counted
 
+_COMPARED = 20
+"""How many topics or principals get a near match: each search costs some milliseconds."""
+_USER_PREFIX = "User:"
+_USER_TYPE = "user"
+_READ_TOPIC = (Operation.READ, ResourceType.TOPIC)
+_WRITE_TOPIC = (Operation.WRITE, ResourceType.TOPIC)
+_READ_GROUP = (Operation.READ, ResourceType.GROUP)
+_TRANSACTION = (Operation.WRITE, ResourceType.TRANSACTIONAL_ID)
+
 
 @check("bound-twice", "The same ACL exists more than once.")
 def bound_twice(subject: LintSubject) -> Iterator[Finding]:
@@ -32,10 +41,6 @@ def bound_twice(subject: LintSubject) -> Iterator[Finding]:
             )
         else:
             yield Finding(Severity.INFO, f"it is listed in {counted(times, 'place')}", acl)
-
-
-_COMPARED = 20
-"""How many topics or principals get a near match: each search costs some milliseconds."""
 
 
 @check("unknown-topic", "An ACL on a topic that does not exist.", CheckInput.TOPICS)
@@ -60,9 +65,6 @@ def unknown_topic(subject: LintSubject) -> Iterator[Finding]:
                 yield Finding(Severity.INFO, message, acl)
             else:
                 yield Finding(Severity.WARNING, f"{message}; there is a topic {similar}", acl)
-
-
-_USER_PREFIX = "User:"
 
 
 @check("principal-without-user", "A principal that is not a SCRAM user.", CheckInput.USERS)
@@ -93,9 +95,6 @@ def _may_be_scram(principal: str) -> bool:
         and name not in (WILDCARD, "ANONYMOUS")
         and not any(letter in name for letter in "=@/")
     )
-
-
-_USER_TYPE = "user"
 
 
 @check("principal-type", "A principal of another type than User.")
@@ -172,10 +171,6 @@ class _Half(NamedTuple):
     message: str
 
 
-_READ_TOPIC = (Operation.READ, ResourceType.TOPIC)
-_WRITE_TOPIC = (Operation.WRITE, ResourceType.TOPIC)
-_READ_GROUP = (Operation.READ, ResourceType.GROUP)
-_TRANSACTION = (Operation.WRITE, ResourceType.TRANSACTIONAL_ID)
 HALVES = {
     CONSUMER: (
         _Half(_READ_TOPIC, _READ_GROUP, "may READ a topic but no group: it cannot subscribe"),

@@ -36,6 +36,18 @@ _HOST_PROBLEMS = {
     NearMissKind.HOST_RANGE: "its host is a range that Kafka compares as text",
     NearMissKind.HOST_NAME: "its host is not an IP address",
 }
+_USER = "User"
+_LONGEST = 249
+_ODD = re.compile(r"[^a-zA-Z0-9._-]")
+_KNOWN_CODES = (
+    frozenset(ResourceType) - {ResourceType.UNKNOWN, ResourceType.ANY},
+    frozenset({PatternType.LITERAL, PatternType.PREFIXED}),
+    frozenset(Operation) - {Operation.UNKNOWN, Operation.ANY},
+    frozenset({PermissionType.ALLOW, PermissionType.DENY}),
+)
+_KNOWN = frozenset(product(*_KNOWN_CODES))
+_FIELDS = ("resource type", "pattern type", "operation", "permission")
+_LOOKED_AT = 1_000
 
 
 @check("host-form", "A host that equals no client's address.")
@@ -72,9 +84,6 @@ def _host_advice(acl: Acl, kind: NearMissKind) -> str:
     if kind is NearMissKind.HOST_RANGE:
         return "list each address; or use * and a firewall"
     return "write the address" if kind is NearMissKind.HOST_NAME else ""
-
-
-_USER = "User"
 
 
 @check("principal-form", "A principal that no client of Kafka can have.")
@@ -138,10 +147,6 @@ def _without_star(acl: Acl) -> Acl | None:
     return acl._replace(resource_name=WILDCARD, pattern_type=PatternType.LITERAL)
 
 
-_LONGEST = 249
-_ODD = re.compile(r"[^a-zA-Z0-9._-]")
-
-
 @check("impossible-topic", "An ACL on a name that no topic can have.")
 def impossible_topic(subject: LintSubject) -> Iterator[Finding]:
     for acl in subject.acls:
@@ -178,16 +183,6 @@ def cluster_name(subject: LintSubject) -> Iterator[Finding]:
                 add=(mended,),
                 advice="kafka-acls cannot remove it; metalog apply --prune can",
             )
-
-
-_KNOWN_CODES = (
-    frozenset(ResourceType) - {ResourceType.UNKNOWN, ResourceType.ANY},
-    frozenset({PatternType.LITERAL, PatternType.PREFIXED}),
-    frozenset(Operation) - {Operation.UNKNOWN, Operation.ANY},
-    frozenset({PermissionType.ALLOW, PermissionType.DENY}),
-)
-_KNOWN = frozenset(product(*_KNOWN_CODES))
-_FIELDS = ("resource type", "pattern type", "operation", "permission")
 
 
 @check("unknown-code", "An ACL with a code that Kafka 4.3 does not know.")
@@ -252,9 +247,6 @@ def overridden(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[tuple[Acl
 def overridden_allow(subject: LintSubject) -> Iterator[Finding]:
     for acl, deny in overridden(subject.acls, subject.config.kafka):
         yield Finding(Severity.WARNING, "a DENY overrides all of it", acl, by=deny, remove=(acl,))
-
-
-_LOOKED_AT = 1_000
 
 
 @check("open-ended-prefix", "A prefix without a separator at its end.", CheckInput.TOPICS)

@@ -21,6 +21,9 @@ from metalog.records.batch import Batch, batch_bytes
 DEFAULT_SEGMENT_BYTES: Final = 1 << 30
 DEFAULT_SEGMENT_MS: Final = 7 * 24 * 60 * 60 * 1000
 _MAX_RELATIVE: Final = 2**31 - 1
+_INTERVAL_BYTES: Final = 4096
+_OFFSET_ENTRY: Final = struct.Struct(">ii")
+_TIME_ENTRY: Final = struct.Struct(">qi")
 
 
 class SegmentLimits(NamedTuple):
@@ -134,11 +137,6 @@ class Appender:
     def _kept(self, handle: WritableFile) -> WritableFile:
         self._handles.append(handle)
         return handle
-
-
-_INTERVAL_BYTES: Final = 4096
-_OFFSET_ENTRY: Final = struct.Struct(">ii")
-_TIME_ENTRY: Final = struct.Struct(">qi")
 
 
 class IndexBuilder:

@@ -22,6 +22,13 @@ from metalog.records.batch import Batch, batch_size, decode_batch
 from metalog.wire.fetch import EpochLeader, Fetched, FetchPosition
 from metalog.wire.schema import error_name
 
+_ELSEWHERE: Final = frozenset((-1, 5, 6, 7, 8, 13, 74, 75))
+"""Errors after which to ask another controller, or the same with newer state:
+UNKNOWN_SERVER_ERROR, LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER, REQUEST_TIMED_OUT,
+BROKER_NOT_AVAILABLE (it is shutting down), NETWORK_EXCEPTION, FENCED_LEADER_EPOCH,
+UNKNOWN_LEADER_EPOCH."""
+_INCONSISTENT_CLUSTER_ID: Final = 104
+
 
 class EpochBoundary(NamedTuple):
     start: int
@@ -71,14 +78,6 @@ class Epochs:
         while self._starts and self._starts[-1].start >= offset:
             self._starts.pop()
         self.end = min(self.end, offset)
-
-
-_ELSEWHERE: Final = frozenset((-1, 5, 6, 7, 8, 13, 74, 75))
-"""Errors after which to ask another controller, or the same with newer state:
-UNKNOWN_SERVER_ERROR, LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER, REQUEST_TIMED_OUT,
-BROKER_NOT_AVAILABLE (it is shutting down), NETWORK_EXCEPTION, FENCED_LEADER_EPOCH,
-UNKNOWN_LEADER_EPOCH."""
-_INCONSISTENT_CLUSTER_ID: Final = 104
 
 
 class FollowVerdict(Enum):

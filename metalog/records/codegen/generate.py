@@ -26,6 +26,28 @@ FOLDER: Final = Path(__file__).parents[1] / "messages"
 PAGES: Final = Path(__file__).parents[3] / "docs" / "formats"
 _FIXED: Final = "I,F401,C901,PLR0915,RUF100"
 CONFIG: Final = Path(__file__).parents[3] / "pyproject.toml"
+MARK: Final = "<!-- The rest is generated from metalog/records/schema.py. -->\n"
+Schemas = tuple[MessageSchema, ...]
+_BETWEEN_NAMES: Final = ' " "'
+"""A blank, and a place where ruff may break the line."""
+_BY_KEY: Final = '''
+@cache
+def message_type(api_key: int) -> type[Message] | None:
+    """The class of a metadata record, None for a key that this version does not know."""
+    found = METADATA.get(api_key)
+    return None if found is None else cast("type[Message]", _imported(*found))
+
+
+@cache
+def control_type(key: int) -> type[ControlMessage] | None:
+    """The class of a control record of the quorum, None for any other."""
+    found = CONTROL.get(key)
+    return None if found is None else cast("type[ControlMessage]", _imported(*found))
+
+
+def _imported(module: str, name: str) -> object:
+    return getattr(import_module(f"metalog.records.messages.{module}"), name)
+'''
 
 
 def modules() -> dict[str, str]:
@@ -63,9 +85,6 @@ def formatted(sources: dict[str, str]) -> dict[str, str]:
         return {name: Path(folder, name).read_text() for name in sources}
 
 
-MARK: Final = "<!-- The rest is generated from metalog/records/schema.py. -->\n"
-
-
 def schema_table() -> str:
     """A table with a row per type and version: its fingerprint, and a summary of its fields."""
     lines = ["| type | version | fingerprint | fields |", "|---|---|---|---|"]
@@ -101,13 +120,6 @@ def _type_text(avro: Any) -> str:
     if avro["type"] == "fixed":
         return str(avro["name"]).removeprefix(f"{NAMESPACE}.")
     return f"{{{', '.join(_named(avro))}}}"
-
-
-Schemas = tuple[MessageSchema, ...]
-
-
-_BETWEEN_NAMES: Final = ' " "'
-"""A blank, and a place where ruff may break the line."""
 
 
 def package_module(schemas: Schemas) -> str:
@@ -161,26 +173,6 @@ def registry_module(metadata: Schemas, control: Schemas) -> str:
         lines += [f'    {s.key}: ("{snake(s.name)}", "{s.name}"),' for s in members] + ["}"]
     lines += ["", _BY_KEY]
     return "\n".join(lines)
-
-
-_BY_KEY: Final = '''
-@cache
-def message_type(api_key: int) -> type[Message] | None:
-    """The class of a metadata record, None for a key that this version does not know."""
-    found = METADATA.get(api_key)
-    return None if found is None else cast("type[Message]", _imported(*found))
-
-
-@cache
-def control_type(key: int) -> type[ControlMessage] | None:
-    """The class of a control record of the quorum, None for any other."""
-    found = CONTROL.get(key)
-    return None if found is None else cast("type[ControlMessage]", _imported(*found))
-
-
-def _imported(module: str, name: str) -> object:
-    return getattr(import_module(f"metalog.records.messages.{module}"), name)
-'''
 
 
 def main(arguments: list[str]) -> int:

@@ -20,6 +20,31 @@ from metalog.records.schema import Field, MessageSchema
 
 HEADER: Final = "# Generated from metalog/records/schema.py by metalog.records.codegen.generate.\n"
 _LINT: Final = "# ruff: noqa: C901, PLR0915\n"
+_FORMATS: Final = {
+    "bool": "?",
+    "int8": "b",
+    "int16": "h",
+    "uint16": "H",
+    "int32": "i",
+    "int64": "q",
+    "float64": "d",
+    "uuid": "16s",
+}
+_TABLES: Final = {"int32": "INT32_ARRAYS", "uuid": "UUID_ARRAYS"}
+"""The tables of ``primitives.fields`` for short arrays of these types."""
+_READ_UNKNOWN_TAGS: Final = [
+    "unknown: TaggedFields = ()",
+    "if data[at]:",
+    "    unknown, at = read_tagged_fields(data, at)",
+    "else:",
+    "    at += 1",
+]
+_WRITE_UNKNOWN_TAGS: Final = [
+    "if self.unknown_tagged_fields:",
+    "    write_tagged_fields(out, self.unknown_tagged_fields)",
+    "else:",
+    "    out.append(0)",
+]
 
 
 def message_module(schema: MessageSchema, key_name: str) -> str:
@@ -152,20 +177,6 @@ def _imports(code: str, base: str) -> str:
     return "\n".join(lines) + "\n\n"
 
 
-_FORMATS: Final = {
-    "bool": "?",
-    "int8": "b",
-    "int16": "h",
-    "uint16": "H",
-    "int32": "i",
-    "int64": "q",
-    "float64": "d",
-    "uuid": "16s",
-}
-_TABLES: Final = {"int32": "INT32_ARRAYS", "uuid": "UUID_ARRAYS"}
-"""The tables of ``primitives.fields`` for short arrays of these types."""
-
-
 def layouts(code: str) -> list[str]:
     """A line of source for each ``struct`` that ``code`` names."""
     items = "|".join(_FORMATS).upper()
@@ -291,21 +302,6 @@ def _read(f: TypedField) -> list[str]:
         "else:",
         f"    {general}",
     ]
-
-
-_READ_UNKNOWN_TAGS: Final = [
-    "unknown: TaggedFields = ()",
-    "if data[at]:",
-    "    unknown, at = read_tagged_fields(data, at)",
-    "else:",
-    "    at += 1",
-]
-_WRITE_UNKNOWN_TAGS: Final = [
-    "if self.unknown_tagged_fields:",
-    "    write_tagged_fields(out, self.unknown_tagged_fields)",
-    "else:",
-    "    out.append(0)",
-]
 
 
 def _read_known_tags(tagged: list[TypedField]) -> list[str]:

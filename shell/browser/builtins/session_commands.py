@@ -9,6 +9,12 @@ from metalog.text.whole_numbers import whole_number
 from shell.browser.nodes import Directory
 from shell.browser.session import ShellSession, builtin
 
+_ON_PATHS: Final = (
+    "PATH may contain * (any characters), ? (any one) and {a,b} (either); quotes or a backslash",
+    "make them plain characters: 'User:*'. In a name, %2F stands for a slash, and other characters",
+    "that would break a path or a terminal are written as percent codes too.",
+)
+
 
 @builtin("cd [PATH]", "change the current directory; without PATH to the root", most=1)
 def _cd(session: ShellSession, words: Sequence[str]) -> None:
@@ -50,13 +56,6 @@ def _history(session: ShellSession, words: Sequence[str]) -> None:
     first = max(0, count - wanted)
     for number in range(first, count):
         session.say(f"{number:5}  {session.typed[number]}")
-
-
-_ON_PATHS: Final = (
-    "PATH may contain * (any characters), ? (any one) and {a,b} (either); quotes or a backslash",
-    "make them plain characters: 'User:*'. In a name, %2F stands for a slash, and other characters",
-    "that would break a path or a terminal are written as percent codes too.",
-)
 
 
 @builtin("man COMMAND", "show the manual of a command", least=1, most=1, takes="a command")

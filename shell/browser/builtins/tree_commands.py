@@ -10,6 +10,11 @@ from shell.browser.paths import path_text
 from shell.browser.session import ShellSession, builtin
 from shell.output.wrapping import text_width
 
+_GAP = 2
+_DEPTH_OPTION = "-L"
+_NO_LIMIT = 1 << 30
+_MOST_DIGITS = 9
+
 
 @builtin(
     "cat PATH...",
@@ -48,9 +53,6 @@ def _print_paths(session: ShellSession, path: str, node: Node) -> None:
         child = node.child(name)
         if child is not None:
             _print_paths(session, f"{before}/{names.written(name)}", child)
-
-
-_GAP = 2
 
 
 @builtin("ls [PATH...]", "list directories; without PATH the current one")
@@ -94,11 +96,6 @@ def in_columns(shown: list[str], width: int) -> list[str]:
         ).rstrip()
         for line in range(height)
     ]
-
-
-_DEPTH_OPTION = "-L"
-_NO_LIMIT = 1 << 30
-_MOST_DIGITS = 9
 
 
 @builtin(

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 SIGNS: Final = {ChangeKind.ADD: Cell("+", "good"), ChangeKind.REMOVE: Cell("-", "bad")}
 _COMMANDS: Final = {ChangeKind.ADD: CommandKind.ADD, ChangeKind.REMOVE: CommandKind.REMOVE}
+_TITLE = "metalog plan"
 
 
 def print_steps(
@@ -108,9 +109,6 @@ def _noted(step: PlanStep) -> str:
         if note is not None
     ]
     return safe("; ".join(notes))
-
-
-_TITLE = "metalog plan"
 
 
 def print_annotations(
