@@ -227,11 +227,14 @@ def cut_newest(folder: Path) -> None:
 
 
 def test_the_driver_gets_no_more_rows_for_more_files(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """At once. Of files that are not left out, and whose lines are requests, it gets no rows but
     their paths, a group after the other."""
-    monkeypatch.setattr(file_groups, "MOST_FILES", 5)
+    monkeypatch.setattr(file_groups, "MOST_FILES", 10)
     largest: list[int] = []
 
     def counting(get: Callable[[DataFrame], Any]) -> Callable[[DataFrame], Any]:
@@ -245,7 +248,7 @@ def test_the_driver_gets_no_more_rows_for_more_files(
     for name in ("collect", "toArrow"):
         monkeypatch.setattr(DataFrame, name, counting(getattr(DataFrame, name)))
     found = {}
-    for files in (5, 25):
+    for files in (10, 30):
         (tmp_path / str(files)).mkdir()
         pipeline = Pipeline(tmp_path / str(files), capsys)
         write_log(pipeline.folder / "log", (0, ace(1, "a")))
@@ -254,7 +257,7 @@ def test_the_driver_gets_no_more_rows_for_more_files(
         largest.clear()
         assert pipeline.build("out").returncode == 0
         found[files] = max(largest)
-    assert found[5] == found[25]
+    assert found[10] == found[30]
 
 
 def check_others_count(folder: Path, rows: Counter[tuple[str, str]]) -> None:
@@ -290,7 +293,7 @@ def test_what_is_null_in_a_table_of_requests_is_as_if_it_were_lacking(
 
 
 def test_a_dry_run_names_the_days_that_the_build_then_decides_again(
-    pipeline: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, pipeline: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     decided_again: list[list[str]] = []
 

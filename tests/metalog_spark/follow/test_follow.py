@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from functools import reduce
@@ -50,7 +50,7 @@ from shell.arguments.pipeline import CLUSTER_VARIABLES
 from tests.support.command.help_examples import as_printed
 from tests.support.command.runs import run_here
 from tests.support.kafka.followed_topic import AuditTopic
-from tests.support.kafka.tools import RealKafka
+from tests.support.kafka.tools import KafkaTools, RealKafka
 from tests.support.node.received_posts import Received
 from tests.support.spark.followed_world import READ_T, WrittenLog, appears, line, time_ms
 from tests.support.spark.killed_pipeline import run_killed
@@ -323,9 +323,17 @@ def test_a_folder_follows_one_thing_and_not_without_its_checkpoint(
         follow_tables(spark, built.path, "log", "audit")
 
 
+@pytest.fixture
+def kafka(kafka_tools: KafkaTools, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealKafka]:
+    """Unlike ``real_kafka``, it ends with its test: the group of Spark's tests goes on for
+    minutes."""
+    with RealKafka.started(kafka_tools, tmp_path_factory.mktemp("followed-kafka")) as started:
+        yield started
+
+
 def test_a_topic_is_followed_as_a_folder_is(
     spark: SparkSession,
-    real_kafka: RealKafka,
+    kafka: RealKafka,
     followed: Followed,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -333,7 +341,7 @@ def test_a_topic_is_followed_as_a_folder_is(
     """It ends between a commit and its alerts; then the topic deletes records, so the allowed
     requests of their hour are unknown."""
     began = now()
-    sent = AuditTopic(real_kafka.bootstrap)
+    sent = AuditTopic(kafka.bootstrap)
     followed.audit = sent.address
     sent.send(line(10, "User:app", allowed=True))
     for _ in range(3):
