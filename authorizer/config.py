@@ -39,7 +39,7 @@ _ANOTHER_PRINCIPAL: Final = re.compile(r",\s*[A-Za-z]+:")
 
 
 class AuthorizerConfig(NamedTuple):
-    """An authorizer's settings: super users, the default rule, the gate, and Kafka's version.
+    """An authorizer's settings: super users, ``allow_everyone``, the gate, and Kafka's version.
 
     ``allow_everyone`` is the decision for a resource that no ACL's pattern matches.
     ``early_start_listeners`` open before the authorizer is ready, for super users only.

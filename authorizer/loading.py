@@ -64,7 +64,7 @@ def why_decisions_differ(configs: Mapping[str, object]) -> str | None:
         return f"no {CLASS_NAME} is set, and Kafka without an authorizer allows everything"
     if OURS.get(name, name) in (_STANDARD_CLASS, _ZOOKEEPER_CLASS):
         return None
-    return f"{CLASS_NAME}={name} may decide differently from StandardAuthorizer, which answers here"
+    return f"{CLASS_NAME}={name} can decide differently from StandardAuthorizer, which answers here"
 
 
 def has_no_authorizer(configs: Mapping[str, object]) -> bool:

@@ -232,15 +232,19 @@ class _Replay:
     def _from_base(self) -> Loader:
         """A loader at the best undamaged base. Without one, salvage the newest snapshot, or raise
         the first damage."""
-        damage: CorruptLog | InvalidSource | None = None
+        damages: list[CorruptLog | InvalidSource] = []
         candidates = self._candidates()
         for base in candidates:
             try:
-                return self._loaded(base, read_snapshot)
+                loader = self._loaded(base, read_snapshot)
             except (CorruptLog, InvalidSource) as error:
-                damage = damage or error
-                found = error.found if isinstance(error, CorruptLog) else error
-                self.problems.append(f"{found}; an older snapshot and the log were used instead")
+                damages.append(error)
+                continue
+            used = "an older snapshot and the log" if base else "the log from its beginning"
+            found = (each.found if isinstance(each, CorruptLog) else each for each in damages)
+            self.problems.extend(f"{each}; used instead: {used}" for each in found)
+            return loader
+        damage = damages[0] if damages else None
         newest = next((base for base in candidates if base is not None), None)
         if damage is not None and newest is not None and self._salvage:
             fault = damage if isinstance(damage, CorruptLog) else CorruptLog(str(damage))

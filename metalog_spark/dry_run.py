@@ -120,7 +120,7 @@ def stale_days_in(
     out: Path, logs: Logs, configuration: Configuration, *, skip_damaged: bool
 ) -> Set[date]:
     """The days with requests in ``out`` that a build decides again, because ``logs`` or
-    ``configuration`` may decide differently than those of the last build. If ``out`` has requests,
+    ``configuration`` can decide differently than those of the last build. If ``out`` has requests,
     all of ``logs`` is read.
 
     Raises:

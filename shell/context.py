@@ -118,13 +118,19 @@ def opened_source(arguments: Namespace, output: Output) -> Source:
 def opened_text(
     text: str, arguments: Namespace, output: Output, kinds: SourceKinds = ANY
 ) -> Source:
-    """Open the SOURCE ``text``, which must be one of ``kinds``."""
+    """Open the SOURCE ``text``, which must be one of ``kinds``. ``InvalidRequest`` if
+    ``--command-config`` has an effect neither on it nor on another source of the command."""
+    from metalog.log.opening import REMOTE
     from metalog_sources.source import open_source
 
     file = arguments.command_config
     source = open_source(
         text, environ=os.environ, command_config=None if file is None else Path(file), kinds=kinds
     )
+    if file is not None and source.kind not in (*REMOTE, "cluster"):
+        others = (word for word in arguments.typed if word != text)
+        if not any(word.startswith("@") or "://" in word for word in others):
+            raise InvalidRequest("--command-config: no source is a Kafka cluster; leave it out")
     for note in source.notes:
         output.note(note)
     return source

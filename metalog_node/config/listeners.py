@@ -18,6 +18,7 @@ from metalog.hosts.host_port import Address
 LISTENERS: Final = "listeners"
 ADVERTISED: Final = "advertised.listeners"
 PROTOCOL_MAP: Final = "listener.security.protocol.map"
+NO_ROLES: Final = "is missing; set it to broker, controller or both"
 
 _URL: Final = re.compile(
     r"(?P<name>[A-Za-z0-9_.-]+)://(?:\[(?P<v6>[^\]]*)\]|(?P<host>[^:\[\]]*)):(?P<port>\d{1,5})"

@@ -39,6 +39,7 @@ from metalog_node.config.listener_keys import (
 from metalog_node.config.listeners import (
     ADVERTISED,
     LISTENERS,
+    NO_ROLES,
     PROTOCOL_MAP,
     Listener,
     SecurityProtocol,
@@ -60,7 +61,7 @@ _ZOOKEEPER: Final = re.compile(r"zookeeper\..*|.*\.zookeeper\..*")
 _CONTROLLER_NAMES: Final = "controller.listener.names"
 _MESSAGES: Final = {
     "missing": "is missing",
-    "too_short": "is empty",
+    "too_short": NO_ROLES,
     "literal_error": "unknown role {input!r}; the roles are broker and controller (or both)",
     "int_parsing": "give a whole number",
     "greater_than_equal": "give a whole number from {ge} on",
@@ -208,7 +209,7 @@ class _Reading:
 
     def _settings(self) -> Settings:
         try:
-            return Settings.model_validate(self._located.properties)
+            return Settings.model_validate({"process.roles": "", **self._located.properties})
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             raise self._located.wrong(str(first["loc"][0]), _message(first)) from None

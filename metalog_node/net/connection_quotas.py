@@ -1,7 +1,7 @@
 """Connection quotas: a node never accepts more clients than it has file descriptors for.
 
 A log that cannot open its next segment is fenced, so some descriptors are reserved for the node
-itself. For one event loop. This module must not know which client has which connection.
+itself. Only one event loop may use it. This module must not know which client has which connection.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Work on the loop comes in short units: a frame, a small answer, a step of a TLS handshake. Many
 clients can have a unit ready in the same round. A unit runs immediately while the round's budget
 lasts. The others wait in their owner's queue, owners take turns, and the loop continues in between.
-For one event loop. This module must not know who an owner is, nor what the work is for.
+Only one event loop may use it. This module must not know who an owner is, nor what the work is for.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In each period it writes the first lines, up to one limit for each address and another for all
 together. It counts the other lines. At the period's end, one line states their number and most
-frequent address. For one event loop. This module must not know why connections end.
+frequent address. Only one event loop may use it. This module must not know why connections end.
 """
 
 from __future__ import annotations

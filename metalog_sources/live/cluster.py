@@ -46,6 +46,7 @@ _REQUEST_TIMEOUT_S: Final = 30.0
 _USER_TYPE: Final = "User:"
 _LIST: Final = "list ACLs"
 _LIST_USERS: Final = "list SCRAM users"
+_LIST_ALL: Final = "list ACLs and SCRAM users"
 _KIP_373_VERSION: Final = 3
 """The first version of CreateAcls with ACLs on users (creating and describing their tokens)."""
 _KAFKA_4_1: Final = 26
@@ -84,7 +85,7 @@ class ClusterStore:
 
     def state(self) -> StoreState:
         """All ACLs and SCRAM users; a cluster never returns a user's salt and keys."""
-        described = self._described(ANY_ACL)
+        described = self._described(ANY_ACL, _LIST_ALL)
         return self._state(described.acls, self._users(None), self._unread(described.unread))
 
     def state_about(
@@ -198,8 +199,8 @@ class ClusterStore:
 
         return PasswordClient(self._nodes, self._settings)
 
-    def _described(self, wanted: AclFilter) -> DescribedAcls:
-        described = self._call(_LIST, lambda: self._client.describe_acls(wanted))
+    def _described(self, wanted: AclFilter, what: str = _LIST) -> DescribedAcls:
+        described = self._call(what, lambda: self._client.describe_acls(wanted))
         self._refuse(_LIST, described.outcome, Operation.DESCRIBE)
         return described
 

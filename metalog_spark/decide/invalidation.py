@@ -1,4 +1,4 @@
-"""The earliest time from which two states (ACLs and configuration) may decide differently.
+"""The earliest time from which two states (ACLs and configuration) can decide differently.
 
 Each build reads the whole log, but decides the requests of earlier builds again only from the first
 difference on: in an ACL, a gap of the history, or the configuration. This module must not know how
@@ -72,7 +72,7 @@ def _rows(table: pa.Table, names: Iterable[str]) -> Iterator[Row]:
 
 
 def differ_from(one: DecidingRows, other: DecidingRows) -> int | None:
-    """The first time from which the two may decide differently, in microseconds since 1970; None if
+    """The first time from which the two can decide differently, in microseconds since 1970; None if
     they decide alike."""
     moments = [row[-1] for row in (one.ranges ^ other.ranges) | (one.periods ^ other.periods)]
     moments += [row[-1] for row in one.lifetimes.keys() ^ other.lifetimes.keys()]
@@ -84,7 +84,7 @@ def differ_from(one: DecidingRows, other: DecidingRows) -> int | None:
 
 
 def stale_days(one: DecidingRows, other: DecidingRows, days: Iterable[date]) -> frozenset[date]:
-    """Those of ``days`` (in UTC) on which the two may decide differently."""
+    """Those of ``days`` (in UTC) on which the two can decide differently."""
     moment = differ_from(one, other)
     if moment is None:
         return frozenset()

@@ -140,15 +140,20 @@ def _notes_on_question(parsed: ParsedQuestion) -> Iterator[str]:
         yield f"brokers write {parsed.host_as_typed} as {question.host}, so the latter was checked"
     if parsed.audit is not None:
         return
+    yield from notes_on_resource(question)
+    if not question.principal.startswith(_USER):
+        needs = f"{shown(question.principal)} needs a principal.builder.class"
+        yield f"Kafka itself names clients {_USER}… only; {needs}"
+    yield from notes_on_host(question.host)
+
+
+def notes_on_resource(question: Question) -> Iterator[str]:
+    """Notes if Kafka never checks the operation on the resource, or no cluster has its name."""
     kind = question.resource_type
     if question.operation not in SUPPORTED_OPERATIONS.get(kind, ()):
         yield f"Kafka never checks {question.operation.name} on a {resource_kind(kind)}"
     if kind is ResourceType.CLUSTER and question.resource_name != CLUSTER_NAME:
         yield f"Kafka's cluster is always called {CLUSTER_NAME}: write cluster alone"
-    if not question.principal.startswith(_USER):
-        needs = f"{shown(question.principal)} needs a principal.builder.class"
-        yield f"Kafka itself names clients {_USER}… only; {needs}"
-    yield from notes_on_host(question.host)
 
 
 def notes_on_host(host: str | None) -> Iterator[str]:

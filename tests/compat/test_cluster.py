@@ -112,7 +112,7 @@ def test_who_cannot_log_in_is_told_so(
     settings = cluster.settings("nobody", "wrong-password")
     assert main(["acls", cluster.url, "--command-config", str(settings)]) == 2
     said = capsys.readouterr().err
-    assert said.startswith(f"metalog: {cluster.url}: cannot list ACLs: ")
+    assert said.startswith(f"metalog: {cluster.url}: cannot list ACLs and SCRAM users: ")
     assert "the server refused the login: Authentication failed" in said
     assert said.count("\n") == 1
     assert "wrong-password" not in said
@@ -125,7 +125,7 @@ def test_a_listener_that_wants_a_login_is_told_apart(
     dead = "127.0.0.1:1"
     assert main(["acls", f"cluster://{dead},{cluster.kafka.bootstrap}"]) == 2
     assert capsys.readouterr().err == (
-        f"metalog: cluster://{dead},{cluster.kafka.bootstrap}: cannot list ACLs: "
+        f"metalog: cluster://{dead},{cluster.kafka.bootstrap}: cannot list ACLs and SCRAM users: "
         f"{cluster.kafka.bootstrap}: it closed the connection at our first request; "
         "it may want a login by SASL: "
         "set security.protocol (the command takes it from --command-config FILE)\n"

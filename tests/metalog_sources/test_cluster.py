@@ -166,6 +166,11 @@ def test_what_an_older_broker_does_not_know_is_said_when_planning(
             assert ("is older than Kafka 3.3" in done.stderr) is is_refused
 
 
+def test_where_nothing_answers_the_error_names_all_that_was_to_be_listed(tmp_path: Path) -> None:
+    with pytest.raises(InvalidSource, match="cannot list ACLs and SCRAM users: "):
+        opened("cluster://127.0.0.1:1", tmp_path).state()
+
+
 @pytest.mark.parametrize("newest", [None, 25, 26], ids=["3.9 on ZooKeeper", "4.0", "4.1"])
 def test_two_phase_commit_is_refused_for_an_older_broker_when_planning(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, newest: int | None

@@ -234,6 +234,7 @@ def test_an_empty_snapshot_is_named_and_the_log_used(tmp_path: Path) -> None:
     assert len(result.image.acls) == 3
     [problem] = result.problems
     assert problem.startswith(f"{empty}, byte 0: the snapshot is empty")
+    assert problem.endswith("; used instead: the log from its beginning")
 
 
 def test_a_segment_alone_says_what_it_lacks() -> None:
@@ -280,8 +281,9 @@ class TestDamagedSnapshot:
         result = replayed(whole)
         assert acl_ids(result) == expected_ids(kafka_case("quorum-4.3/node-11"))
         assert result.snapshot == SnapshotId(110, 2)
-        assert len(result.problems) == 1
-        assert str(path) in result.problems[0]
+        [problem] = result.problems
+        assert str(path) in problem
+        assert problem.endswith("; used instead: an older snapshot and the log")
 
     def test_the_log_alone_takes_the_place_of_all(self, whole: Path) -> None:
         self._cut(whole, SnapshotId(229, 4))
@@ -290,6 +292,8 @@ class TestDamagedSnapshot:
         assert acl_ids(result) == expected_ids(kafka_case("quorum-4.3/node-11"))
         assert result.snapshot is None
         assert len(result.problems) == 2
+        for problem in result.problems:
+            assert problem.endswith("; used instead: the log from its beginning")
 
     def test_nothing_takes_the_place_of_the_only_one(self, trimmed: Path) -> None:
         path = self._cut(trimmed, SnapshotId(723, 1))

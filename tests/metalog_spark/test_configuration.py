@@ -124,7 +124,7 @@ def test_an_authorizer_that_may_decide_differently_is_pointed_out(files: Path, n
     text = f"authorizer.class.name={name}\nsuper.users=User:root"
     (files / "node.properties").write_text(text)
     _, [odd] = read_configuration(["node.properties"])
-    assert odd.startswith(f"node.properties: authorizer.class.name={name} may decide differently")
+    assert odd.startswith(f"node.properties: authorizer.class.name={name} can decide differently")
 
 
 def test_the_table_says_the_same(files: Path, spark: SparkSession) -> None:

@@ -1,4 +1,4 @@
-"""The earliest time from which two states may decide differently."""
+"""The earliest time from which two states can decide differently."""
 
 from __future__ import annotations
 

@@ -118,10 +118,7 @@ def test_each_verb_repeats_the_options(
 ) -> None:
     file = tmp_path / "expected.yaml"
     file.write_text("deny:\n  - {principal: User:zoe, operation: Read, resource: topic:a}\n")
-    settings = tmp_path / "client.properties"
-    settings.write_text("")
     options = [
-        f"--command-config={settings}",
         f"--config={CONFIG}",
         "--super-users=User:root",
         "--kafka=4.4",

@@ -222,6 +222,7 @@ def test_a_checkpoint_of_a_store(tmp_path: Path) -> None:
         (["-o", "avro", "--split", "principal", "--to", "x"], "-o avro is one file"),
         (["--split", "principal", "--to", __file__], "a file; --split principal needs a folder"),
         (["-o", "checkpoint", "--to", __file__], "is a file; a checkpoint needs a folder"),
+        (["-o", "csv", "--to", str(Path(__file__).parent)], "is a folder; -o csv needs a file"),
     ],
 )
 def test_what_is_refused(

@@ -12,6 +12,7 @@ from metalog.acl import Operation
 from metalog.errors import InvalidRequest
 from metalog.records.messages import AccessControlEntryRecord, UserScramCredentialRecord
 from metalog.scram import ScramMechanism, credential_of, salted_password
+from metalog_node.config.listeners import NO_ROLES
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 from shell.arguments.acl_line import parse_acl_line
@@ -159,7 +160,7 @@ def test_all_folders_of_a_configuration_are_formatted(tmp_path: Path, run: Run) 
             "--initial-controllers needs controller.quorum.bootstrap.servers",
         ),
         ({"process_roles": "broker"}, ["--standalone"], "is not a controller's"),
-        ({"process_roles": ""}, [], "no process.roles"),
+        ({"process_roles": ""}, [], NO_ROLES),
         ({"node_id": "x"}, [], "node.id must be a number"),
         ({}, ["--standalone", "--node-id", "8"], "has node.id=7"),
         ({}, ["/elsewhere", "--standalone"], "not in /elsewhere"),

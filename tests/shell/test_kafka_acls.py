@@ -39,6 +39,8 @@ def test_what_is_added_is_listed_and_removed(
     assert main(["kafka-acls", folder, "--remove", "--force", *ADD[1:]]) == 0
     assert capsys.readouterr() == ("", "note: removed 1 ACL\n")
     assert listed(folder, capsys) == ""
+    assert main(["kafka-acls", folder, "--remove", "--force", *ADD[1:]]) == 0
+    assert capsys.readouterr() == ("", "note: no ACL matched\n")
 
 
 @pytest.mark.once

@@ -118,6 +118,7 @@ def test_a_principal_that_kafka_itself_never_makes_is_pointed_out(answer: Any) -
     assert err == "note: Kafka never checks READ on a cluster\n"
     _, _, err = answer("can", "@demo", "User:billing", "alter", "cluster:prod")
     assert err == "note: Kafka's cluster is always called kafka-cluster: write cluster alone\n"
+    assert answer("who-can", "@demo", "alter", "cluster:prod")[2] == err
 
 
 @pytest.mark.parametrize("host", ["*", "10.0.4", "10.0.0.0/8", "broker-1.example.com", ""])
@@ -279,8 +280,8 @@ KIP_11 = "authorizer.class.name=kafka.security.auth.SimpleAclAuthorizer\n"
     ("text", "code", "said"),
     [
         (f"node.id=1\n{STANDARD}", 1, ""),
-        (f"node.id=1\n{KIP_11}", 1, "SimpleAclAuthorizer may decide differently"),
-        (f"node.id=1\n{OTHER}", 1, "com.example.Audited may decide differently"),
+        (f"node.id=1\n{KIP_11}", 1, "SimpleAclAuthorizer can decide differently"),
+        (f"node.id=1\n{OTHER}", 1, "com.example.Audited can decide differently"),
         ("super.users=User:root\n", 1, "allows everything; here the ACLs decide nevertheless"),
         ("node.id=1\nsuper.users=User:root\n", 2, "give the configuration of a node that has one"),
         ("node.id=1\nlisteners=PLAINTEXT://:9092\n", 2, "Kafka without an authorizer allows"),

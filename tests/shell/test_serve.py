@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from metalog_node.config.listeners import NO_ROLES
 from tests.support.command.runs import Run, run_metalog
 from tests.support.node.served import served
 
@@ -49,4 +50,4 @@ def test_a_configuration_that_cannot_be_used_names_the_key(tmp_path: Path) -> No
     file.write_text("node.id=1\nlisteners=PLAINTEXT://:0\n")
     done = run_metalog("serve", "--config", file)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"metalog: {file}: process.roles: is missing\n"
+    assert done.stderr == f"metalog: {file}: process.roles: {NO_ROLES}\n"

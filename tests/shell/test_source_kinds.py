@@ -133,3 +133,18 @@ def test_a_kind_is_taken_or_refused(
         assert "; give " not in said.err.splitlines()[-1]
     else:
         assert code in (0, 1), said.err
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("kind", sorted(FORMS.keys() - {"quorum", "topic", "cluster"}))
+def test_settings_of_a_client_are_refused_where_no_kafka_client_reads(
+    kind: str, place: Callable[[str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Otherwise a misspelt file of settings, or a folder in place of the cluster, goes unseen."""
+    text = place(kind)
+    for verb in MORE:
+        if kind in place_of(verb)[1].forms:
+            code = main([verb, "--command-config", "nosuch", text, *MORE[verb]])
+            said = capsys.readouterr()
+            refused = "metalog: --command-config: no source is a Kafka cluster; leave it out\n"
+            assert (code, said.out, said.err) == (2, "", refused), verb

@@ -109,7 +109,7 @@ class FeaturesImage(NamedTuple):
         if level is None or OLDEST_METADATA_VERSION <= level <= newest:
             return None
         if level > newest:
-            cause = "the log is a newer Kafka's, which may decide differently"
+            cause = "the log is a newer Kafka's, which can decide differently"
         elif level in METADATA_VERSIONS:
             cause = "the log is an older Kafka's, or was never upgraded"
         else:

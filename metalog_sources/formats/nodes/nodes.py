@@ -56,10 +56,12 @@ def fault(position: FilePosition | None, problem: str) -> InvalidRequest:
 
 
 def near(word: str, known: Collection[str]) -> str:
-    """``did you mean …?``, or the list of valid words."""
-    folded = {known_word.casefold(): known_word for known_word in known}
-    matches = get_close_matches(word.casefold(), folded, 1, 0.6)
-    return f"did you mean {folded[matches[0]]}?" if matches else f"it is one of {', '.join(known)}"
+    """``did you mean …?`` with all words that begin with ``word``, or else with the closest; or
+    the list of valid words."""
+    folded, wanted = {known_word.casefold(): known_word for known_word in known}, word.casefold()
+    matches = [each for each in folded if wanted and each.startswith(wanted)]
+    found = [folded[each] for each in matches or get_close_matches(wanted, folded, 1, 0.6)]
+    return f"did you mean {' or '.join(found)}?" if found else f"it is one of {', '.join(known)}"
 
 
 def text_of(node: Node, what: str) -> str:

@@ -35,13 +35,10 @@ def yaml_documents(text: str, file: str, tags: Mapping[str, str] = NO_TAGS) -> I
                 yield done
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        position = (
-            FilePosition(file)
-            if mark is None
-            else FilePosition(file, mark.line + 1, mark.column + 1)
-        )
-        problem = " ".join(str(error.problem or error.context).split())
-        raise fault(position, f"not YAML: {problem}") from None
+        place = () if mark is None else (mark.line + 1, mark.column + 1)
+        is_tab = mark is not None and text[mark.index : mark.index + 1] == "\t"
+        problem = "a tab; indent with spaces" if is_tab else str(error.problem or error.context)
+        raise fault(FilePosition(file, *place), f"not YAML: {' '.join(problem.split())}") from None
     except yaml.YAMLError as error:
         problem = getattr(error, "reason", None) or " ".join(str(error).split())
         raise InvalidRequest(f"{file}: not YAML: {problem}") from None

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from metalog.errors import InvalidRequest
 from metalog.text.whole_numbers import whole_number
-from metalog_node.config.listeners import ADVERTISED, LISTENERS, named_addresses
+from metalog_node.config.listeners import ADVERTISED, LISTENERS, NO_ROLES, named_addresses
 
 
 class NodeFolders(NamedTuple):
@@ -43,7 +43,7 @@ def node_config(properties: Mapping[str, str], file: str) -> NodeFolders:
         )
     roles = frozenset(_words(properties.get("process.roles", "")))
     if not roles:
-        raise InvalidRequest(f"{file}: no process.roles; set it to broker, controller or both")
+        raise InvalidRequest(f"{file}: process.roles: {NO_ROLES}")
     node_id = whole_number(properties.get("node.id", properties.get("broker.id", "")).strip())
     if node_id is None:
         raise InvalidRequest(f"{file}: node.id must be a number from 0 on")

@@ -88,7 +88,7 @@ def made_with(plan: SavedPlan) -> AuthorizerConfig:
 def refuse_other_config(
     plan: SavedPlan, config: AuthorizerConfig, current: Collection[Acl]
 ) -> None:
-    """Raise ``InvalidRequest`` if ``config`` may decide differently than the configuration with
+    """Raise ``InvalidRequest`` if ``config`` can decide differently than the configuration with
     which ``plan`` was made."""
     before = made_with(plan)
     if before[:2] != config[:2]:

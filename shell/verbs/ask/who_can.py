@@ -17,7 +17,7 @@ from shell.arguments.resources import parse_operation, parse_resource
 from shell.context import add_config, add_source
 from shell.inputs.queries import queries_of
 from shell.output.output import Output
-from shell.views.explanation import notes_on_host
+from shell.views.explanation import notes_on_host, notes_on_resource
 from shell.views.holders import differing_acls, holder_records, print_holders
 from shell.views.other_kafka import say_other_result
 
@@ -54,10 +54,8 @@ def run(arguments: Namespace, output: Output) -> int:
         others = who_can(acls, other.context.config, operation, *resource, host)
         if others != found:
             say_other_result(differing_acls(found, others), queries.context.config.kafka, output)
-    for unknown in queries.unknown(question):
-        if unknown.what != "principal":
-            output.note(str(unknown))
-    for note in notes_on_host(host):
+    unknown = (str(each) for each in queries.unknown(question) if each.what != "principal")
+    for note in (*unknown, *notes_on_resource(question), *notes_on_host(host)):
         output.note(note)
     super_users = sorted(queries.context.config.super_users)
     if output.is_text:

@@ -193,12 +193,9 @@ def _missing_comment(output: Output) -> bytes:
 
 
 def _check(arguments: Namespace, output: Output) -> None:
-    for option, value in (
-        ("--cluster", arguments.cluster),
-        ("--api-version", arguments.api_version),
-    ):
-        if value is not None and output.format != "strimzi":
-            raise InvalidRequest(f"{option} is for -o strimzi; leave it out")
+    for option in ("cluster", "api_version"):
+        if getattr(arguments, option) is not None and output.format != "strimzi":
+            raise InvalidRequest(f"--{option.replace('_', '-')} is for -o strimzi; leave it out")
     needs_folder = "--split principal" if arguments.split else _SNAPSHOTS.get(output.format)
     if arguments.to is None:
         if needs_folder is not None:
@@ -207,6 +204,8 @@ def _check(arguments: Namespace, output: Output) -> None:
             raise InvalidRequest("Avro is not for a terminal; give --to FILE")
     elif needs_folder is not None and Path(arguments.to).is_file():
         raise InvalidRequest(f"--to {arguments.to}: is a file; {needs_folder} needs a folder")
+    elif needs_folder is None and Path(arguments.to).is_dir():
+        raise InvalidRequest(f"--to {arguments.to}: is a folder; -o {output.format} needs a file")
     if arguments.split and output.format not in _SUFFIXES:
         raise InvalidRequest(f"-o {output.format} is one file and cannot be split")
 

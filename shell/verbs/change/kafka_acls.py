@@ -274,7 +274,7 @@ def _remove(
         steps = removals(resource)
         _refuse_lockout(steps, target, config, arguments, output)
         carry_out(target, steps)
-        output.note(f"removed {counted(len(steps), 'ACL')}")
+        output.note(f"removed {counted(len(steps), 'ACL')}" if steps else "no ACL matched")
 
 
 def _refuse_lockout(

@@ -162,6 +162,11 @@ MISTAKES = {
         "a, line 1, column 1: the file is not a mapping; write keys and values, "
         "such as owns, acls, users"
     ),
+    "acls:\n\t- principal: User:a": "a, line 2, column 1: not YAML: a tab; indent with spaces",
+    "acls: [{resource: t}]": (
+        "a, line 1, column 9: unknown key 'resource' in an ACL; did you mean resourceType or "
+        "resourceName?"
+    ),
     "acls: [": ("a, line 2, column 1: not YAML: did not find expected node content"),
     "a: !!python/object/apply:os.system [x]": (
         "a, line 1, column 4: the tag tag:yaml.org,2002:python/object/apply:os.system is not "
