@@ -214,7 +214,7 @@ def _proof_text(found: LeastSet, principal: str | None) -> str:
         for number, what in (
             (proof.by_super_users, "of super users, who need no ACL"),
             (proof.revoked, "that today's ACLs do not allow any more"),
-            (proof.inexpressible, "by allow.everyone.if.no.acl.found that no ACL can express"),
+            (proof.inexpressible, "by allow.everyone.if.no.acl.found, inexpressible as ACLs"),
         )
         if number
     ]
