@@ -37,7 +37,7 @@ def write_snapshot(
 
     ``timestamp`` (ms) is the time of writing. ``control`` has KRAFT_VERSION and KRAFT_VOTERS if
     the log has them, because an image does not know the voters. With ``in_avro`` the file is an
-    Avro container file of the same records, for readers of a topic.
+    Avro container file of the same records: the snapshot of a log that is kept in a topic.
     """
     offset, epoch, last_contained_timestamp = image.provenance
     snapshot_id = SnapshotId(offset, max(epoch, 0))

@@ -25,7 +25,7 @@ milliseconds."""
 class CredentialsPublisher:
     """The SCRAM users of the newest image, and a dummy credential for every other name.
 
-    ``secret`` keys the dummy credentials of a mechanism without users.
+    ``secret`` is the key for the dummy credentials of a mechanism without users.
     """
 
     def __init__(self, secret: bytes) -> None:

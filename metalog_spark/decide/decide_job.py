@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
-import pyarrow as pa  # Spark reads the hints of what a worker runs
+import pyarrow as pa  # at run time: Spark reads type hints of UDFs
 
 from metalog.acl import PatternType
 from metalog_spark.decide.decide_worker import (

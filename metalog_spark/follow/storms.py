@@ -25,7 +25,7 @@ _COUNTED_MS: Final = 7 * 24 * 3600 * 1000
 
 class CountedDenials(NamedTuple):
     """``denials`` are the rows of ``DENIALS`` after a batch; ``storms`` are those that the batch
-    began, each described by its first window, by time and principal."""
+    began, sorted by time and principal. Each has the data of its first window."""
 
     denials: DataFrame
     storms: Sequence[Storm]
@@ -46,9 +46,9 @@ def denials_of(answers: DataFrame) -> DataFrame:
 
 
 def with_denials(before: DataFrame, added: DataFrame) -> DataFrame:
-    """Rows of ``DENIALS`` in which the denials ``before`` and those ``added`` are summed; the most
-    frequent denial is that of the latest batch. The column ``before`` is the sum without those
-    ``added``."""
+    """Rows of ``DENIALS`` in which the denials ``before`` and those ``added`` are summed. The
+    operation and resource of each row are the most frequent ones of the latest batch alone. The
+    column ``before`` is the sum without those ``added``."""
     from pyspark.sql import functions as f
 
     both = before.withColumn("batch", f.lit(0)).unionByName(added.withColumn("batch", f.lit(1)))

@@ -16,8 +16,8 @@ Pattern = tuple[str, str, str]
 
 def access(grants: Iterable[Row], order: Sequence[str]) -> Access:
     """The matrix of ACLs in force, each with a ``state`` as in ``unused``. Principals in ``order``
-    come first, and topics come first among patterns. The text of the matrix is the beginning of a
-    sentence."""
+    come first, and topics come first among patterns. ``says`` begins a sentence about the matrix,
+    which the caller completes."""
     rows_by_cell: dict[tuple[str, Pattern, bool], list[Row]] = {}
     for row in grants:
         pattern = (row["resource_type"], row["pattern_type"], row["resource_name"])

@@ -117,8 +117,9 @@ def _note_unremoved(plan: Plan, wanted: Document, arguments: Namespace, output: 
             " list; --prune removes them"
         )
     if plan.unowned:
-        stay = plural(len(plan.unowned), "stays", "stay")
-        output.note(f"{counted(len(plan.unowned), 'ACL')} of the target that no file owns {stay}")
+        acls = counted(len(plan.unowned), "ACL")
+        why = plural(len(plan.unowned), "stays: no file owns it", "stay: no file owns them")
+        output.note(f"{acls} of the target {why}")
 
 
 def limits_of(source: Source, arguments: Namespace) -> PlanLimits:

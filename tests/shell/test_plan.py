@@ -57,7 +57,7 @@ def test_as_text(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     ]
     assert printed.err == (
         "note: 1 ACL of the target that the files own and do not list; --prune removes them\n"
-        "note: 2 ACLs of the target that no file owns stay\n"
+        "note: 2 ACLs of the target stay: no file owns them\n"
     )
 
 

@@ -167,7 +167,7 @@ def test_a_claim_is_read_in_each_of_its_forms(text: str, said: str) -> None:
         ("nobody reads pay", "'nobody reads pay' is neither a file nor YAML; write {deny:"),
         (
             "only: {principals: any except [User:x], operation: Read, resource: topic:pay}",
-            "an only claim must list its principals; with any except, write a deny claim",
+            "an only claim must list its principals; write deny with 'any except [...]'",
         ),
         (PII.replace("}", ""), "not YAML"),
     ],

@@ -116,10 +116,8 @@ class _Denies:
         return denied
 
     def on_some(self, on: PatternAccess, left: int) -> tuple[_DenyRange, ...]:
-        """The ranges of the DENYs that deny an operation of ``left`` on some of the names.
-
-        ``left`` has no operation of ``on_all``, so none of these DENYs matches all the names.
-        """
+        """The ranges of the DENYs that deny, on some of the names, an operation of ``left``: those
+        that no DENY takes away on all names. So none of these DENYs matches all the names."""
         if on.pattern_type is _LITERAL and on.name != WILDCARD:
             return ()
         return tuple(
@@ -180,7 +178,7 @@ class AllowedPatterns:
         self._exceptions: dict[tuple[object, ...], tuple[Acl, ...]] = {}
 
     def from_host(self, host: str | None) -> list[PatternAccess]:
-        """The patterns with an allowed operation from ``host``; None: one that no ACL names."""
+        """The patterns with an allowed operation from ``host``. None is a host in no ACL."""
         alike: dict[tuple[ResourceType, int], list[_Pattern]] = {}
         hosts = self._hosts_of(WILDCARD if host is None else host)
         for pattern in self._allows:

@@ -224,7 +224,7 @@ def _still_allowed(acl: Acl, supported: frozenset[Operation]) -> str:
     implied = [each for each in supported if ALLOWS[acl.operation] >> each & 1]
     if not is_allow(acl) or not implied:
         return ""
-    return f"; it only allows {', '.join(sorted(each.name for each in implied))}"
+    return f"; this ACL allows only {', '.join(sorted(each.name for each in implied))}"
 
 
 def overridden(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[tuple[Acl, Acl]]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Kip11Adapter(Authorizer):
-    """Adapts any KIP-11 authorizer; only ``configure`` and ``authorize`` call the latter."""
+    """Adapts any KIP-11 authorizer; only ``configure`` and ``authorize`` call it."""
 
     def __init__(self, authorizer: Kip11Authorizer) -> None:
         self.authorizer = authorizer
@@ -60,7 +60,7 @@ class Kip11Adapter(Authorizer):
         return DENIED
 
     def acls(self, acl_filter: AclFilter = ANY_ACL) -> Sequence[Acl]:
-        raise InvalidRequest("KIP-11's interface does not list ACLs; ask the authorizer itself")
+        raise InvalidRequest("KIP-11's interface cannot list ACLs by a filter; call its get_acls")
 
     def close(self) -> None:
         """Do nothing: KIP-11 has nothing to close."""

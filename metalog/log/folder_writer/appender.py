@@ -145,8 +145,8 @@ class IndexBuilder:
 
     There is an offset entry for approximately every 4096 bytes of log: the last offset of a batch,
     and the position of this batch. A time entry comes with it if the largest timestamp has grown
-    after the last one: this timestamp, and the last offset of its batch. Offsets are relative to
-    the segment's base. Pure.
+    since the last time entry: this timestamp, and the last offset of its batch. Offsets are
+    relative to the segment's base. Pure.
     """
 
     __slots__ = ("_base", "_indexed_time", "_largest", "_since_entry")

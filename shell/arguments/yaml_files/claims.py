@@ -125,7 +125,7 @@ def claim_of(word: str, entry: Mapping[str, Node], position: FilePosition) -> St
     if CLAIM_WORDS[word] is ClaimKind.ONLY and principals.is_excluded:
         where = entry[_principal_key(word)].position
         raise fault(
-            where, "an only claim must list its principals; with any except, write a deny claim"
+            where, "an only claim must list its principals; write deny with 'any except [...]'"
         )
     if CLAIM_WORDS[word] is ClaimKind.ONLY and _is_quantified(entry["resource"]):
         raise fault(

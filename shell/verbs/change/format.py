@@ -251,8 +251,8 @@ def _controllers(arguments: Namespace, config: NodeFolders) -> Sequence[Controll
     if is_open and not arguments.no_initial_controllers:
         raise InvalidRequest(
             "no voters are configured: set controller.quorum.voters, or give --standalone for a"
-            " quorum of this node alone, --initial-controllers for one of several, or"
-            " --no-initial-controllers for a node that joins one"
+            " quorum of this node alone, --initial-controllers for a quorum of several nodes, or"
+            " --no-initial-controllers for a node that joins a quorum"
         )
     return ()
 

@@ -31,9 +31,10 @@ or a request that breaks the claim. A claim is one of:
   allow         all of these principals may do it
   only          each of these principals may do it on some name from some host, and no other may
 
-A principal, resource or host is one value, a list, any, or any except [...], but an only claim
-must list principals and resources. super.users stands for the configured ones. A * at the end of a
-resource stands for every name that begins with the rest. Without host, a claim covers every host.
+A principal, resource or host is one value, a list, "any", or "any except [...]"; a claim with the
+word only must list principals and resources. super.users stands for the configured ones. A * at
+the end of a resource stands for every name that begins with the rest. Without host, a claim covers
+every host.
 
 Exit code: 0 all claims are proven, 1 some are broken, 2 no answer."""
 
