@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from metalog_sources.record_notes import RecordNotes
     from metalog_sources.replay import Replayed
     from metalog_sources.source import Source
-    from metalog_sources.store import Store, StoreState
+    from metalog_sources.store import StoreState
 
 _AUTHORIZER_KEYS: Final = (SUPER_USERS_KEY, ALLOW_EVERYONE_KEY, "authorizer.class.name")
 BOOTSTRAP_NOTE: Final = "the log is empty, so the bootstrap records are read instead"
@@ -190,17 +190,10 @@ def replayed_source(
     return replayed
 
 
-def store_document(
-    store: Store, arguments: Namespace, output: Output, *, rests_on_users: bool = False
-) -> Document:
-    """The current content of a store. Prints warnings, and calls ``refuse_doubts_about``."""
-    return state_document(store.state(), arguments, output, rests_on_users=rests_on_users)
-
-
 def state_document(
     state: StoreState, arguments: Namespace, output: Output, *, rests_on_users: bool = False
 ) -> Document:
-    """The same as ``store_document``, for a state that the caller has read."""
+    """The content of a store. Prints warnings, and calls ``refuse_doubts_about``."""
     for problem in state.problems:
         output.warn(problem)
     if not rests_on_users:

@@ -12,7 +12,7 @@ from metalog.controller.acl import why_not
 from metalog.errors import InvalidSource
 from metalog.text.plurals import counted
 from metalog_sources.store import document_of
-from shell.context import opened_text, replayed_source, store_document
+from shell.context import opened_text, replayed_source, state_document
 from shell.output.output import Output
 from shell.tasks.acl_words import sentence
 
@@ -51,7 +51,7 @@ def read_document(
     source = opened_text(text, arguments, output)
     if source.store is not None and arguments.at is None and not arguments.committed:
         store = source.store
-        document = store_document(store, arguments, output, rests_on_users=rests_on_users)
+        document = state_document(store.state(), arguments, output, rests_on_users=rests_on_users)
         return SourceDocument(source, document, None)
     image = replayed_source(arguments, output, source, is_whole=is_whole).image
     document = document_of(image)

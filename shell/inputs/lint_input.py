@@ -15,7 +15,7 @@ from authorizer.analysis.lint.finding import FindingNotes, LintSubject
 from metalog.ids import uuid_text
 from metalog_sources.targets.ownership import added_outside, outside_text, overlap_text, owned_twice
 from metalog_sources.targets.target import KafkaTarget, likely_kafka
-from shell.context import context_over, opened_source, read_config, replayed_source, store_document
+from shell.context import context_over, opened_source, read_config, replayed_source, state_document
 from shell.tasks.command_target import CommandTarget
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def read_lint_input(arguments: Namespace, output: Output) -> LintInput:
     source = opened_source(arguments, output)
     context = read_config(arguments, source, output)
     if source.store is not None and arguments.at is None and not arguments.committed:
-        document = store_document(source.store, arguments, output)
+        document = state_document(source.store.state(), arguments, output)
         hosts = (acl.host for acl in document.acls)
         context = context.over(likely_kafka(source.opened), hosts)
         lint_input = _of_store(source, document, context.config)

@@ -25,7 +25,7 @@ from shell.context import (
     opened_source,
     read_config,
     replayed_source,
-    store_document,
+    state_document,
 )
 from shell.inputs.acl_files import read_document
 from shell.inputs.lockout import add_lockout, caller_of
@@ -105,7 +105,7 @@ def current_state(
     if source.store is None:
         image = replayed_source(arguments, output, source).image
         return frozenset(image.acls.by_id.values()), image.features
-    return frozenset(store_document(source.store, arguments, output).acls), EMPTY
+    return frozenset(state_document(source.store.state(), arguments, output).acls), EMPTY
 
 
 def _note_unremoved(plan: Plan, wanted: Document, arguments: Namespace, output: Output) -> None:

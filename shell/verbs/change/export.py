@@ -312,12 +312,8 @@ def _write_split(
 def _by_principal(document: Document) -> Iterator[tuple[str, Document]]:
     """A SCRAM user ``NAME`` belongs to ``User:NAME``. ``owns`` is left out."""
     users = {f"User:{user.user}": None for user in document.users}
-    parts = {
-        principal: tuple(entries)
-        for principal, entries in groupby(
-            in_order(document.entries), lambda entry: entry.acl.principal
-        )
-    }
+    by_principal = groupby(in_order(document.entries), lambda entry: entry.acl.principal)
+    parts = {principal: tuple(entries) for principal, entries in by_principal}
     for principal in sorted({**parts, **users}):
         of_principal = (user for user in document.users if f"User:{user.user}" == principal)
         yield principal, Document(parts.get(principal, ()), users=tuple(of_principal))

@@ -208,10 +208,8 @@ def _config_of(
 
     options = source.config, arguments.config, arguments.super_users, arguments.allow_everyone
     types = {resource.resource_type for resource in wanted.entries}
-    if any(each is not None for each in options) or types & {
-        ResourceType.CLUSTER,
-        ResourceType.ANY,
-    }:
+    is_given = any(each is not None for each in options)
+    if is_given or types & {ResourceType.CLUSTER, ResourceType.ANY}:
         return read_config(arguments, source, output).config
     return AuthorizerConfig()
 
@@ -225,8 +223,7 @@ def _add(
 ) -> None:
     existing = set(_acls_on(wanted.entries, target, arguments, output))
     acls = [*wanted.to_add()]
-    new = [acl for acl in acls if acl not in existing]
-    steps = [PlanStep(ChangeKind.ADD, acl) for acl in new]
+    steps = [PlanStep(ChangeKind.ADD, acl) for acl in acls if acl not in existing]
     refuse_unwritable(target, steps)
     _refuse_lockout(steps, target, config, arguments, output)
     _warn_of_default(steps, target, config, arguments, output)
