@@ -41,8 +41,8 @@ ELSEWHERE = (
     *("serve", "mcp", "pipeline", "shell", "apply", "archive", "passwd", "kafka-acls", "format"),
 )
 """They never end, prompt, change something, or need Spark, and are only parsed here."""
-GO_ON = re.compile(r" --(follow|listen [^ ]+)")
-"""Options with which a verb does not end."""
+GO_ON = re.compile(r" --(follow|listen [^ ]+|command-config [^ ]+)")
+"""Options with which a verb does not end, or that a folder in place of a cluster does not take."""
 
 
 def examples() -> Iterator[tuple[str, str]]:
