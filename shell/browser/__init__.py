@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from shell.arguments.terminal import at_a_terminal, run_lines
+from shell.arguments.line_source import at_a_terminal, run_lines
 
 if TYPE_CHECKING:
     from metalog_sources.replay import Replayed

@@ -16,7 +16,7 @@ from metalog.text.plurals import counted
 from metalog.text.visible_text import shown
 from metalog_sources.targets.plan import Plan, PlanStep, SavedPlan, after, remaining, step_fields
 from metalog_sources.targets.target import carry_out, likely_kafka, target_of
-from shell.arguments.terminal import confirms, require_terminal
+from shell.arguments.confirm import confirms, require_terminal
 from shell.context import opened_source
 from shell.inputs.credential_migration import add_credentials, moves
 from shell.inputs.planning import (

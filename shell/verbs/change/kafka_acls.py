@@ -32,7 +32,7 @@ from metalog_sources.source_kinds import ACL_TARGETS
 from metalog_sources.store import NarrowStore
 from metalog_sources.targets.plan import ChangeKind, PlanStep, after
 from metalog_sources.targets.target import carry_out, likely_kafka, refuse_unwritable, target_of
-from shell.arguments.terminal import confirms, require_terminal
+from shell.arguments.confirm import confirms, require_terminal
 from shell.context import (
     add_command_config,
     add_config,

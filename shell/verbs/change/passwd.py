@@ -22,8 +22,8 @@ from metalog.text.visible_text import shown
 from metalog_sources.source_kinds import USER_TARGETS
 from metalog_sources.targets.answers import PasswordOffer
 from metalog_sources.targets.credentials import TakesPasswords, credential_target_of
+from shell.arguments.confirm import confirms, require_terminal
 from shell.arguments.scram_line import MECHANISMS
-from shell.arguments.terminal import confirms, require_terminal
 from shell.context import add_command_config, add_config, add_place, opened_source
 from shell.inputs.lockout import Deletion, add_lockout, refuse_lost_login
 from shell.output.output import Output

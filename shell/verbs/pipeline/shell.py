@@ -10,8 +10,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from shell.arguments.line_source import at_a_terminal, run_lines
 from shell.arguments.pipeline import add_folder, add_spark, check_installed, opened_folder
-from shell.arguments.terminal import at_a_terminal, run_lines
 from shell.browser.table_session import QueryRows, TableSession
 from shell.output.output import Output
 

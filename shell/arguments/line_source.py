@@ -1,7 +1,4 @@
-"""Reads what a person types or pipes: a confirmation, or the lines of a shell.
-
-This module must not know what is confirmed, nor what a line means.
-"""
+"""Reads the lines of a shell from standard input. This module must not know what a line means."""
 
 from __future__ import annotations
 
@@ -9,23 +6,7 @@ import sys
 from io import TextIOWrapper
 from typing import Protocol, TextIO
 
-from metalog.errors import InvalidRequest
 from shell.output.output import Output
-
-
-def require_terminal(shown_on: TextIO, otherwise: str) -> None:
-    """Check that a person can see and answer a question. ``otherwise`` names the options that skip
-    the question.
-
-    Raises:
-        InvalidRequest: ``shown_on`` or standard input is not a terminal.
-    """
-    if not (sys.stdin is not None and sys.stdin.isatty() and shown_on.isatty()):
-        raise InvalidRequest(f"not a terminal: to skip the prompt, pass {otherwise}")
-
-
-def confirms() -> bool:
-    return sys.stdin.readline().strip().casefold() in ("y", "yes")
 
 
 class LineSession(Protocol):
