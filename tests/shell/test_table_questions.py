@@ -13,8 +13,8 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from metalog.errors import InvalidRequest
-from shell.arguments.pipeline import add_folder
 from shell.arguments.line_source import run_lines
+from shell.arguments.pipeline import add_folder
 from shell.browser.prompt import converse
 from shell.browser.table_session import QueryRows, TableSession
 from shell.output.output import Output
