@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Generator
+
 import pytest
 
-from tests.support.suite.groups import Groups
+from tests.support.suite.groups import BEHIND_THE_LARGEST, Groups
 
 pytest_plugins = ["pytester"]
 
@@ -36,6 +39,32 @@ def test_a_server_ends_with_its_group(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(SOURCE)
     result = pytester.inline_run("-p", "no:randomly", plugins=[Groups()])
     result.assertoutcome(passed=4)
+
+
+class Backwards:
+    """The tests in the opposite order, as another worker gets them."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
+        yield
+        items.reverse()
+
+
+@pytest.mark.parametrize(
+    ("plugins", "added"), [([], []), ([Backwards()], [BEHIND_THE_LARGEST])], ids=["first", "last"]
+)
+def test_a_worker_that_begins_with_another_group_leaves_the_largest_a_core(
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    plugins: list[object],
+    added: list[int],
+) -> None:
+    niceness: list[int] = []
+    monkeypatch.setattr(os, "nice", niceness.append)
+    pytester.makepyfile(SOURCE)
+    result = pytester.inline_run("-p", "no:randomly", plugins=[Groups(), *plugins])
+    result.assertoutcome(passed=4)
+    assert niceness == added
 
 
 class Distributed:

@@ -24,6 +24,18 @@ AS_USERS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def the_shared_spark(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails a test that starts Spark without the fixture ``spark``: it would be in no group, and
+    start a JVM of its own."""
+
+    def started(*_: object) -> None:
+        raise AssertionError("take the fixture spark")
+
+    if "spark" not in request.fixturenames:
+        monkeypatch.setattr("metalog_spark.session._started", started)
+
+
 @pytest.fixture
 def as_users_run_it(spark: SparkSession) -> Iterator[None]:
     """Spark's defaults, where results must not depend on the tests' settings."""

@@ -1,12 +1,13 @@
 """One Spark session for all tests of a worker, on one thread of one JVM.
 
-Tests with the fixture ``spark`` run in one of two groups (``xdist_group``), so that two workers
-share the work and at most two JVMs run; and on one Python version only (``once``). The JVM's
-output is in ``build/spark-tests``.
+Tests with the fixture ``spark`` are one group (``xdist_group``): a JVM takes 45 s of CPU until it
+runs its code fast, so a second one costs more than it gains. They run on one Python version only
+(``once``). The JVM's output is in ``build/spark-tests``.
 
 Tables have only a few rows in tests, so most of the cost is what a query costs before its first
 row. Therefore: no code generation, no adaptive plans, no printed plans, no second verification of
-Spark's classes, no checksums of files, and no process that sets a file's permissions.
+Spark's classes, no checksums of files, no large memory pages, and no process that sets a file's
+permissions. Each test that starts Spark takes the fixture: otherwise it starts a JVM of its own.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -38,6 +38,7 @@ public class {FILES} extends org.apache.hadoop.fs.RawLocalFileSystem {{
 }}
 """
 ON_ONE_THREAD = "local[1]"
+GROUP = "spark"
 SMALL = {
     "spark.sql.shuffle.partitions": "1",
     "spark.default.parallelism": "1",
@@ -53,18 +54,25 @@ SMALL = {
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.log.level": "WARN",
+    "spark.ui.retainedJobs": "10",
+    "spark.ui.retainedStages": "10",
+    "spark.ui.retainedTasks": "10",
+    "spark.sql.ui.retainedExecutions": "10",
+    "spark.buffer.pageSize": "1m",
     "spark.driver.memory": "1g",
     "spark.driver.extraJavaOptions": (
-        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1g"
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1g -Xmn512m"
         " -XX:Tier3InvocationThreshold=50 -XX:Tier3MinInvocationThreshold=20"
         " -XX:Tier3CompileThreshold=300 -XX:Tier3BackEdgeThreshold=5000"
         " -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
-        " -XX:MetaspaceSize=256m -XX:ReservedCodeCacheSize=256m"
+        " -XX:MetaspaceSize=256m -XX:ReservedCodeCacheSize=256m -XX:-MethodFlushing"
     ),
 }
 """A session here runs thousands of plans, each only a few times. Compiling in one step, after a
 quarter of the usual calls, saves a tenth of the CPU. The code cache is larger than the default of
-48 MB, which overflows."""
+48 MB, which overflows, and nothing is dropped from it. Pages as large as Spark chooses by the heap
+fill it with zeros."""
 
 
 @pytest.fixture(scope="session")
@@ -139,11 +147,5 @@ def shared(spark: SparkSession) -> Iterator[dict[str, str]]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group(_half(item.path)))
+            item.add_marker(pytest.mark.xdist_group(GROUP))
             item.add_marker(pytest.mark.once)
-
-
-def _half(test: Path) -> str:
-    """The half of the tests: ingestion and builds, or findings. Both take about as long."""
-    comes_in = test.parent.name in {"metalog_spark", "bench", "follow"}
-    return "spark" if comes_in else "spark-findings"
