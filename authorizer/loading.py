@@ -42,8 +42,8 @@ def load_authorizer(
     if not name:
         if secure_listeners:
             raise ConfigException(
-                f"{CLASS_NAME} is not set, and {', '.join(sorted(secure_listeners))} is secure: "
-                f"set it to {next(iter(OURS))}"
+                f"{CLASS_NAME} is not set, but clients of {', '.join(sorted(secure_listeners))}"
+                f" authenticate or encrypt: set {CLASS_NAME} to {next(iter(OURS))}"
             )
         return None
     if name == _ZOOKEEPER_CLASS:

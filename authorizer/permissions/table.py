@@ -123,9 +123,9 @@ APIS: Final[tuple[ApiPermissions, ...]] = (
     _api(
         10,
         "FindCoordinator",
-        _need((Op.DESCRIBE, On.GROUP), when="the coordinator of a group"),
-        _need((Op.DESCRIBE, On.TRANSACTIONAL_ID), when="the coordinator of a transaction"),
-        _need((Op.CLUSTER_ACTION, On.CLUSTER), when="the coordinator of a share partition"),
+        _need((Op.DESCRIBE, On.GROUP), when="it looks for a group's coordinator"),
+        _need((Op.DESCRIBE, On.TRANSACTIONAL_ID), when="it looks for a transaction's coordinator"),
+        _need((Op.CLUSTER_ACTION, On.CLUSTER), when="it looks for a share partition's coordinator"),
     ),
     _api(11, "JoinGroup", _READ_GROUP),
     _api(12, "Heartbeat", _READ_GROUP),
@@ -223,13 +223,18 @@ APIS: Final[tuple[ApiPermissions, ...]] = (
     _api(56, "AlterPartition", _CLUSTER_ACTION),
     _api(57, "UpdateFeatures", _ALTER_CLUSTER),
     _api(
-        58, "Envelope", _CLUSTER_ACTION, note="the forwarded request is checked for its own sender"
+        58,
+        "Envelope",
+        _CLUSTER_ACTION,
+        note="the forwarded request is authorized as its original client",
     ),
     _api(59, "FetchSnapshot", _CLUSTER_ACTION),
     _api(
         60,
         "DescribeCluster",
-        _need((Op.DESCRIBE, On.CLUSTER), when="the answer has allowed operations", optional=True),
+        _need(
+            (Op.DESCRIBE, On.CLUSTER), when="it asks for the authorized operations", optional=True
+        ),
         _need((Op.ALTER, On.CLUSTER), when="it is sent to a controller", optional=True),
     ),
     _api(61, "DescribeProducers", _READ_TOPIC),

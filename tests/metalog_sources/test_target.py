@@ -80,7 +80,9 @@ def test_what_cannot_be_written_is_refused_first() -> None:
 def test_a_file_is_no_target(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text("acls: []")
-    with pytest.raises(InvalidTarget, match="cannot be written to; give cluster://"):
+    with pytest.raises(
+        InvalidTarget, match="cannot be the TARGET, which comes first; give cluster://"
+    ):
         target_of(open_source(str(path), environ={}))
 
 

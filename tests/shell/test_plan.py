@@ -212,7 +212,10 @@ def test_a_file_is_not_applied_to(
     files: list[str], extra: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["apply", *files, *extra]) == 2
-    assert "cannot be written to; give cluster://HOST:PORT" in capsys.readouterr().err
+    assert (
+        "cannot be the TARGET, which comes first; give cluster://HOST:PORT"
+        in capsys.readouterr().err
+    )
 
 
 def test_the_exit_code_tells_of_changes_only_where_it_is_asked_to(files: list[str]) -> None:

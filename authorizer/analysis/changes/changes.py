@@ -59,8 +59,8 @@ Change = TimelineChange | CredentialChange
 def changes(records: Iterable[tuple[int, int, Any]]) -> Iterator[Change]:
     """The changes in ``records``, which are in log order.
 
-    Each record comes as its offset, the latest time of any batch up to its own, and the message,
-    which may be of any type.
+    Each record comes as its offset, the highest time of all batches up to the record's batch, and
+    the message, of any type.
     """
     pending: list[Change] | None = None
     for offset, time_ms, message in records:

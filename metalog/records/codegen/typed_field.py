@@ -61,8 +61,7 @@ class TypedField(NamedTuple):
 
     @property
     def local(self) -> str:
-        """The name of the field's local variable, which is neither a builtin nor used by the
-        codec."""
+        """The name of the field's local variable: no builtin and no other local of the codec."""
         return f"{self.name}_" if self.name in ("id", "version") else self.name
 
     @property

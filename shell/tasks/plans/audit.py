@@ -28,7 +28,7 @@ _MOST_CELLS: Final = 500_000
 
 
 class ChangedAnswers(NamedTuple):
-    """Equal requests that the plan would answer differently; ``was``: they are allowed now."""
+    """Equal requests whose answer the plan would change. ``was``: the answer now is "allowed"."""
 
     group: QuestionGroup
     was: bool

@@ -45,7 +45,7 @@ def kip_11_table() -> str:
 
 def todays_table() -> str:
     rows = [row for api in APIS for row in _rows(api)]
-    return table(("key", "request", "needs", "when"), rows)
+    return table(("key", "request", "needs", "when; notes"), rows)
 
 
 def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -60,8 +60,8 @@ def _rows(api: ApiPermissions) -> Iterator[tuple[str, str, str, str]]:
         yield str(api.key), api.name, "nothing", api.note
     for number, need in enumerate(api.needs):
         key, name, note = ("", "", "") if number else (str(api.key), api.name, api.note)
-        less = "optional: without it only this is left out or refused" if need.optional else ""
-        yield key, name, _text(need), "; ".join(filter(None, (need.when, less, note)))
+        when = f"optional: {need.when}" if need.optional else need.when
+        yield key, name, _text(need), "; ".join(filter(None, (when, note)))
 
 
 def _text(need: PermissionNeed) -> str:
