@@ -18,15 +18,16 @@ from metalog_sources.replay import replay_source
 from metalog_sources.source import Source, open_source
 from shell.tasks.follow.changes import follow
 from shell.tasks.history import history_of
-from tests.support.kafka.cases import kafka_case
+from tests.support.kafka.cases import kafka_case, kafka_cases
 
 TRANSACTIONS = "commit-across-batches", "abort-then-begin-commit-later", "create-and-remove-inside"
-CASES = (
+WANTED = (
     "demo",
     "basic-4.3",
     "trimmed-4.3",
     *(f"transactions-crafted/{each}" for each in TRANSACTIONS),
 )
+CASES = [case.name for case in kafka_cases() if case.name in WANTED]
 
 
 def source_of(name: str) -> Source:
@@ -39,6 +40,8 @@ class Arriving:
     def __init__(self, log: OpenedLog, first: int, step: int) -> None:
         self._log = log
         self._end = log.bounds().end
+        self.bounds, self.splits = log.bounds, log.splits
+        self.snapshots, self.open_snapshot = log.snapshots, log.open_snapshot
         self._mark, self._step = first, step
         self._has_failed = False
 
