@@ -74,7 +74,7 @@ def _archived(
         if begin < log.bounds().start:
             raise InvalidSource(
                 f"{target}: ends at offset {begin}, and the log begins at {log.bounds().start}: "
-                "the records between are gone; use another folder, and read both"
+                "the records between are gone; archive to another folder, and keep both"
             )
         if existing is not None:
             is_same = cluster_id is not None and existing.cluster_id == cluster_id

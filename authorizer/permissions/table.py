@@ -29,8 +29,8 @@ class Permission(NamedTuple):
 class PermissionNeed(NamedTuple):
     """One of ``one_of`` must be allowed, tried in this order. ``when`` is the condition, or empty.
 
-    Without an ``optional`` permission the request succeeds; only what ``when`` says is left out or
-    refused.
+    If an ``optional`` permission is denied, the request succeeds, and only the case in ``when`` is
+    left out or refused.
     """
 
     one_of: tuple[Permission, ...]

@@ -110,8 +110,8 @@ _BEAT: Final = Activity(
     CLUSTER_NAME,
     0.0,
 )
-"""One of a broker's many heartbeats. It shows that the first broker's log is also that of the
-active controller."""
+"""One of a broker's many heartbeats, in the audit log of the first broker: only the active
+controller logs heartbeats, so this log has the controller's lines, too."""
 _BEATS_FROM: Final = 50
 """If the hours have fewer requests than this on average, no heartbeat is added."""
 _PROBED: Final = moment("2025-11-19T03:14:05")

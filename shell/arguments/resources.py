@@ -37,6 +37,8 @@ def parse_resource(text: str) -> tuple[ResourceType, str]:
     if not colon and folded(type_text) == folded(ResourceType.CLUSTER.name):
         return ResourceType.CLUSTER, CLUSTER_NAME
     if not colon and folded(text) not in map(folded, ResourceType.__members__):
+        if folded(text) in map(folded, Operation.__members__):
+            raise InvalidRequest(f"{text!r} is an operation, not a resource: leave it out")
         raise InvalidRequest(f"resource {text!r} has no type; write it as topic:{text}")
     resource_type = read_word(ResourceType, type_text, "resource type")
     name = name.removeprefix(_LITERAL)

@@ -140,7 +140,7 @@ def _gains_of(arguments: Namespace) -> tuple[GainLimit, ...]:
         return (GainLimit(),) if arguments.no_new_access else ()
     if arguments.no_new_access:
         raise InvalidRequest("--no-new-access and --only-gain: give one of them")
-    return (_limit_of_texts(claim_texts(arguments.only_gain, "--only-gain")),)
+    return (_limit_of_texts(claim_texts(arguments.only_gain, "--only-gain claim")),)
 
 
 def gains_of_saved(plan: SavedPlan, file: str, limits: PlanLimits) -> PlanLimits:

@@ -83,7 +83,7 @@ def test_no_more_is_gained_than_is_stated(world: World, tmp_path: Path) -> None:
     [
         (("--no-new-access", "--only-gain", ONLY), "give one of them"),
         (("--only-gain", ONLY.replace("allow", "deny")), "states what may be gained; write it as"),
-        (("--only-gain", ONLY.replace("Read", "Raed")), "--only-gain 1, line 1, column 40: unknow"),
+        (("--only-gain", ONLY.replace("Read", "Raed")), "--only-gain claim 1, line 1, column 40"),
     ],
 )
 def test_a_wrong_limit_is_one_line(world: World, options: tuple[str, ...], said: str) -> None:

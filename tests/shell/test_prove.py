@@ -153,11 +153,11 @@ def test_a_claim_is_read_in_each_of_its_forms(text: str, said: str) -> None:
         (PII.replace("pii-*", "p, host: 10.0.0.0/33"), "'10.0.0.0/33' is neither an address"),
         (
             "only: {principals: any, operation: Read, resource: topic:t}",
-            "column 20: an only claim must list",
+            "column 20: 'only' must list",
         ),
         (
             "only: {principals: User:a, operation: Read, resource: any}",
-            "an only claim must list its resources",
+            "'only' must list resources",
         ),
         ("deny: {principal: any, resource: any}", "line 1, column 7: deny has no operation"),
         ("deny: {principal: any, rule: x}", "column 24: unknown key 'rule' in a claim"),
@@ -167,7 +167,7 @@ def test_a_claim_is_read_in_each_of_its_forms(text: str, said: str) -> None:
         ("nobody reads pay", "'nobody reads pay' is neither a file nor YAML; write {deny:"),
         (
             "only: {principals: any except [User:x], operation: Read, resource: topic:pay}",
-            "an only claim must list its principals; write deny with 'any except [...]'",
+            "'only' must list principals; or write deny with 'any except [...]'",
         ),
         (PII.replace("}", ""), "not YAML"),
     ],

@@ -61,7 +61,7 @@ class TypedField(NamedTuple):
 
     @property
     def local(self) -> str:
-        """The name of the field's local variable: no builtin and no other local of the codec."""
+        """The name of the field's local variable, which hides no builtin and no other local."""
         return f"{self.name}_" if self.name in ("id", "version") else self.name
 
     @property

@@ -124,13 +124,10 @@ def claim_of(word: str, entry: Mapping[str, Node], position: FilePosition) -> St
     principals = PrincipalSet(*_set_of(entry[_principal_key(word)], "principal", _principal))
     if CLAIM_WORDS[word] is ClaimKind.ONLY and principals.is_excluded:
         where = entry[_principal_key(word)].position
-        raise fault(
-            where, "an only claim must list its principals; write deny with 'any except [...]'"
-        )
+        raise fault(where, "'only' must list principals; or write deny with 'any except [...]'")
     if CLAIM_WORDS[word] is ClaimKind.ONLY and _is_quantified(entry["resource"]):
         raise fault(
-            entry["resource"].position,
-            "an only claim must list its resources, such as topic:payments",
+            entry["resource"].position, "'only' must list resources, such as topic:payments"
         )
     texts = list(texts_of(entry["operation"], "operation"))
     operations = [read_at(text, parse_operation) for text in texts]

@@ -28,10 +28,10 @@ _MOST_CELLS: Final = 500_000
 
 
 class ChangedAnswers(NamedTuple):
-    """Equal requests whose answer the plan would change. ``was``: the answer now is "allowed"."""
+    """Equal requests whose answer the plan would change. ``are_allowed`` is the answer now."""
 
     group: QuestionGroup
-    was: bool
+    are_allowed: bool
 
 
 class Audit(NamedTuple):
@@ -45,7 +45,7 @@ class Audit(NamedTuple):
     @property
     def broken(self) -> list[ChangedAnswers]:
         """The requests that are allowed now and would be denied."""
-        return [request for request in self.turned if request.was]
+        return [request for request in self.turned if request.are_allowed]
 
     def text(self) -> str:
         times = sum(request.group.times for request in self.turned)

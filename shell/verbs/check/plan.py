@@ -167,9 +167,9 @@ def _print_audit(audit: Audit, output: Output) -> None:
     output.aligned(
         [
             f"{each.group.times:>8,}",
-            Cell("ALLOWED", "good") if each.was else Cell("DENIED", "bad"),
+            Cell("ALLOWED", "good") if each.are_allowed else Cell("DENIED", "bad"),
             "->",
-            Cell("DENIED", "bad") if each.was else Cell("ALLOWED", "good"),
+            Cell("DENIED", "bad") if each.are_allowed else Cell("ALLOWED", "good"),
             *request_words(each),
         ]
         for each in audit.turned[:_SHOWN]
@@ -181,7 +181,7 @@ def _print_audit(audit: Audit, output: Output) -> None:
 def _as_json(made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output) -> None:
     for step in made.plan.steps:
         output.record(step_fields(step))
-    for was, group in ((each.was, each.group) for each in (audit.turned if audit else ())):
+    for was, group in ((each.are_allowed, each.group) for each in (audit.turned if audit else ())):
         question = group.parsed.question
         output.record(
             {
@@ -223,8 +223,8 @@ def _as_markdown(
             (
                 (
                     each.group.times,
-                    result_word(each.was),
-                    result_word(not each.was),
+                    result_word(each.are_allowed),
+                    result_word(not each.are_allowed),
                     *request_words(each),
                 )
                 for each in audit.turned[:_SHOWN]
