@@ -124,8 +124,8 @@ class RequestContext(_Value):
 
     ``principal`` is the session's, ``Type:name``. ``host`` is the client's address, in Java's text
     (``metalog.hosts.client_host``). ``additional_principals``, such as ``Group:…``, match ACLs like
-    the session's own, but make nobody a super user; Kafka has none. ``identity`` has the fields
-    that a decision depends on: host and principals.
+    the session's own, but make nobody a super user. Kafka has none of them. ``identity`` has the
+    fields that a decision depends on: host and principals.
     """
 
     _fields = ("principal", "host", "listener", "request_name", "additional_principals")

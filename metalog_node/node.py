@@ -325,7 +325,7 @@ class Node:
             mapping_rules=config.mapping_rules[listener.name],
             most_bytes=config.request_max_bytes,
             idle_s=config.idle_s,
-            refused_after_s=config.refused_after_s,
+            failed_login_delay_s=config.failed_login_delay_s,
             metrics=self.metrics,
             quotas=self._quotas,
             refusals=self._refusals,

@@ -1,4 +1,4 @@
-"""A broker behind a program: forwards requests to it, byte for byte.
+"""Forwards requests, byte for byte, from a program that embeds a ``Node`` to a real broker.
 
 Connections are opened on demand and reused. A connection carries one request at a time. An idle
 connection that the broker has closed is noticed before a request is sent: a request that the broker
@@ -28,7 +28,7 @@ _CHUNK: Final = 1 << 16
 
 
 class Upstream:
-    """A broker behind the APIs that a program adds to a ``Node``. Close this object at the end.
+    """The broker that answers the APIs that a program adds to a ``Node``; close it at the end.
 
     Args:
         address: the broker's ``HOST:PORT``; connections use neither TLS nor a login.

@@ -37,9 +37,9 @@ def image_at(
             (``2026-11-21T18:44:50``, in UTC), ``@MILLIS``, or ``-6h`` before the log's last
             record. None is the end, the only moment of a SOURCE without a history.
         command_config: a file of a client's keys, for a SOURCE of a running cluster.
-        is_whole: read all subjects. By default only those that decisions depend on, and topic
-            names: on a cluster's log that takes a fifth of the time. Any use of another subject
-            raises.
+        is_whole: read all kinds of state (``ImageSubject``). By default only those that decisions
+            depend on, and topic names: on a cluster's log that takes a fifth of the time. Any use
+            of another kind raises.
 
     Returns:
         The image; ``image.provenance`` has its offset and time.

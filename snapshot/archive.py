@@ -1,9 +1,9 @@
 """Copies a log and its snapshots to a folder that only grows, before the controller deletes them.
 
-An archive is a ``metadata.log.dir`` like any other, but ``archive.properties`` replaces the node's
-own files. It holds only records that are proven to be committed, in their original batches. Its
-offsets have no gap: if records were lost before a run, begin another folder. This module must not
-know what the records mean.
+An archive is a ``metadata.log.dir`` like any other, with ``archive.properties`` in place of the
+node's own files. It holds only records that are proven to be committed, in their original batches.
+Its offsets have no gap: if records were lost before a run, begin another folder. This module must
+not know what the records mean.
 """
 
 from __future__ import annotations

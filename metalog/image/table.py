@@ -7,8 +7,8 @@ copies only the leaf that it changes, and the pointers to it. In two cases a cha
 dict of all entries: if the bulk has at most ``SMALL`` entries, and if more than a sixteenth of it
 would have changed, so that few removed entries stay in memory.
 
-Keys must have well spread hashes, such as bytes, strings and tuples. Integers work too, but above
-``SMALL`` all changed integers would share one leaf.
+Keys must have well spread hashes, such as bytes, strings and tuples. Integers work, too, but
+in a table of more than ``SMALL`` entries all changed ones would share one leaf.
 
 The order of iteration is arbitrary. ``repr`` shows no values, because some of them are secrets.
 This module must not know what is stored.
@@ -32,7 +32,7 @@ Parts = tuple[dict[K, V], Nodes | None, int, int]
 SMALL: Final = 2048
 FAN: Final = 64
 _KEPT_APART: Final = 16
-"""If more than one entry of the bulk in this many would have changed, a change makes one dict."""
+"""A change makes one dict if more than 1/``_KEPT_APART`` of the bulk would have changed."""
 _HIGH: Final = 48
 _MASK: Final = FAN * FAN - 1
 

@@ -70,8 +70,8 @@ class Continuity:
             if batch.epoch > starts[0].epoch:
                 raise _at(
                     batch,
-                    f"epoch {batch.epoch} begins before offset {starts[0].start_offset}, but"
-                    f" leader-epoch-checkpoint begins with epoch {starts[0].epoch} there",
+                    f"epoch {batch.epoch} before offset {starts[0].start_offset}, at which"
+                    f" leader-epoch-checkpoint begins with the lower epoch {starts[0].epoch}",
                 )
         elif batch.epoch != known:
             raise _at(batch, f"epoch {batch.epoch} where leader-epoch-checkpoint has epoch {known}")

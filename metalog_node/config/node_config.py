@@ -99,7 +99,7 @@ class NodeConfig(NamedTuple):
     max_connections_per_ip: int
     max_connections_of: Mapping[str, int]
     idle_s: float
-    refused_after_s: float
+    failed_login_delay_s: float
     request_max_bytes: int
     request_timeout_s: float
     metrics: Address | None
@@ -199,7 +199,7 @@ class _Reading:
                 if (limit := max_connections(located, listener)) is not None
             },
             idle_s=settings.idle_ms / 1000,
-            refused_after_s=settings.failed_login_delay_ms / 1000,
+            failed_login_delay_s=settings.failed_login_delay_ms / 1000,
             request_max_bytes=settings.request_max_bytes,
             request_timeout_s=settings.request_timeout_ms / 1000,
             metrics=located.read(METRICS, parse_metrics, settings.metrics_listener),

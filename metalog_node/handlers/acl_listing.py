@@ -1,8 +1,8 @@
 """DescribeAcls' response: as a body, or as pieces of bytes.
 
-kio, the library that encodes all other responses, takes ten times as long for a long listing; a
-test compares the bytes. After a change of one ACL, a ``Listing`` encodes only a few hundred
-resources again. This module must not know the caller, nor how long a response stays valid.
+kio, the library that encodes all other responses, takes ten times as long for a long listing. A
+test compares its bytes with ours. After a change of one ACL, a ``Listing`` encodes only a few
+hundred resources again. This module must not know the caller, nor how long a response stays valid.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ class ListenerContext:
     mapping_rules: Sequence[MappingRule]
     most_bytes: int
     idle_s: float
-    refused_after_s: float
+    failed_login_delay_s: float
     metrics: Metrics
     quotas: ConnectionQuotas
     refusals: RefusalLog
@@ -190,7 +190,7 @@ class Client:
     async def _send(self, data: bytes) -> None:
         """Send an answer. A refused login is answered after a pause, against guessing."""
         if self._connection.failed_login is not None:
-            await asyncio.sleep(self._context.refused_after_s)
+            await asyncio.sleep(self._context.failed_login_delay_s)
         async with asyncio.timeout_at(self._deadline()):
             for at in range(0, len(data), _PIECE):
                 await self._on_loop(self._writer.write, data[at : at + _PIECE])

@@ -124,8 +124,8 @@ class ClusterStore:
         return None
 
     def acl_creator(self) -> AclCreator:
-        """The cluster's Kafka version, by the supported and the finalized metadata.version that a
-        node announces."""
+        """The Kafka that would create the ACLs: its version, by the supported metadata.version of a
+        node, and the finalized metadata.version."""
         return self._call(
             "find out its Kafka version",
             lambda: creator_of_cluster(

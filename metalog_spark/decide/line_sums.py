@@ -28,7 +28,7 @@ SUMS: Final = (
 
 - its start, the fields of ``ReadSplit``, the numbers of requests, other lines and broken lines, one
   reason why a line is broken, and a damaged file's fault;
-- the hours since 1970, each with the first five fields of ``_Run``;
+- each hour with requests: its number since 1970, and the first five fields of ``_Run``;
 - the first time of an unambiguous line with a request name, and of one with a rule;
 - the first time at which a clock was set back (by ten minutes to two hours);
 - whether a request has no rule, and whether a line is only the end of a record.

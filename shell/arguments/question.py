@@ -90,7 +90,7 @@ def read_question(arguments: Namespace) -> ParsedQuestion:
         raise InvalidRequest(f"{operation!r} is not an operation; {FORM}")
     if len(words) > taken:
         if named:
-            raise InvalidRequest(f"ask about {words[taken]} or the resource of an option, not both")
+            raise InvalidRequest(f"ask about one resource: {words[taken]}, or that of the option")
         named.append(parse_resource(words[taken]))
     if not named:
         raise InvalidRequest(f"the question names no resource; {FORM}")

@@ -134,16 +134,16 @@ def test_a_claim_is_read_in_each_of_its_forms(text: str, said: str) -> None:
         ),
         (
             'deny: {principal: "any except [User:a]\\n--- x", operation: Read, resource: topic:t}',
-            "column 19: 'any except [User:a]\\n--- x' is not any except and one list; write"
+            "column 19: 'any except [User:a]\\n--- x': after any except comes one list; write"
             " principal: any except [User:x, User:y]",
         ),
         (
             PII.replace("[User:x, User:y]", "User:b"),
-            "'any except User:b' is not any except and one list; write principal: any except [",
+            "'any except User:b': after any except comes one list; write principal: any except [",
         ),
         (
             PII.replace("any except [User:x, User:y]", "'any except '"),
-            "column 19: 'any except ' is",
+            "column 19: 'any except ': after",
         ),
         (PII.replace("topic:pii-*", "any except"), "write resource: any except [topic:x]"),
         (PII.replace("pii-*", "p, host: any except x"), "write host: any except [10.0.0.0/8]"),

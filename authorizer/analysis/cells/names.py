@@ -96,7 +96,7 @@ class Patterns:
         )
 
     def reaches(self, names: NameClass) -> bool:
-        """Whether a pattern matches the names of a class, which the patterns do not divide."""
+        """Whether a pattern matches a class. No pattern may match only some of its names."""
         name = names.name
         if names.is_literal and name in self.literals:
             return True
@@ -105,7 +105,7 @@ class Patterns:
         return any(name[:length] in self.prefixes for length in self._lengths)
 
     def reaching(self, names: NameClass) -> Iterator[NamePattern]:
-        """The patterns that match the names of a class, which the patterns do not divide."""
+        """The patterns that match a class. No pattern may match only some of its names."""
         name = names.name
         if names.is_literal and name in self.literals:
             yield NamePattern(name, True)
@@ -153,7 +153,7 @@ def classes(dividing: Sequence[Patterns], within: NamePattern) -> set[NameClass]
 def touched(
     touching: Iterable[Patterns], dividing: Sequence[Patterns], within: NamePattern
 ) -> set[NameClass]:
-    """The classes of ``within`` that one of ``touching``, a part of ``dividing``, matches."""
+    """The classes of ``within`` that ``touching`` match; ``dividing`` has all of these, too."""
     stem, is_one = within
     if is_one:
         names = NameClass(*within)

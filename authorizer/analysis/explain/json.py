@@ -50,7 +50,7 @@ def answer_json(
 
 
 def commands_json(commands: Commands) -> Json:
-    """The keys of a remedy's commands, which read the cluster's address from a shell variable."""
+    """A remedy's JSON key ``commands``; these take the cluster's address from a shell variable."""
     return {"commands": None if commands is None else list(commands)}
 
 

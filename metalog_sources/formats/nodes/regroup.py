@@ -1,8 +1,8 @@
 """Groups single ACLs into rules with lists: ACLs that differ only in one field become one rule.
 
-It groups by operations, then hosts, then resource names, in the order of exports, so equal ACLs and
-notes give equal rules. No rule, and no file of rules, has more ACLs than its reader accepts. This
-module must not know how a rule is written.
+It sorts ACLs as an export does, then groups by operations, hosts and resource names. So equal ACLs
+and notes give equal rules. No rule, and no file of rules, has more ACLs than its reader accepts.
+This module must not know how a rule is written.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def regrouped(entries: Collection[AclEntry], file_acls: int | None = None) -> li
     """Rules that are equivalent to ``entries``, for a file with ``file_acls`` ACLs (default:
     the number of ``entries``).
 
-    For a large file only names are grouped, because the reader limits the ACLs per byte.
+    In a large file only names are grouped, because the reader limits the ACLs per byte.
     """
     rules = [
         RegroupedRule(

@@ -53,10 +53,10 @@ class Uncounted(NamedTuple):
     first_us: int
 
     def text(self) -> str:
-        """``metalog pipeline follow decided requests of … and later since its last …``."""
+        """``since its last orderly end, metalog pipeline follow decided requests of …``."""
         return (
-            f"metalog pipeline follow decided requests of {time_text(self.first_us // 1000)} and"
-            " later since its last orderly end, and counts them at the next"
+            "since its last orderly end, metalog pipeline follow decided requests of"
+            f" {time_text(self.first_us // 1000)} and later; it counts them at its next orderly end"
         )
 
     def uses_text(self) -> str:

@@ -145,8 +145,8 @@ def read_lines(
 
 
 def record_readings(lines: bytes, place: int, origin: Origin, zone: Zone) -> list[pa.RecordBatch]:
-    """The possible readings of several ``lines`` of one record together, at the position ``place``
-    of the first line."""
+    """What several ``lines`` of one record can mean as one line, which a line feed in a name cut.
+    ``place`` is the position of the first."""
     found = whole_readings(shown(lines), zone)
     return list(_odd_batches(_Read([], [], [(place, each) for each in found]), origin))
 

@@ -179,7 +179,8 @@ def _unquoted(node: Text, what: str) -> Node:
     """The YAML inside quotes, parsed with its position in the file, so that errors name the
     position."""
     wrong = (
-        f"{node.value!r} is not {_EXCEPT} and one list; write {what}: {_EXCEPT} [{_EXAMPLES[what]}]"
+        f"{node.value!r}: after {_EXCEPT} comes one list; write {what}: {_EXCEPT}"
+        f" [{_EXAMPLES[what]}]"
     )
     if not _LISTS.match(node.value or ""):
         raise fault(node.position, wrong)
@@ -225,7 +226,8 @@ def _check_operation(text: Text, operation: Operation, kind: ResourceType) -> No
     if operation is not Operation.ALL and operation not in supported:
         listed = ", ".join(map(camel, supported))
         raise fault(
-            text.position, f"Kafka never checks {operation.name} on a {kind.name}, but {listed}"
+            text.position,
+            f"Kafka never checks {operation.name} on a {kind.name}; it checks {listed}",
         )
 
 
@@ -239,7 +241,7 @@ def _resource(text: Text) -> tuple[ResourceType, NamePattern]:
     if kind is ResourceType.CLUSTER:
         pattern = all_names(kind)
         if name not in (pattern.name, WILDCARD):
-            raise fault(text.position, f"the cluster is called {pattern.name}; write cluster")
+            raise fault(text.position, f"the only cluster is {pattern.name}; write cluster alone")
         return kind, pattern
     is_literal = stem == name
     if stem and not can_be_named(kind, stem if is_literal else f"{stem}x"):

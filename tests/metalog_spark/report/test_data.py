@@ -190,7 +190,7 @@ def test_a_request_that_waits_may_be_a_use() -> None:
 def test_what_is_not_counted_yet_may_be_a_use() -> None:
     uncounted = Uncounted(WINDOW.end_us)
     found = DARK._replace(parts=parts(seen=DARK.parts.seen._replace(uncounted=uncounted)))
-    assert contents(found, None).caveats[0].endswith("counts them at the next; each may be a use")
+    assert contents(found, None).caveats[0].endswith("its next orderly end; each may be a use")
 
 
 def test_a_window_of_one_day_names_it_once() -> None:
