@@ -73,7 +73,7 @@ def test_what_was_decided_since_the_orderly_end_is_in_no_window_and_may_be_a_use
     of_app = [line(second, "User:app", allowed=True) for second in (10, HOUR_23 + 10)]
     late = line(HOUR_23 + 80, "User:late", allowed=True)
     running = followed.batch(0, [*of_app, "no audit line\n", late])
-    with pytest.raises(InvalidRequest, match="no request is counted yet; metalog pipeline follow "):
+    with pytest.raises(InvalidRequest, match="no request is counted yet; since its last orderly"):
         window_of(running)
     followed.ends(running)
     known = Window(time_ms(0) * 1000, time_ms(HOUR_23 + 80) * 1000)
@@ -88,7 +88,7 @@ def test_what_was_decided_since_the_orderly_end_is_in_no_window_and_may_be_a_use
     at_noon = line(12 * 3600, "User:app", allowed=True)
     running = followed.batch(2, [at_noon], ["no audit line\n", "\n"])
     assert window_of(running) == known._replace(end_us=time_ms(12 * 3600) * 1000)
-    with pytest.raises(InvalidMoment, match="is counted yet; metalog pipeline follow decided requ"):
+    with pytest.raises(InvalidMoment, match="is counted yet; since its last orderly end, metalog"):
         window_of(running, "2026-01-01T12:00")
     [alert] = running.read(ALERTS).select("kind", "severity", "message").collect()
     assert alert[:2] == ("no-audit-log", "WARNING")
