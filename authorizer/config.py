@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from authorizer.kafka_version import KafkaVersion, version_for
-from metalog.config.located_properties import LocatedProperties
 from metalog.errors import ConfigException
+
+if TYPE_CHECKING:
+    from metalog.config.located_properties import LocatedProperties
 
 SUPER_USERS: Final = "super.users"
 ALLOW_EVERYONE: Final = "allow.everyone.if.no.acl.found"
