@@ -18,6 +18,7 @@ source.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -112,6 +113,8 @@ def _in_files(name: str, environ: Mapping[str, str], cwd: Path, files: Files) ->
         return _named(_PACKAGED_DEMO, name, _PACKAGED)._replace(notes=tuple(skipped))
     if skipped:
         raise InvalidSource(f"no usable {NAMES_FILE} has @{name}: {'; '.join(skipped)}")
+    if "+" in name:
+        raise InvalidSource(f"@{name}: + joins the paths of folders, not names; give the paths")
     near = get_close_matches(name, (*names, _DEMO), 1)
     if not read and near:
         raise InvalidSource(f"no {NAMES_FILE} has @{name}; did you mean @{near[0]}?")
@@ -120,11 +123,15 @@ def _in_files(name: str, environ: Mapping[str, str], cwd: Path, files: Files) ->
         home = f" and no {places[-1]}" if places[-1].parent.name == _USER_FOLDER else ""
         raise InvalidSource(
             f"@{name}: there is no {NAMES_FILE} in {cwd.absolute()} or above it{home}; "
-            f"write one, with [sources.{name}] and a url"
+            f"write one, with [sources.{_toml_key(name)}] and a url"
         )
     has = f"; it has {', '.join(f'@{other}' for other in names)}" if names else ""
     hint = f"; did you mean @{near[0]}?" if near else has
     raise InvalidSource(f"@{name} is not in {', '.join(read)}{hint}")
+
+
+def _toml_key(name: str) -> str:
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
 
 
 def _places(environ: Mapping[str, str], cwd: Path) -> Iterator[Path]:

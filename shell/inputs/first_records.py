@@ -94,7 +94,7 @@ def _credential_lines(arguments: Namespace, output: Output) -> list[tuple[str, s
     if any("password=" in line for line, _ in lines):
         output.note(
             "a password on a command line can be seen by others and stays in the shell's history;"
-            " --add-scram-file reads it from a file or, as -, from standard input"
+            " --add-scram-file FILE reads it from a file, --add-scram-file - from standard input"
         )
     if arguments.add_scram_file is not None:
         lines += _lines_of(arguments.add_scram_file)

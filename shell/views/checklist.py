@@ -35,7 +35,7 @@ def answer_checklist(
     missing = [line for line in lines if line.required and not line.decision.result]
     if output.is_text:
         principal = output.paint(shown(checklist.principal), "strong")
-        host = "a host that no ACL names" if checklist.host is None else shown(checklist.host)
+        host = "any host that no ACL names" if checklist.host is None else shown(checklist.host)
         output.line(f"{principal}, as {checklist.title}, from {host}")
         output.aligned((_row(line) for line in lines), indent="  ")
         if checklist.note:

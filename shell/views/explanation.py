@@ -174,7 +174,7 @@ def headline(question: Question, allowed: bool, output: Output) -> str:
 
 
 def host_text(question: Question) -> str:
-    return "a host that no ACL names" if question.host is None else shown(question.host)
+    return "any host that no ACL names" if question.host is None else shown(question.host)
 
 
 def resource_text(question: Question) -> str:

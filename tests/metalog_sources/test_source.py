@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -193,6 +194,14 @@ class TestNames:
         assert source.log.bounds().end == 574
         assert source.config == work.parents[1] / "server.properties"
         assert source.command_config is None
+
+    def test_an_unknown_name_is_refused_with_a_table_that_toml_can_read(
+        self, tmp_path: Path
+    ) -> None:
+        with pytest.raises(InvalidSource, match=re.escape('[sources."a.b"] and a url')):
+            open_source("@a.b", environ={}, cwd=tmp_path)
+        with pytest.raises(InvalidSource, match="joins the paths of folders, not names"):
+            open_source("@prod+@prod", environ={}, cwd=tmp_path)
 
     def test_a_name_of_the_user(self, work: Path, tmp_path: Path) -> None:
         home = tmp_path / "home" / ".config" / "metalog"

@@ -123,6 +123,13 @@ def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, text: str, said: s
     assert "\n" not in str(caught.value)
 
 
+def test_the_arguments_in_the_wrong_order_are_pointed_out(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["test", str(path), "@demo"]) == 2
+    assert "write metalog test @demo FILE" in capsys.readouterr().err
+
+
 def test_the_page_of_the_format_can_be_read(tmp_path: Path) -> None:
     found: list[Any] = re.findall(
         r"^```yaml\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S

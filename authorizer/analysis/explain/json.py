@@ -114,6 +114,11 @@ def _near_miss(miss: NearMiss, id_of: IdOf) -> Json:
 def remedy_json(
     remedy: Remedy, id_of: IdOf, as_commands: Callable[[Commands], Json] = commands_json
 ) -> Json:
+    """``remedy`` as JSON.
+
+    ``use`` is the operation that the client needs after the denied look-up; the remedy allows it,
+    too. ``powers`` are sentences: why the granted rights are dangerous.
+    """
     return {
         "add": [acl_json(acl, id_of) for acl in remedy.add],
         "remove": [acl_json(acl, id_of) for acl in remedy.remove],

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
-from authorizer.analysis.access.host_regions import is_client_host
+from authorizer.analysis.access.host_regions import can_be_a_client, is_client_host
 from authorizer.analysis.access.hosts import block_beside, smallest_block
 from authorizer.analysis.changes.default_rule import without_cover
 from authorizer.analysis.explain.kinds import NearMissKind
@@ -183,13 +183,16 @@ def _to_deny(traced: Trace, config: AuthorizerConfig, question: Question) -> lis
 
 
 def _narrow_acls(question: Question, permission: PermissionType) -> list[Acl]:
-    """ACLs for exactly the question's host, then for any host; empty if none can be narrow."""
+    """ACLs for exactly the question's host, if a client can have it, then for any host.
+
+    Empty if no such ACL can be narrow.
+    """
     if question.operation in _NEVER_ADDED or question.principal == WILDCARD_PRINCIPAL:
         return []
     if ":" not in question.principal:
         return []
     pattern = PatternType.LITERAL if question.resource_name != WILDCARD else PatternType.PREFIXED
-    hosts = [WILDCARD] if question.host in (None, WILDCARD) else [question.host, WILDCARD]
+    hosts = [WILDCARD] if question.host is None else [question.host, WILDCARD]
     return [
         Acl(
             question.resource_type,
@@ -201,7 +204,7 @@ def _narrow_acls(question: Question, permission: PermissionType) -> list[Acl]:
             permission,
         )
         for host in hosts
-        if host is not None
+        if host == WILDCARD or can_be_a_client(host)
     ]
 
 
@@ -238,7 +241,7 @@ def _mended(
         if miss.kind not in _MENDABLE or not _may_be_added(mended):
             continue
         is_about_host = miss.attribute is Attribute.HOST
-        if is_about_host and question.host is None:
+        if is_about_host and (question.host is None or not can_be_a_client(question.host)):
             continue
         never_matched = is_about_host and not is_client_host(acl.host, kafka)
         remove = (acl,) if never_matched else ()

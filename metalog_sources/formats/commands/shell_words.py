@@ -198,6 +198,9 @@ class _Splitter:
         why = f"{mark} is not supported; {_ONE_A_LINE}"
         if mark == "\r":
             why = "a carriage return, which bash reads as part of the word; use LF line ends"
+        elif mark == "$":
+            opened = self._text[self._at : self._at + 2].strip()
+            why = f"{opened} is not supported, only $NAME and ${{NAME}} are; write the text itself"
         elif mark in _FILE_NAMES:
             why = f"bash can replace a {mark} without quotes by file names; write '{mark}'"
         elif mark in "{~":

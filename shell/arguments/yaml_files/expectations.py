@@ -61,7 +61,7 @@ def read_expectations(paths: list[str]) -> list[Expected | StatedClaim]:
     expectations = [
         expectation
         for path in paths
-        for text, file in yaml_texts(Path(path))
+        for text, file in yaml_texts(_file(path))
         for expectation in expectations_of(text, file)
     ]
     if not expectations:
@@ -69,6 +69,15 @@ def read_expectations(paths: list[str]) -> list[Expected | StatedClaim]:
             f"{', '.join(paths)}: expects nothing; write entries under allow: or deny:"
         )
     return expectations
+
+
+def _file(path: str) -> Path:
+    file = Path(path)
+    if path.startswith("@") and not file.exists():
+        raise InvalidRequest(
+            f"{path} is a SOURCE, not a file of expectations; write metalog test {path} FILE"
+        )
+    return file
 
 
 def expectations_of(text: str, file: str) -> Iterator[Expected | StatedClaim]:

@@ -229,7 +229,7 @@ def _user_text(change: UserDifference) -> str:
         return f"{text}, {change.after or change.before} iterations"
     if change.before == change.after:
         return f"{text}: another password, or salt"
-    return f"{text}: {change.before} iterations in A, {change.after} in B"
+    return f"{text}: from {change.before} to {change.after} iterations"
 
 
 def _summary(found: Difference) -> str:

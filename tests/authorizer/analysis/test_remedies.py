@@ -237,6 +237,12 @@ def test_a_grant_for_one_host_is_not_mended_to_one_for_all():
     assert [remedy for remedy in explanation.remedies if remedy.mends] == []
 
 
+def test_no_remedy_names_a_host_that_no_client_can_have():
+    misspelt = GRANT._replace(host="broker2.example.com")
+    remedies = explain([misspelt], CLOSED, ASKED._replace(host="broker1.example.com")).remedies
+    assert [acl.host for remedy in remedies for acl in remedy.add] == ["*"]
+
+
 def test_a_literal_name_that_was_meant_as_a_prefix_is_offered_as_one():
     literal = GRANT._replace(resource_name="pay*", host="*")
     [remedy] = [each for each in explain([literal], CLOSED, ASKED).remedies if each.mends]

@@ -413,7 +413,7 @@ kafka-acls --add --allow-principal User:a --operation DescribeConfigs --cluster 
         ("kafka-acls --add --topic 't", "line 1, column 26: a quote is not closed"),
         ("kafka-acls --add --topic $T --allow-principal User:a", "--topic has a variable, $T"),
         ("kafka-acls --add --topic t | cat", "| is not supported"),
-        ("kafka-acls --add --topic $(cat t)", "$ is not supported"),
+        ("kafka-acls --add --topic $(cat t)", "$( is not supported"),
         ("\nkafka-acls --add --topic t --allow-principal User:a --operation Red", "line 2"),
         (
             "kafka-acls --add --producer --topic t --allow-principal User:a --operation Read",
