@@ -1,9 +1,8 @@
-"""Copies a log and its snapshots to a folder that only grows, before the controller deletes them.
+"""Copies the records and snapshots of a log to an archive, before the controller deletes them.
 
-An archive is a ``metadata.log.dir`` like any other, with ``archive.properties`` in place of the
-node's own files. It holds only records that are proven to be committed, in their original batches.
-Its offsets have no gap: if records were lost before a run, begin another folder. This module must
-not know what the records mean.
+An archive is a folder like a ``metadata.log.dir``. It has ``archive.properties``, and no file of a
+node. It has only records that are proven to be committed, in their original batches and without
+gaps. This module must not know what the records mean.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ from snapshot.writer import write_durably
 
 _SKIPS_RECORDS: Final = (Gap, SnapshotNeeded)
 SEGMENT_BYTES = 256 << 20
-"""Each run writes new segments, each of approximately this many bytes or fewer."""
+"""The approximate maximum size of a new segment."""
 
 
 class Archived(NamedTuple):
-    """The archive holds offsets ``start`` to ``end``. The run added the offsets from
-    ``added_from`` on; ``snapshots`` is the number of added snapshots."""
+    """The archive now has the records from offset ``start`` to before ``end``. The run added those
+    from ``added_from`` to before ``end``; ``snapshots`` is the number of added snapshots."""
 
     start: int
     added_from: int
@@ -47,9 +46,10 @@ def archive_log(
     Creates ``target`` if needed.
 
     Raises:
-        InvalidTarget: ``target`` has files but is not an archive; or it is not proven to be the
+        InvalidTarget: ``target`` has files and is not an archive; or nothing proves that it is the
             archive of this log; or another run is adding to it.
-        InvalidSource: records in ``log``, or between the archive and ``log``, are gone.
+        InvalidSource: ``log`` has a gap, does not reach back to the end of the archive, or ends
+            before the archive.
         CorruptLog: the archive or ``log`` is damaged.
     """
     try:
@@ -74,7 +74,7 @@ def _archived(
         if begin < log.bounds().start:
             raise InvalidSource(
                 f"{target}: ends at offset {begin}, and the log begins at {log.bounds().start}: "
-                "the records between are gone; archive to another folder, and keep both"
+                "the records between are gone; archive to another folder, and keep both folders"
             )
         if existing is not None:
             is_same = cluster_id is not None and existing.cluster_id == cluster_id
@@ -123,11 +123,9 @@ def _write_mark(target: Path, cluster_id: str | None, files: Files) -> None:
 
 
 def _beginning(log: Log, proven: int) -> int:
-    """The offset at which a new archive begins: the log's first one, or its newest snapshot's end.
-
-    The latter if the log serves that snapshot in place of older records, as a quorum's leader
-    does to observers.
-    """
+    """The offset at which a new archive begins. It is the log's first offset. If the log serves a
+    snapshot in place of its first records, as a quorum's leader does to observers, it is the end of
+    the newest proven snapshot."""
     start = log.bounds().start
     first = next((event for event in log.read(start) if not isinstance(event, HighWatermark)), None)
     snapshots = [each for each in log.snapshots() if each.end_offset <= proven]
@@ -144,8 +142,8 @@ def _has_segments(partition: Path, files: Files) -> bool:
 def _check_same_log(
     existing: DirectoryLog, log: Log, end: int, target: Path, *, is_same_cluster: bool
 ) -> None:
-    """Raise unless the archive's last batch equals the log's batch at that offset. If the log has
-    deleted it, only the cluster ids can show that the log continues the archive."""
+    """Raise unless the archive's last batch equals the log's batch at the same offset. If the log
+    has deleted its batch, ``is_same_cluster`` must be true."""
     last = None
     for last in existing.batches(existing.folder.segments[-1]):  # noqa: B007 - need the last
         pass

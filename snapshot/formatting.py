@@ -1,10 +1,10 @@
 """Formats folders for a node's log, as kafka-storage does.
 
-Each folder gets ``meta.properties`` last, which marks it as formatted. Up to metadata.version
-4.3-IV0, each folder also gets the first records, in ``bootstrap.checkpoint``, and the log's folder
-a snapshot that names the voters of a dynamic quorum. With a newer metadata.version, as Kafka 4.4
-does, only a controller's log folder gets records, all in one snapshot of offset 0. Everything is
-checked before anything is written. This module must not know how options are written.
+The last file in each folder is ``meta.properties``: without it, a folder is not formatted. Up to
+metadata.version 4.3-IV0, each folder also gets ``bootstrap.checkpoint`` with the first records. The
+log's folder gets a snapshot that names the voters of a dynamic quorum. With a newer
+metadata.version, as in Kafka 4.4, one snapshot of offset 0 in the log folder of a controller has
+the voters and the first records. This module must not know how options are written.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ _CLUSTER_ID: Final = re.compile(r"[A-Za-z0-9_.-]+")
 
 
 class Controller(NamedTuple):
-    """A voter of the new quorum. Without a ``directory_id`` it is the node being formatted, and
-    its folder gets a new id."""
+    """A voter of the new quorum. If ``directory_id`` is None, the voter is the node that is being
+    formatted, and the node's folder gets a new id."""
 
     node_id: int
     endpoint: Endpoint
@@ -54,10 +54,10 @@ class Controller(NamedTuple):
 class Format(NamedTuple):
     """How to format ``directories``.
 
-    ``metadata_dir`` is the one for the metadata log. ``controllers`` are the voters that the log
-    names (KIP-853). Without them, voters are in the configuration; or, with ``joins_quorum``, in
-    the existing quorum's log. If ``cluster_id`` is None, it is that of a folder that is
-    already formatted, or else a new one.
+    ``metadata_dir`` is the folder of the metadata log. ``controllers`` are the voters that the log
+    names (KIP-853). If ``controllers`` is empty, the configuration names the voters or, with
+    ``joins_quorum``, the log of the existing quorum. If ``cluster_id`` is None, the folders get
+    the cluster id of a folder that is already formatted, or a new cluster id.
     """
 
     metadata_dir: Path
@@ -72,7 +72,7 @@ class Format(NamedTuple):
 
 
 class Formatted(NamedTuple):
-    """One folder: ``kind`` in Kafka's words; ``is_new`` is false if it was formatted already."""
+    """A formatted folder. ``kind`` is Kafka's name for its use."""
 
     directory: Path
     kind: str
@@ -85,7 +85,7 @@ class Formatted(NamedTuple):
 def format_directories(
     wanted: Format, *, now_ms: int, entropy: Entropy, files: Files = LOCAL_FILES
 ) -> list[Formatted]:
-    """Format all new folders, or none: ``InvalidTarget`` if one of them may not be formatted."""
+    """Format all new folders. ``InvalidTarget`` or ``InvalidRequest`` comes before any write."""
     known = {path: _properties(path, files) for path in sorted({*wanted.directories})}
     cluster_id = _check(wanted, known, files) or uuid_text(random_uuid(entropy))
     formatted = []
@@ -111,12 +111,12 @@ def _properties(path: Path, files: Files) -> MetaProperties | None:
 
 
 def _check(wanted: Format, known: dict[Path, MetaProperties | None], files: Files) -> str | None:
-    """Raise if a folder may not be formatted; return the cluster id, if it is known."""
+    """Raise if a folder may not be formatted; return the known cluster id, or None."""
     cluster_id = wanted.cluster_id
     if cluster_id is not None and not _CLUSTER_ID.fullmatch(cluster_id):
         raise InvalidRequest(
-            f"the cluster id {cluster_id!r}: give letters, digits, _, - and . only, or leave it"
-            " out for a random one"
+            f"invalid cluster id {cluster_id!r}: use only letters, digits, _, - and ., or leave the"
+            " id out for a random one"
         )
     for path, properties in known.items():
         if properties is None:
@@ -124,8 +124,8 @@ def _check(wanted: Format, known: dict[Path, MetaProperties | None], files: File
             continue
         if not wanted.ignore_formatted:
             raise InvalidTarget(
-                f"{path}: already formatted; --ignore-formatted leaves it as it is and formats"
-                " the others"
+                f"{path}: already formatted; pass --ignore-formatted to keep this folder and format"
+                " the other folders"
             )
         cluster_id = cluster_id or properties.cluster_id
         if properties.cluster_id != cluster_id:
@@ -144,7 +144,7 @@ def _check_unused(path: Path, files: Files) -> None:
     if files.is_folder(partition) and layout.segments(files.names(partition)):
         raise InvalidTarget(
             f"{path}: has a metadata log but no {layout.META_PROPERTIES}: restore that file, or"
-            " name an empty folder, so that no two clusters are mixed"
+            " name an empty folder"
         )
     if files.is_file(path):
         raise InvalidTarget(f"{path}: a file, not a folder")
@@ -205,7 +205,7 @@ def _control_records(wanted: Format, directory_id: Uuid) -> Iterator[tuple[Contr
 
 
 def _voters(controllers: Sequence[Controller], own_id: Uuid) -> Iterator[Voter]:
-    """In order of node ids, as Kafka writes them."""
+    """The voters in the order of their node ids, as Kafka writes them."""
     for node_id, endpoint, directory_id in sorted(controllers, key=lambda each: each.node_id):
         yield Voter(node_id, directory_id or own_id, (endpoint,), KRaftVersionFeature(0, 1))
 
@@ -235,7 +235,7 @@ def format_log(directory: str | Path, *, node_id: int = 1, files: Files = LOCAL_
     A missing folder is created. Then ``metalog.open_writable_log`` opens the log.
 
     Raises:
-        InvalidTarget: the folder is formatted already, or holds a log. Nothing was written.
+        InvalidTarget: ``directory`` is formatted already, holds a log, or is a file.
     """
     folder = Path(directory)
     features = initial_features(None, {})

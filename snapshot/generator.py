@@ -20,8 +20,8 @@ class SnapshotGenerator:
     """A publisher that calls ``write`` when a snapshot is due; it deletes nothing.
 
     A snapshot is due after ``max_bytes`` bytes or ``max_records`` records of log, or at the first
-    new image after ``max_ms`` without a snapshot. None means no such limit. ``written`` is the
-    last written file.
+    new image after ``max_ms`` milliseconds without a snapshot. None means no limit. ``written`` is
+    the path of the newest snapshot that ``write`` returned.
     """
 
     def __init__(

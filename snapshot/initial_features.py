@@ -1,8 +1,7 @@
 """The features of a new cluster, and the levels that its operator may choose.
 
-The table is that of Kafka 4.4.0's ``Feature`` enum: for each level of a feature, the
-metadata.version from which a new cluster has it, and its dependencies. This module must not know
-how a folder is formatted.
+``FEATURES`` repeats the ``Feature`` enum of Kafka 4.4.0. This module must not know how a folder is
+formatted.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ ELR: Final = "eligible.leader.replicas.version"
 
 
 class Level(NamedTuple):
-    """One level of a feature: a new cluster has it from metadata.version ``since`` on, and its
-    operator may choose it from ``needs`` on."""
+    """One level of a feature. With metadata.version ``since`` or higher, a new cluster has at least
+    this level by default. With ``needs`` or higher, an operator may choose the level."""
 
     level: int
     since: int
@@ -53,9 +52,9 @@ def supported_levels(metadata_version: int) -> dict[str, tuple[int, int]]:
 
 
 def metadata_version_of(release: str, *, allows_unstable: bool = False) -> int:
-    """The metadata.version of a release as Kafka's tools take it: ``4.4``, ``4.4.0``, ``4.4-IV2``.
+    """The level of metadata.version for ``release``, such as ``4.4``, ``4.4.0`` or ``4.4-IV2``.
 
-    With ``allows_unstable``, an unreleased level must be given by its full name.
+    With ``allows_unstable``, ``release`` can also be the full name of an unreleased level.
     """
     newest = newest_level(allows_unstable=allows_unstable)
     parts = release.split(".")
@@ -82,8 +81,8 @@ def newest_level(*, allows_unstable: bool) -> int:
 
 
 def check_kraft_version(chosen: Mapping[str, int], *, voters_are_in_log: bool) -> None:
-    """Raise ``InvalidRequest`` unless the kraft.version in ``chosen``, if any, is 1 for voters in
-    the log, and 0 for voters in controller.quorum.voters."""
+    """Raise ``InvalidRequest`` if ``chosen`` has the wrong kraft.version. It must be 1 if the log
+    names the voters, and 0 if controller.quorum.voters names the voters."""
     required = int(voters_are_in_log)
     if chosen.get(KRAFT_VERSION, required) != required:
         place = "the log" if voters_are_in_log else "controller.quorum.voters, not the log,"
@@ -96,19 +95,18 @@ def check_kraft_version(chosen: Mapping[str, int], *, voters_are_in_log: bool) -
 def initial_features(
     release: str | None, chosen: Mapping[str, int], *, allows_unstable: bool = False
 ) -> dict[str, int]:
-    """Each feature's level, metadata.version first, without levels of 0.
+    """Each feature's level, metadata.version first, without levels of 0 and without kraft.version.
 
-    ``InvalidRequest`` if kafka-storage format refuses them. kraft.version is left out: it follows
-    from where the voters are stored (``check_kraft_version``). ``allows_unstable`` is
-    ``unstable.feature.versions.enable``.
+    Raises ``InvalidRequest`` if kafka-storage format refuses ``release`` or ``chosen``.
+    ``allows_unstable`` is ``unstable.feature.versions.enable``.
     """
     wanted = dict(chosen)
     wanted.pop(KRAFT_VERSION, None)
     level = wanted.pop(METADATA_VERSION, None)
     if level is not None and release is not None:
         raise InvalidRequest(
-            f"--release-version and --feature {METADATA_VERSION}={level} set the same"
-            " level; leave the second out"
+            f"--release-version already sets {METADATA_VERSION};"
+            f" leave out --feature {METADATA_VERSION}={level}"
         )
     if level is None:
         level = (
@@ -135,7 +133,8 @@ def _others(metadata_version: int, wanted: Mapping[str, int]) -> Iterator[tuple[
         level = wanted.get(name, default)
         known = {each.level: each for each in levels}
         if level not in known:
-            raise InvalidRequest(f"{name}={level}: it has the levels {', '.join(map(str, known))}")
+            levels_text = ", ".join(map(str, known))
+            raise InvalidRequest(f"{name}={level}: the levels of this feature are {levels_text}")
         if metadata_version < known[level].needs:
             raise InvalidRequest(
                 f"{name}={level} needs {METADATA_VERSION} {METADATA_VERSIONS[known[level].needs]}"

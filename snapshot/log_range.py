@@ -1,8 +1,7 @@
-"""Reads a log between two offsets, and raises if the log loses records meanwhile.
+"""Reads a log between two offsets, and raises if records disappear during the read.
 
-A log can be cut while it is read: its beginning is deleted, or another leader's log replaces it.
-Then this module raises, because a part would look like the whole range. This module must not know
-what its batches are read for.
+Records disappear if the beginning of the log is deleted or another leader's log replaces its end.
+This module must not know what its batches are read for.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from metalog.ports import Appended, CutShort, Gap, HighWatermark
 def read_range(log: OpenedLog, start: int, end: int) -> Iterator[Appended | Gap]:
     """The batches and gaps of ``log`` from the batch that contains ``start`` up to ``end``.
 
-    Raises ``InvalidSource`` if the log was cut meanwhile, and ``CorruptLog`` at damage.
+    Raises ``InvalidSource`` if records of the range are gone, and ``CorruptLog`` at damage.
     """
     reached = start
     if reached >= end:

@@ -1,7 +1,6 @@
 """Reads a snapshot of a log; ``salvaged_snapshot`` reads the intact beginning of a damaged one.
 
-Every batch must have the epoch in the snapshot's name. This module must not know where a snapshot
-is stored.
+This module must not know where a snapshot is stored.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from metalog.records.messages import SnapshotFooterRecord, SnapshotHeaderRecord
 
 
 def read_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
-    """All batches of a snapshot, with header and footer, each of the epoch in its name.
+    """All batches of a snapshot, with header and footer.
 
-    Nothing here checks that the snapshot is whole: pass the batches to ``check_snapshot``, or to a
-    loader, which calls it.
+    Raises ``CorruptSnapshot`` if a batch has another epoch than the snapshot's name. Only
+    ``check_snapshot`` and loaders check that the snapshot is whole.
     """
     for batch in log.open_snapshot(id):
         if batch.epoch != id.epoch:
@@ -34,8 +33,8 @@ def read_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
 
 
 def salvaged_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
-    """The intact beginning of a damaged snapshot, between a new header and footer: all data batches
-    before the first unreadable one. For ``--salvage``: nothing proves what is missing."""
+    """The data batches before the first unreadable batch of a snapshot, between a new header and a
+    new footer. For ``--salvage``: the result does not show what is missing."""
     yield build_batch(0, id.epoch, 0, [(SnapshotHeaderRecord(0, 0), 0)])
     offset = 1
     with suppress(CorruptLog):
@@ -51,11 +50,11 @@ def salvaged_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
 def bases(
     offset: int, bounds: LogBounds, snapshots: Sequence[SnapshotId]
 ) -> list[SnapshotId | None]:
-    """The starting points from which the state at ``offset`` can be rebuilt, the nearest first.
+    """The snapshots from which the state at ``offset`` can be rebuilt, the newest first.
 
-    They are the snapshots that end at or before ``offset``, if the log has all records from there
-    on. The snapshot that formatting wrote counts only for an empty log. None stands for the
-    beginning of a log that begins at 0.
+    A snapshot counts if the log has all records between the snapshot's end and ``offset``. The
+    snapshot that formatting wrote counts only for an empty log. A final None stands for a log that
+    begins at offset 0.
     """
     found: list[SnapshotId | None] = [
         known

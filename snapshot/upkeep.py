@@ -1,7 +1,7 @@
 """Keeps a growing log small: writes snapshots, and deletes replaced files beyond the retention.
 
-``Upkeep`` is a publisher on the thread of the replica that writes the log, so changes wait while it
-writes a snapshot. This module must not know how a snapshot is laid out.
+``Upkeep`` runs on the thread of the replica that writes the log. Changes of the log wait during the
+write of a snapshot. This module must not know how a snapshot is laid out.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ _log = logging.getLogger(__name__)
 
 
 class Upkeep:
-    """A publisher that writes a snapshot of a log when one is due. Then it deletes snapshots beyond
-    ``metadata.max.retention.bytes`` and ``.ms``, and the segments that only they need.
+    """A publisher that writes a snapshot of a log when one is due. After the write, it deletes the
+    snapshots beyond ``metadata.max.retention.bytes`` or ``metadata.max.retention.ms``, and the
+    segments before the oldest kept snapshot.
 
-    ``config`` is the result of ``metalog.log_config``. ``now_ms`` is the wall clock, for timestamps
-    and the retention. Another clock decides when a snapshot is due.
+    ``config`` is the result of ``metalog.log_config``. ``now_ms`` returns the wall-clock time for
+    timestamps and the retention.
     """
 
     def __init__(
@@ -56,7 +57,6 @@ class Upkeep:
         self._generator.publish(delta, image, manifest)
 
     def _write(self, image: MetadataImage) -> Path:
-        """Write and sync the snapshot, and only then delete replaced files."""
         folder = self._target.folder
         wanted = SnapshotId(image.provenance.offset, image.provenance.epoch)
         if wanted in folder.snapshots:

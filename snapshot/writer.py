@@ -33,11 +33,11 @@ def write_snapshot(
     control: Sequence[tuple[ControlMessage, int]] = (),
     in_avro: bool = False,
 ) -> Path:
-    """Write the snapshot of ``image``, named after its provenance, to ``folder``; return its path.
+    """Write a snapshot of ``image`` to ``folder``, and return the path of the file.
 
-    ``timestamp`` (ms) is the time of writing. ``control`` has KRAFT_VERSION and KRAFT_VOTERS if
-    the log has them, because an image does not know the voters. With ``in_avro`` the file is an
-    Avro container file of the same records: the snapshot of a log that is kept in a topic.
+    ``timestamp`` (ms) is the time of writing. ``control`` has the log's KRAFT_VERSION and
+    KRAFT_VOTERS, because an image does not contain voters. With ``in_avro``, the file is an Avro
+    container file, as for a log that is kept in a topic.
     """
     offset, epoch, last_contained_timestamp = image.provenance
     snapshot_id = SnapshotId(offset, max(epoch, 0))

@@ -1,1 +1,1 @@
-"""Kafka's audit line: written, read, and the log layouts around it."""
+"""Writes and reads Kafka's audit line, and reads the log layouts around it."""

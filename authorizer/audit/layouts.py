@@ -1,9 +1,9 @@
 """Parses the text around an audit line: the time of a log layout, and JSON.
 
 A line of a log file is a prefix and an audit line. log4j's PatternLayout writes the prefix; syslog
-and containers may add to it. A JSON layout puts the line inside JSON, and a container's log driver
-may wrap that in JSON again. The time nearest to the audit line is used, because it is the broker's
-own. A time without a zone is in the caller's ``Zone``.
+and containers can add to the prefix. A JSON layout puts the line inside JSON, and a container's log
+driver can wrap this JSON in JSON again. The time nearest to the audit line counts, because the
+broker wrote it. A time without a zone is in the caller's ``Zone``.
 
 This module must not know files, nor what an audit line says.
 """
@@ -47,7 +47,7 @@ _TIME: Final = re.compile(
     r"| ?[+-]\d\d:?\d\d(?!\d)|[+-]\d\d(?![\d:]))?"
 )
 _GLUED: Final = re.compile(r".*\d(?=\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)", re.DOTALL)
-"""The rest of a line that was cut inside its time, with the next line's time directly after it."""
+"""A line that was cut inside its time, directly before the time of the next line."""
 _EPOCH: Final = re.compile(r"\[?(\d{13}|\d{10}(?:\.\d{1,9})?)(?![\d.])")
 _COMMON: Final = re.compile(
     r"\[?([0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}):([0-5][0-9])[,.]([0-9]{3})\]? "
@@ -86,8 +86,8 @@ class Instant(NamedTuple):
 
 
 class RepeatedSpan(NamedTuple):
-    """A range of clock time that comes twice, because clocks are set back at ``set_back_us``: first
-    from ``begin_us`` on, and again up to ``end_us``. All are microseconds since 1970."""
+    """A range of clock time that comes twice: from ``begin_us`` to ``set_back_us``, when the clocks
+    are set back, and again until ``end_us``. All are microseconds since 1970 in UTC."""
 
     begin_us: int
     set_back_us: int
@@ -95,7 +95,7 @@ class RepeatedSpan(NamedTuple):
 
 
 class Zone:
-    """The zone for times without a zone: ``UTC``, ``Europe/Berlin``, ``+02:00``."""
+    """The zone of times without a zone, for example ``UTC``, ``Europe/Berlin`` or ``+02:00``."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -106,7 +106,7 @@ class Zone:
         return Zone, (self.name,)
 
     def instant(self, local: datetime, abbreviation: str = "") -> Instant:
-        """``local`` as an instant; ``InvalidRequest`` if the zone's clocks never showed it."""
+        """``local`` as an instant; ``InvalidRequest`` if the zone's clocks never show ``local``."""
         first, second = local.replace(tzinfo=self._zone), local.replace(tzinfo=self._zone, fold=1)
         if abbreviation:
             matching = [each for each in (first, second) if each.tzname() == abbreviation]
@@ -121,7 +121,7 @@ class Zone:
         return Instant(_micros(first), False)
 
     def repeated(self, micros: int) -> RepeatedSpan | None:
-        """The range that ``micros`` is in, the first or second time; None outside such a range."""
+        """The repeated range that contains ``micros``, or None."""
         begin = self._local(micros).replace(fold=0)
         before, after = begin.utcoffset(), begin.replace(fold=1).utcoffset()
         if before is None or after is None or before <= after:
@@ -137,8 +137,8 @@ class Zone:
         return RepeatedSpan(new - back, new, new + back)
 
     def repeated_on(self, day_us: int) -> RepeatedSpan | None:
-        """The range that comes twice, if clocks are set back by half an hour or more within the day
-        from ``day_us`` on. The last days before the year 10000 have none."""
+        """The repeated range of half an hour or more in the day that begins at ``day_us``, or None.
+        The last days before the year 10000 have no such range."""
         end_us = day_us + _DAY_US
         if end_us + _DAY_US >= TIMES_END_US:
             return None
@@ -196,9 +196,8 @@ def _read_any_layout(text: str, zone: Zone) -> LayoutEntry:
 
 
 def prefix_start(text: str, head: int) -> int | None:
-    """The start of the JSON object around the audit line at ``head``, else of the last time before
-    the line; None if neither begins nearby.
-    """
+    """The position of the JSON object around the audit line at ``head``, else of the last time
+    shortly before the line, else None."""
     near = max(0, head - _LONGEST_PREFIX)
     for opening in _JSON.finditer(text, near, head):
         with suppress(ValueError, RecursionError):
@@ -220,7 +219,7 @@ def time_before(text: str, head: int, zone: Zone) -> int | None:
 
 
 def unwrapped(text: str) -> str:
-    """The log line inside a line of JSON, with its layout's text; any other line unchanged."""
+    """The log line inside a line of JSON; any other line unchanged."""
     return _unwrapped(text)[0]
 
 
@@ -235,7 +234,7 @@ def texts_before_json(text: str) -> list[str]:
 def fields_around(text: str) -> Iterator[str]:
     """The other fields of the JSON object around an audit line, such as ``host.name=kafka-1``.
 
-    The broker's layout or the log shipper wrote them; a client cannot influence them.
+    The broker's layout or the log shipper wrote these fields; a client cannot influence them.
     """
     try:
         wrapping = json.loads(text)
@@ -254,8 +253,8 @@ def _fields(wrapping: dict[str, Any], above: str, layers: int) -> Iterator[str]:
 
 
 def _unwrapped(text: str) -> tuple[str, list[Any]]:
-    """The line inside JSON, and what is around it: JSON objects and texts before them, outermost
-    first."""
+    """The line inside JSON, and the layers around the line, outermost first. The layers of each
+    JSON object are the text before the object, and the object."""
     around: list[Any] = []
     for _ in range(_MOST_LAYERS):
         head = text.find(_HEAD_IN_JSON)
@@ -349,7 +348,8 @@ def _time_of(wrapping: dict[str, Any], zone: Zone) -> Instant | None:
 
 
 def _epoch_time(number: object, nanos: object = None) -> Instant | None:
-    """A time since 1970 in seconds; a too large number is in milli-, micro- or nanoseconds."""
+    """The time for a number of seconds since 1970. A number that is too large for seconds counts
+    milli-, micro- or nanoseconds."""
     found = _NUMBER.fullmatch(str(number))
     if found is None:
         return None

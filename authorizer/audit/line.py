@@ -1,13 +1,12 @@
 """Writes and reads the audit line, Kafka's text of one decision.
 
-The writer produces the bytes of Kafka 4.3, except for characters with which a hostile name could
-forge or spoil a line. It escapes control characters other than the tab (they end lines, or control
-a terminal), U+2028 and U+2029 (they end lines), and lone surrogates (no encoding has them, so the
-line would be lost).
+The writer produces the bytes of Kafka 4.3, and escapes characters with which a hostile name could
+forge or spoil a line. These are all control characters except the tab, U+2028 and U+2029 (they end
+lines, or control a terminal), and lone surrogates (no encoding has them).
 
-The reader accepts this format, StandardAuthorizer's older formats, and those of AclAuthorizer and
-SimpleAclAuthorizer, after any prefix of a log layout. Kafka escapes nothing: a line that a name
-makes readable in two ways is flagged as ambiguous.
+The reader accepts the formats of StandardAuthorizer, AclAuthorizer and SimpleAclAuthorizer, after
+any prefix of a log layout. Kafka escapes nothing, so a name can make a line readable in two ways.
+``AuditLine.ambiguous`` marks such a line.
 
 This module must not know files, nor how a decision is made.
 """
@@ -74,10 +73,10 @@ def format_rule(decision: Decision) -> str:
 class AuditLine(NamedTuple):
     """One audit line, parsed.
 
-    ``request_name`` and ``resource_reference_count`` are None in lines of Kafka before 2.4,
-    ``rule`` and ``acl`` in lines before StandardAuthorizer. If ``ambiguous``, a name contains text
-    that could be a part of the line, and this is the likelier reading. If ``is_cut``, the line ends
-    after the resource's name: the rule or its ACL is missing.
+    ``request_name`` and ``resource_reference_count`` are None in lines of Kafka before 2.4.
+    ``rule`` and ``acl`` are None in lines of AclAuthorizer and SimpleAclAuthorizer. If
+    ``ambiguous``, the line has several readings, and these fields are the likeliest. If ``is_cut``,
+    the line ends before its rule, or within the rule or its ACL.
     """
 
     principal: str
@@ -96,7 +95,7 @@ class AuditLine(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A parsed line without its ACL, as a table's row: with names such as ``DESCRIBE_CONFIGS``."""
+    """A parsed line without its ACL, for a table, with texts such as ``DESCRIBE_CONFIGS``."""
 
     principal: str
     host: str
@@ -115,10 +114,8 @@ E = TypeVar("E", bound=Enum)
 
 
 def by_plain_name(kind: type[E]) -> dict[str, E]:
-    """The members by name, in capitals without ``_``.
-
-    Versions of Kafka write ``DescribeConfigs`` or ``DESCRIBE_CONFIGS``; both are found.
-    """
+    """The members by name, in capitals without ``_``, because some versions of Kafka write
+    ``DescribeConfigs`` and others ``DESCRIBE_CONFIGS``."""
     return {member.name.replace("_", ""): member for member in kind}
 
 
@@ -159,7 +156,7 @@ _CUT: Final = re.compile(
 _LAYOUT_BEGUN: Final = re.compile(
     rf"{re.escape(_LAYOUT_END)}| \(k{_begun(_LAYOUT_END.removeprefix(' (k'))}\Z"
 )
-"""The end of the default layout, also if the line breaks off within it or goes on after it."""
+"""``_LAYOUT_END`` anywhere, or its beginning at the end of a line."""
 _ACL_START: Final = re.compile(
     r"MatchingAcl\(acl=StandardAcl[\[(]resourceType=(?P<type>[A-Z_]+), resourceName="
 )
@@ -175,15 +172,15 @@ _COMMON: Final = re.compile(
 )
 _SIGN: Final = " = "
 _SIGNS: Final = 6
-"""How many `` = `` a line of Kafka since 3.3 has; with more, a name can look like a part."""
+"""The number of `` = `` in a line of Kafka 3.3 or later. A name can contain more."""
 _PARTS_TRIED: Final = 16
-"""At most this many verdicts and tails of a line are tried: a hostile name can hold thousands."""
+"""The maximum number of verdicts and tails to try in a line: a hostile name can have thousands."""
 
 
 def parse_line(text: str) -> AuditLine:
-    """Parse one line of any Kafka's audit log; ``InvalidRequest`` if it is not one.
+    """Parse an audit line of any version of Kafka; raise ``InvalidRequest`` for any other line.
 
-    A CR at the end belongs to the file; any other CR is part of a name.
+    A CR at the end belongs to the line's ending; any other CR is part of a name.
     """
     text = _stripped(text)
     cut = _CUT.search(text)
@@ -235,7 +232,7 @@ def _likeliest(text: str) -> AuditLine:
 
 
 def read_row(text: str) -> Row:
-    """``parse_line`` for tables: the same reading, with a fast path for most lines."""
+    """The result of ``parse_line`` as a row, with a fast path for most lines."""
     common = _COMMON.match(text) if text.count(_SIGN) == _SIGNS else None
     if common is not None:
         principal, result, operation, host, kind, pattern, name, request, count, rule = (
@@ -286,9 +283,9 @@ def _unreadable(text: str) -> InvalidRequest:
 def _readings(text: str) -> Iterator[AuditLine]:
     """All readings of ``text``, the likeliest first.
 
-    The likeliest has the first verdict and the last tail: a client chooses the resource's name, but
-    hardly the principal's, and never an ACL's. Kafka writes one verdict. If there are more, even
-    with words that no Kafka has, each reading is ambiguous.
+    The likeliest has the first verdict and the last tail, because a client can choose the
+    resource's name, hardly the principal's, and never an ACL's. Kafka writes one verdict. With a
+    second verdict or a second ``HEAD``, every reading is ambiguous.
     """
     head = _HEAD.search(text)
     if head is None:
@@ -316,8 +313,8 @@ def _with_verdict(head: re.Match[str], verdict: re.Match[str]) -> tuple[AuditLin
 
 
 def _with_resource(line: AuditLine, rest: str) -> Iterator[AuditLine]:
-    """The readings of ``rest``: with a tail at its end, a tail and other text, or no tail. The
-    other text is a layout's, or another line's end. Only Kafka before 2.4 wrote no tail."""
+    """The readings of ``rest``: with a tail at its end, with a tail before text of a layout or of
+    another line, or, as Kafka before 2.4 wrote it, without a tail."""
     starts = [match.start() for match in _TAIL_START.finditer(rest)]
     last = _last_tails(_TAIL.fullmatch, rest, starts)
     others = _last_tails(_TAIL.match, rest, starts)
@@ -363,7 +360,7 @@ def _rule(text: str | None) -> tuple[str | None, Acl | None]:
 
 
 def _acl(text: str) -> Acl | None:
-    """An ACL, read from its end: text inside a name must not look like the fields after it."""
+    """Read an ACL from its end, because a name can contain text that looks like later fields."""
     start, end = _ACL_START.match(text), max(map(text.rfind, _ACL_ENDS))
     if start is None or end < 0:
         return None

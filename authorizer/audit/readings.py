@@ -2,9 +2,8 @@
 
 Kafka escapes nothing, and a writer that dies leaves half a line, to which the next line is
 appended. So a line can contain several beginnings of a record, several verdicts and several ends.
-``audit.parse_line`` picks the likeliest reading; this module lists up to ``MOST_READINGS``, so that
-a possible request is not taken for one that did not happen. This module must not know files, times,
-nor ACLs.
+``parse_line`` picks the likeliest reading. This module lists up to ``MOST_READINGS`` readings, so
+that a caller overlooks no likely request. This module must not know files, times, nor ACLs.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Final, NamedTuple
 from authorizer.audit.line import HEAD, VERDICT, Row, line_readings, row_of, unfinished_readings
 
 MOST_READINGS: Final = 64
-"""At most this many readings of one line are listed: a hostile name can make thousands."""
+"""The maximum number of readings for one line: a hostile name can make thousands."""
 _MOST_TRIED: Final = 16 * MOST_READINGS
 _MOST_HEADS: Final = 16
 
@@ -25,7 +24,7 @@ class Reading(NamedTuple):
     """``row`` is the request that the line states if its record begins at position ``head``.
 
     In the rows of ``unfinished``, ``pattern_type`` is PREFIXED: the resource's name begins with
-    ``resource_name``, or is a beginning of it.
+    ``resource_name``, or ``resource_name`` begins with the name.
     """
 
     head: int
@@ -46,7 +45,8 @@ def has_verdict(text: str) -> bool:
 
 
 def readings(text: str) -> Iterator[Reading]:
-    """The readings of ``text`` as a whole line; first the likeliest one of each record start."""
+    """The readings of ``text`` as a whole line. The likeliest reading of each record start is
+    listed before all other readings."""
     return _in_turn(
         (Reading(head, row_of(line)) for line in line_readings(text[head:]))
         for head in islice(heads_in(text), _MOST_HEADS)

@@ -1,1 +1,1 @@
-"""The ACLs of a log at every offset, and one question's decision at each."""
+"""The ACLs of a log at every offset, and one question's decision at every offset."""

@@ -1,12 +1,12 @@
 """Precomputes one question's decision for every version of the ACL history.
 
-A version is the state between two changes of ACLs. Few ACLs match a resource and a session, and
-only a change of one of these can change the decision. So a question has one ``DecisionTimeline``
-for the whole history. Resources that the same patterns match share a number. So do all principals,
-and all hosts, that no ACL names.
+A version is the state between two changes of ACLs. Few ACLs match a question, and only changes of
+these ACLs can change its decision. So a question has one ``DecisionTimeline`` for the whole
+history. Resource names that the same patterns match share a number. All principals that no ACL
+names share the number 0.
 
-A timeline contains neither the default rule nor super users. The caller knows the configuration of
-the time and adds them (``decision``). This module must not know where a history comes from.
+A timeline contains neither the default rule nor super users: ``decision`` applies them from a
+configuration. This module must not know where a history comes from.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ NO_PATTERN: Final = -1
 UNMATCHED: Final = -2
 """Patterns of ACLs match the resource, but no ACL matches the request: denied."""
 MOST_CACHED: Final = 1 << 17
-"""How many entries the cache of ACLs by principal, host and group of names has at most."""
+"""The maximum number of entries in the cache of ACLs by principal, host and name group."""
 
 _Patterns = tuple[ResourceType, str | None, Prefix | None, bool]
-"""The patterns that match a name: resource type, literal pattern, longest prefix, and whether the
-name begins with ``*``, because LITERAL ``*`` does not match such a longer name."""
+"""The patterns that match a name: resource type, literal pattern and longest prefix. The last field
+tells whether the name begins with ``*``, because LITERAL ``*`` does not match ``*a``."""
 _Span = tuple[int, int, int]
-"""The first version of an ACL's lifetime, the first version after it, and the lifetime's number."""
+"""A lifetime's first version, the first version after the lifetime, and the lifetime's number."""
 
 
 class DecisionTimeline(NamedTuple):
     """One question's decision at every version.
 
-    From version ``since[i]`` until ``since[i + 1]``, the same ACLs match the question, and the ACL
-    of lifetime number ``by[i]`` decides. If none matches, ``by[i]`` is NO_PATTERN or UNMATCHED.
-    ``since[0]`` is 0.
+    From version ``since[i]`` to before ``since[i + 1]``, the same ACLs match the question, and the
+    ACL of lifetime number ``by[i]`` decides. If no ACL matches, ``by[i]`` is NO_PATTERN or
+    UNMATCHED. ``since[0]`` is 0.
     """
 
     since: tuple[int, ...]
@@ -72,7 +72,7 @@ ALWAYS_UNMATCHED: Final = DecisionTimeline((0,), (UNMATCHED,))
 
 
 class _NameGroup(NamedTuple):
-    """A group of names that the same patterns match; ``name`` is one of them."""
+    """A group of names that the same patterns match. ``name`` is any name of the group."""
 
     name: str
     buckets: list[Bucket]
@@ -103,8 +103,8 @@ class DecisionTimelines:
         self._relevant: dict[tuple[int, int, int], list[Acl]] = {}
 
     def _number_blocks(self) -> None:
-        """Give a number to each block, for its addresses that no narrower block contains, and to
-        each address that an ACL names and a block contains."""
+        """Number each block, and each address in an ACL that a block contains. A block's number
+        stands for its addresses that no narrower block contains."""
         blocks = self._index.blocks
         matching: dict[HostBlock | str, list[str]] = {each: blocks.around(each) for each in blocks}
         for host in self.hosts:
@@ -117,11 +117,11 @@ class DecisionTimelines:
 
     @property
     def host_numbers(self) -> int:
-        """The number of groups of hosts."""
+        """How many different numbers ``host`` can return."""
         return len(self._hosts)
 
     def host(self, host: str, kafka: KafkaVersion) -> int:
-        """The number of the group of hosts that match the same ACLs in ``kafka`` as ``host``."""
+        """The number of ``host``. In ``kafka``, the same ACLs match all hosts with this number."""
         if kafka.matches_blocks and self._in_blocks:
             address = client_address(host)
             block = None if address is None else self._index.blocks.narrowest(address)
@@ -130,7 +130,7 @@ class DecisionTimelines:
         return self.hosts.get(host, 0)
 
     def name_group(self, resource_type: ResourceType, name: str) -> int:
-        """The number of this name's group: the names that the same patterns match."""
+        """The number of the group of names that the same patterns match as ``name``."""
         is_literal = name in self._index.literals[resource_type].buckets
         prefix = self._index.prefixed[resource_type].longest_prefix(name)
         starred = name.startswith(WILDCARD)
@@ -143,10 +143,9 @@ class DecisionTimelines:
         return number
 
     def named_principals(self, name_group: int) -> set[int] | None:
-        """The numbers of the principals in the ACLs for a group of names.
+        """The numbers of all principals in the ACLs for a group of names.
 
-        No ACL there matches any other principal. The result is None if the principals are many, or
-        include everybody.
+        The result is None if the ACLs are many, or if one of the ACLs names everybody.
         """
         names: set[int] = set()
         for bucket in self._name_groups[name_group].buckets:
@@ -158,8 +157,8 @@ class DecisionTimelines:
     def timeline_by_numbers(
         self, principal: int, host: int, operation: Operation, name_group: int
     ) -> DecisionTimeline:
-        """The timeline for a principal's number in ``principals`` (else 0), and the numbers from
-        ``host`` and ``name_group``."""
+        """``principal`` is a number from the dict ``principals``, or 0 for any other principal.
+        ``host`` and ``name_group`` are numbers from the methods with these names."""
         group = self._name_groups[name_group]
         key = principal, host, name_group
         found = self._relevant.get(key)
@@ -191,9 +190,9 @@ class DecisionTimelines:
     def _decided(
         self, found: list[Acl], operation: Operation, group: _NameGroup
     ) -> DecisionTimeline:
-        """The timeline of ``found``, a session's ACLs in Kafka's order.
+        """The timeline for ``found``, a session's ACLs in Kafka's order.
 
-        The first DENY that matches decides, else the last ALLOW.
+        The first matching DENY decides, else the last matching ALLOW.
         """
         unmatched = group.unmatched
         matching = [acl for acl in found if concerns(acl, operation)]
@@ -210,7 +209,7 @@ class DecisionTimelines:
         return _without_repeats(since, by, own)
 
     def _unmatched(self, buckets: list[Bucket]) -> DecisionTimeline:
-        """The timeline if no ACL matches: UNMATCHED while the names have ACLs, else NO_PATTERN."""
+        """The timeline if no ACL matches: UNMATCHED while ``buckets`` have ACLs, else NO_PATTERN."""
         steps = Counter[int]()
         for acl in chain.from_iterable(bucket.acls() for bucket in buckets):
             in_force = self._in_force[acl]
@@ -226,10 +225,7 @@ class DecisionTimelines:
 
 
 def _in_force(spans: list[_Span], versions: int) -> DecisionTimeline:
-    """The lifetime by which an ACL is in force at each version, or NO_PATTERN.
-
-    If there are several, it is the one that began first.
-    """
+    """The number of the oldest lifetime of an ACL at each version, or NO_PATTERN."""
     begun: dict[int, list[int]] = {0: []}
     ended: dict[int, list[int]] = {}
     for begin, end, number in spans:
@@ -249,21 +245,20 @@ def _in_force(spans: list[_Span], versions: int) -> DecisionTimeline:
 def _without_repeats(
     since: list[int], by: list[int], kept: Container[int] = ()
 ) -> DecisionTimeline:
-    """The timeline without versions at which the decision stays the same, except those that are
-    ``kept``."""
+    """The timeline with only version 0, the versions that change the decision, and ``kept``."""
     places = [0, *(i for i in range(1, len(by)) if by[i] != by[i - 1] or since[i] in kept)]
     return DecisionTimeline(tuple([since[i] for i in places]), tuple([by[i] for i in places]))
 
 
-def _first(ranked: list[DecisionTimeline], version: int, otherwise: DecisionTimeline) -> int:
-    """The lifetime that decides at ``version``: the first in ``ranked``, else ``otherwise``'s."""
+def _first(ranked: list[DecisionTimeline], version: int, unmatched: DecisionTimeline) -> int:
+    """The number of the first lifetime in ``ranked`` at ``version``, else that in ``unmatched``."""
     for each in ranked:
         by = each.at(version)
         if by >= 0:
             return by
-    return otherwise.at(version)
+    return unmatched.at(version)
 
 
 def _numbers(texts: Iterable[str], wildcard: str) -> dict[str, int]:
-    """A number for each text in an ACL; 0 is the wildcard and every text that no ACL names."""
+    """The number of each text in ``texts``. 0 stands for the wildcard and for all other texts."""
     return {text: number for number, text in enumerate((wildcard, *sorted({*texts} - {wildcard})))}

@@ -1,9 +1,9 @@
-"""The ACLs of a log at every point of its history.
+"""The ACLs of a log at every offset and time of its history.
 
-A point is an offset or a time. An offset means all records below it, as in a snapshot's name. A
-time means the longest prefix of the log before the first batch with a later time. Sources: KIP-801
-for records and ids, KIP-868 for transactions. This module must not know where changes are read
-from, nor how a question is decided (``decision_timeline`` does).
+An offset stands for the state after all records at lower offsets, as in a snapshot's name. A time
+stands for the state before the first batch with a later timestamp. Sources: KIP-801 for records and
+ids, KIP-868 for transactions. This module must not know where changes are read from, nor how a
+question is decided (``decision_timeline`` does).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from metalog.ids import Uuid
 class TimelineChange(NamedTuple):
     """The record at ``offset`` gives ``acl`` the id ``id``, or removes the id if ``acl`` is None.
 
-    ``time_ms`` is the latest time of any batch up to the one that put the change into force, so
-    times never decrease. ``ended_by`` is the offset of the end of its transaction, or None.
+    ``time_ms`` is the highest timestamp of the batches up to the batch that puts the change into
+    force. ``ended_by`` is the offset of the record that ends the change's transaction, or None.
     """
 
     offset: int
@@ -37,16 +37,17 @@ class TimelineChange(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """The start or end of an ACL's lifetime: the first offset (exclusive) and time that show it."""
+    """The start or end of an ACL's lifetime: its first offset (exclusive), and its time (ms)."""
 
     at: int
     time_ms: int
 
 
 class AclLifetime(NamedTuple):
-    """``acl`` had the id ``id`` from ``begin`` on and before ``end``.
+    """``acl`` has the id ``id`` from ``begin`` until ``end``.
 
-    A ``begin`` of None is before the start of the history; an ``end`` of None is in the future.
+    Without a ``begin``, the ACL is older than the history. Without an ``end``, the ACL still exists
+    at the end of the history.
     """
 
     id: Uuid
@@ -55,7 +56,7 @@ class AclLifetime(NamedTuple):
     end: Edge | None
 
     def holds_at(self, offset: int) -> bool:
-        """Whether the ACL is in the state at ``offset`` (exclusive), a point of the history."""
+        """Whether the ACL is in the state at ``offset`` (exclusive)."""
         begun = self.begin is None or self.begin.at <= offset
         return begun and (self.end is None or offset < self.end.at)
 
@@ -67,7 +68,7 @@ def at_once(changes: Iterable[TimelineChange]) -> Iterator[list[TimelineChange]]
 
 
 def lifetimes(base: Mapping[Uuid, Acl], changes: Iterable[TimelineChange]) -> Iterator[AclLifetime]:
-    """The lifetimes in the order of their ends, then those without an end.
+    """The lifetimes in the order of their ends. Lifetimes without an end come last.
 
     An ACL that one transaction adds and removes has no lifetime.
     """
@@ -84,7 +85,7 @@ def lifetimes(base: Mapping[Uuid, Acl], changes: Iterable[TimelineChange]) -> It
 
 
 class Timeline:
-    """A history of ACLs: its versions, and the lifetimes of ACLs in them.
+    """The versions of a history of ACLs, and the lifetimes of the ACLs.
 
     A version is the state between two changes. Version 0 is the state at ``start``.
     """
@@ -107,7 +108,7 @@ class Timeline:
         return len(self.offsets)
 
     def span(self, lifetime: AclLifetime) -> tuple[int, int]:
-        """The first version with this lifetime's ACL, and the first version after it."""
+        """The first version of the lifetime, and the first version after the lifetime."""
         begin = 0 if lifetime.begin is None else self._numbers.get(lifetime.begin.at, 0)
         end = len(self) if lifetime.end is None else self._numbers.get(lifetime.end.at, 0)
         return begin, end

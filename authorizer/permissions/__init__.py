@@ -1,1 +1,1 @@
-"""Which request of Kafka needs which operation on which resource."""
+"""Lists the operations and resources that each request of Kafka needs."""

@@ -30,28 +30,28 @@ _KINDS: Final = {
 _ARGUMENTS: Final = {kind: argument for argument, kind in _KINDS.items()}
 
 RequiredActions = list[tuple[Action, ...]]
-"""Entries of alternative actions: one action of each entry must be allowed, tried in this order."""
+"""Each entry has alternative actions, in Kafka's order; at least one must be allowed."""
 
 
 def actions(api: str, *, on_cluster: bool = False, **names: Collection[str]) -> RequiredActions:
     """The actions that the request ``api`` needs on the resources that it names.
 
-    ``names`` are its ``topics``, ``groups``, ``transactional_ids``, ``delegation_tokens`` and
+    ``names`` can be ``topics``, ``groups``, ``transactional_ids``, ``delegation_tokens`` and
     ``users``. A repeated name becomes one action, with the count of its references.
 
-    A conditional permission counts if ``names`` has its kind of resource: Produce needs WRITE on a
-    transactional id if ``transactional_ids`` is passed. ``on_cluster`` is for permissions whose
-    condition is that the request concerns the cluster. Optional permissions are left out.
+    A conditional permission is required if ``names`` has its kind of resource. For example, Produce
+    needs WRITE on a transactional id if ``transactional_ids`` is passed. Pass ``on_cluster`` if the
+    conditions of cluster permissions apply. Optional permissions are left out.
 
     Raises:
-        InvalidRequest: no action can check the request, or a kind of name that it always has is
-            missing, because an empty check would mean allowed. Pass ``[]`` if it has no such name.
+        InvalidRequest: actions cannot check the request; or an argument is missing, because an
+            empty check would mean allowed. Pass ``[]`` for a kind that the request does not name.
     """
     found = _APIS.get(api)
     if found is None:
         near = get_close_matches(api, _APIS, n=1)
         raise InvalidRequest(
-            f"{api} is not a request of Kafka's" + (f"; did you mean {near[0]}?" if near else "")
+            f"Kafka has no request {api}" + (f"; did you mean {near[0]}?" if near else "")
         )
     if api in _BY_OWNERSHIP:
         raise InvalidRequest(f"{api}: {found.note}; it cannot be checked here")
@@ -60,12 +60,12 @@ def actions(api: str, *, on_cluster: bool = False, **names: Collection[str]) -> 
     applying = [need for need in needs if _applies(found, need, names_of_kind, on_cluster)]
     if needs and not applying:
         possible = sorted(_ARGUMENTS[kind] for kind in _kinds(needs))
-        raise InvalidRequest(f"{api}: name its resources: {', '.join(possible)}")
+        raise InvalidRequest(f"{api}: pass the names of its resources: {', '.join(possible)}")
     return [each for need in applying for each in _entries(found, need, names_of_kind)]
 
 
 def are_allowed(authorizer: Authorizer, context: RequestContext, required: RequiredActions) -> bool:
-    """Whether ``context`` may do everything that ``actions`` returned."""
+    """Whether ``context`` may do all of ``required``, the result of ``actions``."""
     return all(each_allowed(authorizer, context, required))
 
 
@@ -97,7 +97,7 @@ def _kind(api: ApiPermissions, argument: str) -> ResourceType:
     if kind is None:
         raise InvalidRequest(f"{argument} is not one of {', '.join(_KINDS)}")
     if kind not in _kinds(api.needs):
-        raise InvalidRequest(f"{api.name} needs nothing on {argument}")
+        raise InvalidRequest(f"{api.name} needs no permission on {argument}")
     return kind
 
 
@@ -110,7 +110,7 @@ def _applies(
     kinds = _kinds([need])
     missing = sorted(_ARGUMENTS[kind] for kind in kinds if kind not in names_of_kind)
     if not need.when and missing:
-        raise InvalidRequest(f"{api.name}: say which {missing[0]} it names, or []")
+        raise InvalidRequest(f"{api.name}: pass {missing[0]}, or {missing[0]}=[] for none")
     return not missing if kinds else on_cluster or not need.when
 
 
@@ -118,7 +118,9 @@ def _entries(
     api: ApiPermissions, need: PermissionNeed, names_of_kind: Mapping[ResourceType, Sequence[str]]
 ) -> RequiredActions:
     if any(each.any_name for each in need.one_of):
-        raise InvalidRequest(f"{api.name}: any topic will do; call authorize_by_resource_type")
+        raise InvalidRequest(
+            f"{api.name}: one topic of any name is enough; call authorize_by_resource_type"
+        )
     kinds = _kinds([need])
     names = [name for kind in kinds for name in names_of_kind[kind]]
     if not kinds or not names:
@@ -130,7 +132,7 @@ def _entries(
 def _alternatives(
     permissions: Sequence[Permission], name: str, count: int = 1
 ) -> tuple[Action, ...]:
-    """The alternative actions for one name; as in Kafka, only the last one logs a denial."""
+    """The alternative actions for one name. As in Kafka, only the last action logs a denial."""
     last = len(permissions) - 1
     return tuple(
         Action(

@@ -1,11 +1,11 @@
-"""The operations that each of Kafka's requests needs, and on which resources: data, no decisions.
+"""A table of the operations and resource types that each of Kafka's requests needs.
 
-``APIS`` has the checks of Kafka 4.4.0 for each request, on its brokers (and on its controllers for
-forwarded requests). ``PRODUCER`` and ``CONSUMER`` are the requests that Kafka's Java clients send.
+``APIS`` has the checks of Kafka 4.4.0's brokers and, for forwarded requests, of its controllers.
+``PRODUCER`` and ``CONSUMER`` are the requests that Kafka's Java clients send.
 
 Sources: the calls to the authorizer in Kafka 4.4.0's KafkaApis, ControllerApis, AclApis,
 ConfigHelper and DescribeTopicPartitionsRequestHandler; Kafka's documentation, "Operations
-and Resources on Protocols", which differs from them in places.
+and Resources on Protocols", where it agrees with these calls.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class Permission(NamedTuple):
 
 
 class PermissionNeed(NamedTuple):
-    """One of ``one_of`` must be allowed, tried in this order. ``when`` is the condition, or empty.
+    """Kafka checks the permissions in ``one_of`` until one is allowed. ``when`` is the condition of
+    the check; if empty, Kafka always checks.
 
-    If an ``optional`` permission is denied, the request succeeds, and only the case in ``when`` is
-    left out or refused.
+    If an ``optional`` need is denied, the request succeeds without the case in ``when``.
     """
 
     one_of: tuple[Permission, ...]
@@ -39,7 +39,7 @@ class PermissionNeed(NamedTuple):
 
 
 class ApiPermissions(NamedTuple):
-    """A request of Kafka's protocol: it needs all permissions whose condition applies."""
+    """A request of Kafka's protocol. It needs all of ``needs`` whose conditions apply."""
 
     key: int
     name: str
@@ -307,7 +307,7 @@ PRODUCER: Final = _steps(
     ("InitProducerId", _IDEMPOTENT._replace(when="")),
     ("Produce", _WRITE_TOPIC),
 )
-"""A producer of Kafka's Java client with its defaults, so an idempotent one."""
+"""An idempotent producer, the default of Kafka's Java client."""
 
 TRANSACTIONAL_PRODUCER: Final = _steps(
     ("Metadata", _DESCRIBE_TOPIC),
@@ -321,7 +321,7 @@ TRANSACTIONAL_PRODUCER: Final = _steps(
 ASSIGNED_CONSUMER: Final = _steps(
     ("Metadata", _DESCRIBE_TOPIC), ("ListOffsets", _DESCRIBE_TOPIC), ("Fetch", _READ_TOPIC)
 )
-"""A consumer without a group, which assigns partitions to itself."""
+"""A consumer that assigns partitions to itself and has no group."""
 
 CONSUMER: Final = _steps(
     ("Metadata", _DESCRIBE_TOPIC),

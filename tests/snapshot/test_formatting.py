@@ -109,7 +109,7 @@ def test_a_log_without_its_meta_properties_is_not_overwritten(tmp_path: Path) ->
     formatted(tmp_path)
     WritableDirectoryLog(tmp_path).claim()
     (tmp_path / "meta.properties").unlink()
-    with pytest.raises(InvalidTarget, match="so that no two clusters are mixed"):
+    with pytest.raises(InvalidTarget, match="restore that file, or name an empty folder"):
         formatted(tmp_path)
 
 
@@ -160,9 +160,9 @@ def test_an_unstable_release_is_named_in_full() -> None:
     ("release", "chosen", "why"),
     [
         (None, {"nonsense": 1}, "unknown feature"),
-        (None, {"group.version": 9}, "has the levels 0, 1"),
+        (None, {"group.version": 9}, "the levels of this feature are 0, 1"),
         ("3.9", {"eligible.leader.replicas.version": 1}, "needs metadata.version 4.0-IV1"),
-        ("4.3", {"metadata.version": 30}, "set the same"),
+        ("4.3", {"metadata.version": 30}, "already sets metadata.version"),
         (None, {"metadata.version": 34}, "accepts 7 to 33"),
         (None, {"share.version": 2}, "needs metadata.version 4.4-IV0"),
     ],

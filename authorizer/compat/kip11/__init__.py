@@ -1,4 +1,4 @@
-"""KIP-11's authorizer, on the metadata log that StandardAuthorizer uses, too.
+"""KIP-11's authorizer, with the ACLs of the metadata log.
 
 ``import authorizer`` does not load this package.
 """

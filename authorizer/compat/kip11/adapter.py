@@ -1,7 +1,7 @@
 """Adapts KIP-11 authorizers to KIP-504's interface, which a node calls.
 
-A feature newer than KIP-11 works if KIP-11's interface can express it; otherwise it is denied or
-refused. This module must not know how a decision is made.
+An adapter denies or refuses requests that KIP-11's interface cannot express. This module must not
+know how a decision is made.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Kip11Adapter(Authorizer):
-    """Adapts any KIP-11 authorizer; only ``configure`` and ``authorize`` call it."""
+    """Adapts any KIP-11 authorizer by its methods ``initialize`` and ``authorize``."""
 
     def __init__(self, authorizer: Kip11Authorizer) -> None:
         self.authorizer = authorizer
@@ -42,7 +42,7 @@ class Kip11Adapter(Authorizer):
     def authorize(self, context: RequestContext, actions: Sequence[Action]) -> AuthorizationResults:
         if context.additional_principals:
             raise InvalidRequest(
-                "KIP-11 supports one principal per session; a DENY for another would be ignored"
+                "KIP-11 supports one principal per session: it would ignore a DENY for another"
             )
         session = Session(context.principal, context.host)
         return AuthorizationResults([self._answer(session, action) for action in actions])
@@ -67,7 +67,7 @@ class Kip11Adapter(Authorizer):
 
 
 class SimpleAclAdapter(Kip11Adapter):
-    """An adapter for SimpleAclAuthorizer, which uses StandardAuthorizer and is a publisher."""
+    """Adapts SimpleAclAuthorizer, and passes images and changes to its StandardAuthorizer."""
 
     def __init__(self, authorizer: SimpleAclAuthorizer) -> None:
         super().__init__(authorizer)

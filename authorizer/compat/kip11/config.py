@@ -1,7 +1,6 @@
-"""Reads the configuration of ``initialize``: KIP-11's keys; retired keys are refused.
+"""Reads KIP-11's configuration keys, and refuses keys that have no meaning here.
 
-The file of ``authorizer.config.path`` is read through the ``Files`` argument. This module must not
-know decisions.
+This module must not know decisions.
 """
 
 from __future__ import annotations
@@ -32,23 +31,26 @@ _BETWEEN_USERS: Final = re.compile(r";|,(?=\s*[A-Za-z]+:)")
 
 
 class SimpleAclConfig(NamedTuple):
-    """The settings; ``todays`` has all of them, with the keys that ``StandardAuthorizer`` reads."""
+    """``todays`` has all settings, and the super users under ``StandardAuthorizer``'s key, too."""
 
     allow_everyone: bool
     todays: Mapping[str, object]
 
 
 def simple_acl_config(config: Mapping[str, object], files: Files) -> SimpleAclConfig:
-    """The settings in ``config``; ``ConfigException`` names an invalid key, and the reason."""
+    """The settings in ``config`` and in the file of ``authorizer.config.path``.
+
+    ``ConfigException`` names an invalid key, and the reason.
+    """
     path = _text(config, CONFIG_PATH)
     of_its_own = _own_file(Path(path), files) if path else {}
     for key in of_its_own.keys() & config.keys():
-        raise ConfigException(f"{key} is set here and in {path}; keep one of them")
+        raise ConfigException(f"{key} is set twice: in {path}, too; remove one of the two")
     settings = {**config, **of_its_own}
     if ZOOKEEPER_URL in settings:
         raise ConfigException(
             f"{ZOOKEEPER_URL}: ACLs are kept in the metadata log, not in ZooKeeper (KIP-801); "
-            "leave it out, and take the ACLs over with metalog apply"
+            "remove this key, and copy the ACLs with metalog apply"
         )
     if _text(settings, OPEN_WITHOUT_ACLS).lower() not in ("", "false"):
         raise ConfigException(
@@ -57,22 +59,20 @@ def simple_acl_config(config: Mapping[str, object], files: Files) -> SimpleAclCo
         )
     todays = dict(settings)
     if not isinstance(todays.get(SUPER_USERS), str | None):
-        raise ConfigException(f"{SUPER_USERS}: give one text, its users separated by semicolons")
+        raise ConfigException(f"{SUPER_USERS}: write one text, with semicolons between the users")
     users = _text(todays, SUPER_USERS)
     if users:
         if _text(todays, TODAYS_SUPER_USERS):
             raise ConfigException(
-                f"{SUPER_USERS} is the old name of {TODAYS_SUPER_USERS}; give one of them"
+                f"{SUPER_USERS} is the old name of {TODAYS_SUPER_USERS}; remove one of the two"
             )
         todays[TODAYS_SUPER_USERS] = ";".join(_super_users(users))
     return SimpleAclConfig(_is_true(settings, ALLOW_EVERYONE), todays)
 
 
 def _super_users(text: str) -> list[str]:
-    """The principals in ``text``, separated by semicolons, or by commas before another ``type:``.
-
-    A distinguished name contains commas itself.
-    """
+    """The principals in ``text``, split at semicolons and at commas before a ``type:``. Other
+    commas belong to a distinguished name."""
     users = [user for part in _BETWEEN_USERS.split(text) if (user := part.strip())]
     for user in users:
         if "," in user and "=" not in user:
@@ -91,7 +91,7 @@ def _own_file(path: Path, files: Files) -> dict[str, str]:
         raise ConfigException(f"{CONFIG_PATH}={path}: {why}") from None
     for key in properties:
         if key not in _OWN:
-            _log.warning("%s: %s is unknown there; %s is supported", path, key, ALLOW_EVERYONE)
+            _log.warning("%s: unknown key %s; this file can set %s", path, key, ALLOW_EVERYONE)
     return {key: value for key, value in properties.items() if key in _OWN}
 
 

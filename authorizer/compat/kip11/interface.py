@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Authorizer:
-    """``kafka.security.auth.Authorizer``; made without arguments, then initialized."""
+    """``kafka.security.auth.Authorizer``. Its constructor takes no arguments."""
 
     def initialize(self, config: Mapping[str, object]) -> None:
         """Read the configuration; called once, before any other method."""
@@ -36,14 +36,14 @@ class Authorizer:
     @overload
     def remove_acls(self, acls: Resource) -> bool: ...
     def remove_acls(self, acls: Iterable[Acl] | Resource, resource: Resource | None = None) -> bool:
-        """Remove ``acls`` of a resource, or all ACLs of a resource.
+        """Remove ``acls`` from ``resource``, or all ACLs of the resource ``acls``.
 
-        Returns whether any of them existed.
+        Returns whether at least one ACL was removed.
         """
         raise NotImplementedError
 
     def get_acls(self, of: Resource | KafkaPrincipal) -> set[Acl]:
-        """The ACLs of exactly this resource pattern, or those that name this principal."""
+        """The ACLs of exactly this resource pattern, or the ACLs that name this principal."""
         raise NotImplementedError
 
     def refusal(

@@ -1,8 +1,8 @@
-"""The types of KIP-11's interface: sessions, resources, and ACLs, which have sets of values.
+"""The types of KIP-11's interface: sessions, resources and ACLs.
 
-Old spellings become today's: ``user:`` becomes ``User:``, and CONSUMER_GROUP GROUP. An ACL
-becomes one entry of the log for each combination of its sets. A resource has KIP-290's pattern
-type. This module must not know decisions, nor where ACLs are kept.
+A KIP-11 ACL has sets of principals, hosts and operations. The log has one ACL, here called an
+entry, for each combination. ``user:`` becomes ``User:``, and CONSUMER_GROUP becomes GROUP. This
+module must not know decisions, nor where ACLs are kept.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class AuthorizationException(MetalogError):
 
 
 class Session(NamedTuple):
-    """The client's principal, and its address."""
+    """A client's principal and address."""
 
     principal: KafkaPrincipal | str
     host: str
@@ -59,7 +59,7 @@ class _Resource(NamedTuple):
 
 
 class Resource(_Resource):
-    """A resource, or by KIP-290 a pattern of names: LITERAL or PREFIXED, never a filter's."""
+    """A resource, or a pattern of names (KIP-290), LITERAL or PREFIXED."""
 
     __slots__ = ()
 
@@ -89,7 +89,7 @@ class _Acl(NamedTuple):
 class Acl(_Acl):
     """Principals P1, P2 have a permission for operations O1, O2 from hosts H1, H2.
 
-    ``user:*`` is everybody, the host ``*`` every host, ALL every operation.
+    ``user:*`` means everybody, the host ``*`` means every host, and ALL means every operation.
     """
 
     __slots__ = ()
@@ -112,12 +112,12 @@ class Acl(_Acl):
             frozenset(map(operation_of, operations)),
         )
         if not (acl.principals and acl.hosts and acl.operations):
-            raise InvalidRequest("an ACL names a principal, a host and an operation at least")
+            raise InvalidRequest("an ACL needs at least a principal, a host and an operation")
         return acl
 
 
 def entries_of(acls: Iterable[Acl], resource: Resource) -> list[Entry]:
-    """The entries of the log for ``acls`` on ``resource``, sorted, without duplicates."""
+    """The log's ACLs for ``acls`` on ``resource``, sorted, without duplicates."""
     return sorted(
         {
             Entry(*resource, str(principal), host, operation, acl.permission_type)
@@ -128,9 +128,9 @@ def entries_of(acls: Iterable[Acl], resource: Resource) -> list[Entry]:
 
 
 def regrouped(entries: Iterable[Entry]) -> set[Acl]:
-    """ACLs that are equivalent to ``entries``, which all have one resource.
+    """KIP-11 ACLs that are equivalent to ``entries``. All ``entries`` must have the same resource.
 
-    The entries of a single ACL become that ACL again.
+    The entries of one KIP-11 ACL become this ACL again.
     """
     operations: dict[tuple[PermissionType, str, str], set[Operation]] = {}
     for entry in entries:

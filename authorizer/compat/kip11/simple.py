@@ -1,7 +1,7 @@
-"""SimpleAclAuthorizer, KIP-11's own authorizer, with KIP-290's prefixes, on today's log.
+"""SimpleAclAuthorizer, KIP-11's own authorizer, with KIP-290's prefixes.
 
-It stores no ACLs. It uses StandardAuthorizer's index and readiness gate. A Replica gives it images
-and carries out its changes. Decisions follow KIP-11: a DENY takes precedence over any ALLOW; only
+It uses the index and readiness gate of a StandardAuthorizer. A Replica publishes images to it and
+writes its changes to the log. Decisions follow KIP-11: a DENY takes precedence over any ALLOW; only
 READ and WRITE imply DESCRIBE; a request that no ACL matches is denied, unless ``allow.everyone``
 is true.
 
@@ -74,9 +74,9 @@ _UNKNOWN_CALLER: Final = RequestContext(principal="", host="")
 
 
 class SimpleAclAuthorizer(Authorizer):
-    """``kafka.security.auth.SimpleAclAuthorizer``: a publisher whose answers are thread-safe.
+    """``kafka.security.auth.SimpleAclAuthorizer``, a publisher with thread-safe decisions.
 
-    ``standard`` is a StandardAuthorizer over the same ACLs; its decisions can differ from these.
+    ``standard`` is a StandardAuthorizer with the same ACLs; it can decide differently.
     """
 
     def __init__(self, *, files: Files = LOCAL_FILES) -> None:
@@ -93,7 +93,7 @@ class SimpleAclAuthorizer(Authorizer):
     def authorize(self, session: Session, operation: Operation | str, resource: Resource) -> bool:
         """Whether the session may carry out the operation on the resource.
 
-        ``AuthorizerNotReady`` while the gate is shut, except for a super user.
+        Raises ``AuthorizerNotReady`` before the log is loaded, unless the client is a super user.
         """
         context = RequestContext(principal_of(session.principal), session.host)
         action = Action(operation_of(operation), ResourcePattern(*resource))
@@ -133,7 +133,8 @@ class SimpleAclAuthorizer(Authorizer):
     ) -> bool:
         """Whether the operation is allowed on at least one resource of the type (KIP-679).
 
-        It tries one name first, as KIP-679 does, then the patterns of ALLOWs that no DENY covers.
+        It tries the name ``hardcode`` first, as KIP-679 does. After that, it looks for a pattern of
+        an ALLOW that no DENY covers.
         """
         hardcode = Action(operation, ResourcePattern(resource_type, "hardcode"))
         if self.standard.decide(context, hardcode).rule == SUPER_USER:
@@ -175,7 +176,7 @@ class SimpleAclAuthorizer(Authorizer):
         return any(result.deleted for result in results)
 
     def get_acls(self, of: Resource | KafkaPrincipal) -> set[Acl]:
-        """The ACLs on exactly this resource, or of this principal."""
+        """The ACLs of exactly this resource pattern, or the ACLs that name this principal."""
         if isinstance(of, Resource):
             return regrouped(self.standard.acls(_on(of)))
         whose = AccessControlEntryFilter(principal=str(principal_of(of)))
@@ -218,7 +219,7 @@ def _subject(context: RequestContext) -> Subject:
 def _covering(
     index: AclIndex, resource_type: ResourceType, pattern_type: PatternType, name: str
 ) -> Iterator[Bucket]:
-    """The ACLs of all patterns that cover this pattern, its own ACLs included."""
+    """The ACLs of this pattern, and of all patterns that cover this pattern."""
     literals, prefixed = index.literals[resource_type], index.prefixed[resource_type]
     for each in {name, WILDCARD} if pattern_type is LITERAL else {WILDCARD}:
         bucket = literals.buckets.get(each)
