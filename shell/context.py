@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from argparse import Action, ArgumentParser, BooleanOptionalAction, Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, Final
@@ -119,7 +119,8 @@ def opened_text(
     text: str, arguments: Namespace, output: Output, kinds: SourceKinds = ANY
 ) -> Source:
     """Open the SOURCE ``text``, which must be one of ``kinds``. ``InvalidRequest`` if
-    ``--command-config`` has an effect neither on it nor on another source of the command."""
+    ``--command-config`` has an effect neither on it nor on another source of the command.
+    """
     from metalog.log.opening import REMOTE
     from metalog_sources.source import open_source
 
@@ -127,13 +128,21 @@ def opened_text(
     source = open_source(
         text, environ=os.environ, command_config=None if file is None else Path(file), kinds=kinds
     )
-    if file is not None and source.kind not in (*REMOTE, "cluster"):
-        others = (word for word in arguments.typed if word != text)
-        if not any(word.startswith("@") or "://" in word for word in others):
-            raise InvalidRequest("--command-config: no source is a Kafka cluster; leave it out")
+    if source.kind not in (*REMOTE, "cluster"):
+        check_command_config(arguments, (word for word in arguments.typed if word != text))
     for note in source.notes:
         output.note(note)
     return source
+
+
+def check_command_config(arguments: Namespace, sources: Iterable[str]) -> None:
+    """``InvalidRequest`` if ``--command-config`` is given, but none of ``sources`` can be a Kafka
+    cluster.
+    """
+    if arguments.command_config is not None and not any(
+        text.startswith("@") or "://" in text for text in sources
+    ):
+        raise InvalidRequest("--command-config: no source is a Kafka cluster; leave it out")
 
 
 def replayed_source(

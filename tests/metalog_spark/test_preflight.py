@@ -317,6 +317,17 @@ def test_what_build_leaves_out_and_follow_waits_for_is_said_first(
         assert (f"warning: {said}" in done.stderr) is bool(rest or verb == "follow")
 
 
+@pytest.mark.usefixtures("no_spark")
+def test_settings_of_a_client_are_refused_if_no_log_is_on_a_cluster(
+    given: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--log", given["LOG"], "--audit", given["AUDIT"], "--out", given["NEW"])
+    for verb in "build", "follow":
+        done = run_here(capsys, "pipeline", verb, *words, "--command-config", "client.properties")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "--command-config: no source is a Kafka cluster; leave it out" in done.stderr
+
+
 @pytest.mark.parametrize("verb", ["build", "unused", "report", "follow", "demo"])
 @pytest.mark.parametrize("lacking", ["pyspark", "pyarrow"])
 @pytest.mark.usefixtures("no_spark")

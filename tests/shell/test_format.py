@@ -70,6 +70,13 @@ def test_users_and_acls_are_there_from_the_start(tmp_path: Path, run: Run) -> No
         assert secret not in done.stdout + done.stderr
 
 
+def test_settings_of_a_client_are_refused_if_no_import_connects(tmp_path: Path, run: Run) -> None:
+    done = run("format", tmp_path / "node", "--command-config", "client.properties")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--command-config: no source is a Kafka cluster; leave it out" in done.stderr
+    assert not (tmp_path / "node").exists()
+
+
 @pytest.mark.parametrize(
     ("release", "host", "refusal"),
     [

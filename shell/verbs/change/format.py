@@ -17,7 +17,7 @@ from metalog.errors import InvalidRequest
 from metalog.text.visible_text import shown
 from metalog.text.whole_numbers import whole_number
 from shell.arguments.controllers_line import parse_controllers
-from shell.context import add_command_config
+from shell.context import add_command_config, check_command_config
 from shell.output.output import Output
 
 if TYPE_CHECKING:
@@ -125,6 +125,7 @@ def run(arguments: Namespace, output: Output) -> int:
     from snapshot.formatting import Format, format_directories
     from snapshot.initial_features import check_kraft_version, initial_features
 
+    check_command_config(arguments, arguments.imports)
     config = _config(arguments)
     node = _node(arguments, config)
     chosen = _chosen(arguments.feature)

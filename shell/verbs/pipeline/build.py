@@ -18,7 +18,7 @@ from metalog.log.folder.layout import PARTITION_FOLDER
 from metalog.text.plurals import counted
 from metalog_sources.source_kinds import LOGS
 from shell.arguments.pipeline import add_spark, check_installed, is_here, spark_session, writing_to
-from shell.context import add_command_config, broker_properties, kafka_version
+from shell.context import add_command_config, broker_properties, check_command_config, kafka_version
 from shell.output.output import Output
 from shell.views.pipeline.build_summary import say_unchanged, show_built
 
@@ -135,6 +135,7 @@ def _add_brokers(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     check_installed(output)
+    check_command_config(arguments, [arguments.log])
     if not arguments.audit and not arguments.requests:
         raise InvalidRequest(
             "there are no requests: name audit logs by --audit, or a table by --requests"

@@ -17,7 +17,7 @@ from authorizer.audit.layouts import Zone
 from metalog.errors import InvalidRequest
 from metalog_sources.source_kinds import FOLLOWED
 from shell.arguments.pipeline import add_spark, check_installed, is_here, spark_session, writing_to
-from shell.context import add_command_config
+from shell.context import add_command_config, check_command_config
 from shell.options import at_least
 from shell.output.output import Output
 from shell.tasks.follow.alerts import SHOWN, Alerts, posted_to
@@ -150,6 +150,7 @@ def _configure_outlets(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     check_installed(output)
+    check_command_config(arguments, [arguments.log, arguments.audit])
     from shell.tasks.follow.figures import served, watch_address
 
     configuration = _configuration(arguments, output)
