@@ -1,8 +1,8 @@
 """Kafka's ACLs as values: enums with Kafka's codes, one ACL, and the filters.
 
-An ``Acl`` (Kafka's StandardAcl or AclBinding) has no id; the log gives each ACL one.
-Enum members sort by their code. ``java_order`` sorts strings as Java does, by UTF-16 code
-unit: Kafka's listings and decisions depend on that order.
+An ``Acl`` (Kafka's StandardAcl or AclBinding) has no id; the log gives each ACL an id.
+Enum members sort by their code. ``java_order`` is the key for Java's order of strings; Kafka's
+listings and decisions depend on that order.
 
 Sources: KIP-11 (operations, permissions), KIP-290 (pattern types, filters),
 Kafka 4.3 for the codes. This module must not know records, images or decisions.
@@ -125,8 +125,8 @@ SUPPORTED_OPERATIONS: Final[dict[ResourceType, frozenset[Operation]]] = {
 class Acl(NamedTuple):
     """One access control entry on one resource pattern, without its id.
 
-    ``principal`` is ``Type:name``. ``host`` is ``*`` or an address in Java's text; for Kafka 4.4 it
-    may also be a CIDR block.
+    ``principal`` is ``Type:name``. ``host`` is ``*``, an address as Java writes it, or, with Kafka
+    4.4 or later, a CIDR block.
     """
 
     resource_type: ResourceType
@@ -139,9 +139,9 @@ class Acl(NamedTuple):
 
 
 def acl_problem(acl: Acl) -> str | None:
-    """Why Kafka's controller refuses ``acl``, in Kafka's words and order of checks, or None.
+    """The message with which Kafka's controller refuses ``acl``, or None.
 
-    Limits on the encoded bytes, and Kafka 4.4's rules for hosts, are not checked here.
+    This function checks neither the sizes of the encoded texts nor Kafka 4.4's rules for hosts.
     """
     problem = None
     if acl.resource_type is ResourceType.CLUSTER and acl.resource_name != CLUSTER_NAME:
@@ -165,12 +165,12 @@ def acl_problem(acl: Acl) -> str | None:
 
 
 def camel(word: IntEnum) -> str:
-    """``DescribeConfigs``: a member's name as Kafka's tools and audit lines write it."""
+    """``DescribeConfigs``: a member's name as Kafka's tools and audit log write it."""
     return "".join(part.capitalize() for part in word.name.split("_"))
 
 
 def words_of(acl: Acl) -> tuple[str, str, str, str, str, str, str]:
-    """The fields of ``acl`` as texts, in their order; enums by Kafka's names."""
+    """The fields of ``acl`` as texts, in their order. An enum member's text is its name."""
     return (
         acl.resource_type.name,
         acl.resource_name,
@@ -200,7 +200,7 @@ def acl_fields(acl: Acl) -> dict[str, str]:
 
 
 class ResourcePatternFilter(NamedTuple):
-    """Selects resource patterns for a listing or deletion (KIP-290); None as name matches any."""
+    """Selects resource patterns to list or delete (KIP-290); a name of None matches every name."""
 
     resource_type: ResourceType = ResourceType.ANY
     name: str | None = None
@@ -224,7 +224,7 @@ def _reaches(acl: Acl, name: str) -> bool:
 
 
 class AccessControlEntryFilter(NamedTuple):
-    """Selects entries for a listing or deletion; None as principal or host matches any."""
+    """Selects entries to list or delete; a principal or host of None matches all."""
 
     principal: str | None = None
     host: str | None = None
@@ -261,7 +261,7 @@ ANY_ACL: Final = AclFilter()
 
 
 def java_order(text: str) -> str:
-    """A key that sorts as Java's ``String.compareTo`` sorts ``text``: by UTF-16 code unit."""
+    """The sort key of ``text`` in the order of Java's ``String.compareTo``: UTF-16 code units."""
     if text.isascii() or max(text) <= "\uffff":
         return text
     return "".join(_utf16_units(character) for character in text)

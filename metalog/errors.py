@@ -1,9 +1,8 @@
-"""The two families of errors: the caller's fault and the data's fault.
+"""The two families of errors: faults of the caller, and faults of the data.
 
-``InvalidRequest`` and its subclasses carry the name and code of Kafka's own
-error (``org.apache.kafka.common.protocol.Errors``). ``CorruptLog`` and its
-subclasses say which file, which offset, which byte. Nothing else escapes a
-decoder, whatever the bytes. Every message is one line.
+``InvalidRequest`` and its subclasses have the name and code of Kafka's error
+(``org.apache.kafka.common.protocol.Errors``). ``CorruptLog`` and its subclasses name the file,
+offset and byte, if known. Every message is one line.
 
 This module must not know how an error is shown or sent.
 """
@@ -17,8 +16,8 @@ from typing import ClassVar, Final, NamedTuple
 class ErrorCode(IntEnum):
     """Some of Kafka's error codes, by Kafka's names, up to Kafka 4.4.
 
-    Codes from 20,000 up are ours: KIP-506 and KIP-801 name these errors, and Kafka has no number
-    for them.
+    The codes of 20,000 and more are ours: KIP-506 and KIP-801 name these errors, but Kafka has no
+    numbers for them.
     """
 
     UNKNOWN_SERVER_ERROR = -1
@@ -63,13 +62,13 @@ SUCCESS: Final = ApiError()
 
 
 class MetalogError(Exception):
-    """The base class of this project's errors; ``str()`` of one is one line."""
+    """The base class of this project's errors; ``str(error)`` is one line."""
 
 
 class InvalidRequest(MetalogError):
-    """A request that cannot be carried out, by the caller's fault.
+    """The caller's request cannot be carried out.
 
-    The error is Kafka's INVALID_REQUEST (42) unless a subclass has another.
+    ``code`` is Kafka's INVALID_REQUEST (42) in all subclasses without a code of their own.
     """
 
     code: ClassVar[ErrorCode] = ErrorCode.INVALID_REQUEST
@@ -80,7 +79,7 @@ class InvalidSource(InvalidRequest):
 
 
 class Unanswered(InvalidSource):
-    """No answer from a cluster, at least not yet; the same request may succeed later."""
+    """A cluster gives no usable answer now; the same request can succeed later."""
 
 
 class InvalidTarget(InvalidRequest):
@@ -88,7 +87,7 @@ class InvalidTarget(InvalidRequest):
 
 
 class ConfigException(InvalidRequest):
-    """A setting that cannot be used, by its key (Kafka's ConfigException)."""
+    """A setting that cannot be used (Kafka's ConfigException)."""
 
 
 class NotController(InvalidRequest):
@@ -98,7 +97,7 @@ class NotController(InvalidRequest):
 
 
 class LogFenced(NotController):
-    """This process is not the log's writer, or no longer; the message says why."""
+    """This process is not (or no longer) the log's writer; the message says why."""
 
 
 class InvalidMoment(InvalidRequest):
@@ -106,7 +105,7 @@ class InvalidMoment(InvalidRequest):
 
 
 class AuthorizerNotReady(InvalidRequest):
-    """The authorizer may not answer: its image is incomplete or stale, or it closed (KIP-801)."""
+    """The authorizer must not answer: its image is incomplete or stale, or it closed (KIP-801)."""
 
     code = ErrorCode.AUTHORIZER_NOT_READY
 
@@ -119,8 +118,8 @@ class CorruptLog(MetalogError):
     """Damaged or contradictory data.
 
     ``problem`` says what is wrong. ``file`` names the file, topic or address. ``offset`` is the
-    log offset, and ``byte`` is the position in the file. Each of these three is None if unknown.
-    ``advice`` says what to do about the problem.
+    log offset, and ``byte`` is the position in the file. ``advice`` says what to do. All except
+    ``problem`` can be None.
     """
 
     def __init__(
@@ -142,7 +141,7 @@ class CorruptLog(MetalogError):
     def located(
         self, *, file: str | None = None, offset: int | None = None, byte: int | None = None
     ) -> CorruptLog:
-        """A copy of the error; the arguments fill in the file, offset and byte that it lacks."""
+        """A copy of the error; the arguments replace a missing file, offset or byte."""
         return type(self)(
             self.problem,
             file=self.file if self.file is not None else file,
@@ -153,7 +152,7 @@ class CorruptLog(MetalogError):
 
     @property
     def found(self) -> str:
-        """The message without the advice, for readers who cannot follow the advice."""
+        """The message without the advice, for people who cannot follow the advice."""
         where = [] if self.file is None else [self.file]
         if self.offset is not None:
             where.append(f"offset {self.offset}")

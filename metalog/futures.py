@@ -24,10 +24,10 @@ _FINAL = (CorruptLog, AuthorizerNotReady)
 
 
 class InitialLoad(Future[None]):
-    """A future, done when the log was replayed, or when settings are found not to fit the log.
+    """A future that is done when the log was replayed, or when a setting does not fit the log.
 
-    Any other fault leaves it pending, because the replay is retried and may succeed. ``result`` and
-    ``exception`` raise a fault that no retry can mend, instead of waiting.
+    Any other fault leaves the future pending, because the replay is retried. If no retry can help,
+    ``result`` and ``exception`` raise the fault at once.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class InitialLoad(Future[None]):
         self.add_done_callback(lambda _: self._tell())
 
     def note_fault(self, fault: Exception) -> None:
-        """Remember why the log is not replayed yet; any thread may call it.
+        """Remember why the log is not replayed yet; any thread may call this method.
 
         A setting that does not fit the log (``ConfigException``) completes the future: a retry
         would fail too.
@@ -51,13 +51,13 @@ class InitialLoad(Future[None]):
         self._tell()
 
     def result(self, timeout: float | None = None) -> None:
-        """Return once the log was replayed; ``timeout`` is in seconds, or None for no limit.
+        """Wait until the log was replayed, at most ``timeout`` seconds; None waits without limit.
 
         Raises:
-            CorruptLog: the log is damaged: file, offset, and what to do. Raised at once.
-            LoadTimeout: the timeout passed; the message has the last fault. It is also a
+            CorruptLog: the log is damaged. This error does not wait for the timeout.
+            LoadTimeout: the timeout passed; the message has the last fault. This error is also a
                 ``TimeoutError``.
-            AuthorizerNotReady: the authorizer or its replica was closed first.
+            AuthorizerNotReady: the authorizer or its replica is closed.
             ConfigException: a setting does not fit the log.
         """
         self._wait(timeout)
@@ -66,13 +66,13 @@ class InitialLoad(Future[None]):
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """The ``ConfigException`` of the completed future, or None.
 
-        It waits as ``result`` does, and raises the other errors of ``result``.
+        This method waits as ``result`` does, and raises the other errors of ``result``.
         """
         self._wait(timeout)
         return super().exception(0)
 
     def complete(self) -> None:
-        """Complete the future: the log was replayed. May be called again."""
+        """Complete the future: the log was replayed. A second call does nothing."""
         with suppress(InvalidStateError):
             self.set_result(None)
 
@@ -83,7 +83,7 @@ class InitialLoad(Future[None]):
             return
         if isinstance(self.fault, _FINAL):
             raise self.fault
-        why = self.fault or "nothing went wrong so far; is a started Replica feeding it?"
+        why = self.fault or "nothing went wrong so far; was the Replica started?"
         after = "" if timeout is None else f" after {timeout:g} s"
         raise LoadTimeout(f"the log is not loaded{after}: {why}") from self.fault
 
@@ -100,7 +100,7 @@ def done_future() -> Future[None]:
 
 
 def after(future: Future[T], make: Callable[[Future[T]], R]) -> Future[R]:
-    """A future with the result or the error of ``make(future)``, called once ``future`` is done."""
+    """Call ``make(future)`` when ``future`` is done; the new future gets the result or error."""
     made: Future[R] = Future()
     made.set_running_or_notify_cancel()
 
@@ -115,9 +115,9 @@ def after(future: Future[T], make: Callable[[Future[T]], R]) -> Future[R]:
 
 
 def when_done(futures: Sequence[Future[T]], make: Callable[[list[T]], R]) -> Future[R]:
-    """A future of ``make(results)``, called once all ``futures`` are done.
+    """Call ``make(results)`` when all ``futures`` are done; the new future gets the result.
 
-    It fails with the error of the first future in order that failed, or with ``make``'s error.
+    The new future fails with the error of the first failed one of ``futures``, or of the call.
     """
     whole: Future[R] = Future()
     whole.set_running_or_notify_cancel()
@@ -142,5 +142,5 @@ def _settle_when_done(
         whole.set_result(make([future.result() for future in futures]))
     except Exception as error:
         whole.set_exception(error)
-    # A future keeps its callbacks, which would keep all futures: a cycle.
+    # Without this, there is a cycle: a future keeps its callbacks, and the callbacks all futures.
     futures.clear()

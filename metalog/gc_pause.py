@@ -1,13 +1,13 @@
 """Pauses Python's cyclic garbage collector during a load of many long-lived objects.
 
 A replay creates millions of small objects and no cycle. A collector that runs during the load
-walks them again and again, and each later full collection walks them once more. At 500,000 ACLs
-the walks take half of the load's CPU, and each full one stops every thread for half a second. So
-the collector is off during a load, and the objects that exist afterwards are frozen
-(``gc.freeze``). Reference counting still frees unused objects.
+visits these objects many times. With 500,000 ACLs, the visits take half of the load's CPU time.
+After the load, each full collection would stop every thread for half a second. So the collector is
+off during the load, and all objects are frozen at its end (``gc.freeze``). Reference counting still
+frees unused objects.
 
-The collector belongs to the process: cycles that other threads leave behind during a
-load are frozen too, and never freed. This module must not know what is loaded.
+A process has one collector. So a cycle that another thread leaves behind during a load is frozen
+too, and never freed. This module must not know what is loaded.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Switch the collector off within the block, and freeze all objects at its end.
+    """Switch the collector off within the block, and freeze all objects at the end of the block.
 
-    A process that has switched its collector off keeps it off, and nothing is frozen.
+    If the collector is off before the block, nothing changes.
     """
     if not gc.isenabled():
         yield

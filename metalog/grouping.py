@@ -10,7 +10,7 @@ V = TypeVar("V")
 
 
 def grouped(items: Iterable[V], key: Callable[[V], K]) -> dict[K, list[V]]:
-    """The items by their key: keys and items in the order of ``items``."""
+    """The items of each key; keys and items have the order of ``items``."""
     groups: dict[K, list[V]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)

@@ -1,8 +1,7 @@
 """Identifiers of the log: Kafka's Uuid, and the id of a snapshot.
 
-A ``Uuid`` is plain ``bytes``: 16 of them, most significant first. Reading one from a record
-costs one slice. Its text is Kafka's: 22 characters of base64url without padding
-(``org.apache.kafka.common.Uuid``).
+A ``Uuid`` is 16 plain ``bytes``, most significant first, so one slice reads it from a record. As
+in Kafka (``org.apache.kafka.common.Uuid``), its text has 22 characters of base64url.
 
 This module must not know what an id identifies.
 """
@@ -36,7 +35,7 @@ def uuid_text(uuid: Uuid) -> str:
 
 
 def parse_uuid(text: str) -> Uuid:
-    """The Uuid that Kafka prints as ``text``; ``ValueError`` if ``text`` is not one."""
+    """The Uuid that Kafka prints as ``text``; ``ValueError`` if there is none."""
     problem = f"{text!r} is not a Kafka UUID (22 characters of base64url)"
     if len(text) != 22 or not text.isascii():
         raise ValueError(problem)
@@ -50,16 +49,16 @@ def parse_uuid(text: str) -> Uuid:
 
 
 def in_order(entries: Iterable[tuple[Uuid, V]]) -> Iterator[tuple[Uuid, V]]:
-    """Yields ``entries``, whose ids are different, in the order of the ids."""
+    """Yields ``entries`` in the order of their ids, which must be distinct."""
     by_id = dict(entries)
     for uuid in bytes_in_order(by_id):
         yield uuid, by_id[uuid]
 
 
 def bytes_in_order(values: Iterable[B], at: int = 0) -> Iterator[B]:
-    """Yields ``values``, which are distinct and share their first ``at`` bytes, in order.
+    """Yields ``values`` in order. They must be distinct, and equal in their first ``at`` bytes.
 
-    It sorts a part at a time: sorting 500,000 ids at once stops every thread for more than a
+    The values are sorted in parts, because a sort of 500,000 ids stops every thread for more than a
     second.
     """
     parts: list[list[B]] = [[] for _ in range(256)]
@@ -75,7 +74,7 @@ def bytes_in_order(values: Iterable[B], at: int = 0) -> Iterator[B]:
 
 
 Entropy = Callable[[int], bytes]
-"""A source of random bytes: called with a number, it returns that many bytes."""
+"""Makes random bytes: it takes a number, and returns that many bytes."""
 
 
 def random_uuid(entropy: Entropy) -> Uuid:
@@ -93,7 +92,7 @@ def random_uuid(entropy: Entropy) -> Uuid:
 
 
 class SnapshotId(NamedTuple):
-    """Names the snapshot of all records below ``end_offset``; ``epoch`` is the last record's."""
+    """Names the snapshot of all records below ``end_offset``; the last record has ``epoch``."""
 
     end_offset: int
     epoch: int

@@ -1,8 +1,8 @@
-"""The common part of confluent-kafka's clients: log lines and error texts.
+"""For clients of confluent-kafka: a logger, and the texts of errors.
 
-librdkafka writes its log to stderr unless it gets a logger. It reports the cause of a lost
-connection in a callback, not in the result of the request that failed. This module must not know
-which requests are sent. It does not import the library; it only reads the library's errors.
+Without a logger, librdkafka writes its log to stderr. It reports the cause of a lost connection in
+a callback; the error of the failed request does not have the cause. This module must not know which
+requests are sent, and does not import the library.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ _SILENT_S: Final = 30.0
 
 
 class LogThrottle(logging.Filter):
-    """Passes at most one log line of each kind in half a minute.
+    """Passes at most one log line of each kind in half a minute. The kind is the line's first word.
 
-    The library logs every attempt to connect, and makes many in a second. The first word of a line
-    is its kind.
+    The library attempts to connect many times in a second, and logs every attempt.
     """
 
     def __init__(self, monotonic_s: Callable[[], float] = time.monotonic) -> None:
@@ -68,7 +67,7 @@ class Troubles:
         self.settings: dict[str, Any] = {"logger": _log, "error_cb": self._note}
 
     def why(self, error: BaseException) -> str:
-        """The text for ``error``; if the client raised it, the last reported cause, if any."""
+        """The last reported cause, if the library itself raised ``error``; else ``error_text``."""
         if is_local(error) and self.client is not None:
             with suppress(Exception):
                 self.client.poll(0)
@@ -88,7 +87,7 @@ def is_local(error: BaseException) -> bool:
 
 
 def may_pass(error: BaseException) -> bool:
-    """Whether the same request may succeed later: the cluster did not answer, or not yet."""
+    """Whether the same request can succeed later, for example because a node did not answer."""
     cause = _cause(error)
     return isinstance(error, TimeoutError) if cause is None else cause.name() in _MAY_PASS
 

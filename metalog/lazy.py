@@ -1,7 +1,7 @@
 """Imports each name of a package's public API when it is first used.
 
-A program, or one run of the command, then loads only the parts that it uses. This module must not
-know which names a package exports.
+A program then loads only the parts that it uses. This module must not know which names a package
+exports.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ def lazy_names(
 ) -> tuple[Callable[[str], object], list[str]]:
     """The ``__getattr__`` (PEP 562) and ``__all__`` of a package; ``package`` is its ``__name__``.
 
-    ``modules`` maps modules, absolute or relative to the package, to the names that they export,
-    separated by blanks. The function imports a name, keeps it in the package, and returns it;
-    ``AttributeError`` for other names.
+    ``modules`` maps the name of a module (absolute, or relative to the package) to its exported
+    names, separated by blanks. ``__getattr__`` imports a name, keeps it in the package, and returns
+    it; it raises ``AttributeError`` for any other name.
     """
     homes = {name: module for module, names in modules.items() for name in names.split()}
 

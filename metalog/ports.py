@@ -1,7 +1,7 @@
 """The ports: the Protocols through which the parts of the project use each other.
 
-All of them are synchronous; a future is a ``concurrent.futures.Future``. A port says what a part
-needs. This module must not know what provides it: files, sockets or brokers.
+All methods are synchronous; a future is a ``concurrent.futures.Future``. This module must not know
+the implementations, which use files, sockets or brokers.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ MAX_BATCH_BYTES: Final = 8 << 20
 class LogBounds(NamedTuple):
     """Where a log begins and ends.
 
-    ``start`` is the first offset that can be read, and ``end`` follows the last one. ``epoch`` is
-    that of the last batch or of the leader. All records below ``high_watermark`` are committed; it
-    is None if the log cannot know. ``why`` says in a few words where the high-water mark comes
+    ``start`` is the first offset that can be read, and ``end`` is the offset after the last record.
+    ``epoch`` is the epoch of the last batch, or the leader's. All records below ``high_watermark``
+    are committed; None if unknown. ``why`` says in a few words where the high-water mark comes
     from, or why there is none.
     """
 
@@ -55,22 +55,22 @@ class HighWatermark(NamedTuple):
 
 
 class Truncated(NamedTuple):
-    """The log lost all records from ``offset`` on: they were never committed (KIP-595)."""
+    """The log lost ``offset`` and all later records, which were never committed (KIP-595)."""
 
     offset: int
 
 
 class SnapshotNeeded(NamedTuple):
-    """Load this snapshot, which includes the next records; the log may no longer hold them."""
+    """The reader must load this snapshot; the log can have deleted the next records."""
 
     id: SnapshotId
 
 
 class Gap(NamedTuple):
-    """No replay reads the offsets from ``start`` up to ``end``.
+    """The log has no records to replay at the offsets from ``start`` to ``end - 1``.
 
-    If ``lost``, their records are missing. If not, a reader does without them: a topic's
-    transaction markers, for example.
+    If ``lost``, records are missing. If not, no reader needs these offsets: a topic has, for
+    example, transaction markers at them.
     """
 
     start: int
@@ -79,7 +79,7 @@ class Gap(NamedTuple):
 
 
 class CutShort(NamedTuple):
-    """The log lost records at its end; ``fault`` names the proof."""
+    """The log lost records at its end; ``fault`` says how this is known."""
 
     fault: CorruptLog
 
@@ -103,7 +103,7 @@ class Log(Protocol):
     def read(self, start: int) -> Iterator[LogEvent]:
         """The events from offset ``start`` up to the end of the log at the time of the call.
 
-        If ``start`` is inside a batch, the whole batch is among them.
+        If ``start`` is inside a batch, the events include the whole batch.
         """
         ...
 
@@ -125,13 +125,13 @@ class LiveLog(Log, Protocol):
     """A log that another process may still write."""
 
     def poll(self, timeout_s: float) -> Sequence[LogEvent]:
-        """The events since the last poll or read; empty if none comes within ``timeout_s``."""
+        """The events after the last poll or read; empty if none comes in ``timeout_s`` seconds."""
         ...
 
 
 @runtime_checkable
 class PeerLog(Protocol):
-    """A log that comes from a peer, which may go silent without an error."""
+    """A log that comes from a peer, which can go silent without an error."""
 
     @property
     def silent_for_s(self) -> float | None:
@@ -159,7 +159,7 @@ class WritableLog(LiveLog, Protocol):
     """
 
     def claim(self) -> int:
-        """Become the writer, in a new epoch, and append its LEADER_CHANGE.
+        """Become the writer in a new epoch, and append the LEADER_CHANGE of the epoch.
 
         Returns the epoch. After any other error than ``LogFenced``, ``claim`` may be tried again.
 
@@ -172,23 +172,23 @@ class WritableLog(LiveLog, Protocol):
         ...
 
     def append(self, epoch: int, records: Sequence[tuple[Message, int]]) -> int:
-        """Append (message, version) pairs as one batch; durable when it returns.
+        """Append (message, version) pairs as one batch, which is durable when the method returns.
 
         Returns the log's new end offset.
 
         Raises:
             InvalidRequest: Kafka could not read so large a batch; nothing was written.
-            LogFenced: a write failed (every later call then raises it too), or ``epoch`` is not
-                that of the last claim.
+            LogFenced: ``epoch`` is not the epoch of the last claim, or a write failed. After a
+                failed write, every call raises this error.
         """
         ...
 
     def trim(self, before: SnapshotId) -> None:
-        """Delete records that this snapshot includes; the snapshot must be durable."""
+        """Delete records that the snapshot ``before``, which must be durable, includes."""
         ...
 
     def bootstrap_records(self) -> Sequence[tuple[Message, int]]:
-        """The first records, as (message, version) pairs, of a log without a metadata.version."""
+        """The (message, version) pairs to append first to a log without a metadata.version."""
         ...
 
     def close(self) -> None:
@@ -202,7 +202,7 @@ class Candidacy(Protocol):
     def stand(self, dismissed: Callable[[], None]) -> None:
         """Take part in elections.
 
-        ``dismissed`` is called when the node no longer leads, on any thread.
+        When the node no longer leads, some thread calls ``dismissed``.
         """
         ...
 
@@ -231,7 +231,7 @@ AclCreateResult = ApiError
 
 
 class AclDeleteResult(NamedTuple):
-    """The ACLs that one filter matched, or why it was refused; KIP-504's AclDeleteResult."""
+    """The ACLs that one filter deleted, or the filter's error; KIP-504's AclDeleteResult."""
 
     error: ApiError = SUCCESS
     deleted: Sequence[Acl] = ()
@@ -240,9 +240,9 @@ class AclDeleteResult(NamedTuple):
 class AclMutator(Protocol):
     """Changes ACLs (KIP-801).
 
-    ``context`` names the caller, whose permission was checked before. Each method returns one
-    future per item, in order. Its result is the outcome for the item; its exception says why there
-    is none.
+    ``context`` names the caller; the caller's permission is not checked again. Each method returns
+    one future per item, in order. A future's result is the item's outcome; a future without an
+    outcome fails with the reason.
     """
 
     def create_acls(
@@ -295,9 +295,9 @@ class Gate(Protocol):
         ...
 
     def note_staleness(self, for_ms: int) -> None:
-        """The image has been stale for ``for_ms`` milliseconds; 0: it is not stale.
+        """The image has been stale for ``for_ms`` milliseconds; it is not stale if this is 0.
 
-        Any thread may call it, but never during a publication.
+        Any thread may call this method, while no image is published.
         """
         ...
 

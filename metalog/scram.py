@@ -16,10 +16,11 @@ MAX_ITERATIONS: Final = 16384
 SALT_BYTES: Final = 24
 """The length, in bytes, of the salts that this project draws."""
 MOST_NAME_BYTES: Final = 1 << 10
-"""The longest user name, in bytes of UTF-8. Escaped, any such name fits into the frames that a node
-accepts before a login. A longer name could not log in, so no credential is created for one."""
+"""The longest user name, in bytes of UTF-8. Every such name fits, even with all characters escaped,
+into a frame that a node accepts before a login. A longer name could not log in, so it gets no
+credential."""
 MOST_SALT_BYTES: Final = 1 << 10
-"""The longest salt, in bytes: a node sends the salt to anybody who names its user."""
+"""The longest salt, in bytes. A node sends the salt to anybody who names the user."""
 
 
 class ScramMechanism(IntEnum):
@@ -30,17 +31,17 @@ class ScramMechanism(IntEnum):
 
     @property
     def mechanism_name(self) -> str:
-        """The name by which SASL and Kafka's tools know it (RFC 7677)."""
+        """The mechanism's name in SASL and in Kafka's tools (RFC 7677)."""
         return self.name.replace("_", "-")
 
     @property
     def short_name(self) -> str:
-        """The name by which KIP-506's configuration knows its hash: SHA256, SHA512."""
+        """The hash's name in KIP-506's configuration: SHA256 or SHA512."""
         return self.hash_name.upper()
 
     @property
     def hash_name(self) -> str:
-        """The name by which ``hashlib`` knows its hash."""
+        """The hash's name in ``hashlib``."""
         return "sha256" if self is ScramMechanism.SCRAM_SHA_256 else "sha512"
 
 
@@ -55,8 +56,8 @@ class ScramCredential(NamedTuple):
     def is_of(self, mechanism: ScramMechanism, password: str) -> bool:
         """Whether this credential was derived from ``password`` by ``mechanism``.
 
-        By design (``iterations``) it takes some milliseconds of CPU: do not call it on the thread
-        of an event loop. The comparison takes the same time for a wrong password.
+        The iterations take some milliseconds of CPU, so do not call this method on the thread of an
+        event loop. The comparison takes equal time for a right and a wrong password.
         """
         import hmac
 

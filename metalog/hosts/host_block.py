@@ -1,9 +1,9 @@
 """Reads an ACL's host that is a CIDR block (KIP-1276), as Kafka 4.4 reads it.
 
 Kafka reads an IPv4 block with a regular expression, and an IPv6 block with Java's
-``InetAddress.getByName`` and ``Integer.parseInt``. A text is a block if these accept it. Java also
-accepts a host name, which it resolves, and a zone that names an interface; this module does not. A
-zone that is a number is ignored. This module must not know ACLs, nor resolve names.
+``InetAddress.getByName`` and ``Integer.parseInt``. This module accepts the texts that Kafka
+accepts, without two kinds: a host name, which Java resolves, and a zone that names an interface.
+It ignores a zone that is a number. This module must not know ACLs, nor resolve names.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _CACHE_SIZE: Final = 1 << 12
 
 
 class HostBlock(NamedTuple):
-    """All addresses of ``bits`` bits whose first ``length`` bits are those of ``network``.
+    """All addresses of ``bits`` bits whose first ``length`` bits are ``network``.
 
-    ``network`` is shifted down to ``length`` bits, so that equal blocks are equal tuples.
+    ``network`` has only these bits, so that equal blocks are equal tuples.
     """
 
     bits: int
@@ -39,7 +39,7 @@ class HostBlock(NamedTuple):
     network: int
 
     def contains(self, address: ClientAddress) -> bool:
-        """Whether ``address`` is of the same family, and in the block."""
+        """Whether ``address`` is in the block."""
         bits, value = address
         return bits == self.bits and value >> (bits - self.length) == self.network
 
@@ -63,7 +63,7 @@ class ClientAddress(NamedTuple):
 
 
 def host_block(host: str) -> HostBlock | None:
-    """``host`` as a block; None if it is not one: Kafka then compares the text itself."""
+    """``host`` as a block; None if ``host`` is a text that Kafka compares as it is."""
     if "/" not in host:
         return None
     block = read_block(host)
@@ -71,7 +71,7 @@ def host_block(host: str) -> HostBlock | None:
 
 
 def has_block(hosts: Iterable[str]) -> bool:
-    """Whether one of ``hosts``, which may repeat, is a block."""
+    """Whether at least one of ``hosts`` is a block."""
     return any(host_block(host) is not None for host in set(hosts))
 
 
@@ -83,7 +83,7 @@ def read_block(host: str) -> HostBlock | str:
 
 @lru_cache(_CACHE_SIZE)
 def client_address(host: str) -> ClientAddress | None:
-    """The address of a client's ``host`` (in Java's text), to be looked up in blocks.
+    """The address of a client, whose ``host`` is as Java writes it.
 
     None if no block can contain the client: the host is not an address, or it is 0.0.0.0, which
     Kafka finds in no block.
@@ -130,7 +130,7 @@ def _ipv6_block(host: str) -> HostBlock | str:
 
 
 def _java_int(text: str) -> int | None:
-    """``text`` as ``Integer.parseInt`` reads it: a sign, and decimal digits of any script."""
+    """``text`` as ``Integer.parseInt`` reads it: an optional sign, and digits of any script."""
     from unicodedata import decimal  # loaded only if a host has a colon and a slash
 
     unsigned = text[1:] if text[:1] in ("+", "-") else text
@@ -147,9 +147,9 @@ def _java_int(text: str) -> int | None:
 
 
 def _ipv6_value(text: str) -> int | None:
-    """An IPv6 address as a number, as ``InetAddress.getByName`` reads it; None if it is not one.
+    """The number of an IPv6 address, as ``InetAddress.getByName`` reads ``text``, or None.
 
-    An IPv4-mapped address gives its 128-bit number; Java refuses one with a zone.
+    An IPv4-mapped address keeps all 128 bits. With a zone, Java refuses it.
     """
     if text.startswith("["):
         if len(text) <= 2 or not text.endswith("]"):

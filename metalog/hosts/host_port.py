@@ -1,4 +1,4 @@
-"""Reads HOST:PORT as people write it, and says why a listener cannot be opened there.
+"""Reads addresses of the form HOST:PORT, and writes the errors of sockets as text.
 
 This module must not resolve names, nor open anything.
 """
@@ -26,14 +26,19 @@ class Address(NamedTuple):
 
 
 def parse_addresses(text: str) -> list[Address]:
-    """The addresses in ``HOST:PORT[,HOST:PORT…]``, IPv6 in brackets; else ``InvalidRequest``."""
+    """The addresses in ``HOST:PORT[,HOST:PORT…]``; ``InvalidRequest`` for any other text.
+
+    An IPv6 address must be in brackets.
+    """
     return [_address(part.strip()) for part in text.split(",")]
 
 
 def _address(text: str) -> Address:
     match = _HOST_PORT.fullmatch(text)
-    if match is None or not 0 < int(match["port"]) < 1 << 16:
+    if match is None:
         raise InvalidRequest(f"{text!r} is not HOST:PORT")
+    if not 0 < int(match["port"]) < 1 << 16:
+        raise InvalidRequest(f"{text!r}: the port is not between 1 and 65535")
     return Address(match["v6"] or match["name"], int(match["port"]))
 
 

@@ -12,10 +12,10 @@ def plural(number: int, one: str, many: str | None = None) -> str:
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
-    """``1 line``, ``1,200 lines``; if ``one`` has several words, the last gets the s."""
+    """``1 line`` or ``1,200 lines``: the number, and its noun from ``plural``."""
     return f"{number:,} {plural(number, one, many)}"
 
 
 def ranged(first: object, last: object) -> str:
-    """``Monday to Friday``; a range of one is that one, ``Monday``."""
+    """``Monday to Friday``, or ``Monday`` if both ends are equal."""
     return str(first) if first == last else f"{first} to {last}"

@@ -1,4 +1,4 @@
-"""Makes every character of a text visible: nothing in it controls a terminal.
+"""Makes every character of a text visible, so that no text can control a terminal.
 
 An invisible character becomes a JSON escape. This module must not know what the text is about, or
 where it is printed.
@@ -40,7 +40,7 @@ _BLANK: Final = re.compile(r"[^\S ]")
 
 
 def shown(name: str) -> str:
-    """``name`` as one cell of a line, in JSON's quotes if it could be misread without them."""
+    """``name`` as one column of a line; in JSON's quotes, if quotes prevent a misreading."""
     if _MISREAD.search(name) or UNSAFE.search(name):
         escaped = name.replace("\\", "\\\\").replace('"', '\\"')
         return f'"{_BLANK.sub(json_escape, safe(escaped))}"'
@@ -54,7 +54,7 @@ _BEGINNING: Final = 60
 
 
 def shortened(message: str) -> str:
-    """``message`` with each word of more than 1,000 characters as its beginning and its length."""
+    """``message``; a word of more than 1,000 characters becomes its beginning and its length."""
     return _LONG.sub(_beginning, message)
 
 

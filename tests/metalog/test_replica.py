@@ -234,7 +234,7 @@ def test_who_waits_too_short_is_told_the_last_fault() -> None:
     log.broken = Unanswered("quorum://127.0.0.1:1: no controller answers")
     authorizer = StandardAuthorizer()
     [endpoint] = authorizer.start({"CLIENT": "127.0.0.1:9092"}).values()
-    with pytest.raises(TimeoutError, match="is a started Replica feeding it"):
+    with pytest.raises(TimeoutError, match="was the Replica started"):
         endpoint.result(timeout=0)
     with Replica(log, [authorizer]) as following:
         assert eventually(lambda: bool(getattr(following.state, "fault", None)))
