@@ -1,8 +1,8 @@
 """Translates a client's security settings from Kafka's keys to librdkafka's.
 
-A key that concerns security and has no counterpart is an error that names the key. Any other
-unknown key is left out, and a line names it. No message contains a value: values may be passwords.
-This module must not connect.
+It refuses a security key that it cannot translate. For any other unknown key it returns a line, and
+leaves the key out. No message contains a value, because a value can be a password. This module must
+not connect.
 """
 
 from __future__ import annotations
@@ -43,8 +43,7 @@ def librdkafka_settings(properties: Mapping[str, str]) -> tuple[dict[str, str], 
     """librdkafka's settings, and one line for each key that is left out.
 
     Raises:
-        InvalidRequest: a key that concerns security, or its value, has no counterpart in
-            librdkafka.
+        InvalidRequest: a security key or its value cannot be translated.
     """
     settings: dict[str, str] = {}
     left_out = []
@@ -66,8 +65,8 @@ def librdkafka_settings(properties: Mapping[str, str]) -> tuple[dict[str, str], 
 
 
 def store_type(key: str, value: str | None, *readable: str) -> str:
-    """The type ``value`` of a keystore or truststore, also of a node's; ``InvalidRequest`` unless
-    it is one of ``readable``. Nothing here reads Kafka's default, JKS."""
+    """The type of a keystore or truststore; ``InvalidRequest`` if ``readable`` does not have the
+    type. A ``value`` of None is Kafka's default, JKS, which nothing here reads."""
     kind = "JKS" if value is None else value.upper()
     if kind not in readable:
         refused = "Kafka's default, JKS," if value is None else "this type"
@@ -77,7 +76,6 @@ def store_type(key: str, value: str | None, *readable: str) -> str:
 
 
 def _login(jaas: str) -> dict[str, str]:
-    """User name and password for PLAIN and SCRAM; no other JAAS option is supported."""
     try:
         module = login_module(jaas)
     except InvalidRequest as error:

@@ -1,9 +1,9 @@
-"""Reads JAAS text, the value of ``sasl.jaas.config``: login modules with their options.
+"""Reads login modules and their options from JAAS text, the value of ``sasl.jaas.config``.
 
-Kafka reads it with java.io.StreamTokenizer. This module follows Java's rules for comments, quotes,
-escapes and numbers. It refuses what Kafka refuses. It also refuses an option whose name is a number
-or a sign: Kafka reads it as a null name, which no login module uses. No error shows a value, which
-can be a password. This module must not know what any login module does.
+Kafka uses java.io.StreamTokenizer. This module follows Java's rules for comments, quotes, escapes
+and numbers, and refuses the texts that Kafka refuses. It also refuses an option whose name is a
+number or a sign, which Kafka reads as a null name. No error shows a value, because a value can be a
+password. This module must not know what any login module does.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _SKIPPED: Final = re.compile(
     r"|//[^\n\r]*"
     r"|/(?s:.)?[^\n\r]*"
 )
-"""Whitespace and comments. A ``/`` alone begins a comment too, whatever character follows it."""
+"""Whitespace and comments. A single ``/`` begins a comment, too, even if a line end follows it."""
 _QUOTED: Final = re.compile(r"\"((?:[^\"\\\n\r]|\\(?s:.))*)\"|'((?:[^'\\\n\r]|\\(?s:.))*)'")
 _ESCAPE: Final = re.compile(r"\\([0-3][0-7]{0,2}|[4-7][0-7]?|(?s:.))")
 _ESCAPED: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
 class LoginModule(NamedTuple):
-    """One login module; ``name`` is a Java class. The last of repeated options counts."""
+    """One login module; ``name`` is a Java class. The last value of a repeated option counts."""
 
     name: str
     options: Mapping[str, str]
@@ -44,7 +44,7 @@ class LoginModule(NamedTuple):
 
 
 class _Token(NamedTuple):
-    """One token. ``text`` is None unless the token is a word or a quoted string."""
+    """``text`` is a word or a quoted string, ``character`` any other sign. A number has neither."""
 
     text: str | None
     character: str = ""

@@ -1,4 +1,4 @@
-"""Properties with their line numbers or options, so that an error can name the place.
+"""Properties, each with its line in a file or its command-line option, for error messages.
 
 This module must not know what any key means.
 """
@@ -18,8 +18,7 @@ LISTENER_PREFIX: Final = "listener.name."
 
 
 class LocatedProperties:
-    """``file`` is empty for properties without a file. ``used`` collects each key that is looked
-    up."""
+    """``file`` is empty for properties without a file; ``used`` has the keys that callers read."""
 
     def __init__(self, properties: Iterable[Property], file: str) -> None:
         kept = list(properties)
@@ -39,8 +38,7 @@ class LocatedProperties:
         return self.properties.get(key)
 
     def of_listener(self, name: str, key: str) -> tuple[str, str | None]:
-        """The key that is in force for the listener ``name``, and its value: the listener's own
-        key, or else the general one."""
+        """The key ``listener.name.NAME.KEY`` if it is set, else ``key``; and the key's value."""
         own = f"{LISTENER_PREFIX}{name.lower()}.{key}"
         value = self.value(own)
         return (key, self.value(key)) if value is None else (own, value)
@@ -53,15 +51,15 @@ class LocatedProperties:
 
     def read(self, key: str, reader: Callable[..., R], *arguments: object) -> R:
         """The result of ``reader(*arguments)``. An ``InvalidRequest`` becomes a ``ConfigException``
-        with the place of its key, by default ``key``."""
+        with the place of a key, as ``placed_text`` finds it."""
         try:
             return reader(*arguments)
         except InvalidRequest as error:
             raise ConfigException(self.placed_text(str(error), key)) from None
 
     def placed_text(self, text: str, default: str = "") -> str:
-        """``text`` with the place of the key with which it begins, or else of ``default``. In place
-        of a key that an option set, it names the option."""
+        """``text`` after the file and line of a key. The key is the first word of ``text``, or else
+        ``default``. If an option set the key, the option's name replaces the key."""
         begin = re.split("[:= ]", text, maxsplit=1)[0]
         key = begin if begin in self._lines.keys() | self._options.keys() else default
         option = self._options.get(key)

@@ -1,7 +1,7 @@
-"""Loads and creates the classes that a configuration names as ``package.module.Class``.
+"""Loads the classes that a configuration names as ``package.module.Class``.
 
-Each failure is a ``ConfigException`` that names the key: a program must not start without a class
-that its configuration asks for. This module must not know what a class is for.
+Each failure is a ``ConfigException`` that names the key, because a program must not start without a
+class that its configuration names. This module must not know what a class is for.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from metalog.errors import ConfigException
 
 
 def class_named(name: str, key: str) -> type[Any]:
-    """The class called ``name``; an error names the configuration's ``key``."""
+    """The class called ``name``, which is the value of ``key`` in a configuration."""
     module_name, _, class_name = name.rpartition(".")
     if not module_name:
         raise ConfigException(f"{key}={name}: give a class by its full name, package.module.Class")
@@ -35,7 +35,7 @@ def class_named(name: str, key: str) -> type[Any]:
 
 
 def instance_of(found: type[Any], key: str, methods: Sequence[str] = ()) -> Any:
-    """An instance of ``found``, created without arguments; ``found`` must have ``methods``."""
+    """An instance of ``found``, created without arguments; ``found`` must have all ``methods``."""
     name = f"{found.__module__}.{found.__qualname__}"
     missing = [method for method in methods if not callable(getattr(found, method, None))]
     if missing:

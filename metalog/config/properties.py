@@ -1,8 +1,6 @@
 """Reads Java's ``.properties`` files as ``java.util.Properties.load`` does.
 
-The bytes are Latin-1 with ``\\uXXXX`` escapes. Comments begin with ``#`` or ``!``. ``=``, ``:`` or
-blanks separate key and value. A backslash at the end of a line continues it. Each property
-keeps the number of its first line for error messages. This module must not know which keys exist.
+This module must not know which keys exist.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ class Property(NamedTuple):
     key: str
     value: str
     line: int
-    """The number of its first line; the first line of a file is 1."""
+    """The number of the property's first line, counted from 1, for error messages."""
 
 
 def parse_properties(data: bytes) -> list[Property]:
@@ -35,7 +33,7 @@ def parse_properties(data: bytes) -> list[Property]:
 
 
 def properties_mapping(properties: Iterable[Property]) -> dict[str, str]:
-    """Key to value; as in Java the last of a repeated key counts."""
+    """Key to value. As in Java, the last value of a repeated key counts."""
     return {key: value for key, value, _ in properties}
 
 
@@ -47,9 +45,8 @@ def comma_separated(text: str) -> list[str]:
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Each logical line that holds a property, and the number of its first line.
 
-    Continued lines are joined. After a line that has only blanks and a backslash, Java still skips
-    blank lines and comments. At the end of a file, such a line is an empty property, unless CR LF
-    ends it.
+    After a line of blanks and a backslash, Java still skips blank lines and comments. At the end of
+    a file, a line of blanks and a backslash is an empty property, unless CR LF ends the line.
     """
     naturals = _LINE_END.split(text)
     if text.endswith(("\r", "\n")):

@@ -1,8 +1,8 @@
 """The port to the disk: ``Files``, through which this project reads and writes files.
 
 ``LocalFiles`` is the real disk. Tests pass other implementations, which fail or count writes.
-Failures are ``OSError``, as the system reports them; the caller turns them into messages.
-This module must not know what the files hold.
+Methods raise the system's ``OSError``; the caller makes a message of it. This module must not know
+what the files hold.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ _DESCRIPTOR: Final = re.compile(
     rf"(?:/dev|/proc/self)/fd/(?P<number>\d{{1,9}})|/dev/(?P<name>{'|'.join(_STANDARD)})", re.ASCII
 )
 STREAM_LIMIT: Final = 256 << 20
-"""The largest number of bytes read from a pipe, which is read into memory as a whole."""
+"""The size limit for a pipe in bytes. A reader holds all bytes of a pipe in memory."""
 
 
 OWNER_WRITES: Final = 0o644
 OWNER_READS: Final = 0o400
-"""Modes of files: everybody may read a file of ``OWNER_WRITES``; only its owner may read one of
-``OWNER_READS``, and nobody should change it."""
+"""File modes. Everybody may read a file of ``OWNER_WRITES``, and the owner may write it. Only the
+owner may read a file of ``OWNER_READS``, and nobody may write it."""
 
 
 class ReadableFile(Protocol):
-    """An open file; each read names its position, so that a growing file can be read again."""
+    """An open file. Each read names its position, so a reader can continue in a growing file."""
 
     def size(self) -> int: ...
 
@@ -70,15 +70,15 @@ class Files(Protocol):
         ...
 
     def owners(self, path: Path) -> frozenset[int]:
-        """The user id that owns ``path``; for a symbolic link also the link's own user id."""
+        """The user id of the file's owner; for a symbolic link, also the user id of the link."""
         ...
 
     def open(self, path: Path) -> ReadableFile:
-        """Open ``path`` for reading; it may be a pipe, such as a shell's ``<(…)``."""
+        """Open ``path`` for reading; ``path`` may be a pipe, such as a shell's ``<(…)``."""
         ...
 
     def create(self, path: Path, *, mode: int = OWNER_WRITES) -> WritableFile:
-        """Create a new, empty file; it replaces a file of that name."""
+        """Create a new, empty file, and replace an old file of that name."""
         ...
 
     def extend(self, path: Path, size: int) -> WritableFile:
@@ -90,15 +90,15 @@ class Files(Protocol):
         ...
 
     def lock(self, path: Path) -> FileLock:
-        """Lock ``path``, which is created if missing, for this caller alone.
+        """Lock ``path`` for this caller alone; a missing file is created.
 
         The lock excludes other processes, other callers in this process, and Java's
-        ``FileChannel.tryLock``. ``BlockingIOError`` if another caller holds it.
+        ``FileChannel.tryLock``. ``BlockingIOError`` if the file is locked already.
         """
         ...
 
     def rename(self, source: Path, target: Path) -> None:
-        """Rename ``source`` atomically; it replaces ``target``."""
+        """Rename ``source`` to ``target`` atomically, and replace an old ``target``."""
         ...
 
     def remove(self, path: Path) -> None: ...
@@ -110,7 +110,7 @@ class Files(Protocol):
 
 @contextmanager
 def opened(files: Files, path: Path) -> Iterator[ReadableFile]:
-    """``path`` open for reading, closed at the end of the block."""
+    """Opens ``path`` for reading until the end of the block."""
     file = files.open(path)
     try:
         yield file
@@ -119,13 +119,13 @@ def opened(files: Files, path: Path) -> Iterator[ReadableFile]:
 
 
 def read_whole(files: Files, path: Path) -> bytes:
-    """All of a small file."""
+    """All bytes of a small file."""
     with opened(files, path) as file:
         return file.read_at(0, file.size())
 
 
 def replace_whole(files: Files, path: Path, data: bytes) -> None:
-    """Replace a small file durably: after a crash it holds the old bytes, or all of ``data``.
+    """Replace a small file durably: after a crash the file has its old bytes or all of ``data``.
 
     If a write fails, ``OSError`` names ``path``, and the hidden temporary file is removed.
     """
@@ -140,7 +140,7 @@ def replace_whole(files: Files, path: Path, data: bytes) -> None:
 def write_out(path: Path, data: bytes) -> None:
     """Write ``data`` to ``path`` on the real disk.
 
-    A file is replaced as by ``replace_whole``. A pipe or device is written to, and so is an open
+    This function replaces a file by ``replace_whole``. It writes into a pipe, a device, or an open
     file of this process, such as ``/dev/stdout`` or a shell's ``>(…)``.
     """
     number = _descriptor_of(path)
@@ -155,10 +155,8 @@ def write_out(path: Path, data: bytes) -> None:
 
 
 def _opened_to_write(path: Path, number: int | None) -> int:
-    """A descriptor of ``path``: of the open file ``number``, if any, at its present position.
-
-    Opening ``path`` would overwrite the beginning of a file to which a shell's ``>>`` appends.
-    """
+    """A new descriptor of the open file ``number``, because opening ``path`` would overwrite the
+    beginning of a file to which a shell's ``>>`` appends."""
     return os.open(path, os.O_WRONLY | os.O_CLOEXEC) if number is None else os.dup(number)
 
 
@@ -240,9 +238,9 @@ class _LocalWritable:
 class LocalFiles:
     """The disk of this machine. Reading never takes a lock.
 
-    Files and folders created by root get the owner of their folder: files of root in a node's
-    folder would keep the node from starting. Nothing is created through a symbolic link: by a link,
-    the folder's owner could make root write and give away a file elsewhere.
+    A file or folder that root creates gets the owner of its folder, because a node cannot start
+    with files of root in its folder. No file is created through a symbolic link: with a link, the
+    folder's owner could make root write a file elsewhere.
     """
 
     def is_folder(self, path: Path) -> bool:
@@ -309,10 +307,10 @@ class LocalFiles:
 
 
 def _open_new(path: Path, mode: int) -> int:
-    """Create a new file; an old one of that name is removed first.
+    """Create a new file, and remove an old file of that name first.
 
-    An old file would keep its owner, its mode, and the processes that have it open. ``OSError``
-    at a symbolic link.
+    An old file would keep its owner, its mode, and the processes that have it open. ``OSError`` if
+    ``path`` is a symbolic link.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
@@ -325,7 +323,7 @@ def _open_new(path: Path, mode: int) -> int:
 
 
 def _give_to_owner(descriptor: int, path: Path) -> None:
-    """As root, give the open file to its folder's owner; ``path`` may name another file by now."""
+    """As root, give the open file to its folder's owner; by now ``path`` can name another file."""
     if os.geteuid() == 0:
         folder = path.parent.stat()
         os.fchown(descriptor, folder.st_uid, folder.st_gid)
@@ -334,8 +332,8 @@ def _give_to_owner(descriptor: int, path: Path) -> None:
 def _drained(stream: BinaryIO, path: Path) -> bytes:
     """All bytes of ``stream``.
 
-    The bytes of a descriptor of this process, such as a shell's ``<(…)``, are kept in memory: some
-    callers read the same settings twice, and a pipe can be read only once.
+    A pipe of this process, such as a shell's ``<(…)``, can be read only once. Some callers read the
+    same settings twice, so the bytes of the pipe are kept in memory.
     """
     status = os.fstat(stream.fileno())
     is_ours = is_descriptor(path) and stat.S_ISFIFO(status.st_mode)
@@ -344,7 +342,7 @@ def _drained(stream: BinaryIO, path: Path) -> bytes:
         return _kept[key]
     data = stream.read(STREAM_LIMIT + 1)
     if len(data) > STREAM_LIMIT:
-        problem = f"more than {STREAM_LIMIT >> 20} MiB come from it, and it is not a file"
+        problem = f"a pipe or device gives more than {STREAM_LIMIT >> 20} MiB; write them to a file"
         raise OSError(errno.EFBIG, problem, str(path))
     if is_ours:
         _kept[key] = data
@@ -355,7 +353,7 @@ _kept: Final[dict[tuple[int, int], bytes]] = {}
 
 
 def is_descriptor(path: Path) -> bool:
-    """Whether ``path`` names an open file of this process, as a shell writes ``<(…)``."""
+    """Whether ``path`` names an open file of this process, such as a shell's ``<(…)``."""
     return _descriptor_of(path) is not None
 
 
@@ -376,7 +374,7 @@ def _is_stream(mode: int) -> bool:
 
 
 def _has_type(path: Path, wanted: int) -> bool:
-    """Whether ``path`` has this type; from 3.14 on, ``Path.is_file`` hides ``PermissionError``."""
+    """Whether ``path`` has this type; ``Path.is_file`` of Python 3.14 hides ``PermissionError``."""
     try:
         return stat.S_IFMT(path.stat().st_mode) == wanted
     except (FileNotFoundError, NotADirectoryError):

@@ -1,8 +1,8 @@
 """File locks that other processes respect, Java processes included.
 
-Java's ``FileChannel.tryLock`` is an fcntl lock. Such a lock belongs to the process, not to the
-caller, and closing any descriptor of the file releases it. So ``LocalLock`` does not open a file
-that this process has locked. This module must not know what a lock protects.
+Java's ``FileChannel.tryLock`` is an fcntl lock. An fcntl lock belongs to the process, and closing
+any descriptor of the file releases the lock. So ``LocalLock`` does not open a file that this
+process has locked. This module must not know what a lock protects.
 """
 
 from __future__ import annotations

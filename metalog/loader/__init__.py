@@ -1,4 +1,4 @@
-"""The loader: reads events of a log, and gives images to publishers."""
+"""The loader: turns the events of a log into images for publishers."""
 
 from metalog.loader.publishing import PublisherFault
 from metalog.loader.record_policy import LoadDoubt, Skipped

@@ -1,7 +1,7 @@
-"""Describes the traces of another version of Kafka in a log, one line each, for a person.
+"""Describes the traces that another version of Kafka left in a log, with one line for each.
 
-Such traces are a metadata.version that Kafka 4.4 refuses, and skipped records.
-This module must not know how a verb shows a line.
+A trace is a metadata.version that Kafka 4.4 refuses, or a type of records that were skipped. This
+module must not know how a verb prints a line.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _log = logging.getLogger(__name__)
 
 
 def refuse_other_kafka(features: FeaturesImage, kafka: str | None) -> None:
-    """Raise ``ConfigException`` if version ``kafka`` of Kafka cannot load a log with ``features``.
+    """Raise ``ConfigException`` if Kafka version ``kafka`` cannot load a log with ``features``.
 
-    Decisions for this version would be meaningless. If ``kafka`` is None, any log is accepted.
+    Decisions for that version would be meaningless. If ``kafka`` is None, any log is accepted.
     """
     problem = None if kafka is None else features.problem_for(kafka)
     if problem is not None:
@@ -41,14 +41,14 @@ def refuse_unknown_kafka(kafka: str | None) -> None:
 
 
 def foreign_traces(features: FeaturesImage, skipped: Mapping[str, Skipped]) -> dict[str, str]:
-    """The lines about a loader's image and skipped records, by metadata.version or record type."""
+    """A line for each trace. Its key is ``metadata.version`` or the type of the skipped records."""
     problem = features.problem
     about_version = {} if problem is None else {METADATA_VERSION: problem}
     return {**about_version, **{kind: skipped_line(each) for kind, each in skipped.items()}}
 
 
 def traces_in_records(records: Iterable[tuple[int, Any]]) -> dict[str, str]:
-    """``foreign_traces`` without a loader, from records in log order, each with its offset."""
+    """``foreign_traces`` without a loader, from (offset, message) pairs in log order."""
     pairs = list(records)
     skipped: dict[str, Skipped] = {}
     for offset, message in pairs:
@@ -59,7 +59,7 @@ def traces_in_records(records: Iterable[tuple[int, Any]]) -> dict[str, str]:
 
 
 def metadata_version_in(records: Iterable[tuple[int, Any]]) -> int | None:
-    """The metadata.version of the last record that sets one, or None."""
+    """The metadata.version in the last record that sets it, or None."""
     level: int | None = None
     for _, message in records:
         if isinstance(message, FeatureLevelRecord) and message.name == METADATA_VERSION:
@@ -68,7 +68,6 @@ def metadata_version_in(records: Iterable[tuple[int, Any]]) -> int | None:
 
 
 def skipped_line(skipped: Skipped) -> str:
-    """The first record's offset, the number of records, and the reason why they were skipped."""
     if skipped.records == 1:
         return f"offset {skipped.offset}: a record was left out: {skipped.reason}"
     return (
@@ -77,7 +76,7 @@ def skipped_line(skipped: Skipped) -> str:
 
 
 class ForeignTracesLog:
-    """Logs one trace of each kind, for a program that does not show the log's state."""
+    """Logs each kind of trace once, for a program that does not show the log's state."""
 
     def __init__(self) -> None:
         self._logged: set[str] = set()

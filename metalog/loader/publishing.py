@@ -19,10 +19,10 @@ _log = logging.getLogger(__name__)
 
 
 class PublisherFault(NamedTuple):
-    """A publisher's latest ``error``, raised at ``offset``, and its number of errors (``times``).
+    """A publisher's latest ``error``, at the image of ``offset``; ``times`` counts its errors.
 
-    The publisher missed a delta, so its next delta is the whole image. ``healed`` is true once the
-    publisher accepted such a delta.
+    The publisher missed a delta, so its next delta is the whole image. If ``healed``, the publisher
+    has accepted a whole image.
     """
 
     publisher: str
@@ -35,7 +35,7 @@ class PublisherFault(NamedTuple):
 class Delivery:
     """The publishers of one loader, and their faults.
 
-    The loader publishes nothing before it is ready, so a gate may open with its first image.
+    The loader publishes nothing before it is ready, so a gate opens at the first image.
     """
 
     def __init__(self, publishers: Iterable[Publisher]) -> None:
@@ -78,7 +78,8 @@ class Delivery:
                     publisher.complete_initial_load()
 
     def note_staleness(self, for_ms: int) -> None:
-        """Any thread may call it: a lock keeps publishers from running on two threads at once."""
+        """Any thread may call this method, because a lock keeps publishers on one thread at a
+        time."""
         with self._turn:
             for publisher in self._publishers:
                 if isinstance(publisher, Gate):

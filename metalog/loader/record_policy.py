@@ -1,8 +1,8 @@
-"""What a loader does with an unreadable record: stop, or count it and go on.
+"""Decides whether a loader stops at an unreadable record, or counts it and continues.
 
-``metalog.image.policy`` says which records concern authorization. A strict policy stops at such a
-record. A tolerant one, for tools that show a log's content, keeps a ``LoadDoubt`` of it. This
-module must not know what is committed.
+A strict policy stops at an unreadable record that concerns authorization, as
+``metalog.image.policy`` defines. A tolerant policy, for tools that show a log's content, keeps a
+``LoadDoubt`` instead. This module must not know what is committed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CUT_OFF: Final = "records at the log's end"
 
 
 class Skipped(NamedTuple):
-    """A number of skipped records, the first at ``offset`` because of ``reason``."""
+    """``records`` skipped records. The first was skipped at ``offset`` because of ``reason``."""
 
     records: int
     offset: int
@@ -32,10 +32,10 @@ class Skipped(NamedTuple):
 
 
 class LoadDoubt(NamedTuple):
-    """A reason why an image may differ from the one in Kafka's authorizer.
+    """A reason why an image can differ from the image in Kafka's authorizer.
 
-    ``records`` counts the records with this reason. ``fault`` has the position of the first, at
-    which a strict loader stops. No answer from an image with a doubt is certain.
+    ``records`` counts the records with this reason. ``fault`` is the error of the first such
+    record, at which a strict loader stops. No answer from an image with a doubt is certain.
     """
 
     records: int
@@ -59,19 +59,18 @@ class RecordPolicy:
 
     @property
     def skipped(self) -> Mapping[str, Skipped]:
-        """The skipped records, by type; also the missing ones, as a type of their own."""
+        """The skipped records by type. Missing records are a type of their own."""
         return dict(self._skipped)
 
     @property
     def doubts(self) -> Mapping[str, LoadDoubt]:
-        """The faults at which a strict policy would have stopped, by kind; empty for a strict
-        policy."""
+        """The faults at which a strict policy would have stopped, by kind."""
         return dict(self._doubts)
 
     def doubt(self, kind: str, fault: CorruptLog, records: int = 1) -> None:
-        """Raise ``fault``; or, if tolerant, keep it as a doubt.
+        """Raise ``fault``; a tolerant policy keeps a doubt instead.
 
-        Doubts of one ``kind`` are counted, and only the first fault is kept.
+        For each ``kind``, the policy keeps the first fault and counts the records.
         """
         if not self._tolerant:
             raise fault
@@ -85,11 +84,11 @@ class RecordPolicy:
         span: range,
         batches: Sequence[Batch],
     ) -> None:
-        """Apply to ``delta`` the ``records`` of ``batches``, whose offsets are in ``span``.
+        """Apply to ``delta`` the (offset, message) pairs ``records`` of ``batches``.
 
-        A tolerant policy also applies a readable record that Kafka's reader refuses, and keeps a
-        doubt of it, because tools show what the log contains. If this raises, ``delta`` is
-        incomplete and must be thrown away.
+        All offsets are in ``span``. A tolerant policy also applies a readable record that Kafka
+        refuses, and keeps a doubt, because tools show what the log contains. After an error,
+        ``delta`` is incomplete and must be thrown away.
         """
         doubtful = delta.doubtful
         delta.replay_all(records, partial(self._refuse, delta, batches))
@@ -104,10 +103,10 @@ class RecordPolicy:
         message: Any,
         fault: CorruptLog,
     ) -> None:
-        """Skip a record that contradicts the state, or apply what is readable in it.
+        """Skip a record that contradicts the state, or apply its readable part.
 
-        This is not a nested function: one that calls itself is a reference cycle, and would keep
-        each batch in memory until the garbage collector runs.
+        This is a method, because a nested function that calls itself is a reference cycle. The
+        cycle would keep each batch in memory until the garbage collector runs.
         """
         batch = next(b for b in batches if b.base_offset <= offset < b.next_offset)
         readable = readable_of(message)
@@ -118,8 +117,8 @@ class RecordPolicy:
         delta.replay_all([(offset, readable)], partial(self._refuse, delta, batches))
 
     def readable(self, batch: Batch, controls: Iterable[Any], first: int) -> Iterator[Any]:
-        """The readable ones of ``controls``, records of ``batch`` from offset ``first`` on; the
-        others are skipped, or stop a strict loader."""
+        """The readable records in ``controls``, which begin at offset ``first`` of ``batch``. An
+        unreadable record is skipped, or stops a strict loader."""
         for offset, message in enumerate(controls, first):
             if not isinstance(message, Undecodable):
                 yield message
@@ -127,10 +126,9 @@ class RecordPolicy:
             self._skip(batch, offset, message, UnreadableRecord(message.reason))
 
     def to_buffer(self, offset: int, message: Any) -> list[tuple[int, Any]]:
-        """The record to buffer until its transaction ends; nothing if it may be skipped.
+        """The record to buffer until its transaction ends; empty if the record can be skipped.
 
-        An unreadable record is counted now, even if the transaction aborts later, because Kafka
-        stops reading there.
+        An unreadable record is counted even if the transaction aborts, because Kafka stops at it.
         """
         if message is UNREAD_RECORD:
             return []
@@ -154,11 +152,11 @@ class RecordPolicy:
         )
 
     def accept_gap(self, gap: Gap) -> None:
-        """Accept ``gap``; one of lost records is a doubt."""
+        """Accept ``gap``; a gap of lost records is a doubt."""
         if not gap.lost:
             return
         missing = CorruptLog(
-            f"the records from offset {gap.start} up to {gap.end} are missing",
+            f"records {gap.start} to {gap.end - 1} are missing",
             offset=gap.start,
             advice="begin with a snapshot that ends after them",
         )

@@ -1,13 +1,13 @@
-"""Replay: takes the events of a log, and publishes images.
+"""Replay: turns the events of a log into images, and publishes the images.
 
-The loader does no I/O: its driver (a Replica, a command) reads the log and opens the snapshots. It
-publishes nothing above the last stable offset: the high-water mark, or the beginning of an open
-metadata transaction if that is lower. Batches above it are held back, within a bound. A
-transaction takes effect as a whole at its end; an aborted one has no effect.
+The loader does no I/O. Its driver (a Replica, a command) reads the log and opens the snapshots. The
+loader publishes nothing above the last stable offset. This is the high-water mark, or the beginning
+of an open metadata transaction if that is lower. Higher batches are held back, up to a limit. A
+transaction takes effect as a whole at its end; an aborted transaction has no effect.
 
-A fault raises ``CorruptLog`` and takes the loader back to its last published state, or to the log's
-beginning after ``Diverged``: ``position`` is the offset to read again from. The image stays in
-force meanwhile. This module must not know files, threads, clocks, nor what publishers do.
+A fault raises ``CorruptLog``. The loader returns to its last published state, or to the log's
+beginning after ``Diverged``, and ``position`` is the offset from which to read again. The old image
+stays in force. This module must not know files, threads, clocks, nor what publishers do.
 """
 
 from __future__ import annotations
@@ -63,13 +63,14 @@ NoteRecords = Callable[[Batch, int, Sequence[Part]], object]
 
 
 class Loader:
-    """Replays a log into images, and passes each to the publishers.
+    """Replays a log into images, and passes each image to the publishers.
 
-    ``tolerant`` is for tools that show a log's content: it counts every unreadable record and goes
-    on. A strict loader stops at those that concern authorization. With a ``selection`` it reads
-    some subjects only. With a ``kafka`` version it raises ``ConfigException`` at a log that this
-    version refuses. ``note_records`` is called for each replayed batch of the log, with the offset
-    of the first replayed record in it, and the decoded records from there.
+    With ``tolerant``, for tools that show a log's content, the loader counts every unreadable
+    record and continues. A strict loader stops at an unreadable record that concerns authorization.
+    A ``selection`` limits the kinds of state (``ImageSubject``) that are read. With a ``kafka``
+    version, a log that this version refuses raises ``ConfigException``. The loader calls
+    ``note_records`` for each replayed batch of the log, with the offset of the first replayed
+    record and the replayed records.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class Loader:
         self.image: MetadataImage = EMPTY if selection is None else selection.empty
         self.high_watermark: int | None = None
         self.kraft_version = 0
-        """The level of the feature kraft.version, which only control records have."""
+        """The level of kraft.version, a feature that only control records set."""
         self._delivery = Delivery(publishers)
         self._policy = RecordPolicy(tolerant=tolerant)
         self._buffer_limit = buffer_limit
@@ -114,7 +115,7 @@ class Loader:
 
     @property
     def position(self) -> int:
-        """The next offset; after a fault, the offset to read again from."""
+        """The next offset to read; after a fault, the offset from which to read again."""
         return self._position
 
     @property
@@ -137,21 +138,21 @@ class Loader:
 
     @property
     def publisher_faults(self) -> Sequence[PublisherFault]:
-        """The publishers that raised, with the last error of each."""
+        """The publishers that raised an error, each with its last error."""
         return self._delivery.faults
 
     @property
     def skipped(self) -> Mapping[str, Skipped]:
-        """The skipped records, by type; also the missing ones, as a type of their own."""
+        """The skipped records by type. Missing records are a type of their own."""
         return self._policy.skipped
 
     @property
     def doubts(self) -> Mapping[str, LoadDoubt]:
-        """The faults at which a strict loader stops and which this one counted, by kind."""
+        """The faults that this loader counted, and at which a strict loader stops, by kind."""
         return self._policy.doubts
 
     def note_fault(self, fault: Exception) -> None:
-        """Go back as after a fault of the loader; the log's reader reports its own faults here."""
+        """Go back as after a fault of the loader; the driver reports faults of the log here."""
         offset = fault.offset if isinstance(fault, CorruptLog) else None
         self._fault = (self._replayed.offset if offset is None else offset, fault)
         if isinstance(fault, Diverged):
@@ -163,7 +164,7 @@ class Loader:
             self._begin_at(self.image.provenance, MetadataDelta(self.image))
 
     def note_staleness(self, for_ms: int) -> None:
-        """Tell gates how long the image has been stale; any thread may call it."""
+        """Tell gates how long the image has been stale; any thread may call this method."""
         if self._is_ready:
             self._delivery.note_staleness(for_ms)
 
@@ -190,7 +191,7 @@ class Loader:
     def load_snapshot(self, id: SnapshotId, batches: Iterable[Batch]) -> None:
         """Replace the whole state by a snapshot; ``CorruptLog`` if it is damaged or too old.
 
-        ``batches`` include header and footer, which are checked here.
+        ``batches`` include header and footer, which this method checks.
         """
         try:
             if id.end_offset < self._replayed.offset:
@@ -250,7 +251,7 @@ class Loader:
         self._position = max(self._position, gap.end)
 
     def _take_committed(self) -> None:
-        """Replay all records below the high-water mark that were held back."""
+        """Replay all held-back records below the high-water mark."""
         mark = -1 if self.high_watermark is None else self.high_watermark
         waiting = self._waiting
         while waiting and waiting[0].base_offset < mark:
@@ -269,7 +270,7 @@ class Loader:
         self._check_bound()
 
     def _take(self, batch: Batch, end: int) -> None:
-        """Replay the records of ``batch`` from the present position up to ``end``."""
+        """Replay the records of ``batch`` below offset ``end`` that were not replayed yet."""
         base = batch.base_offset
         first = max(self._replayed.offset, base)
         parts = batch.parts(self._unread)
@@ -379,7 +380,7 @@ class Loader:
 
 
 def feed(loader: Loader, log: Log, events: Iterable[LogEvent]) -> None:
-    """Pass ``events`` of ``log`` to ``loader``, and open the snapshots that it needs."""
+    """Pass ``events`` of ``log`` to ``loader``, and open the snapshots that the loader needs."""
     for event in events:
         if isinstance(event, SnapshotNeeded):
             loader.load_snapshot(event.id, log.open_snapshot(event.id))

@@ -1,7 +1,7 @@
 """Replays a whole snapshot into a delta, or raises ``CorruptLog``.
 
-It checks header and footer; a transaction marker between them is a fault. This module must not
-know what is published, nor what comes after the snapshot.
+It checks header and footer, and refuses transaction markers. This module must not know what is
+published, nor what comes after the snapshot.
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ from metalog.records.unread import UnreadTypes
 
 
 class SnapshotContents(NamedTuple):
-    """The content of a snapshot.
+    """A replayed snapshot; ``controls`` are its control records.
 
-    ``timestamp`` is that of the last record of the log that the snapshot includes. ``controls`` are
-    its control records.
+    ``timestamp`` (ms) is the time of the last record of the log that the snapshot includes.
     """
 
     size: Size
@@ -43,10 +42,10 @@ def replay_snapshot(
     policy: RecordPolicy,
     unread: UnreadTypes | None = None,
 ) -> SnapshotContents:
-    """Apply the metadata records of a snapshot's ``batches`` to ``delta``, except the types
-    ``unread``.
+    """Apply the metadata records in a snapshot's ``batches`` to ``delta``, without ``unread``
+    types.
 
-    If this raises ``CorruptLog``, ``delta`` is incomplete and must be thrown away.
+    After ``CorruptLog``, ``delta`` is incomplete and must be thrown away.
     """
     size = Size()
     controls: list[Any] = []

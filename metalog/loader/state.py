@@ -11,7 +11,7 @@ from metalog.errors import CorruptLog
 
 
 class Diverged(CorruptLog):
-    """The log lost records that were committed; all of it must be read again."""
+    """The log lost committed records; it must be read again from its beginning."""
 
 
 class Loading(NamedTuple):
@@ -29,7 +29,7 @@ class Ready(NamedTuple):
 
 
 class Stale(NamedTuple):
-    """The image in force may be older than the log, because of ``fault`` at ``offset``."""
+    """The image in force can be older than the log, because of ``fault`` at ``offset``."""
 
     offset: int
     fault: Exception

@@ -18,7 +18,7 @@ class OpenTransaction(NamedTuple):
     """A transaction that began at ``offset`` and has not ended: its records are not in force.
 
     ``records`` is the number of its buffered records. ``unread`` maps the offset of each unreadable
-    one to the reason; such a record becomes a doubt if the transaction is committed.
+    record to the reason. If the transaction is committed, these records become doubts.
     """
 
     offset: int
@@ -31,12 +31,12 @@ class OpenTransaction(NamedTuple):
         if not self.unread:
             return text
         offset, reason = next(iter(self.unread.items()))
-        return f"{text}; once it ends, no answer is certain because of offset {offset}: {reason}"
+        why = f"because of offset {offset}: {reason}"
+        return f"{text}; if it is committed, no answer is certain, {why}"
 
 
 class Transaction(NamedTuple):
-    """The log's position at the beginning of a transaction, and the records of the transaction so
-    far."""
+    """An open transaction: the log's position ``before`` it, and its records so far."""
 
     before: Provenance
     entries: list[tuple[int, Any]]
