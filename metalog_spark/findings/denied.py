@@ -1,8 +1,7 @@
-"""The most frequent denials, and the ACLs that nearly allowed them.
+"""Lists the most frequent denials, each with an ACL that nearly allowed the requests.
 
-Denials are counted by principal, operation and resource. ``explain`` finds the near miss with the
-ACLs in force at the last denial, or with today's if those are unknown. A storm is at least
-``STORM_FROM`` denials in a day, as from a client that retries forever.
+Denials are counted by principal, operation and resource. ``explain`` finds the near miss among the
+ACLs in force at the last denial. If those ACLs are unknown, it uses today's ACLs.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 SHOWN: Final = 20
 STORM_FROM: Final = 1_000
-"""Denials of one principal, operation and resource in one day."""
+"""A storm is at least this many denials of one principal, operation and resource on one day."""
 _QUESTION: Final = ("principal", "resource_type", "resource_name", "operation")
 SCHEMA: Final = (
     "principal STRING, resource_type STRING, resource_name STRING, operation STRING,"
@@ -42,30 +41,30 @@ SCHEMA: Final = (
     " first_time TIMESTAMP, last_time TIMESTAMP, still BOOLEAN, storm BOOLEAN,"
     f" near_kind STRING, near {ACL_STRUCT}, severity STRING, remedy STRING"
 )
-"""A row for each principal, operation and resource, the most denied first. ``host`` is the host of
-the last denial, and ``hosts`` counts all. ``peak`` is the most denials on one day. ``still``: the
-last denied request would be denied today, too. ``near`` is the nearest miss; ``near_kind``
-(``authorizer.analysis.explain.kinds``) is how it differs."""
+"""A row for each principal, operation and resource. The row with the most denials comes first.
+``host`` is the host of the last denial; ``hosts`` counts the hosts of all denials. ``peak`` counts
+the denials on the worst day. ``still``: the last denied request would be denied today, too.
+``near`` is the first near miss, and ``near_kind`` its ``NearMissKind``."""
 
 
 def denied(
     tables: Tables, window: Window, *, shown: int = SHOWN, pairs: DataFrame | None = None
 ) -> DataFrame:
-    """The first ``shown`` rows of ``SCHEMA``; ``pairs`` is the result of ``pairs_denied`` for the
-    same input, if the caller has it already."""
+    """At most ``shown`` rows of ``SCHEMA``. A caller that already has the result of
+    ``pairs_denied`` for these tables and this window gives it as ``pairs``."""
     counted_pairs = pairs_denied(tables, window) if pairs is None else pairs
     return explained(tables, counted_pairs.orderBy(*in_order()).limit(shown).collect())
 
 
 def in_order() -> tuple[Column, ...]:
-    """The columns to order rows of ``pairs_denied`` by, the most denied first."""
+    """The sort columns for rows of ``pairs_denied``. The row with the most denials comes first."""
     from pyspark.sql import functions as f
 
     return f.col("requests").desc(), *map(f.col, _QUESTION)
 
 
 def explained(tables: Tables, pairs: Iterable[Any]) -> DataFrame:
-    """Rows of ``SCHEMA`` for rows of ``pairs_denied``, in their order."""
+    """A row of ``SCHEMA`` for each row in ``pairs``, which are rows of ``pairs_denied``."""
     lifetimes, config = lifetimes_in(tables), config_now(tables)
     now = AclIndex.of(lifetimes.at(None))
     rows = [_row(row, lifetimes, now, config) for row in pairs]
@@ -73,8 +72,8 @@ def explained(tables: Tables, pairs: Iterable[Any]) -> DataFrame:
 
 
 def pairs_denied(tables: Tables, window: Window) -> DataFrame:
-    """A row for each principal, operation and resource with denials, in any order. Days and hosts
-    are counted by separate groups, so that no row holds a list of them."""
+    """A row for each principal, operation and resource with denials, in any order. Spark counts
+    days and hosts in separate grouping sets, so that no row has a list of days or hosts."""
     from pyspark.sql import functions as f
 
     last = f.struct("host", "known")
@@ -155,14 +154,12 @@ def _severity(explained: Explanation, still: bool, is_storm: bool) -> Severity:
 
 
 def _remedy(question: Question, explained: Explanation, config: AuthorizerConfig) -> str:
-    """Commands that reverse the answer, preferably by correcting a near miss; a sentence if each
-    such change is dangerous or has no command."""
     if (danger := danger_of_question(question)) is not None:
         return (
-            f"find out why it asks, and stop it: with {question.operation.name} there {danger};"
-            " leave such work to a super user"
+            f"find out why the client asks, and stop it: with {question.operation.name} there"
+            f" {danger}; leave such work to a super user"
         )
     remedies = sorted(explained.remedies, key=lambda remedy: remedy.mends is None)
     safe = (remedy for remedy in remedies if not (remedy.powers or opening(remedy.add, config)))
     commands = next((remedy.commands for remedy in safe if remedy.commands), ())
-    return "\n".join(commands or ()) or "stop the client, or allow it by metalog apply"
+    return "\n".join(commands or ()) or "stop the client, or allow its requests with metalog apply"

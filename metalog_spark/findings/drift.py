@@ -1,7 +1,6 @@
-"""The differences between the ACLs of two clusters, or of one cluster at two moments.
+"""Lists the differences between the ACLs of two clusters, or of one cluster at two moments.
 
-The first state is the desired one, the second the actual one: the remedies make the second like
-the first.
+The remedies change the actual ACLs into the desired ACLs.
 """
 
 from __future__ import annotations
@@ -25,7 +24,8 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 SCHEMA: Final = f"change STRING, {ACL_SQL}, severity STRING, remedy STRING"
-"""``change`` is ADDED if only the second has the ACL, REMOVED if only the first has it."""
+"""``change`` is ADDED for an ACL that only the actual state has, REMOVED for one that only the
+desired state has."""
 
 
 def drift(
@@ -33,8 +33,8 @@ def drift(
 ) -> DataFrame:
     """Rows of ``SCHEMA``, the most severe first.
 
-    ``desired_at`` and ``actual_at`` are offsets (exclusive), each in its own log; None is the end
-    of the history. ``desired`` and ``actual`` may be the same folder.
+    ``desired_at`` is an offset (exclusive) in the log of ``desired``, ``actual_at`` one in the log
+    of ``actual``. None is the end of the history. Both tables may be of the same folder.
     """
     before, after = (
         lifetimes_in(tables).at(offset)

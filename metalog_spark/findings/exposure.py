@@ -1,7 +1,7 @@
-"""Permissions in force today, the dangerous ones among them, and their use.
+"""Lists today's permissions, their dangers, and their uses.
 
-Lint's findings about the ACLs are shown with the use of the ACLs. Other findings are this module's
-own: pairs of powers of one principal, ALLOWs that a DENY limits, and super users.
+Lint finds some of the dangers. This module finds the following dangers: a principal with a toxic
+pair of powers, an ALLOW that a DENY limits, and a super user.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ EXPOSURE: Final = (
     f"kind STRING, principal STRING, message STRING, acl {ACL_STRUCT}, other {ACL_STRUCT},"
     " requests BIGINT, last_use TIMESTAMP, severity STRING, remedy STRING"
 )
-"""``kind`` is the id of a lint check, or ``toxic-pair``, ``denied-overlap``, ``super-user``;
-``message`` is a clause about ``acl`` or, if ``acl`` is null, about the principal or the
-configuration. ``other`` is another ACL that matters, such as the second of a pair, or the DENY.
+"""``kind`` is the id of a lint check, or ``toxic-pair``, ``denied-overlap`` or ``super-user``.
+``message`` is about ``acl``; if ``acl`` is null, about the principal or the configuration.
+``other`` is the second ACL of a finding about two ACLs, for example the DENY that limits ``acl``.
 ``requests`` counts the requests of the window that ``acl`` decided, or that the super user sent."""
 
 ACCESS: Final = (
@@ -71,8 +71,8 @@ ACCESS: Final = (
     " severity STRING, remedy STRING"
 )
 """A row for each principal, pattern and set of operations that ALLOWs allow. ``operations`` include
-implied ones. ``hosts`` with the same operations share a row. ``denied`` are the operations that a
-DENY refuses on some part of the pattern or for some host."""
+implied operations. Hosts with the same operations share a row. ``denied`` are those operations that
+a DENY refuses for at least one host and one name."""
 
 _CHECKS: Final = (
     everyone, super_user_like, all_topics, internal_topic, open_by_default, overridden_allow,
@@ -116,7 +116,7 @@ TOXIC_PAIRS: Final = (
     (
         Power(_CLUSTER, Operation.ALTER),
         Power(_CLUSTER, Operation.ALTER_CONFIGS),
-        "it may give itself any right, and switch off what would log it",
+        "it may give itself any right, and switch off the audit log",
     ),
     (
         Power(_CLUSTER, Operation.ALTER),
@@ -129,7 +129,7 @@ TOXIC_PAIRS: Final = (
         "it may write to every topic, and delete records by a short retention time",
     ),
 )
-"""Pairs of powers that no principal should have together, and what they allow."""
+"""Pairs of powers that no single principal should have, and the message of the finding."""
 
 
 class Use(NamedTuple):
@@ -156,8 +156,8 @@ def exposure(tables: Tables, window: Window) -> DataFrame:
 
 
 def _grants(acls: Iterable[Acl]) -> dict[_Grant, list[Acl]]:
-    """The ALLOWs among ``acls`` by principal and content. ALLOWs for several hosts are merged only
-    if they allow the same operations."""
+    """The ALLOWs among ``acls`` by principal, pattern, and all operations that the ALLOWs for one
+    host allow."""
     of_hosts: dict[tuple[str, ResourceType, PatternType, str, str], list[Acl]] = {}
     for acl in filter(is_allow, acls):
         pattern = acl.principal, acl.resource_type, acl.pattern_type, acl.resource_name
@@ -238,8 +238,8 @@ def _linted(acls: Sequence[Acl], config: AuthorizerConfig, uses: dict[Acl, Use])
 
 
 def _toxic(acls: Iterable[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) -> Iterator[Row]:
-    """Pairs of powers of one principal. One of the two can come from an ACL for User:*. If both
-    come from such ACLs, the row is for User:*."""
+    """Yield a row for each toxic pair of a principal. An ACL for User:* can give one of the two
+    powers. If such ACLs give both powers, only User:* gets a row."""
     own: dict[str, list[Acl]] = {}
     for acl in acls:
         if is_allow(acl) and acl.principal not in config.super_users:
@@ -258,7 +258,7 @@ def _toxic(acls: Iterable[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) 
                 continue
             if principal in (first.principal, second.principal):
                 advice = (
-                    "allow less than ALL, and the rest to another principal"
+                    "allow less than ALL, and one of these rights to another principal"
                     if first == second
                     else "let two different principals have these two rights"
                 )
@@ -267,7 +267,6 @@ def _toxic(acls: Iterable[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) 
 
 
 def _overlaps(acls: Sequence[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) -> Iterator[Row]:
-    """ALLOWs that DENYs of the principal or of User:* limit: it is hard to see what is left."""
     denies = _denies_by_principal(acls)
     everyones = denies.get(WILDCARD_PRINCIPAL, ())
     for acl in acls:

@@ -1,8 +1,8 @@
-"""The least-privilege ACLs of each principal, with the proof that they suffice.
+"""Proposes the least-privilege ACLs of each principal, and proves that they suffice.
 
-The input is every request that brokers allowed in the window or that waits to be decided, if
-today's ACLs still allow it. So a revoked grant stays revoked. DENYs are kept. Super users need no
-ACL and get no new one. docs/reference/least-privilege.md has the rules and their limits.
+The proposal allows every request that brokers allowed in the window and that today's ACLs still
+allow; allowed requests that wait count, too. So a revoked grant stays revoked. DENYs stay. Super
+users get no new ACL. docs/reference/least-privilege.md has the rules and their limits.
 """
 
 from __future__ import annotations
@@ -43,23 +43,24 @@ SCHEMA: Final = (
     " severity STRING, remedy STRING"
 )
 """A row for each principal that has ALLOWs, gets some, or has DENYs and allowed requests.
-``granted``, ``used`` and ``left`` count pairs of a known name and an operation: those that its own
-ALLOWs allow, those that it did, and those that its ALLOWs in the least set allow. ``excess`` is
-``granted`` minus ``left``, or 0. ``remedy`` adds before it removes."""
+``granted``, ``used`` and ``left`` count pairs of a known name and an operation: the principal's
+ALLOWs of today allow ``granted`` pairs, its requests used ``used`` pairs, and its proposed ALLOWs
+allow ``left`` pairs. ``excess`` is ``granted`` minus ``left``, at least 0. In ``remedy``, all
+commands that add ACLs come first."""
 
 _COMMANDS: Final = {ChangeKind.ADD: CommandKind.ADD, ChangeKind.REMOVE: CommandKind.REMOVE}
 _QUESTIONS_OF_A_TASK: Final = 50_000
-"""How many questions one task decides, in a second or two. By default Spark would read stored rows
-in 200 tasks, each with its own Python."""
+"""How many questions a task decides in one or two seconds. By default Spark would start 200 tasks,
+each with its own Python process."""
 USES_OF_EVERYONE: Final = (
-    "its uses count at the principals that connected: nobody connects as User:*"
+    "the principals that connected have its uses, because nobody connects as User:*"
 )
-_LAST: Final = "# last of all: other principals need these ACLs until they have their own"
+_LAST: Final = "# run these last: other principals need these ACLs until they have their own"
 
 
 class PrincipalProposal(NamedTuple):
-    """The proposal for one principal: ``plan`` replaces the principal's ALLOWs ``today`` by
-    ``least``. The counts are as in ``SCHEMA``."""
+    """The proposal for one principal. ``plan`` replaces the ALLOWs in ``today`` by the ALLOWs in
+    ``least``. ``SCHEMA`` explains the counts."""
 
     principal: str
     today: tuple[Acl, ...]
@@ -76,8 +77,8 @@ class PrincipalProposal(NamedTuple):
 
 
 class LeastSet(NamedTuple):
-    """``acls`` is the complete proposed set, DENYs too. ``closes``: the proposal sets
-    allow.everyone.if.no.acl.found to false, which is true today."""
+    """``acls`` are all proposed ACLs, with the DENYs. ``closes``: the proposal changes
+    allow.everyone.if.no.acl.found from true to false."""
 
     proposals: tuple[PrincipalProposal, ...]
     acls: tuple[Acl, ...]
@@ -90,7 +91,7 @@ class LeastSet(NamedTuple):
 def least_privilege(
     tables: Tables, window: Window, limits: CoverLimits = USUAL, *, tolerated: float = 0.0
 ) -> DataFrame:
-    """Rows of ``SCHEMA``, those with the most excess first; see ``least_set``."""
+    """Rows of ``SCHEMA`` for the result of ``least_set``, the greatest ``excess`` first."""
     found = least_set(tables, window, limits, tolerated=tolerated)
     rows = [_row(proposal, found.dangers) for proposal in found.proposals]
     return frame_of(tables.session, rows, SCHEMA)
@@ -102,8 +103,8 @@ def least_set(
     """The least-privilege ACLs for the requests in the window.
 
     Raises:
-        InvalidRequest: more than ``tolerated`` of the window's broker-hours have no allowed line,
-            so the requests in them are unknown.
+        InvalidRequest: the share of broker-hours without an allowed line is greater than
+            ``tolerated``, or the window has no allowed line.
     """
     used = classified_acls(tables, window, tolerated=tolerated)
     seen = used.seen
@@ -136,24 +137,24 @@ def least_set(
 
 
 def _unknown(used: ClassifiedAcls) -> list[Acl]:
-    """The ALLOWs in force whose use is unknown, also those that were added after the window."""
+    """Today's ALLOWs whose use is unknown, and the ALLOWs that were added after the window."""
     stay = [verdict.acl for verdict in used.verdicts if _stays(verdict)]
     looked_at = {verdict.acl for verdict in used.verdicts if verdict.is_alive}
     return stay + [acl for acl in used.today if is_allow(acl) and acl not in looked_at]
 
 
 def _stays(verdict: Verdict) -> bool:
-    """Whether an ALLOW is kept because its use, or a part of its use, is unknown. It is not kept
-    for two of the reasons: OPENS, because the proposal sets allow.everyone to false; and
-    UNLOGGED, if a narrower ACL suffices to start producers."""
+    """Whether an ALLOW is kept because at least a part of its use is unknown. The reason OPENS does
+    not keep it, because the proposal sets allow.everyone.if.no.acl.found to false. The reason
+    UNLOGGED does not keep it, because ``_with_starts`` adds the narrowest ACL that suffices."""
     known = (Reason.OPENS, Reason.UNLOGGED)
     is_unknown = verdict.state is UsageState.UNKNOWN and verdict.reason not in known
     return (is_unknown or verdict.is_hidden) and verdict.is_alive and is_allow(verdict.acl)
 
 
 def _with_starts(found: Sequence[Acl], kept: Sequence[Acl], used: ClassifiedAcls) -> list[Acl]:
-    """The ALLOWs ``found``, and those that let principals start producers if no audit line can show
-    whether they start any. An ALLOW for DESCRIBE that one of the latter implies is left out."""
+    """The ALLOWs in ``found``, and ALLOWs by which the clients in ``used.unseen`` can start
+    producers. An ALLOW for DESCRIBE in ``found`` is left out if an added ALLOW implies it."""
     denies = (acl for acl in used.today if not is_allow(acl))
     more = narrowest(used.unseen, used.today, [*denies, *kept, *found], used.config.kafka)
     implied = {acl._replace(operation=Operation.DESCRIBE) for acl in more}

@@ -1,8 +1,8 @@
-"""Principals that may start an idempotent producer, which Kafka's audit log mostly omits.
+"""Finds the clients that can start an idempotent producer without an audit line.
 
-InitProducerId needs IDEMPOTENT_WRITE on the cluster or WRITE on any topic (KIP-679). Kafka does not
-log the decision if an ACL of a topic other than ``HARDCODE`` allows it. So every principal with a
-request in the log can have used such an ACL. docs/reference/unused-acls.md has the rules.
+InitProducerId needs IDEMPOTENT_WRITE on the cluster or WRITE on any topic (KIP-679). Kafka writes
+no audit line if only an ACL of a topic other than ``HARDCODE`` allows the request. So a principal
+can have used such an ACL unseen. docs/reference/unused-acls.md has the rules.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 HARDCODE: Final = "hardcode"
-"""The topic name that Kafka checks first. Kafka logs this check if it is allowed."""
+"""Kafka checks WRITE on this topic before WRITE on any other, and logs this check if allowed."""
 _ADDED: Final = Uuid(bytes(16))
-"""The id of every ACL that is added to an index; an index ignores ids."""
+"""The id of each ACL that ``add_first`` adds. An index ignores ids."""
 _ORIGINS: Final = "principal STRING, host STRING"
 
 
@@ -62,7 +62,7 @@ class RequestOrigin(NamedTuple):
 
 
 class Starts:
-    """The ACLs of a set that decide who may start an idempotent producer, in one index."""
+    """Those of the given ACLs that matter for InitProducerId, in one index."""
 
     def __init__(self, acls: Iterable[Acl], kafka: KafkaVersion) -> None:
         self._config = AuthorizerConfig(kafka_version=kafka)
@@ -88,14 +88,14 @@ class Starts:
         )
 
     def would_show(self, client: RequestOrigin) -> bool:
-        """Whether Kafka logs that InitProducerId was allowed."""
+        """Whether Kafka would log that these ACLs allow InitProducerId."""
         return any(map(is_allow, self.of(client))) and _is_logged(self._answers(client))
 
     def add_first(self, client: RequestOrigin, acls: Iterable[Acl]) -> Acl:
-        """Add the first of ``acls`` that lets the principal start a producer, and return it.
+        """Add and return the first of ``acls`` with which the client can start a producer.
 
         Raises:
-            ValueError: none of them does.
+            ValueError: the client can start a producer with none of ``acls``.
         """
         for acl in acls:
             self._writer.apply({_ADDED: acl}, {})
@@ -121,7 +121,7 @@ class Starts:
         return {acl.host for acl in self}
 
     def _answers(self, client: RequestOrigin) -> SessionAnswers:
-        """Answers from a cache of their own, because ``add_first`` changes the ACLs."""
+        """The answers, from a new cache, because ``add_first`` changes the ACLs."""
         context = DecisionContext(self._writer.index, self._config, shut_by="")
         return context.session((client.host, client.principal))
 
@@ -143,10 +143,9 @@ def starts_producers(acl: Acl) -> bool:
 
 @kept_until_commit
 def unseen_in(tables: Tables, window: Window) -> frozenset[RequestOrigin]:
-    """The clients that can have started a producer without an audit line, by today's ACLs.
+    """The clients that can have started a producer without an audit line, and may start one today.
 
-    They have a request in ``window``, or one that waits or is not counted yet. A client without any
-    audit line is not among them.
+    Each client has a request in ``window``, or a request that waits or is not counted yet.
     """
     lifetimes = lifetimes_in(tables)
     kafka = config_now(tables).kafka
@@ -167,7 +166,7 @@ def unseen_in(tables: Tables, window: Window) -> frozenset[RequestOrigin]:
 
 def _shown_by_default(tables: Tables, acls: Iterable[Acl]) -> bool:
     """Whether allow.everyone.if.no.acl.found allowed WRITE on HARDCODE during the whole history,
-    because no ACL ever matched that name. Kafka logs these checks."""
+    because no ACL ever matched HARDCODE. Kafka logs such a check."""
     return _is_always_open(tables) and not any(
         AclIndex.of(tuple(acls)).buckets_matching(ResourceType.TOPIC, HARDCODE)
     )
@@ -180,7 +179,7 @@ def _is_always_open(tables: Tables) -> bool:
 
 
 def _origins(tables: Tables, window: Window, today: Starts) -> Iterator[RequestOrigin]:
-    """The clients, merged to at most one for each combination of principal and host in ACLs."""
+    """The clients with requests. One client stands for all clients that the same ACLs match."""
     requests = with_pending(usage_in(tables, window), tables).select("principal", "host")
     config = config_now(tables)
     regions = host_regions(sorted(today.hosts), config.kafka)
@@ -192,8 +191,8 @@ def _origins(tables: Tables, window: Window, today: Starts) -> Iterator[RequestO
 def _merging(
     principals: frozenset[str], regions: Sequence[HostRegion], super_users: frozenset[str]
 ) -> Mapped:
-    """Replace each principal without ACLs by User:*, and each host by one host of its region, or by
-    the wildcard."""
+    """Replace each principal without ACLs by User:*, and each host by the ``client`` of its region,
+    or by ``*`` outside of all regions."""
     clients = {region.host: region.client for region in regions}
     blocks = HostBlocks.of(clients)
     by_block = {block: host for host in clients if (block := host_block(host)) is not None}
@@ -224,12 +223,12 @@ def kept_for_producers(
     going: Mapping[Acl, int],
     kafka: KafkaVersion = KafkaVersion.V4_3,
 ) -> frozenset[Acl]:
-    """The ACLs of ``going`` to keep, so that each of ``unseen`` can still start a producer after
-    all others of ``going`` are removed. For each client at most one ACL is kept: of those that
-    suffice, the one that matches the most requests.
+    """The ACLs in ``going`` to keep, so that each client in ``unseen`` can start a producer without
+    the other ACLs in ``going``. ``going`` has the number of requests that each ACL matches. At most
+    one ACL is kept for each client: the sufficient ACL that matches the most requests.
 
     Raises:
-        ValueError: one of ``unseen`` cannot start a producer ``today``.
+        ValueError: a client in ``unseen`` cannot start a producer with the ACLs in ``today``.
     """
     rest = Starts((acl for acl in today if acl not in going), kafka)
     candidates = Starts(going, kafka)
@@ -248,12 +247,13 @@ def narrowest(
     least: Iterable[Acl],
     kafka: KafkaVersion = KafkaVersion.V4_3,
 ) -> frozenset[Acl]:
-    """The ACLs to add to ``least``, so that all of ``unseen`` can start producers. Each is the
-    narrowest sufficient part of one of today's ALLOWs. A topic that ``least`` names in a LITERAL
-    ALLOW of the principal is preferred.
+    """The ACLs to add to ``least``, so that each client in ``unseen`` can start a producer. Each
+    added ACL is the narrowest sufficient part of an ALLOW in ``today``. A part on a topic that a
+    LITERAL ALLOW of the principal in ``least`` names is preferred to other topics.
 
     Raises:
-        ValueError: one of ``unseen`` cannot start a producer ``today``, or ``least`` denies it.
+        ValueError: a client in ``unseen`` cannot start a producer with the ACLs in ``today``, or a
+            DENY in ``least`` prevents the start.
     """
     least = list(least)
     has, enough, topics = Starts(today, kafka), Starts(least, kafka), dict[str, set[str]]()
@@ -274,7 +274,7 @@ def narrowest(
 def losing(
     unseen: Iterable[RequestOrigin], proposed: Iterable[Acl], config: AuthorizerConfig
 ) -> list[str]:
-    """The principals among ``unseen`` that could not start a producer with ``proposed``."""
+    """The principals in ``unseen`` with a client that cannot start a producer with ``proposed``."""
     then = Starts(proposed, config.kafka)
     lost = {client.principal for client in unseen if not then.may_start(client)}
     return sorted(lost.difference(config.super_users))

@@ -1,8 +1,8 @@
-"""The severity of a finding, and what to do: the columns ``severity`` and ``remedy``.
+"""Makes the columns ``severity`` and ``remedy`` of findings.
 
-Severities are lint's, by name. A remedy is kafka-acls commands and comments, one per line, or a
-sentence. A sentence contains no name of a principal or resource, so it is safe to print and to
-paste. This module must not know Spark.
+``severity`` is the name of a severity of lint. ``remedy`` is either kafka-acls commands and
+comments, one per line, or a sentence. A sentence contains no name of a principal or resource, so it
+is safe to print and to paste. This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from metalog.acl import WILDCARD, Acl, PatternType, PermissionType
 from metalog.text.plurals import counted
 
 OPENING: Final = (everyone, super_user_like, all_topics)
-"""The checks of lint for ACLs that open much."""
+"""Lint's checks for ALLOWs for too many clients or on too many resources."""
 
 
 def commands(changes: Iterable[tuple[CommandKind, Acl]]) -> str:
-    """The commands for ``changes``, in order; then a comment for each change without a command, and
-    one that counts the commands left out because of these changes."""
+    """The commands for ``changes``, in order, and a comment for each change that no command can
+    make. The last comment counts commands that are unsafe without such changes and are left out."""
     script = kafka_acls_commands(changes)
     comments = [_comment(*change) for change in script.inexpressible]
     if script.held_back:
         left_out = counted(script.held_back, "command")
-        comments.append(f"# left out: {left_out}, unsafe without these; metalog apply can do all")
+        comments.append(f"# left out: {left_out}, unsafe without these changes; use metalog apply")
     return "\n".join([*script.lines, *comments])
 
 
@@ -55,7 +55,7 @@ def danger_of_question(question: Question) -> str | None:
 
 
 def opening(acls: Iterable[Acl], config: AuthorizerConfig) -> dict[Acl, Severity]:
-    """The ACLs that the checks ``OPENING`` report, and the severity of each."""
+    """The ACLs that a check of ``OPENING`` reports, each with its highest severity."""
     subject = LintSubject(tuple(dict.fromkeys(acls)), config, date.min)
     severities: dict[Acl, Severity] = {}
     for check in OPENING:

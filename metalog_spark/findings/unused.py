@@ -1,7 +1,7 @@
-"""Which ACLs a window's traffic used, which not, and which ACLs decided in their place.
+"""Says for each ACL whether the requests of a window used it, and which ACL decided in its place.
 
-An ACL whose use is unknown is not called unused: its ``state`` is UNKNOWN, with a ``reason``
-(``usage_classes.Reason``). docs/reference/unused-acls.md has the rules.
+If the use of an ACL is unknown, its ``state`` is UNKNOWN, and ``reason`` is the name of a
+``usage_classes.Reason``. docs/reference/unused-acls.md has the rules.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ SCHEMA: Final = (
     f" shadow {ACL_STRUCT}, can_go BOOLEAN, severity STRING, remedy STRING"
 )
 """A row for each ACL in force at some time in the window. ``requests`` counts the window's requests
-that the ACL decided, ``matched`` those that it matches and an ACL certainly decided. ``last_use``
-is the last in the whole folder. ``shadow`` is the ACL that decided most of the matching requests in
-this ACL's place. ``can_go``: no answer of the window changes if all such ACLs are removed."""
+that this ACL decided; ``matched`` counts those that it matches, if the deciding ACL is certain.
+``last_use`` is the last use in the whole folder. ``shadow`` is the ACL that most often decided in
+place of this ACL. No answer of the window changes if all ACLs with ``can_go`` are removed."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LOOK: Final = {
@@ -81,9 +81,9 @@ _LOOK: Final = {
 
 
 class Totals(NamedTuple):
-    """``412 of 1,908 grants were used; 1,105 can go``: the numbers of ALLOWs in force at the end of
-    the history. ``unknown`` is the number of those whose use is unknown. ``requests`` is the number
-    of the window's answers."""
+    """Numbers of ALLOWs in force at the end of the history, for a text such as ``412 of 1,908
+    grants were used; 1,105 can go``. ``unknown`` counts ALLOWs whose use is unknown. ``requests``
+    counts the requests of the window."""
 
     grants: int
     used: int
@@ -93,10 +93,10 @@ class Totals(NamedTuple):
 
 
 class ClassifiedAcls(NamedTuple):
-    """A verdict for each ACL of the window, small enough for a driver. ``today`` and ``config`` are
-    the ACLs and the configuration at the end of the history. ``last_uses`` (microseconds since
-    1970) cover the whole folder. ``unseen`` are the clients that may have started producers without
-    a line. ``unseen_command`` prints the lines that could not be read."""
+    """The verdicts for the ACLs of the window, small enough for a driver. ``today`` and ``config``
+    are the ACLs and the configuration at the end of the history. ``last_uses`` has the time of the
+    last use in the whole folder, in microseconds since 1970. ``unseen`` is the result of
+    ``unseen_in``. ``unseen_command`` prints the lines that could not be read."""
 
     verdicts: tuple[Verdict, ...]
     seen: WindowCoverage
@@ -128,14 +128,14 @@ class ClassifiedAcls(NamedTuple):
         return _advice(verdict, danger, self.unseen_command)
 
     def last_use(self, verdict: Verdict) -> int | None:
-        """The last use in the window or outside of it."""
+        """The time of the last known use in the whole folder, in microseconds since 1970."""
         inside = None if verdict.uses is None else verdict.uses.last_us
         return self.last_uses.get(verdict.acl, inside)
 
 
 def unused(tables: Tables, window: Window, *, tolerated: float = 0.0) -> DataFrame:
-    """Rows of ``SCHEMA``. If more than ``tolerated`` of the broker-hours lack allowed lines, no
-    ALLOW is called unused. ``InvalidRequest`` if the window has no allowed line at all."""
+    """Rows of ``SCHEMA``. No ALLOW is UNUSED if the share of broker-hours without allowed lines is
+    greater than ``tolerated``. ``InvalidRequest`` if the window has no allowed line."""
     found = classified_acls(tables, window, tolerated=tolerated)
     rows = [_row(verdict, found) for verdict in found.verdicts]
     return frame_of(tables.session, rows, SCHEMA)
@@ -188,8 +188,8 @@ def _keeping_producers(
 
 
 def _last_uses(tables: Tables, lifetimes: AclLifetimes) -> dict[Acl, int]:
-    """The last use of each ACL. Uses under an id that several ACLs had are left out, because the
-    table does not say which ACL had it then."""
+    """The time of the last use of each ACL, in microseconds since 1970. Uses under an id that
+    several ACLs had are left out, because USAGE does not say which of these ACLs decided."""
     by_id = _last_uses_by_id(tables)
     last_uses: dict[Acl, int] = {}
     for acl_id, acl in lifetimes.owners_of_ids().items():
@@ -249,7 +249,6 @@ def _row(verdict: Verdict, found: ClassifiedAcls) -> tuple[Any, ...]:
 
 
 def _advice(verdict: Verdict, danger: Severity, unseen_command: str) -> tuple[Severity, str | None]:
-    """An unused grant is as severe as the access that it allows; an unused DENY is a precaution."""
     if verdict.reason is not None:
         return Severity.INFO, _LOOK[verdict.reason].format(unseen=unseen_command)
     if verdict.state is UsageState.USED or not verdict.is_alive:

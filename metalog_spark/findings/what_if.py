@@ -1,7 +1,6 @@
-"""The requests whose decision another set of ACLs would change.
+"""Finds the requests that proposed ACLs would decide differently from today's ACLs.
 
-Today's ACLs are those in force at the end of the history, not those at the time of a request. So a
-proposal that equals today's ACLs and configuration changes nothing.
+Today's ACLs are the ACLs in force at the end of the history, also for older requests.
 """
 
 from __future__ import annotations
@@ -43,9 +42,9 @@ SCHEMA: Final = (
     " before STRING, after STRING, after_rule STRING, requests BIGINT, hosts BIGINT,"
     f" last_time TIMESTAMP, acl {ACL_STRUCT}, severity STRING, remedy STRING"
 )
-"""Rows of requests whose answer changes, by principal, operation, resource and cause. ``acl``, one
-of today's or of the proposed ACLs, makes the difference; it is null if no ACL does. ``remedy`` says
-how to keep the answer. A new denial is an ERROR, a new permission a WARNING."""
+"""Rows of requests whose answer changes, by principal, operation, resource and cause. ``acl`` is
+the ACL of today or of the proposal that causes the change, or null if no ACL does. ``remedy`` says
+how to keep today's answer. A new denial is an ERROR, a new permission a WARNING."""
 
 _CHANGED: Final = (
     "principal STRING, operation STRING, resource_type STRING, resource_name STRING,"
@@ -65,15 +64,15 @@ def what_if(
     proposed: Collection[Acl],
     config: AuthorizerConfig | None = None,
 ) -> DataFrame:
-    """Rows of ``SCHEMA``: new denials before new permissions, the most frequent first. ``config``
-    is the proposed configuration, if it is not today's."""
+    """Rows of ``SCHEMA``, first the new denials, then the new permissions. ``config`` is the
+    proposed configuration; None stands for today's configuration."""
     now = config_now(tables)
     before, after = rules(acls_now(tables), now), rules(proposed, config or now)
     return changed_decisions(questions_in(tables, window), before, after)
 
 
 def changed_decisions(questions: DataFrame, before: Rules, after: Rules) -> DataFrame:
-    """Rows of ``SCHEMA`` for two sets of ACLs."""
+    """Rows of ``SCHEMA`` for the change from ``before`` to ``after``."""
     from pyspark.sql import functions as f
 
     requests = questions.groupBy(*QUESTION_COLUMNS).agg(
@@ -136,7 +135,6 @@ def _row(
 
 
 def _cause(before: Decision, after: Decision) -> tuple[Acl | None, str]:
-    """The ACL that makes the difference, and the change that keeps the answer."""
     if SUPER_USER in (before.rule, after.rule):
         return None, _NO_SUPER_USER if before.rule == SUPER_USER else _SUPER_USER
     undoing = [(CommandKind.REMOVE, after.acl), (CommandKind.ADD, before.acl)]

@@ -1,7 +1,7 @@
 """The lifetimes of the ACLs in a pipeline's folder.
 
-One index has every ACL that ever existed. A match does not depend on time; whether the ACL was in
-force is checked for each match. This module must not know Spark.
+One index has every ACL that ever existed. For each ACL that matches, ``AclLifetimes`` checks
+whether the ACL was in force. This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from metalog_sources.formats.document import acl_order
 from metalog_spark.history.state import unpacked_lifetimes
 
 RequestKey = tuple[str, str, str, str, str]
-"""A question: principal, host, operation, resource type and resource name; operation and type are
-Kafka's words."""
+"""A question: principal, host, operation, resource type and resource name. The operation and the
+type are names of enum members, for example READ and TOPIC."""
 
 _REMEMBERED: Final = 1 << 16
 
 
 def acl_of(words: Iterable[str]) -> Acl:
-    """The ACL with the words of ``metalog.acl.words_of``."""
+    """The inverse of ``metalog.acl.words_of``."""
     kind, name, pattern, principal, host, operation, permission = words
     return Acl(
         ResourceType[kind],
@@ -50,8 +50,8 @@ ACL_STRUCT: Final = f"STRUCT<{', '.join(f'{name}: STRING' for name in ACL_COLUMN
 class AclLifetimes:
     """Every lifetime of every ACL, and an index over all ACLs.
 
-    ``acls`` are distinct and sorted as in exports. An ACL's number is its place in ``acls``, so
-    equal lifetimes in any order give equal numbers. The version ``kafka`` decides which hosts
+    ``acls`` are distinct and sorted as in exports. An ACL's number is its index in ``acls``, so the
+    order of ``lifetimes`` does not change the numbers. The version ``kafka`` decides which hosts
     match.
     """
 
@@ -72,7 +72,8 @@ class AclLifetimes:
     @staticmethod
     @lru_cache(maxsize=4)
     def of(data: bytes, kafka: KafkaVersion) -> AclLifetimes:
-        """The lifetimes in the result of ``packed_lifetimes``; each process caches the last few."""
+        """The lifetimes in ``data``, the result of ``packed_lifetimes``. Each process caches a
+        few."""
         return AclLifetimes(unpacked_lifetimes(data), kafka)
 
     def number(self, acl: Acl) -> int:
@@ -83,7 +84,8 @@ class AclLifetimes:
         return [acl for acl in self.acls if self.is_alive(acl, offset)]
 
     def offset_at(self, micros: int) -> int:
-        """The offset (exclusive) of the last change of an ACL up to a time in microseconds."""
+        """The offset after the last change of an ACL at or before ``micros`` (microseconds since
+        1970); 0 if no change is so old."""
         edges = (edge for own in self.by_acl.values() for life in own for edge in life[2:])
         past = (edge.at for edge in edges if edge is not None and edge.time_ms * 1000 <= micros)
         return max(past, default=0)
@@ -94,8 +96,9 @@ class AclLifetimes:
         return any(lifetime.holds_at(offset) for lifetime in self.by_acl[acl])
 
     def could_match(self, question: RequestKey, *, begins: bool = False) -> list[Acl]:
-        """The ACLs that match the question at any time. With ``begins``, the true name is longer or
-        shorter than the question's. Then these are the ACLs that match one or more such names."""
+        """All ACLs of any time that match the question. With ``begins``, the true name is not
+        known: it begins with the question's name, or the question's name begins with it. The result
+        then has all ACLs that match at least one possible name."""
         found = self._known.get((question, begins))
         if found is None:
             if len(self._known) >= _REMEMBERED:
@@ -107,8 +110,8 @@ class AclLifetimes:
         return found
 
     def _begun(self, question: RequestKey) -> Iterator[str]:
-        """Enough of the possible names: an ACL that matches a possible name matches one of
-        these."""
+        """Some possible names. Each ACL that matches any possible name matches one of these
+        names."""
         *_, kind, begin = question
         yield begin
         for name in self._names[ResourceType[kind]]:
@@ -120,7 +123,7 @@ class AclLifetimes:
         return [acl for acl in self.could_match(question) if self.is_alive(acl, offset)]
 
     def owners_of_ids(self) -> dict[str, Acl]:
-        """The ACL of each id, without the ids that several ACLs had, one after the other."""
+        """The ACL of each id. Ids that different ACLs had at different times are left out."""
         owners: dict[str, set[Acl]] = {}
         for acl, own in self.by_acl.items():
             for lifetime in own:
@@ -128,7 +131,7 @@ class AclLifetimes:
         return {acl_id: acl for acl_id, acls in owners.items() if len(acls) == 1 for acl in acls}
 
     def acl_with_id(self, acl_id: str, among: Iterable[Acl], offset: int) -> Acl | None:
-        """The ACL of ``among`` that had the id at ``offset``. Ids can be reused."""
+        """The ACL in ``among`` that had the id at ``offset``. Another ACL can have it later."""
         uuid = parse_uuid(acl_id)
         for acl in among:
             if any(
@@ -143,7 +146,7 @@ def _order(lifetime: AclLifetime) -> tuple[object, ...]:
 
 
 def matching(index: AclIndex, question: RequestKey, kafka: KafkaVersion) -> list[Acl]:
-    """The ACLs of ``index`` that match the question: all of them, not only the one that decides."""
+    """All ACLs of ``index`` that match the question."""
     principal, host, operation, kind, name = question
     who = subject(host, principal, kafka=kafka)
     return index.matching(who, Operation[operation], ResourceType[kind], name)

@@ -1,4 +1,4 @@
-"""Finds the least ALLOWs for a window's allowed requests, by Spark.
+"""Finds the smallest set of ALLOWs for a window's allowed requests, with Spark.
 
 The workers count names by principal and prefix. The driver holds ACLs and sums, but no requests.
 ``minimal_cover`` has the rules.
@@ -51,19 +51,19 @@ _PRINCIPAL: Final = "principal STRING"
 
 
 class Total(NamedTuple):
-    """A principal's sums: how many pairs of a name and an operation it ``used``, and by how many
-    ``requests``."""
+    """How many pairs of a name and an operation the requests of a principal ``used``, and the
+    number of these ``requests``."""
 
     used: int = 0
     requests: int = 0
 
 
 def done_in(questions: DataFrame, now: Rules, tasks: int) -> DataFrame:
-    """The requests that brokers allowed and ``now`` allows, too, except those of super users,
-    as sums: rows of ``_NAMED``, ``by``, the operations ``done`` as bits, and the number of
-    ``requests``. ``host`` is the client's if only ALLOWs for some hosts allow the request, else
-    ``*``. ``by`` is set for requests that no literal ALLOW can express: the numbers of the ALLOWs
-    that allow them. ``tasks`` is the number of partitions."""
+    """Rows of ``_DONE`` in ``tasks`` partitions: the requests that brokers allowed and that ``now``
+    allows, without those of super users. ``done`` has a bit for each operation. ``host`` is the
+    client's host if all ALLOWs for the request name hosts; if not, it is ``*``. ``by`` is null if a
+    LITERAL ALLOW can express the requests; if not, ``by`` has the indexes of the ALLOWs of ``now``
+    that allow them."""
     from pyspark.sql import functions as f
 
     allowed = questions.where("result = 'ALLOWED'").select(*QUESTION_COLUMNS, "requests")
@@ -104,7 +104,7 @@ def _deciding(now: Rules) -> Mapped:
 
 
 def totals(done: DataFrame, principals: Iterable[str]) -> dict[str, Total]:
-    """The sums of each of ``principals`` that has rows in ``done``."""
+    """The totals of those ``principals`` that have rows in ``done``."""
     from pyspark.sql import functions as f
 
     by_name = done.groupBy("principal", "resource_type", "resource_name").agg(
@@ -119,8 +119,9 @@ def totals(done: DataFrame, principals: Iterable[str]) -> dict[str, Total]:
 def cover(
     done: DataFrame, known: DataFrame, now: Rules, kept: Sequence[Acl], limits: CoverLimits
 ) -> list[Acl]:
-    """The ALLOWs to propose beside those ``kept``. ``done`` is the result of ``done_in`` and is
-    read several times; ``known`` is the result of ``known_names``."""
+    """The ALLOWs to propose in addition to ``kept``. ``done`` is the result of ``done_in``, and
+    ``known`` the result of ``known_names``. Persist ``done``, because Spark reads it several
+    times."""
     stays = staying(_inexpressible(done, now), kept)
     proposed = list(stays)
     for operations in _levels(now, limits):
@@ -130,9 +131,9 @@ def cover(
 
 
 def _levels(now: Rules, limits: CoverLimits) -> list[Collection[Operation]]:
-    """Groups of operations whose prefixes are computed together. With slack, operations that imply
-    others come first: their prefixes imply operations on other names, too. Without slack, one group
-    is enough: all known names under a prefix were used."""
+    """Groups of operations; the prefixes of one group are computed together. With slack, operations
+    that imply others come first, because their prefixes also imply operations on unused names.
+    Without slack, all known names under a prefix were used, so one group is enough."""
     may_be = any(
         acl.resource_type in PREFIXED_TYPES
         and (acl.pattern_type is not PatternType.LITERAL or acl.resource_name == WILDCARD)
@@ -145,7 +146,7 @@ def _levels(now: Rules, limits: CoverLimits) -> list[Collection[Operation]]:
 
 
 def _inexpressible(done: DataFrame, now: Rules) -> set[frozenset[Acl]]:
-    """The sets of ALLOWs that allow requests which no literal can express."""
+    """For each request that no LITERAL ALLOW can express, the set of ALLOWs that allow it."""
     rows = done.where("by IS NOT NULL").select("by").distinct().collect()
     acls = now.opened.acls
     return {frozenset(acls[int(number)] for number in row.by.split()) for row in rows}
@@ -159,8 +160,8 @@ def _prefixed(
     operations: Collection[Operation],
     limits: CoverLimits,
 ) -> list[Acl]:
-    """The shortest sufficient prefixes. There can be as many prefixes as names, so the workers, not
-    the driver, drop each prefix for which a shorter one suffices."""
+    """PREFIXED ALLOWs for the shortest sufficient prefixes. The workers drop each longer prefix,
+    because there can be too many prefixes for the driver."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
@@ -218,8 +219,8 @@ def _counting(now: Rules, kept: Rules, operations: Collection[Operation]) -> Map
 
 
 def _sufficing(limits: CoverLimits) -> Mapped:
-    """Keep the sufficient prefixes. Each gets a row for itself and for each shorter prefix
-    ``around`` it."""
+    """For each sufficient prefix, yield one row with the prefix itself in ``around``, and one row
+    with each shorter prefix."""
 
     def sufficing(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -235,7 +236,6 @@ def _sufficing(limits: CoverLimits) -> Mapped:
 
 
 def _literals(done: DataFrame, now: Rules, kept: Rules) -> Iterator[Acl]:
-    """An ALLOW for each name and operation that the ALLOWs ``kept`` do not allow."""
     expressible = done.where("by IS NULL").select(*_NAMED, "by", "done")
     needed = expressible.mapInArrow(_needing(now, kept), _LITERAL)
     for principal, host, kind, operation, name in _columns(needed):
@@ -263,8 +263,8 @@ def _cover(now: Rules, kept: Rules) -> Cover:
 
 
 def _needs_in(batch: pa.RecordBatch) -> Iterator[tuple[Needs, bool]]:
-    """The needs in rows with ``_NAMED``, ``by`` and ``done``, and whether a literal can express
-    each."""
+    """For each row of ``_NAMED``, ``by`` and ``done``: the needs, and whether LITERAL ALLOWs can
+    express the needs."""
     for principal, host, kind, name, by, done in rows_of(batch):
         yield _needs(principal, host, kind, name, done), by is None
 

@@ -1,7 +1,7 @@
 """Counts the known names of resources. The names stay on the workers, which return only counts.
 
-A name is known if an allowed request or a LITERAL ACL names it; denied requests do not count,
-because anybody can invent names for them. This module must not know what is proposed.
+A name is known if an allowed request or a LITERAL ACL has it. Denied requests do not count, because
+clients can invent their names. This module must not know how ACLs are proposed.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def known_names(questions: DataFrame, acls: Iterable[Acl]) -> DataFrame:
 
 
 def known_under(known: DataFrame) -> DataFrame:
-    """Partial sums ``resource_type, prefix, known``: the number of known names with each prefix
-    that ends at a separator."""
+    """Rows of ``_UNDER``. Their sums are the numbers of known names under each prefix that ends at
+    a separator."""
     from pyspark.sql import functions as f
 
     kinds = [kind.name for kind in PREFIXED_TYPES]
@@ -53,8 +53,8 @@ def _counting(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def ranks_in(known: DataFrame, acls: Iterable[Acl]) -> dict[ResourceType, Ranks]:
-    """The ranks of the edges of ``acls``, for ``allowed_pairs``. Their number depends only on
-    the ACLs."""
+    """The ranks that ``allowed_pairs`` needs for ``acls``. Their number depends only on
+    ``acls``."""
     from pyspark.sql import functions as f
 
     edges = edges_of(acls)

@@ -1,13 +1,12 @@
-"""The minimal cover: the fewest ALLOWs for a principal's requests, within its grants of today.
+"""The rules of the minimal cover: the fewest ALLOWs for a principal's requests.
 
-A proposed ALLOW is a literal one for one name and operation, or a PREFIXED one for enough names
-with a common prefix that ends at a separator. It is not for ALL or ``*``, and it allows nothing
-that is denied today. If no such ALLOW can express a request, one of today's ALLOWs for it stays.
-Two prefixes that end at separators are either nested or disjoint, so choosing the shortest
-sufficient ones gives the smallest cover.
+A proposed ALLOW is LITERAL, or it is PREFIXED for enough names with a common prefix that ends at a
+separator. Its operation is not ALL, its name is not ``*``, and it allows nothing that is denied
+today. If no such ALLOW can express a request, one of today's ALLOWs for the request stays. Two
+prefixes that end at separators are nested or disjoint, so the shortest sufficient prefixes give the
+smallest cover.
 
-These are the rules for one name and for one prefix; ``cover_job`` counts names and applies them.
-This module must not know Spark, nor where the requests come from.
+``cover_job`` counts names and applies these rules. This module must not know Spark or its tables.
 """
 
 from __future__ import annotations
@@ -33,24 +32,24 @@ from metalog.acl import (
 from metalog.controller.acl import why_not
 
 PREFIX_FROM: Final = 3
-"""How many names under one prefix justify a PREFIXED ALLOW."""
+"""A PREFIXED ALLOW needs at least this many names under its prefix."""
 PREFIXED_TYPES: Final = (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)
 IMPLYING: Final = frozenset(Operation) - frozenset(IMPLIED_BY)
-"""The operations that no other implies."""
+"""The operations that no other operation implies."""
 _SEPARATOR: Final = re.compile(r"[._-]")
 
 
 class CoverLimits(NamedTuple):
-    """``prefix_from``: how many names justify a prefix; 0 means no prefixes. ``slack``: the share
-    of unused names that is accepted among the known names under a prefix."""
+    """``prefix_from``: a prefix needs at least this many names; 0 means no prefixes. ``slack``: the
+    accepted share of unused names among the known names under a prefix."""
 
     prefix_from: int = PREFIX_FROM
     slack: float = 0.0
 
     def suffice(self, wanted: int, used: int, known: int) -> bool:
-        """Whether the names under a prefix justify the prefix. ``wanted``: how many names still
-        need an ALLOW for the operation; ``used``: on how many the principal did it; ``known``:
-        how many names there are known, of all principals."""
+        """Whether a PREFIXED ALLOW for one operation is justified. Under the prefix, ``known``
+        names are known from all principals, the principal used the operation on ``used`` names, and
+        ``wanted`` names still need an ALLOW."""
         return 0 < self.prefix_from <= wanted and known - used <= self.slack * known
 
 
@@ -58,8 +57,8 @@ USUAL: Final = CoverLimits()
 
 
 class Needs(NamedTuple):
-    """The operations that a principal did on one name. ``host`` is the client's if only ALLOWs for
-    some hosts allow the operations, else ``*``."""
+    """The operations that a principal used on one name. ``host`` is the host for which a new ALLOW
+    is needed, or ``*``."""
 
     principal: str
     host: str
@@ -77,13 +76,13 @@ class Needs(NamedTuple):
         return named._replace(resource_name=prefix, pattern_type=PatternType.PREFIXED)
 
     def has_done(self, operation: Operation) -> bool:
-        """Whether the principal did ``operation``, or one that implies it."""
+        """Whether the principal used ``operation``, or an operation that implies it."""
         return not self.operations.isdisjoint(allowing(operation))
 
 
 class Cover:
-    """Decides which prefixes may be proposed, and which operations need an ALLOW. ``today`` are all
-    ALLOWs of today. ``kept`` are the ALLOWs that stay and the prefixes that are already chosen."""
+    """Decides which ALLOWs may be proposed, and which operations need an ALLOW. ``today`` are all
+    ALLOWs of today. ``kept`` are the ALLOWs that stay and the ALLOWs that are already chosen."""
 
     def __init__(self, today: Iterable[Acl], kept: Iterable[Acl], kafka: KafkaVersion) -> None:
         self._today = today
@@ -95,15 +94,16 @@ class Cover:
         return Coverage(self._today, self._kafka)
 
     def is_within_today(self, acl: Acl) -> bool:
-        """Whether Kafka accepts ``acl``, and one of today's ALLOWs allows all that it would."""
+        """Whether Kafka accepts ``acl``, and one of today's ALLOWs allows all that ``acl``
+        allows."""
         operation = acl.operation
         return not why_not(acl) and any(
             concerns(allow, operation) for allow in self._coverage.covering(acl)
         )
 
     def needed(self, needs: Needs) -> Iterator[Operation]:
-        """The operations that need an ALLOW: no other operation of ``needs`` implies them, and no
-        ``kept`` ALLOW allows them."""
+        """The operations in ``needs`` that no other operation in ``needs`` implies, and that no
+        ALLOW in ``kept`` allows."""
         who = subject(needs.host, needs.principal, kafka=self._kafka)
         for operation in needs.operations:
             implying = IMPLIED_BY.get(operation, frozenset())
@@ -114,7 +114,7 @@ class Cover:
 
 
 def allowing(operation: Operation) -> frozenset[Operation]:
-    """``operation``, and those that imply it."""
+    """``operation``, and all operations that imply it."""
     return IMPLIED_BY.get(operation, frozenset()) | {operation}
 
 
@@ -124,15 +124,15 @@ def prefixes(name: str) -> list[str]:
 
 
 def is_expressible(acl: Acl) -> bool:
-    """Whether the LITERAL ``acl`` may be proposed: Kafka accepts it, and it allows one operation on
-    its name alone. ``*`` matches all names."""
+    """Whether the LITERAL ``acl`` may be proposed: Kafka accepts it, its operation is not ALL, and
+    its name is not ``*``."""
     is_wide = acl.resource_name == WILDCARD or acl.operation is Operation.ALL
     return not is_wide and not why_not(acl)
 
 
 def staying(inexpressible: Iterable[frozenset[Acl]], kept: Iterable[Acl]) -> list[Acl]:
-    """The ALLOWs of today that must stay beside those ``kept``, so that of each set in
-    ``inexpressible`` at least one stays."""
+    """The ALLOWs of today that must stay in addition to ``kept``, so that at least one ALLOW of
+    each set in ``inexpressible`` stays."""
     stay = set(kept)
     staying_acls = []
     for allows in sorted(inexpressible, key=lambda allows: (len(allows), sorted(allows))):

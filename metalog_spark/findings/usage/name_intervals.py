@@ -1,8 +1,8 @@
 """Counts the known names on which ACLs allow an operation, by intervals of sorted names.
 
-A pattern matches one interval of texts (``*`` two). So this module does not need the names: for
-each edge of an interval, it needs the number of known names that sort before the edge. An ACL has
-at most four edges. An operation that is allowed from some host counts as allowed. This module must
+A pattern matches one interval of texts; ``*`` matches two intervals. So this module needs only one
+number for each edge of an interval: how many known names sort before the edge. An ACL has at most
+four edges. An operation that is allowed from at least one host counts as allowed. This module must
 not know Spark.
 """
 
@@ -18,16 +18,15 @@ from metalog.acl import SUPPORTED_OPERATIONS, WILDCARD, Acl, Operation, PatternT
 from metalog.grouping import grouped
 
 NameInterval = tuple[str, str | None]
-"""An interval of texts: the first text, and the end (exclusive), which is None without an end."""
+"""The first text of an interval, and its end (exclusive); None if the interval has no end."""
 Ranks = Mapping[str | None, int]
-"""By edge: how many of the known names of a type sort before it."""
+"""For each edge: how many known names of a resource type sort before the edge."""
 _LAST = "\U0010ffff"
 
 
 def allowed_pairs(acls: Iterable[Acl], ranks: Mapping[ResourceType, Ranks]) -> int:
-    """How many pairs of a known name and an operation ``acls`` allow. All ACLs concern one
-    principal. DENYs for all hosts are subtracted, and only operations that Kafka supports on the
-    type count."""
+    """How many pairs of a known name and an operation the ``acls`` of one principal allow. DENYs
+    for all hosts are subtracted. Only operations that Kafka supports on the type count."""
     by_type = grouped(acls, lambda acl: acl.resource_type)
     return sum(
         _on_type(own, ranks[kind], operation)
@@ -67,7 +66,7 @@ def _next_text(text: str) -> str:
 
 
 def _after_all(prefix: str) -> str | None:
-    """The first text in order after all texts that begin with ``prefix``."""
+    """The first text that sorts after all texts that begin with ``prefix``; None without any."""
     kept = prefix.rstrip(_LAST)
     return kept[:-1] + chr(ord(kept[-1]) + 1) if kept else None
 
@@ -82,12 +81,13 @@ def edges_of(acls: Iterable[Acl]) -> dict[ResourceType, list[str]]:
 
 
 def places(names: Iterable[str], edges: Sequence[str]) -> Counter[int]:
-    """How many ``names`` lie at each place; a place is the number of ``edges`` up to a name."""
+    """The number of ``names`` by their places. A name's place is the number of ``edges`` up to
+    it."""
     return Counter(bisect_right(edges, name) for name in names)
 
 
 def ranked(edges: Sequence[str], counts: Mapping[int, int]) -> Ranks:
-    """The ranks of ``edges``, from the sum of ``places`` over all names."""
+    """The ranks of ``edges``. ``counts`` is the result of ``places`` for all known names."""
     ranks: dict[str | None, int] = {}
     before = 0
     for place, edge in enumerate((*edges, None)):

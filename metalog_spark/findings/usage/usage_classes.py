@@ -1,7 +1,7 @@
 """Classifies ACLs by their use in a window.
 
-If several ACLs match a request, ``decide`` always names the same one of them: only that one counts
-as used. This module must not know Spark.
+If several ACLs match a request, only the ACL that ``decide`` returns counts as used. This module
+must not know Spark.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ class ObservedUse(Enum):
     """The observed use of an ACL in the window."""
 
     USED = "USED"
-    """It decided a request: an ALLOW that allowed one, or a DENY that denied one."""
+    """The ACL decided at least one request."""
     SHADOWED = "SHADOWED"
-    """It matches requests with the result that it gives, and other ACLs decided all of them."""
+    """The ACL agrees with the results of requests that it matches, and other ACLs decided them."""
     ONLY_DENIED = "ONLY_DENIED"
-    """It is an ALLOW, and a DENY denied each request that it matched, as far as this is known."""
+    """The ACL is an ALLOW, and a DENY decided every known request that it matches."""
     NEVER = "NEVER"
-    """It matched no request that an ACL decided."""
+    """The ACL matches no request that an ACL certainly decided."""
 
 
 class UsageState(Enum):
@@ -40,30 +40,30 @@ class UsageState(Enum):
 
 
 class Reason(Enum):
-    """Why the use of an ACL that is not USED is unknown. The first reason that applies counts."""
+    """Why the use of an ACL is unknown. If several reasons apply, the first of them counts."""
 
     YOUNGER = "YOUNGER"
-    """It was not certainly in force during the whole window."""
+    """The ACL was perhaps not in force during the whole window."""
     GAP = "GAP"
-    """It matches requests from a time at which the ACLs are unknown."""
+    """The ACL matches requests from a time at which the ACLs are unknown."""
     WAITS = "WAITS"
-    """It matches requests that wait for the log or are not counted yet, and may decide them."""
+    """The ACL matches requests that wait for the log or that are not counted yet."""
     AMBIGUOUS = "AMBIGUOUS"
-    """It matches possible requests, such as the other readings of an ambiguous audit line."""
+    """The ACL matches possible requests, for example other readings of an ambiguous line."""
     DISAGREES = "DISAGREES"
-    """It matches requests that the broker answered differently than the ACLs of that time do."""
+    """The ACL matches requests whose result differs from our decision by the ACLs of that time."""
     WAS_SUPER = "WAS_SUPER"
-    """It matches requests of a principal that was a super user then and is not one any more."""
+    """The ACL matches requests of a principal that was a super user then and is not one today."""
     SHADOW_GONE = "SHADOW_GONE"
-    """An ACL that decided in its place, or a DENY that overrode it, is no longer in force."""
+    """An ACL that decided in place of this ACL is no longer in force."""
     COVERAGE = "COVERAGE"
-    """Too many broker-hours lack the kind of lines that would show its use."""
+    """Too many broker-hours lack the kind of lines that would show a use of the ACL."""
     CONTROLLER = "CONTROLLER"
-    """Too many hours lack a controller's log, and only that log can show its use."""
+    """Too many hours lack a controller's log, and only that log can show a use of the ACL."""
     OPENS = "OPENS"
     """With allow.everyone.if.no.acl.found, a name that loses its last ACL is open to everyone."""
     UNLOGGED = "UNLOGGED"
-    """Without it and all unused ACLs, a client in the audit logs could no longer start an
+    """Without this ACL and all unused ACLs, a client in the audit logs could no longer start an
     idempotent producer. Kafka does not log such a use."""
 
 
@@ -88,8 +88,9 @@ WHY_UNKNOWN: Final[Mapping[Reason, str]] = {
 class UsageKind(Enum):
     """What a request shows about an ACL that matches it.
 
-    ``BESIDE``: another ACL decided, with the same answer. ``OVERRIDDEN``: a DENY decided, and the
-    ACL is an ALLOW. ``GAP`` and all members below: it is unknown which ACL decides, then or now.
+    ``BESIDE``: another ACL decided, and this ACL agrees with the answer. ``OVERRIDDEN``: a DENY
+    decided, and this ACL is an ALLOW. ``GAP`` and all later members: it is unknown which ACL
+    decided, or would decide now.
     """
 
     DECIDED = 0
@@ -103,11 +104,10 @@ class UsageKind(Enum):
 
 
 class Request(NamedTuple):
-    """Equal requests and their number; ``result`` is the broker's answer, ``decided`` ours.
+    """Equal requests and their number; ``result`` is the broker's answer, ``decided`` our decision.
 
-    ``was_super``: the requests were allowed to a super user who is not one any more. Requests that
-    wait (``waits``) or are only ``possible`` have no decision of ours. ``begins`` is as in
-    ``AclLifetimes.could_match``.
+    ``was_super``: the principal was a super user then and is not one today. Requests with ``waits``
+    or ``possible`` have no decision. ``begins`` is as in ``AclLifetimes.could_match``.
     """
 
     key: RequestKey
@@ -126,7 +126,7 @@ class Request(NamedTuple):
 
 
 Key = tuple[int, UsageKind, int]
-"""An ACL's number, the kind of use, and the number of the deciding ACL."""
+"""An ACL's number, the kind of use, and the number of the deciding ACL or NOBODY."""
 
 
 class Count(NamedTuple):
@@ -146,7 +146,8 @@ Tally = dict[Key, Count]
 
 
 def tally(lifetimes: AclLifetimes, requests: Iterable[Request]) -> Tally:
-    """Counts for each ACL that matches one of ``requests``; tallies of parts can be added."""
+    """Counts for each ACL that matches one of ``requests``. Tallies of several parts can be
+    added."""
     totals: Tally = {}
     for request in requests:
         count = Count(request.requests, request.first_us, request.last_us)
@@ -191,10 +192,10 @@ def _doubt(request: Request) -> UsageKind | None:
 
 
 class Verdict(NamedTuple):
-    """``uses`` is None if the ACL decided nothing. ``matched`` counts the requests that it matches
-    and an ACL certainly decided. ``shadow`` is the ACL that decided most of these in place of a
-    SHADOWED one. ``is_hidden``: a controller whose log is missing may have decided by this ACL; it
-    is also set for USED ACLs."""
+    """``uses`` is None if the ACL decided no request. ``matched`` counts the requests that the ACL
+    matches, if the deciding ACL is certain. ``shadow`` is the ACL that most often decided in place
+    of a SHADOWED ACL. ``is_hidden``: a controller whose log is missing can have used the ACL. USED
+    ACLs can be hidden, too."""
 
     acl: Acl
     lifetimes: tuple[AclLifetime, ...]
@@ -212,18 +213,16 @@ class Verdict(NamedTuple):
 
     @property
     def can_go(self) -> bool:
-        """Whether the ACL is an unused ALLOW in force: every answer of the window is the same
-        without it."""
+        """Whether the ACL is an unused ALLOW in force."""
         return self.is_alive and self.state is UsageState.UNUSED and is_allow(self.acl)
 
 
 class Conditions(NamedTuple):
     """The facts about the window.
 
-    ``start_ms`` and ``end_ms`` are its ends. From ``known_from_ms`` on, ACLs with an unknown start
-    were certainly in force; it is None if that time is unknown. ``is_allowed_seen``,
-    ``is_any_seen`` and ``is_controller_seen``: enough of the window has allowed lines, any lines,
-    and allowed lines of a controller.
+    ACLs with an unknown start were certainly in force at ``known_from_ms``, or at no known time if
+    it is None. ``is_allowed_seen``: enough hours have allowed lines. ``is_any_seen``: enough hours
+    have lines. ``is_controller_seen``: enough hours have allowed lines of a controller.
     """
 
     start_ms: int

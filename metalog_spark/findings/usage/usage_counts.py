@@ -1,7 +1,7 @@
 """Counts the uses of each ACL in a window, on the workers.
 
-Several findings use the same count, so they agree which ACLs are used. A use is a request that the
-ACL decided and that the broker answered in the same way.
+Several findings use the same counts, so all findings agree which ACLs are used. A use is a request
+that the ACL decided, if the broker gave the same answer.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ class Counted(NamedTuple):
 
     @property
     def uses(self) -> Mapping[Acl, Count]:
-        """The requests that each ACL decided, under any id; ACLs that decided none are missing."""
+        """The requests that each ACL decided, under any id. ACLs without such requests are
+        missing."""
         return {
             self.lifetimes.acls[number]: count
             for (number, kind, _), count in self.tally.items()
@@ -71,7 +72,7 @@ class Counted(NamedTuple):
 
 @kept_until_commit
 def counted(tables: Tables, window: Window) -> Counted:
-    """The counts for ``window``, made on the workers."""
+    """The counts for ``window``."""
     from pyspark.sql import functions as f
 
     data = packed_in(tables)
@@ -110,12 +111,13 @@ def _requests(batch: pa.RecordBatch) -> Iterator[Request]:
 
 
 def with_possible(usage: DataFrame, tables: Tables, window: Window) -> DataFrame:
-    """Rows of ``usage``; and the possible questions of the window or of an unknown time, with
-    ``possible`` true: other readings of ambiguous audit lines, and readings of half lines. They
-    have no decision. An ACL that could have decided one, at whatever time, is not called unused.
-    While requests wait or are not counted, possible questions of any time are included. ``begins``
-    is as in ``AclLifetimes.could_match``. If a line's clock time came twice, the second time counts
-    only if the ACLs or the configuration may have changed in between."""
+    """Rows of ``usage``, and rows of possible questions with ``possible`` true and no decision.
+
+    A possible question is another reading of an ambiguous audit line, or a reading of a half line.
+    Its time is in the window or unknown. While requests wait or are not counted, possible questions
+    of all times are in the result. ``begins`` is as in ``AclLifetimes.could_match``. If a clock
+    time came twice, the question at the second time is in the result only if the ACLs or the
+    configuration can have changed in the repeated hours."""
     from pyspark.sql import functions as f
 
     if not tables.has(POSSIBLE):

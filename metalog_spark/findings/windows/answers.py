@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 @kept_until_commit
 def answers_in(tables: Tables, window: Window) -> int:
-    """The number of answers in ``window``. ``InvalidSource`` if the counts of answers in USAGE or
-    DECISIONS do not fit those in COVERAGE, or if there are allowed answers that no authorizer can
-    decide: an ACL could then look unused."""
+    """The number of logged answers in ``window``. ``InvalidSource`` if the tables have
+    different numbers of answers, or if no ACL can decide an allowed request. In both cases a used
+    ACL could look unused."""
     from pyspark.sql import functions as f
 
     first, last = window.whole_days
@@ -57,9 +57,9 @@ def answers_in(tables: Tables, window: Window) -> int:
 
 def _lost_files(tables: Tables, name: str, day: date, requests: int, lines: int) -> InvalidSource:
     return InvalidSource(
-        f"{tables.path}: the table {name} has {counted(requests, 'request')} of {day}, where"
-        f" coverage counted {lines:,}: files of one of them are gone; restore the whole folder from"
-        " a backup, or build it again"
+        f"{tables.path}: the table {name} has {counted(requests, 'request')} of {day}, but"
+        f" the table {COVERAGE.name} counts {lines:,}: one of these tables has lost files; restore"
+        " the whole folder from a backup, or build it again"
     )
 
 
@@ -73,8 +73,8 @@ def _odd(tables: Tables, day: date, requests: int) -> InvalidSource:
 
 
 def askable(usage: DataFrame) -> DataFrame:
-    """The rows that an authorizer can decide: complete, of a known operation and type, for a
-    literal name."""
+    """The rows that an authorizer can decide. They are complete, with a known operation and type,
+    and a literal name."""
     return usage.where(_askable())
 
 

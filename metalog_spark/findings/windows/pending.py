@@ -1,8 +1,8 @@
-"""Requests that ``follow`` has not decided yet, or has decided and not counted yet.
+"""Finds the requests that ``follow`` has not decided yet, or has not counted yet.
 
-Waiting requests have no decision. Requests that ``follow`` decided after its last orderly stop are
-not in USAGE and COVERAGE yet. So it is unknown which ACLs these requests used. Each window ends
-before the first of them, and no window calls an ACL unused that could decide one.
+Waiting requests have no decision. USAGE and COVERAGE do not count the requests that ``follow``
+decided after its last orderly end. Each window ends before the first request that waits or is not
+counted. No ACL that such a request can use is called unused.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ since 1970; null if all are counted."""
 
 
 class PendingRequests(NamedTuple):
-    """The number of waiting requests, and the time ``first_us`` of the first one. The log is known
+    """The number of waiting requests, and the time of the first waiting request. The log is known
     up to ``known_ms``."""
 
     requests: int
@@ -43,7 +43,7 @@ class PendingRequests(NamedTuple):
         return f"{wait}: the log is known up to {upto}, and later ACLs are unknown"
 
     def uses_text(self) -> str:
-        """``text``, with what it means for the use of ACLs."""
+        """``text``, with the consequence for findings about uses."""
         return f"{self.text()}; {plural(self.requests, 'it', 'each')} may be a use"
 
 
@@ -60,12 +60,12 @@ class Uncounted(NamedTuple):
         )
 
     def uses_text(self) -> str:
-        """``text``, with what it means for the use of ACLs."""
+        """``text``, with the consequence for findings about uses."""
         return f"{self.text()}; each may be a use"
 
 
 def pending_in(tables: Tables) -> PendingRequests | None:
-    """The waiting requests; None without any, as in every folder that ``build`` made."""
+    """The waiting requests, or None. Only a folder of ``follow`` has waiting requests."""
     if not tables.has(WAITING):
         return None
     requests, first_us = _counted(tables)
@@ -73,14 +73,14 @@ def pending_in(tables: Tables) -> PendingRequests | None:
 
 
 def uncounted_in(tables: Tables) -> Uncounted | None:
-    """The uncounted requests; None without any, as in every folder that ``build`` made."""
+    """The uncounted requests, or None. Only a folder of ``follow`` has uncounted requests."""
     first_us = tables.facts.get(UNCOUNTED)
     return None if first_us is None else Uncounted(first_us)
 
 
 def with_pending(usage: DataFrame, tables: Tables) -> DataFrame:
-    """Rows of USAGE, and one row for each question that waits or is not counted. The latter rows
-    have no decision, and ``waits`` is true."""
+    """The rows of ``usage``, and a row for each question that waits or is not counted. In such a
+    row, ``waits`` is true and the decision is null."""
     from pyspark.sql import functions as f
 
     rows = usage.withColumn("waits", f.lit(False))

@@ -1,7 +1,7 @@
-"""The different questions of a window, and sets of ACLs to answer them.
+"""The distinct questions of a window, and the ACLs by which workers decide them.
 
-Requests repeat, so the workers decide only the different questions, by the authorizer's code. They
-get the ACLs as text, and each process caches the index.
+Requests repeat, so the workers decide each distinct question once, with the authorizer's code. The
+workers get the ACLs as text, and each process caches the index.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ QUESTION_COLUMNS: Final = ("principal", "host", "operation", "resource_type", "r
 
 
 def questions_in(tables: Tables, window: Window, *, waiting: bool = False) -> DataFrame:
-    """``QUESTION_COLUMNS``, the broker's ``result``, and the ``requests`` and times of each.
-
-    With ``waiting``, also the requests of ``with_pending``, which belong to no window.
+    """A row for each distinct question and ``result`` of a broker, with the number of ``requests``
+    and their times. With ``waiting``, the result also has the requests that wait or are not
+    counted.
     """
     from pyspark.sql import functions as f
 
@@ -54,8 +54,8 @@ def questions_in(tables: Tables, window: Window, *, waiting: bool = False) -> Da
 
 
 def nearest_allowed(tables: Tables, window: Window, wanted: Collection[str]) -> set[str]:
-    """A few principals that were allowed something and are among ``wanted``, or have a name similar
-    to one of these."""
+    """A few principals with allowed requests: those in ``wanted``, and those with a name similar to
+    a name in ``wanted``."""
     allowed = questions_in(tables, window, waiting=True).where("result = 'ALLOWED'")
     principals = allowed.select("principal").distinct().mapInArrow(_nearing(wanted), _PRINCIPAL)
     return {row.principal for row in principals.distinct().collect()}
@@ -74,7 +74,7 @@ def _nearing(wanted: Collection[str]) -> Mapped:
 
 
 class Rules(NamedTuple):
-    """ACLs and a configuration, in the form that workers get."""
+    """ACLs and a configuration, in the form that Spark sends to workers."""
 
     acls: bytes
     super_users: tuple[str, ...]
@@ -83,7 +83,7 @@ class Rules(NamedTuple):
 
     @property
     def opened(self) -> Opened:
-        """The rules with an index, ready to answer; each process caches the last few."""
+        """The rules with an index. Each process caches a few."""
         return _opened(self)
 
 

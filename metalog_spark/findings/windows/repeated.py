@@ -1,8 +1,7 @@
-"""Clock hours that came twice because clocks were set back, in logs without a time zone.
+"""Finds clock hours that came twice because clocks were set back, in logs without a time zone.
 
-A line of such an hour has one of two times. REQUESTS has the first time, POSSIBLE the second. So
-these hours need no coverage. The second time matters only if the ACLs or the configuration may have
-changed in between.
+A line of such an hour has one of two times. REQUESTS has the first time, POSSIBLE the second time.
+These hours need no coverage.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ HOURS: Final = "broker STRING, hour_us BIGINT, is_repeated BOOLEAN"
 
 
 class RepeatedHours(NamedTuple):
-    """A ``span`` of clock time that came twice in a ``zone``, and the number of ``lines`` of each
-    broker in it."""
+    """A ``span`` of clock time that came twice in a ``zone``. ``lines`` has each broker and the
+    number of its lines in the span."""
 
     zone: str
     span: RepeatedSpan
@@ -68,7 +67,7 @@ def repeated_in(tables: Tables, start_us: int, end_us: int) -> list[RepeatedHour
 def with_repeated(
     coverage: DataFrame, repeated: Sequence[RepeatedHours]
 ) -> tuple[DataFrame, Column | None]:
-    """Rows of COVERAGE, and the condition that the row's hour came twice; None if no hour did."""
+    """Rows of COVERAGE, and the condition that a row's hour came twice; None without such hours."""
     if not repeated:
         return coverage, None
     from pyspark.sql import functions as f
@@ -90,8 +89,8 @@ def clocks_text(
 
 
 def _of_hours(rows: Iterable[tuple[str, str, int, int]]) -> list[RepeatedHours]:
-    """The repeated hours, from rows of zone, broker, second time, and number of lines in that
-    hour."""
+    """The repeated hours. A row has a zone, a broker, the second time of a line, and the number of
+    lines in the hour of this time."""
     lines_by_span: dict[tuple[str, RepeatedSpan], Counter[str]] = {}
     for zone, broker, us, lines in rows:
         span = Zone(zone).repeated(us)
@@ -114,8 +113,8 @@ def _found(tables: Tables) -> list[RepeatedHours]:
 
 
 def with_a_change(tables: Tables, repeated: Sequence[RepeatedHours]) -> list[RepeatedSpan]:
-    """The spans within which the ACLs or the configuration may have changed. In these, a request at
-    the second time may have needed another ACL than at the first."""
+    """The spans in which the ACLs or the configuration can have changed. Only in these spans can
+    the second time of a line mean another use than the first time."""
     from pyspark.sql import functions as f
 
     spans = sorted({hours.span for hours in repeated})

@@ -1,6 +1,6 @@
 """Decides a window's questions by two sets of ACLs, to prove that one set can replace the other.
 
-The authorizer's own code decides by both sets. The brokers' logged answers are compared, too.
+The authorizer's code decides. The decisions are also compared with the brokers' logged answers.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class Proof(NamedTuple):
-    """The numbers of requests when today's ACLs and the least set decide the window.
+    """Numbers of requests, after today's ACLs and the least set have decided all questions.
 
-    - ``allowed``: brokers allowed them, also those of super users.
-    - ``revoked``: brokers allowed them, and today's ACLs do not.
-    - ``inexpressible``: brokers and today's ACLs allowed them, and the least set denies them,
-      because no ALLOW for their name alone can exist.
-    - ``lost``: the others that brokers and today's ACLs allowed, and that the least set denies.
-      ``gained``: the least set allows them and today's ACLs do not. Both must be zero.
+    - ``allowed``: brokers allowed the request. ``by_super_users``: a super user sent it, too.
+    - ``revoked``: brokers allowed the request, and today's ACLs deny it.
+    - ``lost``: brokers and today's ACLs allow the request, and the least set denies it; must be 0.
+    - ``inexpressible`` requests are counted instead of ``lost`` ones if no ALLOW can be for their
+      name alone.
+    - ``gained``: today's ACLs deny the request, and the least set allows it; must be 0.
     """
 
     requests: int = 0

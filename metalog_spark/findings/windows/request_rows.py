@@ -1,7 +1,6 @@
-"""The requests behind findings, one by one: all that match a filter, or the first few of each
-finding.
+"""Lists the requests behind findings: all that match a filter, or the first ones of each finding.
 
-This module must not know how they are shown.
+This module must not know how requests are shown.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import pyarrow as pa  # Spark reads the hints of what a worker runs
+import pyarrow as pa  # Spark reads the type hints of functions for workers
 
 from authorizer.analysis.remedies.commands import quoted
 from metalog.errors import InvalidRequest
@@ -36,17 +35,17 @@ COLUMNS: Final = (
     "result", "decided", "acl_id", "known", "file", "line",
 )  # fmt: skip
 FIRST: Final = 10
-"""How many requests are shown beside a finding at most."""
+"""At most this many requests are shown for a finding."""
 _ORDER: Final = ("time", "file", "line")
 _IS_USE: Final = "known AND decided = result"
-"""Of a request with an ``acl_id``: whether it is a use of that ACL."""
+"""Whether a request with an ``acl_id`` is a use of the ACL with this id."""
 
 
 class RequestFilter(NamedTuple):
     """The conditions on a request; None matches anything. ``acl_id`` is an id of the deciding ACL,
-    which has several if it was removed and created again; ``matches`` is an id of a matching ACL.
-    ``disagrees``: the broker's answer differs from the ACLs'. Without it, ``acl_id`` selects the
-    uses that the findings count."""
+    ``matches`` an id of a matching ACL. An ACL has several ids if it was removed and created again.
+    ``disagrees``: the broker's answer differs from the ACLs' decision. Without ``disagrees``,
+    ``acl_id`` selects only uses."""
 
     principal: str | None = None
     operation: str | None = None
@@ -76,13 +75,13 @@ class RequestFilter(NamedTuple):
 
 
 _MATCHED_ALONE: Final = ("GAP", "DISAGREES", "WAS_SUPER")
-"""The reasons of an unknown use whose requests are in DECISIONS, but are not counted as
-``matched``."""
+"""If an ACL's use is unknown for one of these reasons, DECISIONS can have matching requests that
+``matched`` does not count."""
 
 
 def of_acl(acl_id: str, decided: int, matched: int, reason: str | None) -> RequestFilter | None:
-    """The requests behind a row of ``unused``: those that the ACL decided, or else those that it
-    matches. None if there are none."""
+    """The filter for the requests behind a row of ``unused``: the requests that the ACL decided. If
+    it decided none, the requests that it matches. None if there are no requests."""
     if decided:
         return RequestFilter(acl_id=acl_id)
     is_matched = matched or reason in _MATCHED_ALONE
@@ -107,8 +106,8 @@ def requests_in(tables: Tables, window: Window, wanted: RequestFilter) -> DataFr
 
 
 def acls_with_id(tables: Tables, acl_id: str) -> Mapping[Acl, Sequence[AclLifetime]]:
-    """The ACLs that had this id at any time, each with all its lifetimes; ``InvalidRequest`` if
-    there are none."""
+    """The ACLs that had this id at any time, each with all its lifetimes. ``InvalidRequest`` if no
+    ACL had it."""
     uuid = parse_uuid(acl_id)
     found = {
         acl: own
@@ -121,8 +120,8 @@ def acls_with_id(tables: Tables, acl_id: str) -> Mapping[Acl, Sequence[AclLifeti
 
 
 def _is_decided_by(tables: Tables, acl_id: str) -> str:
-    """Whether the ACL with this id decided, under any of its ids; for an id that several ACLs had
-    in turn, whether one of them decided under this id."""
+    """A condition: the ACL with this id decided, under any of its ids. If several ACLs had this id:
+    one of these ACLs decided under this id."""
     acls = acls_with_id(tables, acl_id)
     if len(acls) > 1:
         return f"acl_id = '{acl_id}'"
@@ -150,7 +149,7 @@ def _is_matched(tables: Tables, acl_id: str) -> Column:
             results.append(known[request])
         return pa.array(results, pa.bool_())
 
-    return arrow_udf(is_matched, "BOOLEAN")(*QUESTION_COLUMNS)  # type: ignore[call-overload,no-any-return]  # its stub knows no hints
+    return arrow_udf(is_matched, "BOOLEAN")(*QUESTION_COLUMNS)  # type: ignore[call-overload,no-any-return]  # its stub has no hints
 
 
 def command_for(tables: Tables, window: Window, wanted: RequestFilter) -> str:
@@ -161,7 +160,7 @@ def command_for(tables: Tables, window: Window, wanted: RequestFilter) -> str:
 
 
 def unseen_command(tables: Tables) -> str:
-    """The command that prints what could not be read, at any time."""
+    """The command that prints the lines of any time that could not be read."""
     return f"metalog pipeline report {quoted(str(tables.path))} --section unseen"
 
 
@@ -171,7 +170,7 @@ def with_commands(
     rows: Iterable[Mapping[str, Any]],
     of: Callable[[Mapping[str, Any]], RequestFilter | None],
 ) -> list[Mapping[str, Any]]:
-    """Each of ``rows``, with the ``command`` that prints its requests, if it has any."""
+    """The ``rows``; a row that has requests also gets the ``command`` that prints them."""
     with_command: list[Mapping[str, Any]] = []
     for row in rows:
         wanted = of(row)
@@ -187,9 +186,9 @@ def with_first(
     by: Sequence[str],
     **fixed: Any,
 ) -> list[dict[str, Any]]:
-    """Each of ``rows``, with the ``command`` that prints its requests, and ``requests_first``, the
-    first of them. A row's requests equal it in the columns ``by``, and have the values ``fixed``;
-    an ``acl_id`` stands for all ids of its ACL."""
+    """The ``rows``, each with the ``command`` that prints its requests, and with its first requests
+    in ``requests_first``. A request belongs to a row if it has the row's values in the columns
+    ``by``, and the values ``fixed``. An ``acl_id`` stands for all ids of its ACL."""
     firsts = _first(tables, window, rows, by, **fixed) if rows else {}
     completed = []
     for row in rows:
@@ -232,7 +231,7 @@ def _first(
 
 
 def _as_if_decided_by(rows: DataFrame, tables: Tables, acl_ids: Collection[str]) -> DataFrame:
-    """``rows`` with one of ``acl_ids`` in place of the other ids of its ACL."""
+    """``rows``, in which each id in ``acl_ids`` replaces the other ids of its ACL."""
     from pyspark.sql import functions as f
 
     owners = lifetimes_in(tables).owners_of_ids()

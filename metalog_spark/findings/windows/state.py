@@ -1,6 +1,6 @@
-"""The ACLs and the configuration in a folder's tables, collected on the driver.
+"""Collects the ACLs and the configuration of a folder's tables on the driver.
 
-All lifetimes of ACLs fit into the driver's memory; requests are never collected.
+The lifetimes of all ACLs must fit into the driver's memory.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def acls_now(tables: Tables) -> list[Acl]:
 
 @kept_until_commit
 def known_from_ms(tables: Tables) -> int | None:
-    """The time from which ACLs with an unknown start were certainly in force, in milliseconds since
-    1970; None if nothing is known. Most logs begin at a snapshot, which does not say when its ACLs
-    were added."""
+    """The first time at which ACLs with an unknown start were certainly in force, in milliseconds
+    since 1970; None if it is unknown. Most logs begin at a snapshot, which does not say when its
+    ACLs were added."""
     known = tables.read(HISTORY).where(f"kind = '{KNOWN}'").orderBy("from_offset")
     for offset, time_ms in known.selectExpr("from_offset", "unix_millis(from_time)").head(1):
         return time_ms if offset else 0
@@ -49,7 +49,8 @@ def known_from_ms(tables: Tables) -> int | None:
 
 @kept_until_commit
 def config_now(tables: Tables) -> AuthorizerConfig:
-    """The configuration in force at the end of the history; Kafka's defaults if none was given."""
+    """The configuration in force at the end of the history; Kafka's defaults if the folder has
+    none."""
     rows = tables.read(CONFIGURATION).where("to_time IS NULL").collect()
     if not rows:
         return AuthorizerConfig()

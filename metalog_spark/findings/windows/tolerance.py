@@ -1,6 +1,6 @@
-"""The share of unknown hours that a reader accepts, as ``--tolerate`` takes it.
+"""Writes a share of hours as ``--tolerate`` takes it.
 
-This module must not know what the hours are about.
+This module must not know which hours are counted.
 """
 
 from __future__ import annotations

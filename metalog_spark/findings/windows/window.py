@@ -1,9 +1,8 @@
-"""The time window of a finding, and its coverage.
+"""The time window of a finding, and how completely audit lines cover the window.
 
 Kafka logs allowed requests only at DEBUG, so a broker's hour without an allowed line does not show
-which ALLOWs were used. A broker with any line in the folder is expected to have such a line in
-every hour of the window, except in hours that came twice. A broker that did not exist during a part
-of the window looks the same as one whose log was lost.
+which ALLOWs were used. In each hour that did not come twice, each broker of the folder is expected
+to have an allowed line. A broker that did not exist looks like a broker whose log was lost.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_US: Final = 24 * HOUR_US
 _LAST_DAY_US: Final = (date.max - _EPOCH.date()).days * DAY_US
-"""The last day of Python's calendar, at which every window ends at the latest."""
+"""The last day of Python's calendar. No window ends later."""
 
 HOW_TO_LOG: Final = (
     "Kafka logs what it allows only at DEBUG: set the logger kafka.authorizer.logger to "
@@ -59,7 +58,7 @@ GIVE_CONTROLLERS: Final = (
 
 
 class Window(NamedTuple):
-    """From ``start_us`` on, before ``end_us``: microseconds since 1970."""
+    """The time from ``start_us`` to ``end_us`` (exclusive), in microseconds since 1970."""
 
     start_us: int
     end_us: int
@@ -76,7 +75,7 @@ class Window(NamedTuple):
 
     @property
     def cut_days(self) -> list[date]:
-        """The days of which the window has only a part."""
+        """The days that are partly in the window."""
         edges = {edge // DAY_US for edge in self if edge % DAY_US}
         return [_date(day) for day in sorted(edges)]
 
@@ -85,16 +84,16 @@ class Window(NamedTuple):
 
 
 class WindowCoverage(NamedTuple):
-    """- ``hours`` are the expected hours of all brokers together. ``without_allowed`` of them have
-      no unambiguous allowed line, ``without_any`` no line at all; ``worst`` is the broker with the
-      most hours without an allowed line.
-    - ``clock_hours`` are the window's expected hours; ``without_controller`` of them have no
-      unambiguous allowed line of a controller.
-    - ``broken`` are unreadable audit lines of any time, because their times are unknown.
-    - ``waiting`` requests are not decided yet, ``uncounted`` requests are not counted yet,
+    """- ``hours``: the sum of the expected hours of all brokers. ``without_allowed``: how many of
+      these have no unambiguous allowed line. ``without_any``: how many have no line. ``worst``: the
+      broker with the most hours without an unambiguous allowed line.
+    - ``clock_hours``: the expected hours of the window. ``without_controller``: how many of these
+      have no unambiguous allowed line of a controller.
+    - ``broken``: the unreadable audit lines of any time, because their times are unknown.
+    - ``waiting`` requests are not decided yet, ``uncounted`` requests are not counted yet, and
       ``later`` requests are newer than the log.
-    - ``ambiguous`` lines have several readings.
-    - ``repeated`` hours need no coverage; ``clocks`` are the texts about clocks that were set back.
+    - ``ambiguous``: the number of lines with several readings.
+    - ``repeated`` hours need no coverage. ``clocks``: texts about clocks that were set back.
     """
 
     hours: int
@@ -124,7 +123,7 @@ class WindowCoverage(NamedTuple):
 
     @property
     def unled(self) -> float:
-        """The share of the window in which requests allowed by controllers are unknown."""
+        """The share of the window in which the requests that controllers allowed are unknown."""
         return self.without_controller / self.clock_hours if self.without_controller else 0.0
 
     def _share(self, hours: int) -> float:
@@ -142,8 +141,8 @@ class WindowCoverage(NamedTuple):
         """``in 24 of 24 hours no line of a controller certainly shows an allowed request, …``."""
         return (
             f"in {self.without_controller:,} of {counted(self.clock_hours, 'hour')} no line of a"
-            " controller certainly shows an allowed request, and only controllers log most of what"
-            " needs CREATE, DELETE, ALTER, ALTER_CONFIGS and the like"
+            " controller certainly shows an allowed request, and only controllers log most requests"
+            " for CREATE, DELETE, ALTER, ALTER_CONFIGS and the like"
         )
 
     def kept_text(self) -> str:
@@ -177,15 +176,16 @@ def window_of(
     *,
     say: Callable[[str], None] = lambda text: None,
 ) -> Window:
-    """The window between two moments as people write them.
+    """The window between two moments, as ``--from`` and ``--to`` take them.
 
     By default the window begins and ends with the audit logs. Every window ends before the first
-    request that waits or is not counted yet. An offset means the time at which the state at this
-    offset began. ``-30d`` counts back from the end of the audit logs. If ``start`` counts back past
-    the beginning of the audit logs, the window begins with them, and ``say`` is called with a line.
+    request that waits or is not counted yet. An offset stands for the time of the last change of
+    ACLs up to this offset. ``-30d`` counts back from the end of the audit logs. If ``start`` counts
+    back to a time before the audit logs, the window begins with the audit logs, and ``say`` gets a
+    message.
 
     Raises:
-        InvalidMoment: ``start`` or ``end`` is not a moment, or the window has no audit lines.
+        InvalidMoment: ``start`` or ``end`` is not a moment, or the window has no counted lines.
         InvalidRequest: the folder has no audit lines.
     """
     covered = _covered(tables)
@@ -294,13 +294,13 @@ def seen_in(tables: Tables, window: Window) -> WindowCoverage:
 
 
 def expected_clock_hours(hours: int, led: int, led_or_repeated: int) -> int:
-    """How many of a window's ``hours`` need an allowed line of a controller, which ``led`` of them
-    have: all but those that came twice."""
+    """How many of a window's ``hours`` need an allowed line of a controller. ``led`` hours have
+    such a line, and ``led_or_repeated`` hours have such a line or came twice."""
     return hours - (led_or_repeated - led if led else 0)
 
 
 def touched_by(window: Window) -> Column:
-    """Whether an hour of COVERAGE overlaps the window."""
+    """A condition: the hour of a row of COVERAGE overlaps the window."""
     from pyspark.sql import functions as f
 
     hour = f.unix_micros("hour")
@@ -324,8 +324,8 @@ def _broken(tables: Tables) -> int:
 
 
 def seen_of(brokers: Sequence[tuple[str, int, int, int]], hours: int) -> WindowCoverage:
-    """The coverage by all brokers, from three counts of hours for each broker: with an allowed
-    line, with any line, and not expected. ``hours`` is the number of the window's hours."""
+    """The coverage of a window of ``hours`` hours. For each broker, ``brokers`` has the number of
+    hours with an allowed line, of hours with any line, and of hours that are not expected."""
     expected = [hours - repeated for *_, repeated in brokers]
     missing = [
         (hours_expected - allowed, broker)
@@ -348,8 +348,8 @@ def refuse_without_allowed(seen: WindowCoverage, window: Window) -> None:
 
 
 def usage_in(tables: Tables, window: Window) -> DataFrame:
-    """The rows of USAGE for exactly this window; for days that are only partly in it, from
-    DECISIONS."""
+    """Rows of USAGE for exactly this window. The rows for days that are partly in the window are
+    computed from DECISIONS."""
     from pyspark.sql import functions as f
 
     first, last = window.whole_days

@@ -318,8 +318,8 @@ def test_denials_are_by_what_was_asked_and_grants_by_hosts(
     assert "--operation Describe" in looked.remedy
     assert (altered.operation, altered.requests, altered.hosts) == ("ALTER", 264, 1)
     assert altered.remedy == (
-        "find out why it asks, and stop it: with ALTER there it may change all ACLs and anybody's"
-        " password, and so become anyone; leave such work to a super user"
+        "find out why the client asks, and stop it: with ALTER there it may change all ACLs and"
+        " anybody's password, and so become anyone; leave such work to a super user"
     )
     held = access(tables, window_of(tables)).collect()
     assert sorted((row.resource_name, row.operations, row.hosts) for row in held) == [

@@ -78,7 +78,7 @@ def test_nothing_is_removed_where_what_stands_in_cannot_be_added() -> None:
         "# cannot add ALLOW User:bob READ on LITERAL TOPIC ' begins with a blank' from host '*':"
         " kafka-acls cuts the blanks at the ends of the resource name; metalog apply can"
     )
-    assert left_out == "# left out: 1 command, unsafe without these; metalog apply can do all"
+    assert left_out == "# left out: 1 command, unsafe without these changes; use metalog apply"
     assert "--remove" in commands(changes[1:])
 
 
