@@ -1,4 +1,4 @@
-"""Converts ACL records, with Kafka's codes, to ``metalog.acl.Acl``, with enums, and back.
+"""Converts ACL records (Kafka's codes) to ``metalog.acl.Acl`` (enums), and back.
 
 As in Kafka, a code that Kafka 4.3 does not have becomes UNKNOWN. This module must not know the
 byte layout of a record.
@@ -17,7 +17,7 @@ E = TypeVar("E", bound=IntEnum)
 
 
 def _by_code(members: type[E], unknown: E) -> list[E]:
-    """The enum's members in a list by code, an int8: a negative code counts from the list's end."""
+    """A list of the enum's members by code. A negative code (an int8) counts from the end."""
     table = [unknown] * 256
     for member in members:
         table[member] = member

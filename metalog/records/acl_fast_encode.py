@@ -17,7 +17,7 @@ from metalog.records.primitives.varint import write_unsigned_varint
 
 _HEAD: Final = bytes((1, AccessControlEntryRecord.API_KEY, 0))
 ID_AT: Final = len(_HEAD)
-"""The position of the id in a value; the bytes before it are the same in all values."""
+"""The position of the id in a value; all values begin with the same bytes before this position."""
 _CACHE_SIZE: Final = 1 << 16
 _ID_SIZE: Final = 16
 _LARGEST_CODE: Final = 127
@@ -28,7 +28,7 @@ K = TypeVar("K")
 
 
 class _Encodings(dict[K, bytes]):
-    """Caches the bytes of ``encode`` by its argument; emptied when it is full."""
+    """Caches the results of ``encode`` by argument; a full cache is emptied."""
 
     def __init__(self, encode: Callable[[K], bytes]) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class _Encodings(dict[K, bytes]):
 
 
 def plain_acl_value(record: AccessControlEntryRecord) -> bytes | None:
-    """``record`` in version 0 with its frame; None if the general codec must encode it."""
+    """``record`` in version 0 with its frame; None if the general codec must encode ``record``."""
     uuid, resource_type, name, *rest, unknown_tagged_fields = record
     if len(uuid) != _ID_SIZE or unknown_tagged_fields:
         return None
@@ -54,9 +54,9 @@ def plain_acl_value(record: AccessControlEntryRecord) -> bytes | None:
 
 
 def acl_values(acls: Iterable[tuple[Uuid, Acl]]) -> Iterator[bytes]:
-    """The values of the records that bind ids to ``acls``; ``ValueError`` if a text is too long.
+    """Yields the record value of each ACL, with its id; ``ValueError`` if a text is too long.
 
-    It makes no message for each ACL, because a snapshot has hundreds of thousands.
+    For speed, no message object is made: a snapshot can have hundreds of thousands of ACLs.
     """
     head, codes, lengths, ends, join = _HEAD, _CODES, _lengths, _ends, b"".join
     for uuid, acl in acls:

@@ -1,11 +1,11 @@
-"""Record batches of Kafka's message format v2: reading, checking, writing.
+"""Reads, checks and writes record batches of Kafka's message format v2.
 
 ``decode_batch`` checks the header and the checksum. The records are inflated and checked only when
-they are read: callers that need only offsets and epochs do not pay for it. So the methods that
-read records raise ``CorruptLog`` too.
+they are read, because some callers need only offsets and epochs. So the methods that read records
+raise ``CorruptLog`` too.
 
-The checksum does not cover bytes 0 to 20. This module checks the length and magic among them.
-``log.continuity`` checks base offset and epoch against the previous batch.
+The checksum does not cover bytes 0 to 20. This module checks the length and the magic in these
+bytes. ``log.continuity`` compares the base offset and the epoch with the previous batch.
 
 Source: Kafka's message format v2 (KIP-98); docs/formats/batch.md. This module must not
 know files: ``file`` and ``position`` appear only in errors.
@@ -37,7 +37,7 @@ from metalog.records.record import (
 from metalog.records.unread import UnreadTypes
 
 LENGTH_END: Final = 12
-"""The size of the base offset and the length, which the length itself does not count."""
+"""The size of the base offset and the length, in bytes; the length does not count these bytes."""
 HEADER_SIZE: Final = 61
 MAX_BATCH_SIZE: Final = 64 << 20
 """In bytes: eight times the largest batch that Kafka's controller writes."""
@@ -72,7 +72,7 @@ class BatchRecord(NamedTuple):
 
 
 class MessageEntry(NamedTuple):
-    """One record's message, and its record version (-1 if unknown)."""
+    """One record's message, and its record version (-1 if unknown). Times are in milliseconds."""
 
     offset: int
     timestamp: int
@@ -83,8 +83,8 @@ class MessageEntry(NamedTuple):
 class Batch(NamedTuple):
     """One record batch of a log or a snapshot.
 
-    ``data`` is the records' bytes in the file, which may be compressed. ``position`` is the batch's
-    first byte in ``file``. Timestamps are in milliseconds.
+    ``data`` has the bytes of the records as in the file, perhaps compressed. ``position`` is the
+    batch's first byte in ``file``. Timestamps are in milliseconds.
     """
 
     base_offset: int
@@ -113,7 +113,7 @@ class Batch(NamedTuple):
 
     @property
     def is_control(self) -> bool:
-        """Whether it holds control records, such as LEADER_CHANGE, and no messages."""
+        """Whether the batch has control records, such as LEADER_CHANGE, and no metadata records."""
         return self.attributes & _CONTROL_BIT != 0
 
     @property
@@ -139,8 +139,8 @@ class Batch(NamedTuple):
         )
 
     def records(self, unread: UnreadTypes | None = None) -> Iterator[BatchRecord]:
-        """The records with encoded values, except those of the types ``unread``; ``CorruptLog`` if
-        one is damaged."""
+        """The records with encoded values, without those of the types ``unread``; ``CorruptLog`` if
+        a record is damaged."""
         for raw in self.raw_records(unread):
             attributes, delta, offset_delta, key, value, headers = raw
             offset, timestamp = self.base_offset + offset_delta, self._timestamp(delta)
@@ -152,7 +152,7 @@ class Batch(NamedTuple):
         return self.base_timestamp + delta
 
     def entries(self) -> Iterator[MessageEntry]:
-        """The records with decoded messages; ``CorruptLog`` if one is damaged."""
+        """The records with decoded messages; ``CorruptLog`` if a record is damaged."""
         is_control, base_offset, new = self.is_control, self.base_offset, tuple.__new__
         plain_timestamp = self._timestamp(0)
         for raw in self.raw_records():
@@ -171,7 +171,7 @@ class Batch(NamedTuple):
             yield new(MessageEntry, (base_offset + offset_delta, timestamp, version, message))
 
     def parts(self, unread: UnreadTypes | None = None) -> list[Part]:
-        """The decoded records in order: runs of ACLs, and the messages between them.
+        """The decoded records in order: runs of similar records, and single messages.
 
         This is the fast path of replay. Records of the types ``unread`` are not decoded.
         """
@@ -196,8 +196,8 @@ class Batch(NamedTuple):
             raise self._fault(str(error), self.base_offset, self.position + HEADER_SIZE) from None
 
     def raw_records(self, unread: UnreadTypes | None = None) -> Iterator[RawRecord]:
-        """The records with their deltas, as the batch stores them, except those of the types
-        ``unread``."""
+        """The records as the batch stores them, with deltas; without those of the types ``unread``.
+        """
         payload = self._payload()
         skip = None if unread is None or self.is_control else unread.skip
         try:
@@ -217,7 +217,7 @@ class Batch(NamedTuple):
 def batch_size(buffer: bytes, position: int = 0) -> int | None:
     """The size in bytes of the batch at ``position``, from its length field.
 
-    None if the length field is incomplete. The length is not checked: it may be any number.
+    None if the length field is incomplete. The length is not checked, and can be any number.
     """
     if len(buffer) - position < LENGTH_END:
         return None
@@ -295,8 +295,8 @@ def prefix_of(batch: Batch) -> bytes:
 
 
 def encode_batch(batch: Batch) -> bytes:
-    """The bytes of a batch. Only uncompressed records are encoded again: another compressor would
-    write other bytes."""
+    """The bytes of a batch. Compressed records keep their bytes, because another compressor would
+    write other bytes; uncompressed records are encoded again."""
     if batch.compression == NONE:
         batch = batch._replace(data=write_records(list(batch.raw_records())))
     return batch_bytes(batch)
@@ -329,7 +329,7 @@ def build_batch(
     timestamp: int,
     messages: Sequence[tuple[Message | ControlMessage, int]],
 ) -> Batch:
-    """A batch of metadata records, or of control records, with one timestamp for all.
+    """A batch of metadata records, or of control records; all have the same timestamp.
 
     ``messages`` are pairs of message and version. ``InvalidRequest`` if the list is empty or mixes
     both kinds, or if a version cannot hold its message.

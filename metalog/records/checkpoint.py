@@ -2,9 +2,10 @@
 
 The first record is a SNAPSHOT_HEADER, and the last is a SNAPSHOT_FOOTER, each in a control batch.
 With a kraft.version of 1, KRAFT_VERSION and KRAFT_VOTERS follow the header. Offsets count from 0
-without a gap, and all batches have one epoch. These rules check the fields that no checksum covers.
+without a gap, and all batches have one epoch. The reader checks these rules, because no checksum
+covers the offsets and the epochs.
 
-Kafka itself loads a checkpoint without a footer; this reader refuses it. This module
+Kafka loads a checkpoint without a footer, but this reader refuses such a checkpoint. This module
 must not know files, nor what the records mean.
 """
 
@@ -25,16 +26,16 @@ _ADVICE: Final = "use an older snapshot; metalog export --salvage writes what ca
 _VERSION: Final = 0
 RECORDS_PER_BATCH: Final = 1024
 BYTES_PER_BATCH: Final = 1 << 20
-"""The values of one of our batches have at most this many bytes, unless it is only one value; far
-below the 8 MiB of Kafka's largest batch."""
+"""The values in a batch that we write have at most this many bytes; a larger value gets a batch of
+its own. Kafka's largest batch has 8 MiB."""
 
 
 def check_snapshot(batches: Iterable[Batch], epoch: int | None = None) -> Iterator[Batch]:
-    """The batches before the footer's; a first batch with nothing but the header is left out.
+    """Yields the batches before the footer's batch; a first batch with only the header is left out.
 
-    The iterator raises ``CorruptSnapshot`` as soon as a rule is broken. A reader must not use the
-    batches before the iterator's end. ``epoch`` is the epoch in the snapshot's name, or None to
-    accept any.
+    The iterator raises ``CorruptSnapshot`` at the first broken rule. A caller must not use a batch
+    before the iterator has ended without an error. ``epoch`` is the epoch in the snapshot's name;
+    None accepts every epoch.
     """
     previous: Batch | None = None
     ended: Batch | None = None
@@ -114,8 +115,8 @@ def encoded_snapshot(
     """The batches of a checkpoint, header and footer included.
 
     ``values`` are encoded records; ``control`` (KRAFT_VERSION and KRAFT_VOTERS) follows the header.
-    Timestamps are in milliseconds; ``last_contained_timestamp`` is that of the last log record
-    that the snapshot includes.
+    Timestamps are in milliseconds. ``last_contained_timestamp`` is the timestamp of the log's last
+    record in the snapshot.
     """
     header = SnapshotHeaderRecord(_VERSION, last_contained_timestamp)
     first = build_batch(0, epoch, timestamp, [(header, _VERSION), *control])
@@ -128,7 +129,7 @@ def encoded_snapshot(
 
 
 def _groups(values: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """The values of each batch: as many as both limits allow, and at least one."""
+    """The values of each batch: as many as both limits allow, but at least one value."""
     values = iter(values)
     rest: list[bytes] = []
     while group := [*rest, *islice(values, RECORDS_PER_BATCH - len(rest))]:

@@ -1,9 +1,8 @@
 """Decodes and encodes control records: a key with version and type, and a message.
 
 Only the types that a metadata quorum writes have a message class. Any other record becomes an
-``Undecodable``: a producer's transaction marker, a type or version of a newer Kafka, and a
-malformed record. As in Kafka, the version in the key matters only if it is negative. This module
-must not know batches.
+``Undecodable``, for example a producer's transaction marker or a malformed record. As in Kafka, the
+version in the key matters only if it is negative. This module must not know batches.
 """
 
 from __future__ import annotations

@@ -27,11 +27,11 @@ _MAX_INT16: Final = 0x7FFF
 
 
 class Undecodable(NamedTuple):
-    """A record's value that is not a message of this version of Kafka, and the reason.
+    """The value of a record that this version cannot use, and the reason.
 
     ``api_key`` and ``version`` are None if unknown. In a control batch, ``control_type`` takes the
-    place of ``api_key``. ``lenient`` is the message in a value whose bytes can be read, although
-    its version is unknown or Kafka refuses its record; or None.
+    place of ``api_key``. If the bytes can be read, but the version is unknown or Kafka refuses the
+    record, ``lenient`` is the message.
     """
 
     value: bytes
@@ -50,7 +50,7 @@ class Undecodable(NamedTuple):
 
 _Decode = Callable[[bytes, int, int], tuple[Message, int]]
 _decoders: dict[bytes, _Decode] = {}
-"""The decoders for the frames that were read so far, by the frame's bytes."""
+"""The decoders for the frames that occurred so far, by the frame's bytes."""
 
 
 def decode_value(value: bytes) -> tuple[int, Message | Undecodable]:
@@ -116,7 +116,7 @@ def _decode_message(value: bytes, at: int, api_key: int, version: int) -> Messag
 
 
 def refused(message: Message | ControlMessage | Undecodable, value: bytes, why: str) -> Undecodable:
-    """The ``Undecodable`` for a record that Kafka's reader refuses whatever its message is."""
+    """The ``Undecodable`` for a record that Kafka's reader refuses for the reason ``why``."""
     lenient = None if isinstance(message, Undecodable) else message
     return Undecodable(value, f"{why}, which Kafka refuses", lenient=lenient)
 
@@ -124,7 +124,8 @@ def refused(message: Message | ControlMessage | Undecodable, value: bytes, why: 
 def unreadable_value(reason: str) -> bytes:
     """A value that ``decode_value`` turns into an ``Undecodable`` with ``reason``.
 
-    It replaces a value of another encoding that cannot be read. No log of Kafka has it.
+    It stands for an unreadable value in another encoding, such as Avro. No log of Kafka has such a
+    value.
     """
     return _NO_FRAME + reason.encode()
 

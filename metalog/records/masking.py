@@ -1,4 +1,4 @@
-"""Kafka's JSON form of a message, and the same without its secrets, for output.
+"""Writes a message in Kafka's JSON form, with or without its secrets.
 
 This module must not know where records are shown.
 """
@@ -22,13 +22,13 @@ _SECRET_ENDINGS: Final = (
     "truststore.certificates",
     "jaas.config",
 )
-"""The endings of Kafka's configuration keys of type PASSWORD. A listener or a mechanism may precede
-them. Most secret keys of plugins have these endings too."""
+"""The endings of Kafka's configuration keys of type PASSWORD; a key can begin with the name of a
+listener or a mechanism. Most secret keys of plugins have these endings too."""
 
 
 def to_json(message: Message | ControlMessage, version: int) -> dict[str, object]:
     """``message`` in ``version``, as Kafka's JsonConverter writes it: lowerCamel names, base64
-    bytes, no tagged fields with their default value. It contains the secrets."""
+    bytes, no tagged fields with their default value. The result contains the secrets."""
     fields: dict[str, object] = loads(message.json_text(version))
     return fields
 

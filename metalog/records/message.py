@@ -1,7 +1,7 @@
 """The base of all generated messages.
 
-A message is a NamedTuple, the cheapest immutable object in Python. Messages of two types are never
-equal, even if their fields are. The ``repr`` masks secrets.
+A message is a NamedTuple, the cheapest immutable object in Python. Messages of different types are
+never equal, even with equal fields. The ``repr`` masks secrets.
 
 This module must not know any particular message, nor how fields are encoded.
 """
@@ -22,10 +22,9 @@ _fields_hash = cast("Callable[[object], int]", tuple.__hash__)
 
 
 class Struct:
-    """The base of messages and of the structs in them; the next base is a NamedTuple of the fields.
+    """The first base of messages and of their structs; a NamedTuple of the fields is the second.
 
-    ``SECRETS`` names the fields that a ``repr`` masks. ``UUIDS`` names the fields that it shows as
-    Kafka's UUID text.
+    ``repr`` masks the fields in ``SECRETS``, and shows those in ``UUIDS`` as Kafka's UUID text.
     """
 
     __slots__ = ()

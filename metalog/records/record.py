@@ -1,7 +1,7 @@
 """One record inside a batch of Kafka's message format v2.
 
 A record has a length, attributes, timestamp delta, offset delta, key, value and headers. Readers
-raise ``MalformedRecord`` with the position in the batch's payload; the batch turns it into a
+raise ``MalformedRecord`` with the position in the batch's payload; ``batch`` translates it to the
 position in the file. A *plain* record has only an offset delta and a value, and lengths of at most
 two bytes.
 
@@ -25,7 +25,7 @@ _NO_HEADERS: Final = 0
 MOST_STARTS: Final = 1 << 17
 """``plain_starts`` covers at most this many records of a batch."""
 START_SIZES: Final = ((0, 64, 3), (64, 8192, 4), (8192, MOST_STARTS, 5))
-"""Ranges of record numbers (first, end), and the size of ``plain_start`` in each range."""
+"""Ranges of record numbers (first, end), and the bytes of ``plain_start`` in each range."""
 _SIZE_CACHE: Final = 1 << 12
 _THREE_BYTES: Final = 1 << 14
 """The smallest zigzag-encoded number that takes three bytes."""
@@ -56,9 +56,9 @@ class RawRecord(NamedTuple):
 
 
 def refusal(record: RawRecord, *, is_control: bool) -> str | None:
-    """Why Kafka's reader of metadata logs refuses ``record``, whatever its value; None if not.
+    """Why Kafka's reader of metadata logs refuses ``record``, apart from its value; or None.
 
-    Source: Kafka's ``RecordsIterator``; tests/compat compares it with this function.
+    Source: Kafka's ``RecordsIterator``, with which tests/compat compares this function.
     """
     if record.timestamp_delta:
         return f"a record with a timestamp delta of {record.timestamp_delta}"
@@ -82,8 +82,8 @@ class MalformedRecord(Exception):
 def read_records(
     payload: bytes, count: int, skip: SkipRecords | None = None
 ) -> Iterator[RawRecord]:
-    """The records of a payload, which must hold exactly ``count``, except those that ``skip``
-    skips."""
+    """The ``count`` records of a payload, without those that ``skip`` skips; ``MalformedRecord`` if
+    the payload has more or fewer records."""
     index = at = 0
     starts = plain_starts(min(count, len(payload) // SMALLEST))
     while index < count:
@@ -109,7 +109,7 @@ def check_end(payload: bytes, at: int, count: int) -> None:
 
 
 def plain_start(index: int) -> bytes:
-    """Attributes, timestamp delta and offset delta of plain record number ``index``."""
+    """The encoded attributes, timestamp delta and offset delta of plain record ``index``."""
     start = bytearray(2)
     write_varint(start, index)
     return bytes(start)
@@ -119,7 +119,7 @@ _first_starts: list[bytes] = []
 
 
 def plain_starts(count: int) -> list[bytes]:
-    """The ``plain_start`` of the first ``count`` records, at most ``MOST_STARTS`` of them."""
+    """The ``plain_start`` of each of the first ``count`` records, at most ``MOST_STARTS``."""
     global _first_starts
     cached = _first_starts
     count = min(count, MOST_STARTS)
@@ -159,7 +159,7 @@ def plain_value(payload: bytes, at: int, start: bytes) -> tuple[bytes, int] | No
 
 
 def read_record(payload: bytes, at: int, index: int) -> tuple[RawRecord, int]:
-    """Record number ``index`` at position ``at``, and the position after it."""
+    """Record number ``index``, which is at position ``at``, and the position after the record."""
     if at >= len(payload):
         raise MalformedRecord(f"the batch has only {index} records", index, at)
     try:
@@ -248,7 +248,7 @@ def write_records(records: Sequence[RawRecord]) -> bytes:
 
 @lru_cache(_SIZE_CACHE)
 def _plain_sizes(start_size: int, value_size: int) -> tuple[bytes, bytes]:
-    """The length of a plain record, and the bytes between ``plain_start`` and the value."""
+    """The encoded length of a plain record, and the bytes between ``plain_start`` and the value."""
     size, between = bytearray(), bytearray((_NULL,))
     write_varint(between, value_size)
     write_varint(size, start_size + len(between) + value_size + 1)

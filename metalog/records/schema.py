@@ -1,7 +1,7 @@
 """Declares the metadata records and the quorum's control records of Kafka 4.3 and 4.4, as data.
 
-Names, types and version ranges are Kafka's own (``common/metadata/*.json`` of the kafka-metadata
-jar, ``common/message/*.json`` of kafka-clients); a compat test compares them, field by field.
+Names, types and version ranges are Kafka's (``common/metadata/*.json`` in the kafka-metadata jar,
+``common/message/*.json`` in kafka-clients); a test in tests/compat compares every field.
 ``python -m metalog.records.codegen.generate`` writes ``messages/`` from this module.
 
 This module must not know how a field is encoded; at run time only ``avro`` reads it.
@@ -16,8 +16,8 @@ from typing import NamedTuple
 class Field(NamedTuple):
     """One field of a message or struct.
 
-    ``type`` is Kafka's: ``int32``, ``string``, ``uuid``, ``[]int32``, or the name of a struct with
-    these ``fields``. The field exists in the message versions ``versions``. It may be null in the
+    ``type`` is Kafka's name of the type, such as ``int32`` or ``[]int32``, or the name of a struct
+    with ``fields``. The field exists in the message versions ``versions``. It may be null in the
     versions ``nullable``, and has the tag ``tag`` in the versions ``tagged``. A ``repr`` masks a
     ``secret`` field.
     """

@@ -1,8 +1,8 @@
-"""Skips records whose type the reader does not need, without decoding their bodies.
+"""Skips records whose type the reader does not need, without decoding the messages.
 
 Only a plain record (see ``record``) with a known frame version, type and record version is skipped.
-The general code reads any other record, so it finds each unknown type, version and frame. The body
-of a skipped record is not read; the batch's checksum covers it.
+The general code reads any other record, so it finds each unknown type, version and frame. The
+batch's checksum covers the message in a skipped record, too.
 
 This module must not know which types a reader wants, nor batches.
 """
@@ -21,7 +21,7 @@ _FRAME_SIZE: Final = 3
 _LARGEST_ONE_BYTE: Final = 0x7F
 
 _PREFIX_SIZE: Final = 11
-"""The size of a record before its body, if length and value length have two bytes each."""
+"""The size of a record up to the message, if length and value length have two bytes each."""
 _CACHED_DELTAS: Final = 64
 MAX_PREFIXES: Final = 256
 """The size of the cache of record prefixes, for each offset delta; a full cache is emptied."""
@@ -56,15 +56,15 @@ class UnreadTypes:
 
     @classmethod
     def all_but(cls, types: Iterable[type]) -> Self:
-        """Every known type of metadata record that is not one of ``types``."""
+        """All known types of metadata records except ``types``."""
         known = filter(None, map(message_type, METADATA))
         return cls(set(known).difference(types))
 
     def skip(self, payload: bytes, at: int, index: int, deltas: Sequence[bytes]) -> tuple[int, int]:
-        """The first record to decode from number ``index`` on: its byte and its number.
+        """Skip records, beginning with number ``index`` at byte ``at`` of the inflated ``payload``.
 
-        ``payload`` has the records of a batch, not compressed. Record number ``index`` begins at
-        byte ``at``. ``deltas`` are the ``plain_starts`` of the records.
+        Returns the byte and the number of the first record to decode. ``deltas`` are the
+        ``plain_starts`` of the records.
         """
         for number in range(index, len(deltas)):
             try:
@@ -89,9 +89,10 @@ class UnreadTypes:
         return at, len(deltas)
 
     def _size(self, payload: bytes, at: int, delta: bytes) -> int | None:
-        """The size of the plain record at ``at``, from its prefix; 0 if the record is needed.
+        """The size of the plain record at ``at``; 0 if the reader needs the record.
 
-        None, which is not cached, if the record is not plain: bytes after the prefix can cause it.
+        None if the record is not plain. None must not be cached by prefix: bytes after the prefix
+        can be the reason.
         """
         plain = plain_value(payload, at, delta)
         if plain is None:

@@ -1,9 +1,9 @@
-"""Messages as Avro: a schema for each type and version, derived from ``schema``.
+"""Encodes messages as Avro, with a schema for each type and version.
 
-A schema has the name of the type, a namespace that ends in the version, and fields with Kafka's
-JSON names. Its identifier is its CRC-64-AVRO fingerprint (Avro 1.12, "Schema fingerprints"),
-little-endian as in Avro's single-object encoding. Tagged fields that Kafka's schema does not have
-are kept, so no part of a message is lost.
+A schema comes from ``records.schema``. It has the name of the type, a namespace that ends in the
+version, and fields with Kafka's JSON names. A CRC-64-AVRO fingerprint identifies the schema (Avro
+1.12, "Schema fingerprints"), little-endian as in Avro's single-object encoding. Tagged fields that
+Kafka's schema does not have are kept, so no part of a message is lost.
 
 This module must not know where a value is stored, nor what a message means.
 """
@@ -52,7 +52,7 @@ AnyType = type[Message] | type[ControlMessage]
 
 
 class AvroType(NamedTuple):
-    """One type in one version; ``schema`` is its Avro schema before parsing."""
+    """One message type in one version; ``schema`` is the Avro schema before parsing."""
 
     name: str
     key: int
@@ -72,7 +72,7 @@ class _Codec(NamedTuple):
 
 
 def to_avro(message: Message | ControlMessage, version: int) -> tuple[bytes, bytes]:
-    """The schema's fingerprint, and the encoded value; ``InvalidRequest`` if no schema fits."""
+    """The schema's fingerprint and the encoded message; ``InvalidRequest`` if Avro cannot hold it."""
     codec = _by_type().get((type(message), version))
     if codec is None:
         raise InvalidRequest(f"{message.TYPE_NAME} version {version} has no Avro schema")
@@ -104,7 +104,7 @@ def from_avro(fingerprint: bytes, value: bytes) -> tuple[Message | ControlMessag
 
 
 def to_datum(message: Message | ControlMessage, version: int) -> tuple[str, dict[str, Any]]:
-    """The name of the message's schema in ``union_schema``, and its fields as Avro values."""
+    """The name of a message's schema in ``union_schema``, and the message's fields for fastavro."""
     codec = _by_type().get((type(message), version))
     if codec is None:
         raise InvalidRequest(f"{message.TYPE_NAME} version {version} has no Avro schema")
@@ -120,8 +120,8 @@ def from_datum(full_name: str, datum: Mapping[str, Any]) -> tuple[Message | Cont
 
 
 def union_schema() -> list[Any]:
-    """The union of every type in every version, without the types of LEADER_CHANGE and of a
-    snapshot's header and footer."""
+    """The union of all types in all versions, without LEADER_CHANGE, SNAPSHOT_HEADER and
+    SNAPSHOT_FOOTER."""
     defined: set[str] = set()
     return [
         _record(schema.name, schema.fields, version, defined)
@@ -190,7 +190,7 @@ def _fields_at(fields: Sequence[Field], version: int) -> list[Field]:
 
 
 def _record(name: str, fields: Sequence[Field], version: int, defined: set[str]) -> dict[str, Any]:
-    """The schema of a message or struct; structs in ``defined`` are referred to by name."""
+    """The schema of a message or struct; it names a struct in ``defined`` without its fields."""
     return {
         "type": "record",
         "name": f"{NAMESPACE}.v{version}.{name}",
@@ -235,7 +235,7 @@ _To = Callable[[Any], Any]
 def _struct_codec(
     kind: Any, fields: Sequence[Field], version: int, structs: dict[str, tuple[Field, ...]]
 ) -> tuple[_To, _To]:
-    """Two functions: from an object of the class ``kind`` to Avro's dict, and back."""
+    """Two functions: from an object of the class ``kind`` to a dict for fastavro, and back."""
     steps: list[tuple[str, str, _To, _To]] = []
     for field in _fields_at(fields, version):
         to_avro_value, from_avro_value = _value_codec(kind, field, version, structs)

@@ -1,9 +1,9 @@
 """Reads and writes the head and the blocks of an Avro container file, with limits on their sizes.
 
-A file announces the number of records in a block, and a compressed block can inflate to any size.
-The reader trusts neither. ``ValueError``, or an error of the codec's library, says what is wrong.
-The caller must check the schema before it decodes any record: with some schemas, one byte becomes a
-large amount of data. This module must not know files.
+A file announces the number of records in a block, and a compressed block can inflate to any size;
+the reader limits both. ``ValueError``, or an error of the codec's library, says what is wrong. The
+caller must check the schema before it decodes a record, because with some schemas one byte becomes
+a large amount of data. This module must not know files.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ def read_head(read: Read) -> ContainerHeader:
 def read_blocks(read: Read, head: ContainerHeader, most_bytes: int) -> Iterator[tuple[int, bytes]]:
     """The number of records of each block, and its inflated bytes.
 
-    A block may have at most one record per byte, and all blocks together at most ``most_bytes``.
+    A block may have at most one record per inflated byte. All blocks together may inflate to at
+    most ``most_bytes``.
     """
     while first := read(1):
         count, size = _long(read, first), _long(read)
@@ -84,7 +85,7 @@ def read_blocks(read: Read, head: ContainerHeader, most_bytes: int) -> Iterator[
 def container(
     schema: str, metadata: Mapping[str, bytes], sync: bytes, blocks: Iterator[tuple[int, bytes]]
 ) -> Iterator[bytes]:
-    """The bytes of a file in parts, not compressed."""
+    """The bytes of an uncompressed file, in parts."""
     entries = {"avro.codec": b"null", "avro.schema": schema.encode(), **metadata}
     fields = [part for key, value in entries.items() for part in (key.encode(), value)]
     head = b"".join(_written(len(field)) + field for field in fields)
@@ -141,7 +142,7 @@ def _all(read: Read, size: int) -> bytes:
 
 
 def _written(number: int) -> bytes:
-    """The bytes of a long, which must not be negative."""
+    """The bytes of an Avro long, which must not be negative."""
     number <<= 1
     out = bytearray()
     while number > 0x7F:

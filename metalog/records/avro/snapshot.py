@@ -1,10 +1,10 @@
 """A snapshot as an Avro container file: the records of a checkpoint, for data tools.
 
-The schema is one union of record types. The file's metadata names the snapshot. Avro has no
-number of records and no checksum, so the last block has the number of records and the CRC-32C of
-all bytes before it. By these, the reader refuses a truncated or changed file. It returns the
-batches of a checkpoint with the same records. ``docs/formats/avro.md`` describes the format. This
-module must not know where files are, nor what the records mean.
+The schema is one union of record types. The file's metadata names the snapshot. The last block has
+the number of records and the CRC-32C of all bytes before this block, because Avro has neither. With
+these two numbers, the reader detects a truncated or changed file. The reader returns the records as
+the batches of a checkpoint. ``docs/formats/avro.md`` describes the format. This module must not
+know where files are, nor what the records mean.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _END_SCHEMA: Final = {
 }
 _KEY: Final = f"{NAMESPACE}."
 _SYNC_MARKER: Final = b"kraft-metalog/1\n"
-"""The sync marker; it never changes, so equal images give equal bytes."""
+"""The sync marker is constant, so that equal images give equal bytes."""
 _BLOCK_BYTES: Final = 1 << 18
 _ADVICE: Final = "use an older snapshot, or the log alone"
 
@@ -47,8 +47,8 @@ def avro_snapshot(
 ) -> Iterator[bytes]:
     """The bytes of the file, in parts.
 
-    ``records`` are pairs of message and version; those of the quorum (KRAFT_VERSION and
-    KRAFT_VOTERS) come first. Timestamps are as in ``snapshot_batches``.
+    ``records`` are pairs of message and version; control records (KRAFT_VERSION and KRAFT_VOTERS)
+    come first. Timestamps are as in ``encoded_snapshot``.
     """
     about = {
         "endOffset": id.end_offset,
@@ -80,8 +80,8 @@ def avro_snapshot(
 def read_avro_snapshot(file: ReadableFile, id: SnapshotId, name: str) -> Iterator[Batch]:
     """The batches of the snapshot ``id``, header and footer included.
 
-    The footer comes only after all checks; ``CorruptSnapshot`` if one fails. ``name`` is the
-    file's name.
+    The footer comes after all checks; ``CorruptSnapshot`` if a check fails. ``name`` is the file's
+    name.
     """
     source = _In(file)
     try:
@@ -131,7 +131,7 @@ def _no_control(records: Iterator[Any]) -> Iterator[Any]:
 
 
 def _check_schema(head: ContainerHeader) -> None:
-    """Refuse another schema before decoding: it could turn one byte into very much data."""
+    """Refuse any other schema before decoding, because it could turn one byte into much data."""
     ours, found = _definitions([*union_schema(), _END_SCHEMA]), _definitions(head.schema)
     for name, definition in found.items():
         if ours.get(name) != definition:
@@ -212,7 +212,7 @@ class _Out:
         return len(data)
 
     def flush(self) -> None:
-        """Do nothing: ``taken`` returns what was written."""
+        """Do nothing: ``taken`` returns the written bytes."""
 
     def seekable(self) -> bool:
         return False
@@ -225,7 +225,7 @@ class _Out:
 
 
 class _In:
-    """The file object for fastavro's input; ``checksum`` covers all bytes read so far."""
+    """Reads the file from its beginning; ``checksum`` covers all bytes that were read."""
 
     def __init__(self, file: ReadableFile) -> None:
         self._file = file

@@ -1,8 +1,9 @@
 """``python -m metalog.records.codegen.generate [--check]``: writes ``messages/`` from the schema.
 
-Each message gets a module with its NamedTuple, its straight-line codec and its JSON form. The
-output is formatted by ruff, and committed. The Avro schemas in ``docs/formats`` are written, too.
-``--check`` writes nothing, and exits with 1 if a committed file differs from the output.
+Each message gets a module with its NamedTuple, its straight-line codec and its JSON form. ruff
+formats the output, which is committed. The generator also writes the Avro schemas in
+``docs/formats``. ``--check`` writes nothing, and exits with 1 if a committed file differs from the
+output.
 
 This module must not be imported at run time.
 """
@@ -33,14 +34,14 @@ _BETWEEN_NAMES: Final = ' " "'
 _BY_KEY: Final = '''
 @cache
 def message_type(api_key: int) -> type[Message] | None:
-    """The class of a metadata record, None for a key that this version does not know."""
+    """The class of a metadata record; None for an unknown key."""
     found = METADATA.get(api_key)
     return None if found is None else cast("type[Message]", _imported(*found))
 
 
 @cache
 def control_type(key: int) -> type[ControlMessage] | None:
-    """The class of a control record of the quorum, None for any other."""
+    """The class of a control record of the quorum; None for any other key."""
     found = CONTROL.get(key)
     return None if found is None else cast("type[ControlMessage]", _imported(*found))
 
@@ -63,7 +64,7 @@ def modules() -> dict[str, str]:
 
 
 def pages() -> dict[Path, str]:
-    """The pages about the Avro schemas, with their new text."""
+    """The paths of the pages about the Avro schemas, and the new text of each page."""
     page = PAGES / "avro.md"
     written_by_hand, mark, _ = page.read_text().partition(MARK)
     return {
@@ -73,7 +74,7 @@ def pages() -> dict[Path, str]:
 
 
 def formatted(sources: dict[str, str]) -> dict[str, str]:
-    """``sources`` formatted by ruff, without unused imports and ``noqa`` comments."""
+    """``sources`` formatted by ruff, without unused imports and unused ``noqa`` comments."""
     with TemporaryDirectory() as folder:
         for name, source in sources.items():
             Path(folder, name).write_text(source)
@@ -105,7 +106,7 @@ def schema_lines() -> str:
 
 
 def _named(record: Mapping[str, Any]) -> Iterator[str]:
-    """``name type`` of each field, without the unknown tagged fields that every record has."""
+    """``name type`` for each field but the last, which has the unknown tagged fields."""
     for field in record["fields"][:-1]:
         yield f"{field['name']} {_type_text(field['type'])}"
 
@@ -133,7 +134,7 @@ def package_module(schemas: Schemas) -> str:
         HEADER,
         '"""Every message class by name, imported when first used; by key, see ``registry``.',
         "",
-        "Two classes are called ``Voter``: import it from the module of its message.",
+        "Two classes are called ``Voter``: import ``Voter`` from the module of its message.",
         '"""',
         "",
         "from __future__ import annotations",

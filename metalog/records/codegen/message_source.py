@@ -1,10 +1,10 @@
-"""The source text of a message's module, from its schema. Used by ``generate`` only.
+"""Makes the source text of a message's module from the message's schema, for ``generate``.
 
-Consecutive fields of fixed size are one ``struct``. Without a call to ``primitives.fields``,
-``decode`` handles a compact length of one byte, a short array of int32 or UUIDs, and an empty
-section of tagged fields. For other cases and for errors, it calls ``primitives.fields``.
+Consecutive fields of fixed size become one ``struct``. The generated ``decode`` itself reads a
+compact length of one byte, a short array of int32 or UUIDs, and an empty section of tagged fields.
+For all other cases and for errors, it calls ``primitives.fields``.
 
-Text in, text out; formatting is ruff's. This module must not know files.
+This module does not format its output, and must not know files.
 """
 
 from __future__ import annotations
@@ -116,9 +116,9 @@ def _repr_constants(fields: list[TypedField]) -> list[str]:
 
 
 def _json_text_body(fields: list[TypedField]) -> list[str]:
-    """The code that writes each field after a comma, and the first one after a brace.
+    """The code that writes each field after a comma, and the first field after a brace.
 
-    All fields are read at once, which costs less than reading each by its name.
+    The code unpacks all fields in one step, because attribute access costs more.
     """
     lines = [f"{', '.join(f.local for f in fields)}, _ = self"] if fields else []
     always = list(takewhile(lambda f: f.field.tag is None and f.first == 0, fields))
@@ -232,8 +232,8 @@ def _write_tagged(f: TypedField) -> list[str]:
 
 
 def _runs(fields: list[TypedField]) -> Iterator[tuple[int, list[TypedField]]]:
-    """Groups of untagged fields with their first version: consecutive fields of fixed size form one
-    group, and any other field forms its own."""
+    """Groups of untagged fields, with the fields' first version: consecutive fields of fixed size
+    are one group, and any other field is a group of its own."""
     untagged = [f for f in fields if f.field.tag is None]
     for (is_fixed, first), group in groupby(untagged, lambda f: (_is_fixed(f), f.first)):
         together = list(group)

@@ -1,8 +1,7 @@
 """A field of the schema and its Python source: names, types, and JSON form.
 
-The generator uses it; ``avro.codec`` uses only ``snake`` and ``camel``.
-
-This module must not know how a field is encoded, nor files.
+The generator uses all of this module; ``avro.codec`` uses ``snake`` and ``camel``. This module must
+not know how a field is encoded, nor files.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ def highest(versions: str) -> int:
 
 
 class TypedField(NamedTuple):
-    """A field, with the parts of its source."""
+    """A field, and the parts of its Python source."""
 
     field: Field
     name: str
@@ -86,8 +85,7 @@ class TypedField(NamedTuple):
         return f"{self.item}()" if self.is_struct else _PRIMITIVES[self.item].default
 
     def is_set(self, value: str) -> str:
-        """The condition that the field differs from its default; ``value`` is the code that reads
-        it."""
+        """The condition that the field, read by the code ``value``, differs from its default."""
         special = {"None": f"{value} is not None", "True": f"not {value}", "False": value}
         return special.get(self.default, f"{value} != {self.default}")
 
@@ -120,7 +118,7 @@ class TypedField(NamedTuple):
 
     @property
     def json_text(self) -> str:
-        """The replacement field, for an f-string, with the JSON of the field's local variable."""
+        """The part of an f-string that writes the field's local variable as JSON."""
         if self.item == "uuid" and not self.is_array:
             return f'"{{uuid_text({self.local})}}"'
         return f"{{{self._json_value(self.local)}}}"

@@ -1,1 +1,1 @@
-"""The hot path of replay: decodes plain records of a batch without a message for each."""
+"""The hot path of replay: decodes plain records of a batch without a message object for each."""

@@ -2,9 +2,9 @@
 
 Most records of a metadata log with many ACLs are plain ACLs: no key, no headers, no timestamp
 delta, no tagged fields, texts of at most 126 bytes, and no doubt about the meaning. The fast path
-turns consecutive plain ACLs into one ``AclRun``: ids and ACLs, without a message for each.
+turns consecutive plain ACLs into one ``AclRun``, without a message object for each.
 ``partition_fast_decode`` is another fast path. The general code (``record``, ``frame``) reads any
-other record, and alone decides what is wrong with it.
+other record, and it alone reports errors.
 
 A plain record is
 
@@ -81,16 +81,16 @@ Part = AnyMessage | AclRun | PartitionChangeRun | UnreadRun
 _Fields = tuple[object, ...]
 """The last five fields of an ``Acl``."""
 _Unpack = Callable[[bytes, int], tuple[bytes, bytes, Uuid, int, bytes, bytes]]
-"""Unpacks a record: attributes and deltas, the bytes between them and the id, the id, and the three
-parts after it. The name is without its length."""
+"""Unpacks a record: attributes and deltas, the bytes between deltas and id, the id, the resource
+type, the name without its length, and all bytes after the name."""
 _Shape = tuple[bytes, int, int, list[_Unpack | None]]
 """The shape of plain records of one length: the bytes between offset delta and id, the position of
-the name's length, the record's size, and the functions that unpack it, by the name's length.
+the name's length, the record's size, and the functions that unpack a record, by the name's length.
 Position and size count from the start of the record's length."""
 
 
 def numbered(parts: Iterable[Part], offset: int) -> Iterator[tuple[int, Part]]:
-    """Each of ``parts`` with the offset of its first record, from ``offset`` on."""
+    """Each of ``parts`` with the offset of its first record; the first part has ``offset``."""
     for part in parts:
         yield offset, part
         offset += record_count(part)
@@ -106,7 +106,7 @@ def record_count(part: Part) -> int:
 
 
 def messages_of(parts: Iterable[Part]) -> list[AnyMessage]:
-    """The message of every record in order; ``UNREAD_RECORD`` for one that was not decoded."""
+    """The message of every record in order; ``UNREAD_RECORD`` if a record was not decoded."""
     messages: list[Any] = []
     for part in parts:
         if isinstance(part, AclRun):
@@ -172,10 +172,10 @@ def decode_parts(payload: bytes, count: int, unread: UnreadTypes | None = None) 
 
 
 def _read_plain(payload: bytes, at: int, start: int, deltas: list[bytes], run: AclRun) -> int:
-    """Add plain records to ``run``, from number ``start`` at byte ``at``; return the next position.
+    """Add plain ACLs to ``run``, beginning with record number ``start`` at byte ``at``.
 
-    It stops before the first record that is not plain. ``deltas`` are the ``plain_starts`` of all
-    records of the batch.
+    Returns the position of the first record that is not a plain ACL. ``deltas`` are the
+    ``plain_starts`` of all records of the batch.
     """
     ids, acls = run
     new, acl = tuple.__new__, Acl
@@ -235,7 +235,7 @@ def _cache_shape(shapes: dict[int, _Shape], length: int, delta_size: int) -> _Sh
 
 
 def _cache_layout(shape: _Shape, delta_size: int, name_size: int) -> _Unpack:
-    """Cache the function that unpacks a record; ``name_size`` includes the byte of the length."""
+    """Cache the function that unpacks a record; ``name_size`` counts the length byte, too."""
     between, name_at, size, layouts = shape
     length_size = name_at - 1 - _ID_SIZE - len(between) - delta_size
     end_size = size - name_at - name_size
@@ -285,7 +285,7 @@ def _shared_text(raw: bytes) -> str:
 
 
 def _text(raw: bytes) -> str:
-    """The text of ``raw``, a compact string with its length of one byte."""
+    """The text of ``raw``, which is a compact string with a length of one byte."""
     if not raw or raw[0] != len(raw) or raw[0] >= 0x80:
         raise NotPlain
     text = decode_text(raw[1:])

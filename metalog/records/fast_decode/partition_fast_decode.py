@@ -1,8 +1,8 @@
-"""Fast path of replay: decodes consecutive partition changes without a message for each.
+"""Fast path of replay: decodes consecutive partition changes without a message object for each.
 
 A cluster with many partitions writes mostly partition changes. A change is plain if its record is
-plain (``record.plain_value``), each length has one byte, and it changes nothing but the in-sync
-replicas and the leader, in this order:
+plain (``record.plain_value``), each length has one byte, and the only changed fields are the
+in-sync replicas, the leader, or these two in this order:
 
     length | attributes 0, timestamp delta 0, offset delta | key -1, value length, 1, 5, version
     | partition, topic
@@ -42,7 +42,7 @@ _NO_HEADERS: Final = b"\x00"
 _SAME_LEADER: Final = PartitionChangeRecord().leader
 
 Fields = tuple[tuple[int, ...] | None, int]
-"""The in-sync replicas or None, and the leader or -2: None and -2 stand for no change."""
+"""The in-sync replicas (None: no change), and the leader (-2: no change)."""
 Change = tuple[Uuid, int, Fields]
 """The topic, the number of the partition, and its changed fields."""
 
@@ -66,9 +66,9 @@ class NotPlain(Exception):
 class _Form(NamedTuple):
     """The form of all plain changes of one length.
 
-    ``between`` are the bytes between offset delta and partition in the newest version, and
-    ``all_between`` those in each version. ``unpack`` returns the deltas, these bytes, partition,
-    topic, and the encoded fields.
+    ``between`` are the bytes between offset delta and partition in the newest version;
+    ``all_between`` has these bytes for every version. ``unpack`` returns attributes and deltas, the
+    bytes between, the partition, the topic, and the encoded fields.
     """
 
     between: bytes
@@ -100,10 +100,10 @@ _fields: dict[bytes, Fields] = {}
 def read_changes(
     payload: bytes, at: int, start: int, deltas: list[bytes]
 ) -> tuple[int, list[Change]]:
-    """The plain changes from record number ``start``, at byte ``at``, and the position after them.
+    """Read plain changes, beginning with record number ``start`` at byte ``at``.
 
-    They end before the first record that is not a plain change. ``deltas`` are the ``plain_starts``
-    of all records of the batch.
+    Returns the position of the first record that is not a plain change, and the plain changes.
+    ``deltas`` are the ``plain_starts`` of all records of the batch.
     """
     changes: list[Change] = []
     cached, add = _fields, changes.append

@@ -2,7 +2,7 @@
 
 """Every message class by name, imported when first used; by key, see ``registry``.
 
-Two classes are called ``Voter``: import it from the module of its message.
+Two classes are called ``Voter``: import ``Voter`` from the module of its message.
 """
 
 from __future__ import annotations

@@ -51,14 +51,14 @@ CONTROL: Final = {
 
 @cache
 def message_type(api_key: int) -> type[Message] | None:
-    """The class of a metadata record, None for a key that this version does not know."""
+    """The class of a metadata record; None for an unknown key."""
     found = METADATA.get(api_key)
     return None if found is None else cast("type[Message]", _imported(*found))
 
 
 @cache
 def control_type(key: int) -> type[ControlMessage] | None:
-    """The class of a control record of the quorum, None for any other."""
+    """The class of a control record of the quorum; None for any other key."""
     found = CONTROL.get(key)
     return None if found is None else cast("type[ControlMessage]", _imported(*found))
 

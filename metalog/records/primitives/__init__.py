@@ -1,1 +1,1 @@
-"""Field types, varints, text, checksums and compression: the bytes below any record."""
+"""The parts of which records consist: field types, varints, text, checksums, compression."""

@@ -20,7 +20,7 @@ def crc32c(data: bytes) -> int:
 
 
 def crc32c_of_more(checksum: int, data: bytes) -> int:
-    """The checksum of all bytes up to the end of ``data``; ``checksum`` is that of those before."""
+    """The checksum of earlier bytes and ``data`` together; the earlier bytes have ``checksum``."""
     extended: int = google_crc32c.extend(checksum, data)
     return extended
 
@@ -28,12 +28,12 @@ def crc32c_of_more(checksum: int, data: bytes) -> int:
 def is_one_bit_off(difference: int, size: int) -> bool:
     """Whether one wrong bit explains two checksums whose XOR is ``difference``.
 
-    The wrong bit is among the ``size`` bytes, or in one of the checksums.
+    The wrong bit is in the ``size`` bytes of data, or in one of the checksums.
 
-    A checksum is linear: a bit with ``n`` bits after it changes the checksum by the result of
-    ``n + 1`` steps of the shift register on 1. The search for ``n`` is baby-step giant-step;
-    the giant step is approximately the square root of the number of bits. For each bit, one in
-    2**32 differences fits by chance.
+    A checksum is linear: a wrong bit with ``n`` bits after it changes the checksum by a constant,
+    which the shift register makes from 1 in ``n + 1`` steps. The search for ``n`` is baby-step
+    giant-step; the giant step is approximately the square root of the number of bits. For each bit,
+    one in 2**32 differences fits by chance.
     """
     if difference.bit_count() <= 1:
         return True

@@ -1,8 +1,8 @@
 """Inflates Kafka's compressed record batches, with a limit on the result.
 
 Kafka uses xerial's framing for snappy and the frame format for lz4; gzip and zstd are plain
-streams. Data that cannot be inflated raises ``ValueError``. This module does not compress:
-Kafka's controllers write no compressed batch, and neither do we. It must not know batches.
+streams. Data that cannot be inflated raises ``ValueError``. This module does not compress, because
+neither Kafka's controllers nor we write compressed batches. It must not know batches.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 
 NONE: Final = "none"
 NAMES: Final = (NONE, "gzip", "snappy", "lz4", "zstd")
-"""The names by the code in a batch's attributes."""
+"""The names of the compressions; the index is the code in a batch's attributes."""
 
 MAX_INFLATED: Final = 64 << 20
 """One batch may inflate to at most this many bytes: eight times Kafka's largest batch."""
@@ -29,7 +29,7 @@ _BLOCK_SIZE: Final = struct.Struct(">i")
 
 
 def most_inflated(size: int) -> int:
-    """How many bytes a batch of ``size`` bytes may inflate to at most."""
+    """The limit, in bytes, of the inflated records of a batch that has ``size`` bytes."""
     return min(MAX_INFLATED, max(_ALWAYS, _MAX_RATIO * size))
 
 

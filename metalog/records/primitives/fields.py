@@ -30,14 +30,14 @@ _INT64: Final = struct.Struct(">q")
 _FLOAT64: Final = struct.Struct(">d")
 
 MAX_TAGGED_FIELDS: Final = 1_024
-"""A struct may have at most this many tagged fields; Kafka's have at most nine. A field of two
-bytes takes many more bytes in memory."""
+"""A struct may have at most this many tagged fields, because a field of two bytes takes many more
+bytes in memory. Kafka's structs have at most nine."""
 
 TaggedFields = tuple[tuple[int, bytes], ...]
 
 MANY: Final = 64
-"""Arrays from this compact length (the number of items plus one) on are read item by item.
-``INT32_ARRAYS`` and ``UUID_ARRAYS`` have a ``struct`` for each shorter length."""
+"""An array of this compact length (the number of items plus one) or more is read item by item. For
+each smaller length, ``INT32_ARRAYS`` and ``UUID_ARRAYS`` have a ``struct``."""
 INT32_ARRAYS: Final = tuple([struct.Struct(f">{max(length - 1, 0)}i") for length in range(MANY)])
 UUID_ARRAYS: Final = tuple([struct.Struct(">" + "16s" * (length - 1)) for length in range(MANY)])
 
@@ -172,7 +172,7 @@ def read_tag_count(data: bytes, at: int) -> tuple[int, int]:
 
 
 def read_tag(data: bytes, at: int) -> tuple[int, int, int]:
-    """The tag of a field, its size, and its position."""
+    """The tag of a field, and the size and the position of its value."""
     tag, at = read_unsigned_varint(data, at)
     size, at = read_unsigned_varint(data, at)
     if at + size > len(data):

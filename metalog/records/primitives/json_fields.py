@@ -1,4 +1,4 @@
-"""The field types in Kafka's JSON form, for a message's ``json_text``.
+"""Writes the field types in Kafka's JSON form, for a message's ``json_text``.
 
 This module must not know messages.
 """
@@ -37,13 +37,13 @@ def json_bytes(value: bytes) -> str:
 
 
 def json_float64(value: float) -> str:
-    """``value`` for JSON, which has no NaN or infinity: as in Kafka, these become texts."""
+    """``value`` in JSON. JSON has no NaN or infinity, so Kafka and we write them as strings."""
     return repr(value) if isfinite(value) else f'"{_NOT_FINITE.get(value, _NAN)}"'
 
 
 @lru_cache(_CACHE_SIZE)
 def json_int32s(value: tuple[int, ...] | None) -> str:
-    """Cached: partitions have few different lists of replicas."""
+    """Cached, because partitions have few different lists of replicas."""
     return "null" if value is None else _array(map(str, value))
 
 

@@ -1,10 +1,10 @@
-"""Strings as Java reads and writes them: UTF-8, malformed bytes replaced.
+"""Reads and writes strings as Java does, in UTF-8.
 
-Java and Python both decode malformed bytes to U+FFFD. They differ in one case: Java decodes a
-surrogate in three bytes, or its first two bytes, to one U+FFFD, and Python to several.
+Java and Python both decode malformed bytes to U+FFFD, with one difference: a surrogate in three
+bytes, or the first two of these bytes, becomes one U+FFFD in Java, and several in Python.
 
 A string of Kafka has at most ``MAX_BYTES``. Kafka closes a connection that sends a longer string,
-and does not load a log with one.
+and does not load a log that has a longer string.
 
 This module must not know where a string is stored.
 """
@@ -15,8 +15,8 @@ import re
 from typing import Final
 
 REPLACEMENT: Final = "\ufffd"
-"""The character that replaces malformed bytes. A valid text may contain it too: only the bytes
-show the difference."""
+"""The character that replaces malformed bytes. A valid text can contain this character too; only
+the bytes show the difference."""
 NOT_UTF8: Final = "has text that is not UTF-8"
 """The doubt about a record with a replacement character."""
 
@@ -51,7 +51,7 @@ def check_size(size: int) -> None:
 
 
 def text_problem(text: str) -> str | None:
-    """Why no record of Kafka can hold ``text``, as a predicate (``is not …``); None if one can."""
+    """Why no record of Kafka can hold ``text``, as a predicate (``is not …``), or None."""
     if has_lone_surrogate(text):
         return "is not Unicode text"
     if len(text) > MAX_BYTES or (not text.isascii() and len(encode_text(text)) > MAX_BYTES):
