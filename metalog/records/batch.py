@@ -196,8 +196,8 @@ class Batch(NamedTuple):
             raise self._fault(str(error), self.base_offset, self.position + HEADER_SIZE) from None
 
     def raw_records(self, unread: UnreadTypes | None = None) -> Iterator[RawRecord]:
-        """The records as the batch stores them, with deltas; without those of the types ``unread``.
-        """
+        """The records as the batch stores them, with deltas, but without those of the types
+        ``unread``."""
         payload = self._payload()
         skip = None if unread is None or self.is_control else unread.skip
         try:

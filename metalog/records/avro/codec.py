@@ -72,7 +72,7 @@ class _Codec(NamedTuple):
 
 
 def to_avro(message: Message | ControlMessage, version: int) -> tuple[bytes, bytes]:
-    """The schema's fingerprint and the encoded message; ``InvalidRequest`` if Avro cannot hold it."""
+    """The schema's fingerprint, and the message as Avro; ``InvalidRequest`` if it does not fit."""
     codec = _by_type().get((type(message), version))
     if codec is None:
         raise InvalidRequest(f"{message.TYPE_NAME} version {version} has no Avro schema")
