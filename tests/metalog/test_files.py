@@ -92,7 +92,7 @@ def test_a_pipe_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
         if fits:
             assert read_whole(LOCAL_FILES, path) == sent
         else:
-            with pytest.raises(OSError, match="come from it"):
+            with pytest.raises(OSError, match="gives more than"):
                 read_whole(LOCAL_FILES, path)
         os.close(source)
         writer.join()

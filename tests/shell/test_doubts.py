@@ -418,8 +418,8 @@ def test_an_unreadable_record_in_a_transaction_that_is_open_is_said(world: World
     begun = (raw(BEGIN), raw(ace(7, "held")), bytes((1, 18, 9)))
     source = world.folder("open", (values(3, *begun),))
     said = (
-        "a transaction that began at offset 3 is open: its 2 records are not in force; once it "
-        "ends, no answer is certain because of offset 5: ACCESS_CONTROL_ENTRY_RECORD version"
+        "a transaction that began at offset 3 is open: its 2 records are not in force; if it is "
+        "committed, no answer is certain, because of offset 5: ACCESS_CONTROL_ENTRY_RECORD version"
     )
     for line in ("can SOURCE User:a Read topic:t", "who-can SOURCE Read topic:t", "acls SOURCE"):
         done = run(*world.words(line, source))
