@@ -16,11 +16,11 @@ class Contact:
         self._last_s: float | None = None
 
     def heard(self) -> None:
-        """Note a proof, at this moment, that the peer is alive."""
+        """Note that the peer is alive now."""
         self._last_s = time.monotonic()
 
     @property
     def silent_for_s(self) -> float | None:
-        """Seconds since the last proof; None before the first."""
+        """Seconds since the peer was last alive; None before ``heard``."""
         last = self._last_s
         return None if last is None else time.monotonic() - last

@@ -1,7 +1,8 @@
 """Checks the continuity of a log: offsets and epochs, which no CRC covers.
 
-Offsets have no gap, the epoch rises only at a LEADER_CHANGE batch, and neither contradicts a
-``leader-epoch-checkpoint``. Pure. This module must not know where batches come from.
+It refuses a gap of offsets, an epoch that falls, an epoch that rises without a LEADER_CHANGE batch,
+and an epoch that contradicts the ``leader-epoch-checkpoint``. Pure. This module must not know where
+batches come from.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ _NEVER = 2**63
 class Continuity:
     """A reader's position in a log; it checks each next batch.
 
-    ``next_offset`` is the offset that must follow, and ``epoch`` the last batch's; None is any.
+    ``next_offset`` is the base offset of the next batch, and ``epoch`` the epoch of the last batch.
+    None accepts any offset or epoch.
     """
 
     __slots__ = ("_epochs", "_epochs_agree_below", "epoch", "next_offset")
@@ -57,7 +59,7 @@ class Continuity:
             )
 
     def _check_checkpoint(self, batch: Batch) -> None:
-        """The checkpoint was read before the log, so it may lack the newest epochs."""
+        """The checkpoint was read before the log, so it can lack the newest epochs."""
         starts = self._epochs.starts
         self._epochs_agree_below = min(
             (start.start_offset for start in starts if start.start_offset > batch.last_offset),

@@ -28,7 +28,7 @@ DEFAULT_BOOTSTRAP: Final[Sequence[tuple[Message, int]]] = (
 class MemoryLog:
     """A read-only log of batches in memory.
 
-    All of it is committed, unless the caller passes a lower ``high_watermark``. Raises
+    The whole log is committed, unless the caller passes a lower ``high_watermark``. Raises
     ``CorruptLog`` if the batches do not follow one another.
     """
 
@@ -52,13 +52,13 @@ class MemoryLog:
         self._bounds = LogBounds(start, end, epoch, committed, "given with the batches")
 
     def bounds(self) -> LogBounds:
-        """The log's start and end, its last epoch, and its high-water mark if it is known."""
+        """The log's start, end and last epoch, and its high-water mark if it is known."""
         return self._bounds
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """The events from the batch of offset ``start`` on, up to the present end of the log.
+        """The events from offset ``start`` up to the end of the log at the time of the call.
 
-        Raises ``CorruptLog`` if the log begins later, and it has no snapshot.
+        Raises ``CorruptLog`` if the log begins after ``start`` and has no snapshot.
         """
         if start < self._bounds.start:
             newest = self._newest_snapshot()
@@ -83,19 +83,19 @@ class MemoryLog:
         return [MemorySplit(self._batches)] if self._batches else []
 
     def snapshots(self) -> Sequence[SnapshotId]:
-        """The ids of its snapshots, oldest first."""
+        """The ids of the log's snapshots, oldest first."""
         return sorted(self._snapshots)
 
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
-        """The batches of the snapshot ``id``, its header and footer included, unchecked."""
+        """All batches of the snapshot ``id``. The caller checks header and footer."""
         return iter(self._snapshots[id])
 
 
 class WritableMemoryLog:
     """A writable log in memory, for embedding without a disk, and for tests.
 
-    It is lost when the process ends. A new log begins with ``bootstrap``, by default a record
-    that sets Kafka's default metadata.version.
+    A new log begins with ``bootstrap``, by default a record that sets Kafka's default
+    metadata.version.
     """
 
     def __init__(
@@ -148,16 +148,16 @@ class WritableMemoryLog:
         self._is_closed = True
 
     def bounds(self) -> LogBounds:
-        """The log's start and end, its last epoch, and its high-water mark if it is known."""
+        """The log's start, end and last epoch, and its high-water mark if it is known."""
         return MemoryLog(self._batches).bounds()
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """The events from the batch of offset ``start`` on, up to the present end of the log."""
+        """The events from offset ``start`` up to the end of the log at the time of the call."""
         self._news = []
         yield from MemoryLog(self._batches).read(start)
 
     def poll(self, timeout_s: float) -> Sequence[LogEvent]:
-        """The events since the last poll or read; empty after ``timeout_s`` seconds without any."""
+        """The events after the last poll or read; empty if none comes in ``timeout_s`` seconds."""
         if not self._news:
             time.sleep(timeout_s)
         news, self._news = self._news, []

@@ -1,7 +1,8 @@
-"""Opens a log: a folder, files, a topic or a quorum for reading, a folder or a topic for writing.
+"""Opens a folder, a file, a topic or a quorum for reading, or a folder or a topic for writing.
 
-Modules that connect to a cluster are imported only if the SOURCE needs them; this module translates
-Kafka's client keys for them. It must not know stores (files of ACLs, ``cluster://``), nor replay.
+Modules that connect to a cluster are imported only if the SOURCE needs them. This module translates
+Kafka's client keys for those modules. It must not know stores (files of ACLs, ``cluster://``), nor
+replay.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _BROKERS: Final = "bootstrap.servers"
 
 
 class OpenedLog(Log, Protocol):
-    """An opened log: its path, its problems, and what else a command prints about it."""
+    """A log for reading, with the facts that a command prints about it."""
 
     @property
     def path(self) -> Path | str:
@@ -65,7 +66,7 @@ class OpenedLog(Log, Protocol):
 
     @property
     def missing(self) -> CorruptLog | None:
-        """The proof that records at its end were lost, or None."""
+        """The proof that records at the log's end were lost, or None."""
         ...
 
     @property
@@ -74,10 +75,10 @@ class OpenedLog(Log, Protocol):
         ...
 
     def bootstrap(self) -> Iterator[Batch] | None:
-        """Of an empty log: the batches that its controller will write first, else None.
+        """The batches that an empty log's controller will write first.
 
         They are in ``bootstrap.checkpoint``, or in the snapshot of offset 0. None if the log has
-        records, or no such file.
+        records, or if there is no such file.
         """
         ...
 
@@ -90,13 +91,13 @@ def open_log(
 ) -> OpenedLog:
     """Open a metadata log for reading; pass it to a ``Replica``, which follows it.
 
-    Opening a folder or a topic reads a little of it. Opening a quorum does not connect yet.
-    Nothing is changed.
+    Opening a folder or a topic reads a little of it. Opening a quorum does not connect yet. Nothing
+    is changed.
 
     Args:
-        source: a ``metadata.log.dir`` or its partition's folder; several of one quorum joined
-            by ``+``; a ``.log`` or ``.checkpoint`` file; ``quorum://HOST:PORT[,HOST:PORT]`` of
-            controllers; or ``topic://HOST:PORT[,HOST:PORT]/TOPIC[?snapshots=DIR]``.
+        source: a ``metadata.log.dir`` or its partition's folder; several folders of one quorum,
+            joined by ``+``; a ``.log`` or ``.checkpoint`` file; ``quorum://HOST:PORT[,HOST:PORT]``
+            of controllers; or ``topic://HOST:PORT[,HOST:PORT]/TOPIC[?snapshots=DIR]``.
         kafka_settings: for ``quorum://`` and ``topic://``, a client's settings in Kafka's keys
             (``security.protocol``, ``sasl.jaas.config``, …), as in a ``--command-config`` file.
         files: the disk.
@@ -106,8 +107,8 @@ def open_log(
 
     Raises:
         InvalidSource: there is no such log, or a setting is invalid.
-        Unanswered: a topic's cluster does not answer, or not yet; it is an ``InvalidSource``.
-        CorruptLog: a file is damaged: which one, where, and what to do.
+        Unanswered: a topic's cluster does not answer; a subclass of ``InvalidSource``.
+        CorruptLog: a file is damaged; the error says which file, where, and what to do.
     """
     text = str(source)
     if (scheme := scheme_of(text)) is not None:
@@ -128,23 +129,23 @@ def open_writable_log(
     """Open a metadata log as its only writer; pass it to a ``Replica``, which claims it.
 
     Args:
-        source: the ``metadata.log.dir`` of a stopped node that is its own quorum
-            (``metalog format`` and ``snapshot.format_log`` make one), or
-            ``topic://HOST:PORT[,HOST:PORT]/TOPIC``, which is created if it does not exist.
+        source: the ``metadata.log.dir`` of a stopped node that is its quorum's only voter
+            (``metalog format`` and ``snapshot.format_log`` make such a folder), or
+            ``topic://HOST:PORT[,HOST:PORT]/TOPIC``. A missing topic is created.
         kafka_settings: for ``topic://``, a client's settings in Kafka's keys.
-        node_id: for ``topic://``, the node that its records name as leader.
+        node_id: for ``topic://``, the leader's id in the LEADER_CHANGE record.
         encoding: for a ``topic://`` without records, ``kraft`` (the default) or ``avro``.
         files: the disk.
 
     Returns:
         The log, not yet claimed or connected. ``Replica.start`` claims it, and raises
-        ``InvalidTarget`` if other processes may write it too, and ``Unanswered`` if a topic's
+        ``InvalidTarget`` if other processes may write it, too, and ``Unanswered`` if a topic's
         cluster does not answer.
 
     Raises:
         InvalidTarget: this project cannot write a log of this kind.
         InvalidSource: there is no such log, or a setting is invalid.
-        CorruptLog: a file is damaged: which one, where, and what to do.
+        CorruptLog: a file is damaged; the error says which file, where, and what to do.
     """
     text = str(source)
     scheme = scheme_of(text)
@@ -164,8 +165,8 @@ def open_writable_log(
         )
     if scheme == "quorum":
         raise InvalidTarget(
-            f"{text}: only its controllers write it; change the cluster by an admin client, or "
-            "by metalog apply cluster://HOST:PORT"
+            f"{text}: only its controllers write it; change the cluster with an admin client, "
+            "or with metalog apply cluster://HOST:PORT"
         )
     if scheme is None and not text:
         raise InvalidSource(f"SOURCE is missing; give {_WRITABLE_FORMS}")
@@ -204,8 +205,7 @@ def connected_log(
 ) -> OpenedLog:
     """The log at a ``quorum://`` or ``topic://`` URL.
 
-    ``named`` is the source of ``properties`` for error messages. A relative folder of snapshots is
-    relative to ``base``.
+    Error messages call the ``properties`` ``named``. A relative folder of snapshots is in ``base``.
     """
     if scheme_of(url) == "quorum":
         return _quorum(url, properties, named)
@@ -242,7 +242,7 @@ def log_on_disk(
 
 
 def is_log_file(path: Path) -> bool:
-    """Whether the name is that of a log's file: a segment or a snapshot."""
+    """Whether the name of the file is that of a segment or a snapshot."""
     is_snapshot = path.suffix == CHECKPOINT_SUFFIX or avro_snapshot_id(path.name) is not None
     return is_snapshot or path.suffix == SEGMENT_SUFFIX
 
@@ -295,8 +295,7 @@ def _quorum(url: str, properties: Mapping[str, str], named: str) -> OpenedLog:
 def _check_reachable(address: str, properties: Mapping[str, str]) -> None:
     """Raise ``Unanswered`` if no server accepts a connection and answers a request.
 
-    It takes at most one connection timeout, and the error lists the attempts. librdkafka would
-    take longer, and its error says less.
+    This check takes less time than librdkafka, and its error lists the attempts.
     """
     from metalog.hosts.host_port import parse_addresses
     from metalog.wire.client.bootstrap import first_connection

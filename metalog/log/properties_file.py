@@ -1,6 +1,6 @@
 """Reads a .properties file: a client's settings, or a server's configuration.
 
-No error contains a value, which may be a password. This module must not know any key.
+No error contains a value, because a value can be a password. This module must not know any key.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The connection of a quorum's observer to one controller.
 
-If it is lost, the next one goes to the first other controller that accepts a connection. This
-module also asks for the cluster's id. It must not know the log.
+After the loss of a connection, the first other controller that accepts one is used. This module
+also requests the cluster's id. It must not know the log.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _CONTROLLERS: Final = 2
 
 
 class ControllerConnection:
-    """Connects at the first request; ``path`` names the source in errors.
+    """Connects at the first request; errors call the log ``path``.
 
-    ``follower`` knows the controllers, and learns which of them do not answer. With ``identifies``,
-    the first connection asks for the cluster's id.
+    ``follower`` knows the controllers, and learns which controllers do not answer. With
+    ``identifies``, the cluster's id is requested at the first connection.
     """
 
     def __init__(
@@ -91,10 +91,9 @@ class ControllerConnection:
             raise InvalidSource(f"{self._path}: {error}") from None
 
     def after_loss(self, controller: Address, trouble: str) -> tuple[FollowVerdict, str]:
-        """Connect to the first other controller that accepts a connection, unless it is time for a
-        pause.
+        """Connect to the first other controller that accepts a connection, unless a pause is due.
 
-        One timeout covers all attempts. The result's text is ``trouble``, with the errors of the
+        One timeout covers all attempts. The returned text is ``trouble``, with the errors of the
         attempts if all failed.
         """
         verdict = self._follower.no_answer(controller)

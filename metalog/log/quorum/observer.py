@@ -1,9 +1,9 @@
-"""The log of a live KRaft quorum, followed as a read-only observer.
+"""Follows the log of a live KRaft quorum as a read-only observer.
 
-``Follower`` decides what to request, and ``ControllerConnection`` sends it to the leader. No
-request changes the quorum, and the observer has no replica id there.
-``read`` stops at the high-water mark. ``poll`` also yields uncommitted batches, and a
-``Truncated`` event when they are lost. This module must not apply any record.
+``Follower`` decides the next request, and ``ControllerConnection`` sends the request. Requests do
+not change the quorum, and have no replica id. ``read`` stops at the high-water mark. ``poll`` also
+returns uncommitted batches, and a ``Truncated`` event when such batches are lost. This module must
+not apply any record.
 """
 
 from __future__ import annotations
@@ -53,8 +53,6 @@ _READ_WAIT_S: Final = 0.5
 
 
 class LeaderState(NamedTuple):
-    """The state of the leader's log in one answer."""
-
     start: int
     high_watermark: int
     snapshot: SnapshotId | None
@@ -65,11 +63,12 @@ class QuorumLog:
     """The log of a running KRaft quorum, read from its controllers; ``open_log`` opens it.
 
     ``bootstrap`` is HOST:PORT[,HOST:PORT] of controllers, one of which must be running. The
-    constructor does not connect. Methods raise ``InvalidSource`` if no controller can be reached or
-    leads, or if the quorum may not be followed. A later call tries again.
+    constructor does not connect. Methods raise ``InvalidSource`` if no controller answers, if none
+    leads, or if the controllers refuse an observer. A later call tries again.
 
-    The cluster's id is requested at its first use, or with ``identifies`` by the first connection.
-    Controllers send it only to principals that may ALTER the cluster, and log a refusal.
+    The cluster's id is requested when it is first used, or with ``identifies`` at the first
+    connection. Controllers send the id only to principals that may ALTER the cluster, and log each
+    refusal.
     """
 
     def __init__(
@@ -99,7 +98,7 @@ class QuorumLog:
 
     @property
     def missing(self) -> CorruptLog | None:
-        """None: a reader of a quorum cannot know whether records at its end were lost."""
+        """None: a reader of a quorum cannot know whether records at the log's end were lost."""
         return None
 
     @property
@@ -115,7 +114,7 @@ class QuorumLog:
 
     @property
     def leader(self) -> EpochLeader:
-        """The node that leads the quorum, and its epoch; asks the quorum if it is unknown."""
+        """The node that leads the quorum, and its epoch; asks the quorum if no leader is known."""
         return self._surveyed().leader
 
     @property
@@ -127,14 +126,14 @@ class QuorumLog:
     def supported_level(self) -> int | None:
         """The newest metadata.version that the leader supports; None if it announces none.
 
-        It shows the version of the leader's Kafka.
+        The level shows the version of the leader's Kafka.
         """
         self._surveyed()
         supported = self._controller.features.get(METADATA_VERSION)
         return None if supported is None else supported.most
 
     def expect_cluster(self, cluster_id: str) -> None:
-        """Follow only the cluster with this id, for controllers that do not send theirs.
+        """Follow only the cluster with this id, if the controllers do not send the cluster's id.
 
         Kafka refuses a request with another cluster's id.
         """
@@ -142,7 +141,7 @@ class QuorumLog:
 
     @property
     def known_cluster_id(self) -> str | None:
-        """The ``cluster_id`` if it is known already; any thread may call it, as it only reads."""
+        """The cluster's id if it is known; any thread may read it, because no request is sent."""
         return self._controller.cluster_id
 
     @property
@@ -155,17 +154,17 @@ class QuorumLog:
         return None
 
     def bounds(self) -> LogBounds:
-        """The log's start and end, its last epoch, and its high-water mark if it is known."""
+        """The log's start, end and last epoch, and its high-water mark if it is known."""
         start, mark, _, leader = self._surveyed()
         why = f"the high-water mark of node {leader.id}, the leader in epoch {leader.epoch}"
         return LogBounds(start, mark, leader.epoch, mark, why)
 
     def refresh(self) -> None:
-        """Forget the end of the log: its next use asks the leader."""
+        """Forget the end of the log, so that the next method asks the leader."""
         self._survey = None
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """The events from the batch of offset ``start`` on, up to the present end of the log."""
+        """The events from offset ``start`` up to the end of the log at the time of the call."""
         self.refresh()
         end = self.bounds().end
         self._follower.seek(start)
@@ -184,7 +183,7 @@ class QuorumLog:
                 return
 
     def poll(self, timeout_s: float) -> Sequence[LogEvent]:
-        """The events since the last poll or read; empty after ``timeout_s`` seconds without any."""
+        """The events after the last poll or read; empty if none comes in ``timeout_s`` seconds."""
         deadline = time.monotonic() + timeout_s
         while not self._pending:
             left = deadline - time.monotonic()
@@ -205,7 +204,7 @@ class QuorumLog:
         return () if snapshot is None else (snapshot,)
 
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
-        """The batches of the snapshot ``id``, its header and footer included, unchecked."""
+        """All batches of the snapshot ``id``. The caller checks header and footer."""
         self._surveyed()
         download = Download(id, self.path)
         while not download.is_done:
@@ -220,7 +219,8 @@ class QuorumLog:
         self._controller.close()
 
     def _surveyed(self) -> LeaderState:
-        """The leader's log; an answer for offset 0 names the start of the log and the snapshot."""
+        """The leader's log; the answer to a fetch of offset 0 has the log's start and the
+        snapshot."""
         while self._survey is None:
             answer = self._ask_leader(FetchPosition(0, 0, self._follower.leader.epoch, -1), 0.0)
             if answer is None:
@@ -234,10 +234,8 @@ class QuorumLog:
         return self._survey
 
     def _advance(self, wait_s: float) -> Sequence[LogEvent]:
-        """The events from one request.
-
-        Empty if the node is not the leader, or if no record came within ``wait_s`` seconds.
-        """
+        """The events from one request; empty if another node must be asked, or if no record
+        came."""
         answer = self._ask_leader(self._follower.fetch_position, wait_s)
         return () if answer is None else self._follower.read(*answer)
 
@@ -272,7 +270,8 @@ class QuorumLog:
         return verdict
 
     def _pause(self, trouble: str) -> None:
-        """Wait before a retry; raise ``trouble`` if it lasts, or no controller was ever reached."""
+        """Wait before a retry. Raise an error with the text ``trouble`` if the failures last, or if
+        no controller was ever reached."""
         now_s = time.monotonic()
         self._failing_since_s = self._failing_since_s or now_s
         if not self._controller.was_connected or now_s - self._failing_since_s > PATIENCE_S:

@@ -1,9 +1,9 @@
 """The state of a KIP-595 observer: answers in, log events and the next request out.
 
-It finds the leader by asking any controller and following redirects. When the last controller of
-the list was asked in vain, it says to pause. It also yields records above the high-water mark,
-which the loader holds back. If the leader's log diverges, it yields a ``Truncated`` event. Pure.
-This module must not know sockets, time, nor how requests are encoded.
+The observer finds the leader: it asks any controller, and follows redirects. After a vain request
+to the last controller of the list, it pauses. Its events include records above the high-water mark,
+which the loader holds back, and a ``Truncated`` event if the leader's log diverges. Pure. This
+module must not know sockets, time, nor how requests are encoded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from metalog.wire.fetch import EpochLeader, Fetched, FetchPosition
 from metalog.wire.schema import error_name
 
 _ELSEWHERE: Final = frozenset((-1, 5, 6, 7, 8, 13, 74, 75))
-"""Errors after which to ask another controller, or the same with newer state:
+"""After these errors, ask another controller, or the same controller with newer state:
 UNKNOWN_SERVER_ERROR, LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER, REQUEST_TIMED_OUT,
 BROKER_NOT_AVAILABLE (it is shutting down), NETWORK_EXCEPTION, FENCED_LEADER_EPOCH,
 UNKNOWN_LEADER_EPOCH."""
@@ -36,10 +36,10 @@ class EpochBoundary(NamedTuple):
 
 
 class Epochs:
-    """The epochs of the offsets from ``start`` on, where the follower began to read: truncation
-    needs them (KIP-595, "Log Reconciliation").
+    """The epochs that the follower read, for truncation (KIP-595, "Log Reconciliation").
 
-    ``before`` is the epoch of the record before ``start``, or None if it is unknown.
+    The first record is at offset ``start``; ``before`` is the epoch of the previous record, if
+    known.
     """
 
     def __init__(self, start: int = 0, before: int | None = None) -> None:
@@ -49,7 +49,7 @@ class Epochs:
         self.end = start
 
     def extend(self, epoch: int, end: int) -> None:
-        """Note that the next records, below ``end``, have this epoch."""
+        """Note that the next records, up to offset ``end``, have this epoch."""
         if not self._starts or self._starts[-1].epoch != epoch:
             self._starts.append(EpochBoundary(self.end, epoch))
         self.end = end
@@ -62,10 +62,10 @@ class Epochs:
         return self._starts[index - 1].epoch if index and offset < self.end else None
 
     def common_end(self, epoch: int, end: int) -> int:
-        """The offset up to which our log and the leader's agree.
+        """The offset up to which our log and the leader's log agree.
 
-        In the leader's log, ``epoch`` ends at ``end``; it is the leader's newest epoch that is not
-        newer than ours.
+        ``epoch`` is the leader's newest epoch that is not newer than ours. In the leader's log,
+        ``epoch`` ends at offset ``end``.
         """
         for index in reversed(range(len(self._starts))):
             if self._starts[index].epoch <= epoch:
@@ -81,12 +81,12 @@ class Epochs:
 
 
 class FollowVerdict(Enum):
-    """What an answer says about its sender; it determines the next controller to ask."""
+    """What to do after an answer: read it, ask ``target`` at once, or pause first."""
 
     LEADS = auto()
     ASK_ON = auto()
     PAUSE = auto()
-    """The last controller of the list was asked in vain: wait before the next request."""
+    """The last controller of the list was asked in vain."""
 
 
 class Follower:
@@ -118,15 +118,15 @@ class Follower:
         self._turn = self.controllers.index(address)
 
     def forget_leader(self) -> None:
-        """Forget the leader: another quorum may use the old addresses now."""
+        """Forget the leader: another quorum can use the old addresses now."""
         self.leader = EpochLeader(epoch=0)
         self.high_watermark = None
         self._leading = None
 
     @property
     def target(self) -> Address:
-        """The address that answered as the leader; else the leader that others named, unless it has
-        just failed to answer; else the next controller in turn."""
+        """The controller to ask next: the controller that answered as the leader, or the leader
+        that an answer named and that did not fail, or the next controller in turn."""
         if self._leading is not None:
             return self._leading
         endpoint = self._endpoints.get(self.leader.id)
@@ -136,8 +136,8 @@ class Follower:
 
     @property
     def fetch_position(self) -> FetchPosition:
-        """The next position to fetch. An unknown epoch of the record before it is taken to be the
-        leader's."""
+        """The next position to fetch. If the epoch of the record before it is unknown, the leader's
+        epoch is used."""
         last = self._epochs.at(self.position - 1)
         if last is None:
             last = self.leader.epoch if self.position else 0
@@ -154,7 +154,6 @@ class Follower:
         return FollowVerdict.PAUSE
 
     def nobody_answers(self) -> FollowVerdict:
-        """Note that no controller answered at all."""
         self._leading = None
         self._avoided.clear()
         return FollowVerdict.PAUSE
@@ -175,7 +174,7 @@ class Follower:
         return self.no_answer(controller)
 
     def _learn(self, fetched: Fetched) -> bool:
-        """Note leader and endpoints; returns whether the leader is later than the known one."""
+        """Note leader and endpoints; returns whether the answer names a newer leader."""
         self._endpoints.update(fetched.endpoints)
         named, known = fetched.leader, self.leader
         is_later = named.epoch > known.epoch or (
@@ -189,8 +188,8 @@ class Follower:
     def read(self, controller: Address, fetched: Fetched) -> list[LogEvent]:
         """The events of the leader's answer to ``fetch_position``; ``CorruptLog`` at damage.
 
-        After a divergence the leader's high-water mark is ignored: one truncation may leave batches
-        that the leader never had, and only the next answer shows this.
+        At a divergence, the leader's high-water mark is ignored. After one truncation our log can
+        still have batches that the leader never had, and only the next answer shows this.
         """
         self.log_start = max(fetched.log_start, 0)
         if fetched.diverging is not None:
@@ -209,8 +208,8 @@ class Follower:
         return [HighWatermark(self.high_watermark)]
 
     def _truncated(self, epoch: int, end: int) -> Truncated:
-        """Truncate at the diverging offset; if nothing was read after ``seek``, seek to an earlier
-        one. A truncation below the high-water mark means that the old log no longer exists."""
+        """Truncate at the diverging offset. If nothing was read after ``seek``, seek to an earlier
+        offset. A truncation below the high-water mark means that the old log no longer exists."""
         if self.position == self._epochs.start:
             self.seek(max(min(end, self.position - 1), 0))
         else:
@@ -222,9 +221,12 @@ class Follower:
         return Truncated(self.position)
 
     def _for_snapshot(self, snapshot: SnapshotId) -> LogEvent:
-        """The event for an answer that names a snapshot. A fetch of offset 0 gets such an answer
-        even if the leader's log begins at 0. The log has the history, so then this observer reads
-        the log, after its first batch (a LEADER_CHANGE)."""
+        """The event for an answer that names a snapshot.
+
+        A fetch of offset 0 gets such an answer even if the leader's log begins at 0. The log has
+        the history, so the observer then reads the log from offset 1. Offset 0 has only a
+        LEADER_CHANGE.
+        """
         if self.position == 0 and self.log_start == 0:
             self.seek(1)
             return Gap(0, 1, lost=False)
@@ -232,7 +234,7 @@ class Follower:
         return SnapshotNeeded(snapshot)
 
     def _batches(self, controller: Address, records: bytes) -> list[Batch]:
-        """The whole batches; the last may be cut off, and is fetched again."""
+        """The complete batches in ``records``; an incomplete last batch is fetched again."""
         batches, at = [], 0
         try:
             while (size := batch_size(records, at)) is not None and at + size <= len(records):

@@ -1,7 +1,7 @@
 """Decodes a snapshot that is fetched in chunks (KIP-630): chunks in, batches out.
 
-A chunk may end anywhere: memory holds one chunk and the beginning of one batch. The caller checks
-header and footer. Pure. This module must not know where the chunks come from.
+A chunk can end inside a batch, so memory holds one chunk and the beginning of one batch. The caller
+checks header and footer. Pure. This module must not know where the chunks come from.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from metalog.wire.schema import error_name
 
 
 class Download:
-    """Fetch the chunk at ``position`` until ``is_done``; ``name`` is the source in errors."""
+    """The caller fetches the chunk at ``position`` until ``is_done``; errors call the log
+    ``name``."""
 
     def __init__(self, id: SnapshotId, name: str) -> None:
         self.id = id
@@ -40,7 +41,7 @@ class Download:
             raise InvalidSource(
                 f"{self._name}: the snapshot {self.id} cannot be fetched: "
                 f"{error_name(chunk.code)}; "
-                "there may be a newer one, retry"
+                "retry, because there may be a newer snapshot"
             )
         if self._size is None:
             self._size = chunk.size

@@ -1,8 +1,8 @@
-"""Finds the voters of the quorum that a log belongs to.
+"""Finds the voters of a log's quorum.
 
-With kraft.version 1, KRAFT_VOTERS control records in the log name them (KIP-853). With version 0,
-each LEADER_CHANGE record and ``quorum-state`` name the static voters. This module must not know
-how a log is stored.
+With kraft.version 1, KRAFT_VOTERS control records in the log name the voters (KIP-853). With
+version 0, each LEADER_CHANGE record and ``quorum-state`` name the static voters. This module must
+not know how a log is stored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from metalog.records.messages import KRaftVersionRecord, LeaderChangeMessage, Vo
 
 
 class Voters(NamedTuple):
-    """Node ids, lowest first; empty if they are unknown. ``why`` names their source."""
+    """The voters' node ids, lowest first; empty if unknown. ``why`` says where they were found."""
 
     ids: tuple[int, ...]
     why: str
@@ -33,8 +33,8 @@ class Voters(NamedTuple):
 class Quorum(NamedTuple):
     """The quorum's state in control records: ``kraft_version``, and with version 1 the voters.
 
-    ``is_in_log`` is false while both are only in the snapshot that formatting a dynamic quorum
-    writes. The quorum's first leader repeats them in the log (KIP-853).
+    ``is_in_log`` is false if only the snapshot of a newly formatted dynamic quorum has this state.
+    The quorum's first leader repeats the state in the log (KIP-853).
     """
 
     kraft_version: int = 0
@@ -51,10 +51,7 @@ class BatchSource(Protocol):
 
 
 def quorum_at(log: Log, end: int) -> Quorum:
-    """The newest KRAFT_VERSION and KRAFT_VOTERS below offset ``end``.
-
-    They are in the newest readable snapshot, or in the log after it.
-    """
+    """The newest KRAFT_VERSION and KRAFT_VOTERS below offset ``end``."""
     found, start = Quorum(), log.bounds().start
     for snapshot in reversed([each for each in log.snapshots() if each.end_offset <= end]):
         try:
@@ -71,7 +68,7 @@ def quorum_at(log: Log, end: int) -> Quorum:
 
 
 def quorum_records(quorum: Quorum) -> list[tuple[ControlMessage, int]]:
-    """The records about ``quorum`` in a snapshot, and from a dynamic quorum's first leader."""
+    """The control records about ``quorum`` in a snapshot, and in a dynamic quorum's first epoch."""
     if quorum.voters is None:
         return []
     return [
@@ -126,9 +123,9 @@ def _before_data(batch: Batch) -> bool:
 
 
 def last_voters(batches: Iterable[Batch]) -> Voters | None:
-    """The voters in the last KRAFT_VOTERS; without one, those in the last LEADER_CHANGE.
+    """The voters in the last KRAFT_VOTERS, or else in the last LEADER_CHANGE.
 
-    If a control record that cannot be read might name other voters, the voters are unknown.
+    If an unreadable control record could name other voters, the voters are unknown.
     """
     by_record = by_leader = None
     for batch in batches:
