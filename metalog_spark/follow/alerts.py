@@ -1,7 +1,6 @@
-"""Alerts: dangerous new grants, storms of denials, and lost or unusable audit lines.
+"""Alerts about dangerous new grants, storms of denials, and lost or unusable audit lines.
 
-A new grant is checked by three of ``lint``'s checks. This module must not know Spark, nor where
-lifetimes and storms come from.
+Three checks of ``lint`` find dangerous grants. This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ NO_BROKER: Final = "no-broker"
 NOTHING: Final = -1
 """The offset of a log that has not been read yet."""
 NAMED: Final = 3
-"""How many lines or files an alert describes at most; it counts the others."""
+"""An alert describes at most this many lines or files, and counts the others."""
 
 ConfigAt = Callable[[int], AuthorizerConfig]
-"""The configuration at a time in epoch milliseconds."""
+"""The configuration at a time in milliseconds since 1970."""
 
 
 class Alert(NamedTuple):
-    """``kind`` is the id of a lint check, or a kind of this module. ``principal`` and ``subject``
-    (an ACL) are None if the alert concerns none. ``log_offset`` is the offset after the record that
-    puts the grant in force."""
+    """``kind`` is the id of a lint check, or a constant such as ``STORM``. ``subject`` is the ACL
+    that the alert is about, or None. ``log_offset`` is the offset after the record that puts this
+    ACL in force."""
 
     time_ms: int
     kind: str
@@ -50,8 +49,8 @@ class Alert(NamedTuple):
 
 
 class Storm(NamedTuple):
-    """The denials of one principal in the window that begins at ``since_ms``. Operation and
-    resource, in Kafka's words, are those that the latest batch denied most often."""
+    """The denials of one principal in the window that begins at ``since_ms``. In the latest batch,
+    most denials are of this operation and resource."""
 
     since_ms: int
     principal: str
@@ -62,10 +61,10 @@ class Storm(NamedTuple):
 
 
 def of_grants(lifetimes: Iterable[AclLifetime], after: int, config_at: ConfigAt) -> Iterator[Alert]:
-    """Alerts about the ACLs added at offset ``after`` or later, in order.
+    """Alerts about the ACLs that were added at offset ``after`` or later, in order.
 
-    An ACL that is in force under another id is not new. If ``after`` is ``NOTHING``, the whole
-    log is new; then only ACLs that are still in force count.
+    An ACL that is in force under another id is not new. If ``after`` is ``NOTHING``, removed ACLs
+    cause no alert.
     """
     lifetimes = list(lifetimes)
     new = [
@@ -120,8 +119,8 @@ def of_storm(storm: Storm) -> Alert:
 
 
 def of_lost_lines(time_ms: int, first: Sequence[str], lost: int, *, topic: bool) -> Alert:
-    """An alert about ``lost`` lines: Kafka deleted them from a topic before they were read, or they
-    could not be read in files. ``first`` describes the first ``NAMED`` of them."""
+    """An alert about a number ``lost`` of lines, which Kafka deleted from a topic, or which could
+    not be read in files. ``first`` describes at most ``NAMED`` of these lines."""
     advice = (
         "read the topic sooner, or have it keep records longer"
         if topic
@@ -142,7 +141,7 @@ def _first(texts: Sequence[str], count: int) -> str:
 
 
 def of_no_broker(time_ms: int, topic: str, lines: int) -> Alert:
-    """An alert about ``lines`` whose broker is unknown."""
+    """An alert about a number of ``lines`` whose broker is unknown."""
     message = (
         f"{topic}: lines name no broker ({lines:,} so far), so coverage counts them as one broker"
         " with the topic's name; key the records by broker, or find the broker by"

@@ -1,10 +1,9 @@
-"""One batch of ``follow``: decides new requests as far as the log is known; the others wait.
+"""One batch of ``follow``: decides requests up to the known end of the log; later requests wait.
 
 A batch's lines and decisions are one commit of the pipeline's folder, under the batch's number. If
-Spark does not know that a batch finished, it repeats the batch with the same files or offsets. If
-the folder has the batch, nothing happens; otherwise the files of the first attempt are overwritten.
-So each line counts once, wherever the process was killed. This module must not know when batches
-start.
+Spark does not know that a batch finished, it repeats the batch with the same files or offsets. A
+repeated batch does nothing if the folder has its commit. If not, it overwrites the files of the
+first attempt. So each line counts once. This module must not know when batches start.
 """
 
 from __future__ import annotations
@@ -68,21 +67,21 @@ if TYPE_CHECKING:
 FOLLOW: Final = "follow"
 """The folder's fact that holds its ``Progress``."""
 NEW_INPUT: Final = f"path STRING, {SPANS}"
-"""A row of a batch: a new file, or a range of a topic's offsets; all null if only the log has
-grown."""
+"""A row of a batch: a new file, or a range of a topic's offsets. A row of nulls says that the log
+has grown."""
 AT: Final = "at_ms"
-"""The column with the batch's time, which a repeated batch keeps."""
+"""The column with the batch's time. A repeated batch keeps this time."""
 _GONE: Final = "the file was gone before it was read"
 _IS_LOST: Final = f"reason RLIKE '^({LOST}|{DAMAGED}|{_GONE})'"
 _UNREAD: Final = "file STRING, text STRING, reason STRING"
 _MOST_PLACES: Final = 100
-"""How many batches' rows are stored separately before they are merged."""
+"""If one level of a table has more places, ``Tables.join`` merges these places."""
 
 
 class Progress(NamedTuple):
     """The committed progress of ``follow``.
 
-    - ``batch``: the last committed batch; ``alerted``: the last one with alerts.
+    - ``batch``: the last committed batch. ``alerted``: the last batch with alerts.
     - ``looked_to``: the log offset (exclusive) up to which grants were checked.
     - ``waits_from_ms``: the time of the first waiting request; ``waiting`` counts waiting requests.
     - ``unnamed``: the alert about lines without a broker was raised.
@@ -138,7 +137,7 @@ def progress_of(folder: Tables | CommittedState) -> Progress:
 
 
 class FollowJob(NamedTuple):
-    """The input and the options of ``follow``. Audit lines come from ``topic``, or with None from
+    """The input and the options of ``follow``. Audit lines come from ``topic``; if it is None, from
     files.
 
     A request waits until the log is known up to ``lateness_ms`` after the request's time.
@@ -222,7 +221,7 @@ class _Batch:
         self._tables.commit(f"batch-{number}", added=added, replaced=replaced, **facts)
 
     def commit_lines(self, new: NewRows, horizon_ms: int) -> None:
-        """Commit the lines of ``new`` and the waiting lines, decided as far as the log is known."""
+        """Decide new and waiting requests up to ``horizon_ms``, and commit all lines."""
         from pyspark.sql import functions as f
 
         lines = self._read(new).persist()
@@ -310,7 +309,7 @@ class _Batch:
         return counted.collect()[0]
 
     def _alert_about_lost_lines(self, read: DataFrame, counts: Row, at_ms: int) -> None:
-        """Alert about lost or damaged lines in each batch, and about a topic's lines without a
+        """Alert about this batch's lost or damaged lines. Alert about a topic's lines without a
         broker only once."""
         topic = self._following.topic
         if counts["lost"]:

@@ -1,7 +1,7 @@
-"""Metrics of ``follow`` in Prometheus' format: its work so far, and its progress.
+"""Metrics of ``follow`` in Prometheus' format.
 
-The folder keeps the counters with each batch, so they survive a restart, except those of the
-webhook. The caller supplies the newest state. This module must not know HTTP.
+The folder stores the counters with each batch, so a restart does not reset them. A restart resets
+the counters of the webhook. This module must not know HTTP.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
 
 class FollowState(NamedTuple):
-    """``looked_s`` is when Spark last looked for new input, in seconds since 1970. ``posted`` is
-    None without a webhook; ``pending`` counts a batch's alerts that are not posted yet."""
+    """``looked_s``: the time when Spark last looked for new input, in seconds since 1970.
+    ``posted`` is None without a webhook. ``pending``: how many alerts are not posted yet."""
 
     progress: Progress = Progress()
     looked_s: float | None = None
@@ -49,7 +49,7 @@ class Figures(Collector):
         yield _counter("requests_decided", "Requests that were decided", progress.decided)
         yield _counter(
             "lines_rejected",
-            "Lines that could not be used, kept in the table rejected",
+            "Lines that could not be used; the table rejected has them",
             progress.rejected,
         )
         yield _counter("alerts", "Alerts that were raised", progress.alerts)

@@ -1,7 +1,7 @@
-"""The followed log: its current ACLs, and the time up to which it is known.
+"""Reads the history of the followed log, and the time up to which it is known.
 
-Only the log's last split grows, so all others are scanned once. This module must not know Spark,
-nor what is decided.
+Only the log's last split grows, so each other split is scanned once. This module must not know
+Spark, nor what is decided.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from metalog_spark.history.splits import LogSplit
 
 
 class FollowedLog:
-    """The log that ``text`` names, a SOURCE or a pattern of folders.
+    """The log that ``text`` names. ``text`` is a SOURCE or a pattern of folders.
 
-    With ``committed``, records that are not proven to be committed are left out. The quorum may
-    truncate such records, but a decision based on them would stay.
+    With ``committed``, unproven records are left out, because the quorum can truncate them, and a
+    decision based on them would stay.
     """
 
     def __init__(
@@ -45,10 +45,10 @@ class FollowedLog:
         return self.__dict__ | {"_logs": None, "_closed": {}}
 
     def look(self) -> ArchiveHistory:
-        """Read the log's new records; returns the whole history.
+        """Read the log's new records, and return the whole history.
 
         Raises:
-            CorruptLog: the log is damaged; no decision is based on a part of a log.
+            CorruptLog: the log is damaged.
         """
         archive = self._opened().look()
         splits = {
@@ -67,7 +67,7 @@ class FollowedLog:
         return history_of(archive, scanned, skip_damaged=False)
 
     def unproven(self) -> Sequence[Unproven]:
-        """The logs of which unproven records are left out.
+        """The logs whose unproven records are left out.
 
         Raises:
             CorruptLog: the log's end is damaged.

@@ -1,8 +1,8 @@
 """Starts ``follow``: one streaming query over a metadata log and an audit folder or topic.
 
-The query only reports that files or offsets have arrived; a batch processes them. The query's
-checkpoint is in the pipeline's folder, and ``follow`` does not continue without it. This module
-must not know what a batch does.
+The query only reports new files or offsets; a batch processes them. The query's checkpoint is in
+the pipeline's folder, and ``follow`` does not continue without the checkpoint. This module must not
+know what a batch does.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _FILES: Final = "path STRING, modificationTime TIMESTAMP, length BIGINT, content
 _FOR_GOOD: Final = "36500d"
 FILES_AT_ONCE: Final = 1_000
 OFFSETS_AT_ONCE: Final = 500_000
-"""How many of a topic's offsets one batch reads at most, by default."""
+"""By default, a batch reads at most this many offsets of a topic."""
 
 
 def follow_tables(session: SparkSession, out: str, source: str, audit: str) -> Tables:
     """The folder that ``follow`` fills, new or from an earlier run.
 
     Raises:
-        InvalidTarget: something else filled the folder, its checkpoint is gone, or ``source`` or
+        InvalidTarget: other input filled the folder, its checkpoint is gone, or ``source`` or
             ``audit`` would read the folder.
     """
     tables = Tables.make(session, out)
@@ -57,7 +57,7 @@ def follow_tables(session: SparkSession, out: str, source: str, audit: str) -> T
 
 def check_it_follows(out: str, contents: CommittedState, source: str, audit: str) -> None:
     """Raise ``InvalidTarget`` if other input filled the folder ``out``, or if ``source`` or
-    ``audit`` would read it."""
+    ``audit`` would read ``out``."""
     check_is_outside(out, "--audit", audit)
     check_is_outside(out, "--log", source)
     known = contents.facts.get(FOLLOWED)
@@ -78,8 +78,8 @@ def _followed(log: str, audit: str) -> dict[str, str]:
 def start(
     following: FollowJob, tables: Tables, audit: str, *, every_s: int | None, at_once: int | None
 ) -> StreamingQuery:
-    """Start the query. It polls every ``every_s`` seconds; with None it reads all existing input,
-    and ends. A batch has at most ``at_once`` files, or offsets of a topic."""
+    """Start the query. It polls every ``every_s`` seconds. If ``every_s`` is None, it reads all
+    existing input and ends. A batch has at most ``at_once`` files, or offsets of a topic."""
     from pyspark.sql import functions as f
 
     session = tables.session

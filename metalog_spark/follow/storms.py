@@ -1,9 +1,8 @@
-"""Counts denials by principal and window of time, and finds the storms that begin.
+"""Counts denials by principal and window of time, and finds new storms.
 
 A storm is a run of adjacent windows of ``WINDOW_MS``, each with at least ``storm_from`` denials of
-one principal. Lines can come late, so a storm can also grow at its beginning; even then it is found
-only once. Spark counts, and only storms reach the driver. This module must not know
-how a storm is reported.
+one principal. Late lines can add an earlier window to a storm; the storm is still found only once.
+Only storms reach the driver. This module must not know how a storm is reported.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ if TYPE_CHECKING:
 _OF_WINDOW: Final = ("principal", "since")
 _QUESTION: Final = ("operation", "resource_type", "resource_name")
 _COUNTED_MS: Final = 7 * 24 * 3600 * 1000
-"""Counts of windows that are older than this, counted back from the newest, are dropped."""
+"""Counts are dropped if their window begins so long before the newest window, or earlier."""
 
 
 class CountedDenials(NamedTuple):
-    """``denials`` are the rows of ``DENIALS`` after a batch; ``storms`` are those that the batch
-    began, sorted by time and principal. Each has the data of its first window."""
+    """``denials`` are the rows of ``DENIALS`` after a batch. ``storms`` are the new storms, sorted
+    by time and principal. A storm has the data of its first window."""
 
     denials: DataFrame
     storms: Sequence[Storm]
@@ -46,9 +45,9 @@ def denials_of(answers: DataFrame) -> DataFrame:
 
 
 def with_denials(before: DataFrame, added: DataFrame) -> DataFrame:
-    """Rows of ``DENIALS`` in which the denials ``before`` and those ``added`` are summed. The
-    operation and resource of each row are the most frequent ones of the latest batch alone. The
-    column ``before`` is the sum without those ``added``."""
+    """The sums of ``before`` and ``added``, which are rows of ``DENIALS``. A window in ``added``
+    gets the operation and resource of ``added``. The column ``before`` has the denials of
+    ``before`` only."""
     from pyspark.sql import functions as f
 
     both = before.withColumn("batch", f.lit(0)).unionByName(added.withColumn("batch", f.lit(1)))
@@ -61,8 +60,8 @@ def with_denials(before: DataFrame, added: DataFrame) -> DataFrame:
 
 
 def counted(whole: DataFrame, storm_from: int) -> CountedDenials:
-    """The rows of ``whole`` (the result of ``with_denials``) to keep, and the storms of which no
-    window had ``storm_from`` denials before the batch."""
+    """The denials to keep, and the new storms, from ``whole``, the result of ``with_denials``. A
+    storm is new if none of its windows had ``storm_from`` denials before the batch."""
     from pyspark.sql import functions as f
 
     storm = f.struct("since_ms", "principal", "denied", *_QUESTION)
@@ -82,8 +81,8 @@ def counted(whole: DataFrame, storm_from: int) -> CountedDenials:
 
 
 def _with_runs(whole: DataFrame, storm_from: int) -> DataFrame:
-    """``whole`` with the columns ``is_storm``, ``since_ms``, ``first_ms`` (where the run of windows
-    with the same ``is_storm`` begins) and ``most_before`` (the largest ``before`` of the run)."""
+    """``whole`` with the columns ``is_storm``, ``since_ms``, ``first_ms`` (the beginning of the run
+    of windows with equal ``is_storm``) and ``most_before`` (the largest ``before`` of the run)."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 

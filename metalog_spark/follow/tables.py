@@ -1,8 +1,7 @@
-"""Fills the tables that are derived from the committed ones, so that every finding can read the
-folder.
+"""Fills the tables that batches do not fill, so that every finding can read the folder.
 
-The derived tables are recomputed whole from the other tables and the log, in one commit. This
-module must not know batches.
+One commit computes these tables anew from the other tables and the log. This module must not know
+batches.
 """
 
 from __future__ import annotations
@@ -38,15 +37,14 @@ from metalog_spark.store.tables import (
 
 _ALWAYS_US: Final = -(1 << 63)
 _NEVER_US: Final = (1 << 63) - 1
-"""A time after all others."""
+"""A time after all other times."""
 
 
 def keep(tables: Tables, configuration: Configuration) -> None:
     """Store the configuration that decides requests from now on.
 
     Raises:
-        InvalidTarget: earlier requests were decided by another configuration, which the folder
-            would then no longer show.
+        InvalidTarget: another configuration decided earlier requests; the folder would lose it.
     """
     from pyspark.sql import functions as f
 
@@ -63,19 +61,18 @@ def keep(tables: Tables, configuration: Configuration) -> None:
         if last[0] is not None and last[0] >= from_us:
             raise InvalidTarget(
                 f"{tables.path}: requests up to {time_text(last[0] // 1000)} were decided with"
-                " another --config: give that one, and each later one as --config"
+                " another --config FILE: give that FILE, and each later FILE as --config"
                 " MOMENT=FILE, or follow into another folder"
             )
     tables.replace(CONFIGURATION, configuration.rows(tables.session))
 
 
 def _lost(tables: Tables) -> list[Lost]:
-    """The time ranges whose lines Kafka deleted from an audit topic before they were read.
+    """The time ranges of lines that Kafka deleted from an audit topic before they were read.
 
-    In a partition, the lines of one broker are in order, but not those of several brokers. So a
-    broker's lost lines lie between its last line before the loss and its first line after the loss.
-    For a broker without lines, the range is from the latest of these starts to the earliest of
-    these ends.
+    In a partition, only the lines of a single broker are in order of time. So a broker's lost lines
+    lie between its last line before the loss and its first line after the loss. For a broker
+    without lines, the range begins with the latest range and ends with the earliest end.
     """
     from pyspark.sql import functions as f
 
@@ -103,15 +100,15 @@ def _lost(tables: Tables) -> list[Lost]:
 
 
 def _of_all(spans: Sequence[Lost]) -> Lost:
-    """The range for all other brokers. Its ends are sorted, because lines of several brokers are
-    not in order."""
+    """The range for brokers without lines. The latest beginning can be after the earliest end, so
+    the smaller of the two is the beginning."""
     begin = max((begin for _, begin, _ in spans), default=_ALWAYS_US)
     end = min((end for *_, end in spans), default=_NEVER_US)
     return None, min(begin, end), max(begin, end)
 
 
 def _reject_half_lines(tables: Tables) -> None:
-    """Reject lines that were decided before a later line showed that they are only halves."""
+    """Reject decided lines that a later line shows to be half lines."""
     half = is_half(tables.facts.get(FORMS, {}))
     requests = tables.read(REQUESTS)
     halves = requests.where(half)
@@ -126,8 +123,7 @@ def _reject_half_lines(tables: Tables) -> None:
 
 
 def complete(tables: Tables, history: ArchiveHistory, source: str) -> None:
-    """Fill HISTORY, ACL_CHANGELOG, COVERAGE and USAGE, and reject lines that proved to be
-    halves."""
+    """Fill HISTORY, ACL_CHANGELOG, COVERAGE and USAGE, and reject half lines."""
     session = tables.session
     with tables.at_once():
         _reject_half_lines(tables)

@@ -1,7 +1,7 @@
-"""The topic with audit lines: which offsets are new, and the lines in them.
+"""Finds new offsets of the topic with audit lines, and reads the lines.
 
-The topic's stream has one row per range of new offsets, without the records; the batch reads the
-records. This module must not know what a line says.
+The stream has a row for each range of new offsets, and a batch reads the records. This module must
+not know what a line says.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ _TASK_OFFSETS: Final = 100_000
 
 
 class Span(NamedTuple):
-    """The offsets of a partition from ``first`` up to ``past``, exclusive."""
+    """The offsets of a partition from ``first`` to ``past`` (exclusive)."""
 
     partition: int
     first: int
     past: int
 
     def pieces(self, kept: int, most: int = _TASK_OFFSETS) -> Iterator[Span]:
-        """The span in parts of at most ``most`` offsets, after one part for all offsets below
-        ``kept``, which are deleted."""
+        """The span in parts of at most ``most`` offsets. The deleted offsets, which are below
+        ``kept``, are one part more."""
         kept = min(max(kept, self.first), self.past)
         if self.first < kept:
             yield Span(self.partition, self.first, kept)
@@ -83,8 +83,8 @@ def read_topic(
 def records_in(
     topic: PartitionedTopic, span: Span, broker: re.Pattern[str] | None
 ) -> Iterator[Record]:
-    """The records of ``span``. A line's number is the record's offset, but a record with several
-    lines counts as a separate file, named after the offset."""
+    """The records of ``span``. A line's number is the record's offset. A record with several lines
+    counts as a file, whose name ends with the offset."""
     name = f"{topic.address}/{span.partition}"
     unnamed = topic.address.topic
     for stored in topic.read(span.partition, span.first, span.past):
@@ -101,9 +101,9 @@ def records_in(
 
 
 def broker_of_record(record: Stored, pattern: re.Pattern[str] | None) -> str | None:
-    """The broker that wrote the record, or None: the record's key; with ``pattern``, the first
-    result of ``name_found`` in the key, in a header as ``NAME=VALUE``, or in a field of the JSON
-    around the line as ``host.name=VALUE``."""
+    """The broker that wrote the record, or None. Without ``pattern``, this is the record's key.
+    With ``pattern``, it is the first result of ``name_found`` in the key, in a header as
+    ``NAME=VALUE``, or in a field of the JSON around the line as ``host.name=VALUE``."""
     key = _text(record.key)
     if pattern is None:
         return key or None
@@ -148,9 +148,9 @@ class _SpansPartition(InputPartition):
 
 
 class AuditTopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """The stream's reader. The stream's offset has the topic's id and, for each partition number as
-    text, an exclusive offset. The stream begins with all records in the topic. A partition that is
-    added later is read from offset 0."""
+    """The stream's reader. An offset of the stream has the topic's id and, for each partition
+    number as text, an offset (exclusive). The stream begins with all records in the topic. A
+    partition that is added later is read from offset 0."""
 
     def __init__(self, topic: PartitionedTopic, most: int) -> None:
         self._topic = topic
@@ -201,8 +201,8 @@ class AuditTopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _shared(spans: Collection[Span], limit: ReadLimit) -> Iterator[Span]:
-    """The ``spans``, each limited to its share of ``limit``. Longer spans share the rest that
-    shorter spans leave."""
+    """The ``spans``, each cut to its share of ``limit``. Longer spans share what shorter spans do
+    not need."""
     if not isinstance(limit, ReadMaxRows):
         yield from spans
         return

@@ -1,9 +1,8 @@
-"""Posts alerts to an HTTP endpoint, on a thread of its own, each at least once.
+"""Posts alerts to an HTTP endpoint, on a separate thread, each alert at least once.
 
-The caller passes one batch of alerts at a time, so only these are queued here; the table of alerts
-keeps the others. An alert is repeated, with growing pauses, until the endpoint accepts it or
-refuses it for good. Messages do not show the URL's path or the headers, because these can contain
-a token. This module must not know Spark, nor what an alert says.
+The caller passes one batch of alerts at a time. An alert is repeated, with growing pauses, until
+the endpoint accepts it or refuses it for good. Messages do not show the URL's path or the headers,
+because a token can be in them. This module must not know Spark, nor what an alert says.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _STEP_S: Final = 10.0
 _WHOLE_S: Final = 30.0
 """The timeout in seconds of a whole attempt."""
 _LAST_S: Final = 1.0
-"""How many seconds ``close`` waits at most for an attempt in progress."""
+"""``close`` waits at most this many seconds for an attempt in progress."""
 _FIRST_WAIT_S: Final = 1.0
 _LONGEST_WAIT_S: Final = 60.0
 _REFUSED: Final = frozenset(
@@ -75,8 +74,8 @@ def endpoint(url: str, headers: str = "") -> WebhookEndpoint:
     """The endpoint of a URL and of header lines ``NAME: VALUE``.
 
     Raises:
-        InvalidRequest: one of them is malformed, or the URL has a password. The message repeats
-            neither.
+        InvalidRequest: the URL or a line is malformed, or the URL has a user or a password. The
+            message does not repeat the URL or the line.
     """
     try:
         parts = urlsplit(url)
@@ -87,7 +86,7 @@ def endpoint(url: str, headers: str = "") -> WebhookEndpoint:
         raise InvalidRequest("--webhook: write it as https://HOST[:PORT]/PATH")
     if "@" in parts.netloc:
         raise InvalidRequest(
-            "--webhook: the URL has a password, which others on this machine can see;"
+            "--webhook: the URL has a user or a password, which others on this machine can see;"
             " put a line Authorization: … into the file of --webhook-headers"
         )
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -108,8 +107,8 @@ def _headers(text: str) -> Mapping[str, str]:
 
 class Webhook:
     """Posts the alerts passed to ``send``. ``delivered`` is the last batch that was posted
-    completely; ``trouble`` says why the last attempt failed, if it did. ``refusal`` says how the
-    endpoint refused the last alert that it refused for good."""
+    completely. ``trouble`` says why the last attempt failed, or is None. ``refusal`` is the
+    endpoint's latest refusal for good."""
 
     def __init__(self, endpoint: WebhookEndpoint, delivered: int) -> None:
         self._endpoint = endpoint
@@ -129,18 +128,18 @@ class Webhook:
         return len(self._left)
 
     def send(self, batch: int, alerts: Sequence[Mapping[str, Any]]) -> None:
-        """Post a batch's alerts; call it only when the batch before is posted."""
+        """Post a batch's alerts. The previous batch must be posted completely."""
         with self._changed:
             if self._left:
-                raise ValueError("the batch before is not posted yet")
+                raise ValueError("the previous batch is not posted yet")
             self._batch, self._left = batch, [*alerts]
             if not self._left:
                 self.delivered = batch
             self._changed.notify_all()
 
     def settle(self, patience_s: float) -> bool:
-        """Wait until all is posted, posting fails, or ``patience_s`` seconds are over; returns
-        whether all is posted."""
+        """Wait until all alerts are posted, an attempt fails, or ``patience_s`` seconds are over.
+        Returns whether all alerts are posted."""
         with self._changed:
             self._changed.wait_for(
                 lambda: not self._left or self.trouble is not None, timeout=patience_s
@@ -186,7 +185,7 @@ class Webhook:
             self._changed.notify_all()
 
     def _post(self, alert: Mapping[str, Any]) -> str | None:
-        """Why the endpoint did not accept the alert; None if it did, or refused it for good."""
+        """Why the alert must be posted again; None if it was accepted, or refused for good."""
         connection = self._endpoint.connection()
         too_long = Timer(_WHOLE_S, _break_off, [connection])
         too_long.daemon = True
