@@ -1,8 +1,8 @@
 """DescribeAcls, CreateAcls and DeleteAcls as a client sends them.
 
-It builds requests from plain values, and reads responses into plain values. Every version used
-has pattern types (KIP-290), so the oldest peer is Kafka 2.0. An ACL with an unknown code, for
-example from a newer Kafka, is counted and left out. This module must not know what an ACL decides.
+This module builds requests from plain values, and reads responses into plain values. It uses only
+versions with pattern types (KIP-290), so the oldest peer is Kafka 2.0. It counts and leaves out an
+ACL with an unknown code, for example of a newer Kafka. It must not know what an ACL decides.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CODES: Final[tuple[tuple[str, Mapping[int, IntEnum]], ...]] = (
 
 
 class DescribedAcls(NamedTuple):
-    """A response to DescribeAcls; ``unread`` counts the ACLs with an unknown code, by that code."""
+    """A response to DescribeAcls; ``unread`` counts ACLs by unknown code (``operation 99``)."""
 
     outcome: ApiOutcome
     acls: tuple[Acl, ...]
@@ -111,7 +111,7 @@ def read_created_acls(body: Body, requested: Sequence[Acl]) -> list[ApiOutcome]:
 
 
 def delete_acls_request(version: int, acls: Iterable[Acl]) -> Body:
-    """A request with one filter per ACL, which matches exactly this ACL."""
+    """A request with one filter for each ACL; a filter matches exactly its ACL."""
     parts = request_parts(DELETE_ACLS, version)
     return parts.DeleteAclsRequest(
         filters=tuple(
@@ -123,7 +123,7 @@ def delete_acls_request(version: int, acls: Iterable[Acl]) -> Body:
 def read_deleted_acls(body: Body, requested: Sequence[Acl]) -> list[ApiOutcome]:
     """One outcome for each requested ACL, in the order of the request.
 
-    It is the error of the filter, or of the deletion of an ACL that the filter matches.
+    A failure is the error of the filter, or of an ACL that the filter matches.
     """
     results = body.filter_results
     found = [

@@ -1,9 +1,9 @@
-"""Envelope (KIP-590): a request that a broker forwards for its client, and the answer to it.
+"""Envelope (KIP-590): a request that a broker forwards for its client, and the answer.
 
-Version 0 is Kafka's. Version 1 is ours, and ApiVersions announces it. It has the same bytes, but
-its error code may also be one of ours, such as AUTHORIZER_NOT_READY, for which Kafka has no number.
-Version 0 has UNKNOWN_SERVER_ERROR instead (KIP-801). This module must not know what is forwarded,
-nor who may forward it.
+Version 0 is Kafka's. Version 1 is ours, and ApiVersions announces it. Its fields are those of
+version 0, but its error code may be one of ours, such as AUTHORIZER_NOT_READY, for which Kafka has
+no number. Version 0 has UNKNOWN_SERVER_ERROR instead (KIP-801). This module must not know what is
+forwarded, nor who may forward it.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class PrincipalUnreadable(InvalidRequest):
 class Forwarded(NamedTuple):
     """A forwarded request and its client.
 
-    ``request`` is the client's header and body, unchanged. ``host`` is the client's address in
-    Java's text.
+    ``request`` is the client's header and body, unchanged. ``host`` is the client's address as Java
+    writes it.
     """
 
     request: bytes
@@ -62,7 +62,7 @@ def seal(
     *,
     token_authenticated: bool = False,
 ) -> Body:
-    """An Envelope for ``request``; ``address`` is the client's, 4 or 16 bytes."""
+    """An Envelope for ``request``; ``address`` is the client's address of 4 or 16 bytes."""
     data = DefaultPrincipalData(
         type_=principal.principal_type, name=principal.name, token_authenticated=token_authenticated
     )

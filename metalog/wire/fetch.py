@@ -1,7 +1,7 @@
 """Fetch and FetchSnapshot of ``__cluster_metadata``, as an observer sends them (KIP-595, KIP-630).
 
-It builds requests from plain values and reads answers into plain values. The replica id is always
--1: the leader then keeps no state for this observer, which never advances the high-water mark
+This module builds requests from plain values, and reads answers into plain values. The replica id
+is always -1, so the leader keeps no state for the observer
 (docs/decisions/0034-observer-without-replica-id.md). This module must not decide what to fetch.
 """
 
@@ -24,7 +24,7 @@ FETCH_SNAPSHOT: Final = 59
 FETCH_VERSIONS: Final = range(13, 19)
 SNAPSHOT_VERSIONS: Final = range(2)
 MOST_BYTES: Final = 8 << 20
-"""An answer has at most this many bytes, as for Kafka's own followers."""
+"""A request asks for at most this many bytes, as Kafka's own followers do."""
 
 _OBSERVER: Final = -1
 _TOPIC: Final = "__cluster_metadata"
@@ -41,9 +41,9 @@ class EpochLeader(NamedTuple):
 class FetchPosition(NamedTuple):
     """An observer's position in the log.
 
-    ``offset`` is the next offset to fetch. ``last_epoch`` is the epoch of the record before it: 0
-    if there is none, -1 if unknown. ``leader_epoch`` and ``high_watermark`` are the latest that the
-    observer knows, or -1.
+    ``offset`` is the next offset to fetch. ``last_epoch`` is the epoch of the previous record (0 if
+    there is no record, -1 if unknown). ``leader_epoch`` and ``high_watermark`` are the latest that
+    the observer knows, or -1.
     """
 
     offset: int
@@ -55,8 +55,8 @@ class FetchPosition(NamedTuple):
 class Fetched(NamedTuple):
     """An answer to Fetch.
 
-    ``diverging`` is an epoch and its end offset in the leader's log. ``high_watermark`` is -1 if
-    the leader does not know it yet.
+    ``diverging`` is None, or an epoch and its end offset in the leader's log. ``high_watermark`` is
+    -1 if the leader does not know it yet.
     """
 
     code: int
@@ -115,7 +115,7 @@ def fetch_request(
 
 
 def read_fetched(body: Body) -> Fetched:
-    """The answer in ``body``; ``Malformed`` if it is not about one partition."""
+    """The answer in ``body``; ``Malformed`` if the answer is not about one partition."""
     nodes = getattr(body, "node_endpoints", ())
     endpoints = {int(each.node_id): Address(each.host, each.port) for each in nodes}
     if body.error_code != ErrorCode.NONE:

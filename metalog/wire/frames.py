@@ -1,7 +1,7 @@
-"""Frames: on a connection, each message follows its length in four bytes.
+"""Frames of a connection: a length of four bytes, and a message of this length.
 
-The reader takes bytes in pieces of any size and returns whole frames. It refuses a length above its
-limit at once. This module must not know what a frame contains.
+The reader takes bytes in pieces of any size, and returns whole messages. It refuses a length above
+its limit at once. This module must not know what a message contains.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ def framed(payload: bytes) -> bytes:
 
 
 class FrameReader:
-    """Splits bytes into frames of at most ``limit`` bytes, which may change between frames."""
+    """Splits bytes into frames of at most ``limit`` bytes; a caller may change ``limit``."""
 
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
         self.limit = limit
         self._buffer = bytearray()
 
     def beginning(self, most: int) -> tuple[int, bytes]:
-        """The length of an incomplete frame, and its first bytes, at most ``most`` of them.
+        """The length of the incomplete frame, and at most ``most`` of its first bytes.
 
-        While the length itself is incomplete: 0 and no bytes.
+        The result is 0 and no bytes if the length itself is incomplete.
         """
         if len(self._buffer) < LENGTH_BYTES:
             return 0, b""

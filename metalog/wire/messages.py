@@ -1,8 +1,8 @@
 """Encodes and decodes requests and responses, for either side of a connection.
 
-A header comes first, in the version that the body's class names. The response to ApiVersions has
-the oldest header, because the client does not know the server's versions yet (KIP-511). This module
-must not know what any message is for.
+A header precedes the body; the body's class determines the header's version. The response to
+ApiVersions has the oldest header, because the client does not know the server's versions yet
+(KIP-511). This module must not know what any message is for.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class WireRequest(NamedTuple):
 
 
 class UnreadRequest:
-    """A request whose body is decoded at its first use, so an earlier refusal costs nothing.
+    """A request whose body is decoded at the first use; most refusals do not need the body.
 
     ``client_id`` and ``body`` raise the errors of ``read_request``.
     """
@@ -85,8 +85,8 @@ def read_request(payload: bytes, *, most_elements: int = sys.maxsize) -> WireReq
 
     Raises:
         UnsupportedVersion: no class declares this API key and version.
-        Malformed: the bytes are not such a request.
-        TooManyElements: it has more than ``most_elements`` in its arrays and tagged fields.
+        Malformed: the bytes are not a request of this API key and version.
+        TooManyElements: its arrays and tagged fields have more than ``most_elements`` in all.
     """
     head = read_head(payload)
     declared, at, client_id = _declared(head, payload, most_elements)
@@ -115,7 +115,7 @@ def write_request(body: Body, correlation_id: int, client_id: str | None) -> byt
 
 
 def correlation_of(payload: bytes) -> int:
-    """The correlation id of a response: the request that it answers."""
+    """The correlation id of a response, which is also the id of its request."""
     if len(payload) < 4:
         raise Malformed(f"a response of {len(payload)} bytes is shorter than its header")
     return int.from_bytes(payload[:4], "big", signed=True)
@@ -134,7 +134,7 @@ def write_response(body: Body, correlation_id: int) -> bytes:
 
 
 def write_data(*parts: Any) -> bytes:
-    """The bytes of one structure or several; ``InvalidRequest`` if one cannot be written."""
+    """The bytes of the structures ``parts``; ``InvalidRequest`` if a part cannot be written."""
     out = io.BytesIO()
     try:
         for part in parts:

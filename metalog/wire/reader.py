@@ -1,4 +1,4 @@
-"""Decodes a message with the class that declares it.
+"""Decodes a message as an object of the class that declares the message.
 
 kio has most classes and the writer. The reader is ours, because bytes from a network are not
 trusted (docs/decisions/0035-own-reader-of-kio-classes.md):
@@ -6,7 +6,7 @@ trusted (docs/decisions/0035-own-reader-of-kio-classes.md):
 - An array grows as its elements are read; its declared length allocates no memory.
 - Tagged fields that the class does not have are skipped (KIP-482).
 - An error code without a name stays a number. Bytes that are not UTF-8 are replaced as in Java.
-- A caller that reads untrusted bytes limits the number of elements before they are read.
+- A caller can limit the number of elements; the reader checks the limit before it reads elements.
 
 Bytes that cannot be decoded raise ``Malformed``. This module must not know any message.
 """
@@ -44,9 +44,9 @@ from metalog.records.primitives.varint import read_unsigned_varint
 from metalog.wire.frames import Malformed
 
 Reader = Callable[[bytes, int], tuple[Any, int]]
-"""Reads a value that is not an array or a structure; returns it and the position of its end."""
+"""Reads a value that is not an array or a structure; returns the value and its end position."""
 Compound = Callable[[bytes, int, "Elements"], tuple[Any, int]]
-"""Reads an array or a structure: like ``Reader``, and it counts elements."""
+"""Reads an array or a structure like a ``Reader``, and counts its elements."""
 
 _LENGTH16: Final = struct.Struct(">h")
 _LENGTH32: Final = struct.Struct(">i")
@@ -90,7 +90,7 @@ def read(
 
 
 def read_count(declared: type[Any], data: bytes, at: int, *, most_elements: int) -> int:
-    """The length of the array that is the first field of ``declared``; its items are not read.
+    """The length of the array that is the first field of ``declared``; no item is read.
 
     ``TooManyElements`` as in ``read``; ``Malformed`` if there are fewer bytes than items.
     """
@@ -145,7 +145,7 @@ def _read_tagged(
     at: int,
     elements: Elements,
 ) -> int:
-    """Add the tagged fields that the class has to ``values``; return the position of their end."""
+    """Put the known tagged fields into ``values``; return the position after all tagged fields."""
     if data[at] == 0:
         return at + 1
     count, at = read_unsigned_varint(data, at)
@@ -205,7 +205,7 @@ def _without_none(kind: Any) -> tuple[Any, bool]:
 
 
 def _default(field: dataclasses.Field[Any], reader: Compound) -> Any:
-    """The value of a tagged field that a message leaves out."""
+    """The value of a tagged field that is missing in a message."""
     if field.default is not dataclasses.MISSING:
         return field.default
     kind, _ = _without_none(field.type)
@@ -285,7 +285,7 @@ def _never_null(reader: Reader) -> Reader:
 
 
 def _read_length(data: bytes, at: int) -> tuple[int, int]:
-    """The length of an array since KIP-482; -1 for null."""
+    """The length of an array in flexible versions (KIP-482); -1 for null."""
     size, at = read_unsigned_varint(data, at)
     return size - 1, at
 
@@ -308,7 +308,7 @@ def _array_reader(element: Compound, read_length: Reader, is_nullable: bool) -> 
 
 
 def _nullable_struct_reader(reader: Compound) -> Compound:
-    """The reader of a nullable structure: the byte before it says whether it exists (KIP-893)."""
+    """The reader of a nullable structure; the first byte says whether it is null (KIP-893)."""
 
     def read_struct(data: bytes, at: int, elements: Elements) -> tuple[Any, int]:
         mark, at = read_int8(data, at)

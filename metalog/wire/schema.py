@@ -26,7 +26,7 @@ _OUR_RESPONSE_PARTS: Final = {**acls_v0.RESPONSE_PARTS, **newest.RESPONSE_PARTS}
 
 
 class UnsupportedVersion(InvalidRequest):
-    """An unknown API, or an unknown version of one."""
+    """An unknown API, or an unknown version of an API."""
 
     code = ErrorCode.UNSUPPORTED_VERSION
 
@@ -38,13 +38,13 @@ class UnsupportedVersion(InvalidRequest):
 
 @cache
 def request_type(api_key: int, version: int) -> type[Body]:
-    """The class of a request; ``UnsupportedVersion`` if there is none."""
+    """The class of a request; ``UnsupportedVersion`` if no class declares it."""
     return _declared(_OUR_REQUESTS, kio.index.load_request_schema, api_key, version)
 
 
 @cache
 def response_type(api_key: int, version: int) -> type[Body]:
-    """The class of a response; ``UnsupportedVersion`` if there is none."""
+    """The class of a response; ``UnsupportedVersion`` if no class declares it."""
     return _declared(_OUR_RESPONSES, kio.index.load_response_schema, api_key, version)
 
 

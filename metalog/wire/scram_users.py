@@ -22,7 +22,7 @@ _MECHANISMS: Final = {int(each): each for each in ScramMechanism}
 
 
 class DescribedUsers(NamedTuple):
-    """The iterations of each credential, by user; unknown mechanisms are left out."""
+    """The iterations of each credential, by user and mechanism, without unknown mechanisms."""
 
     outcome: ApiOutcome
     users: Mapping[str, Mapping[ScramMechanism, int]]

@@ -1,7 +1,7 @@
 """ApiVersions, for either side of a connection, and the choice of an API's version.
 
-A client sends ApiVersions before it knows any version. A peer without the requested version of
-ApiVersions answers in version 0 with error 35, and names its own versions of ApiVersions
+A client sends ApiVersions before it knows any version. A peer that does not support the requested
+version answers in version 0 with error 35, and names the versions of ApiVersions that it supports
 (KIP-511). This module must not send anything.
 """
 
@@ -22,7 +22,7 @@ from metalog.wire.schema import Body, error_name, request_type, response_parts, 
 API_VERSIONS: Final = 18
 SOFTWARE: Final = "kraft-metalog"
 _CACHE_SIZE: Final = 32
-"""The size of the cache of answers: one per listener and requested version."""
+"""The size of the cache of answers; there is one answer per listener and requested version."""
 
 
 class VersionRange(NamedTuple):
@@ -37,7 +37,7 @@ Versions = Mapping[int, VersionRange]
 
 
 class PeerVersions(NamedTuple):
-    """The API versions that a peer supports, and its feature levels (KIP-584)."""
+    """The API versions that a peer supports, and its supported and finalized features (KIP-584)."""
 
     apis: Versions
     features: Mapping[str, VersionRange]
@@ -51,7 +51,7 @@ class NoCommonVersion(InvalidRequest):
 
 
 def best_version(api_key: int, theirs: Versions, ours: Iterable[int]) -> int:
-    """The highest version that both sides have; ``NoCommonVersion`` if there is none."""
+    """The highest common version; ``NoCommonVersion`` if there is no common version."""
     spoken = theirs.get(api_key)
     common = (
         [] if spoken is None else [each for each in ours if spoken.least <= each <= spoken.most]
@@ -71,7 +71,7 @@ def versions_request(version: int, software_version: str) -> Body:
 
 
 class ApiVersionsRefused(NamedTuple):
-    """The peer does not have the requested version of ApiVersions; retry with this one."""
+    """The peer does not have the requested version of ApiVersions; retry with ``version``."""
 
     version: int
 
@@ -129,7 +129,7 @@ def versions_payload(
 ) -> bytes:
     """The bytes of ``versions_response``.
 
-    They are encoded once and cached: a client may repeat ApiVersions without a login.
+    The bytes are cached, because a client can repeat ApiVersions without a login.
     """
     key = None
     if features is not None:
@@ -154,8 +154,8 @@ def _written(
 
 
 def _features(parts: Any, version: int, features: Features) -> dict[str, object]:
-    """The response's fields on features; as in Kafka, version 3 has 1 for a lowest level of 0,
-    because its clients cannot read 0."""
+    """The response's fields about features. As in Kafka, version 3 has 1 instead of a lowest level
+    of 0, because clients with version 3 cannot read 0."""
     least = 0 if version > 3 else 1
     supported = tuple(
         parts.SupportedFeatureKey(

@@ -1,8 +1,8 @@
 """Connects to the first of several peers that accepts a connection, with one timeout for all.
 
-The peers are tried in order. The next attempt begins when one has failed, or after a quarter of a
-second (as in RFC 8305), so a silent peer does not use up the time of the others. If all fail, the
-error has each peer's error. This module must not know what the connection is for.
+The peers are tried in order. The next attempt begins when an attempt fails, or after a quarter of a
+second (as in RFC 8305), so a silent peer leaves time for the other peers. If all peers fail, the
+error lists the errors of all peers. This module must not know what the connection is for.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from metalog.wire.versions import NoCommonVersion
 
 _ATTEMPT_DELAY_S: Final = 0.25
 _REPORT_S: Final = 0.1
-"""An attempt ends so many seconds before the timeout, so that its error can still be reported."""
+"""Seconds between the end of an attempt and the timeout: time to report the attempt's error."""
 _TRY_NEXT_PEER: Final = (Unreachable, Malformed, NoCommonVersion)
-"""Errors after which another peer is tried. Any other error, such as a refused login, would come
-from all peers."""
+"""After these errors, another peer is tried. All peers would raise any other error, such as a
+refused login."""
 
 
 def first_connection(
@@ -38,7 +38,7 @@ def first_connection(
     ``check`` may refuse a connection by raising ``NoCommonVersion``.
 
     Raises:
-        Unreachable: none of several peers can be used. A single peer's own error is raised.
+        Unreachable: no peer can be used. If there is only one peer, its own error is raised.
         AuthenticationFailed: a peer refuses the login.
     """
 
@@ -55,9 +55,9 @@ def first_connection(
 
 
 def check_reachable(addresses: Sequence[Address], timeout_s: float) -> None:
-    """Raise ``Unreachable`` if none of ``addresses`` accepts a connection in time.
+    """Raise ``Unreachable`` if none of ``addresses`` accepts a connection within ``timeout_s``.
 
-    It sends nothing, so the peers may speak any protocol.
+    Nothing is sent, so the peers may speak any protocol.
     """
     _Race(addresses, timeout_s, BareConnection).won().close()
 
@@ -121,7 +121,7 @@ class _Race(Generic[Opened]):
         raise self._failure(errors)
 
     def _failure(self, errors: dict[Address, Exception]) -> Exception:
-        """The only peer's error itself; for several peers, one error that lists theirs."""
+        """The error of the only peer, or one error that lists the errors of several peers."""
         for address in self._addresses:
             errors.setdefault(address, Unreachable(f"{address}: no answer in time"))
         if len(errors) == 1:
@@ -146,7 +146,7 @@ class _Race(Generic[Opened]):
         connection.close()
 
     def _end(self) -> None:
-        """Close the connections that are opened too late."""
+        """Close the connections that lost the race."""
         with self._lock:
             self._is_over = True
             while not self._attempts.empty():

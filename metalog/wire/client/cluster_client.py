@@ -1,8 +1,8 @@
 """A client for a cluster's ACLs, SCRAM users and topics, through one of its nodes.
 
-A read without an answer is repeated. A write is repeated only if the answer says that nothing was
-changed: NOT_CONTROLLER, from a controller that does not lead. (A broker forwards a write.) This
-module must not know why something is read or changed.
+A read is repeated after a lost connection or a retriable error. A write is repeated only after
+NOT_CONTROLLER, with which a controller that does not lead refuses a write. (A broker forwards a
+write.) This module must not know why something is read or changed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from metalog.wire.scram_users import VERSIONS as SCRAM_VERSIONS
 from metalog.wire.versions import NoCommonVersion
 
 PATIENCE_S: Final = 10.0
-"""How long, in seconds, a request is repeated after a retriable error."""
+"""A request is repeated for at most this many seconds after retriable errors."""
 
 _METADATA: Final = 3
 _METADATA_VERSIONS: Final = (4, 5, 6, 7, 12)
@@ -84,14 +84,14 @@ class ListedTopic(NamedTuple):
 
 
 class OutcomeUnknown(InvalidRequest):
-    """A change was sent, and it is unknown whether the cluster made it."""
+    """A change was sent, and it is unknown whether the cluster made the change."""
 
 
 def check_answers(connection: Connection) -> None:
     """Raise ``Unreachable`` if the peer closes the connection during a request.
 
-    Without a login, a peer that requires one answers ApiVersions and closes the connection at the
-    next request.
+    A peer that requires a login answers ApiVersions without a login, and closes the connection at
+    the next request.
     """
     version = connection.version(_METADATA, _METADATA_VERSIONS[:1])
     connection.ask(request_type(_METADATA, version)(topics=(), allow_auto_topic_creation=False))
@@ -125,12 +125,12 @@ class ClusterClient:
         return _version(self._connected(), CREATE_ACLS, VERSIONS)
 
     def supported_level(self, feature: str) -> int:
-        """The highest level of ``feature`` that the node supports; 0 if it announces none."""
+        """The highest level of ``feature`` that the node supports; 0 if it announces no level."""
         supported = self._connected().features.get(feature)
         return 0 if supported is None else supported.most
 
     def finalized_level(self, feature: str) -> int:
-        """The level of ``feature`` in force, according to the node; 0 if there is none."""
+        """The level of ``feature`` in force, according to the node; 0 if it announces no level."""
         return self._connected().finalized.get(feature, 0)
 
     def create_acls(self, acls: Sequence[Acl]) -> list[ApiOutcome]:
@@ -178,7 +178,7 @@ class ClusterClient:
         ]
 
     def authorized_operations(self) -> frozenset[Operation] | None:
-        """The caller's permitted operations on the cluster; None if the node sends none."""
+        """The caller's permitted operations on the cluster; None if the node does not send them."""
 
         def request(version: int) -> Body:
             declared = request_type(_DESCRIBE_CLUSTER, version)
@@ -268,8 +268,8 @@ class ClusterClient:
         return self._connection
 
     def _go_to_controller(self, connection: Connection) -> None:
-        """Connect to the leader if the controller names it; else close, so that the next call
-        starts over."""
+        """Connect to the leader if the controller names it. If not, close the connection, so that
+        the next call begins with ``bootstrap``."""
         leader = None
         try:
             version = connection.version(_DESCRIBE_CLUSTER, _DESCRIBE_CLUSTER_VERSIONS)

@@ -1,8 +1,8 @@
 """One connection to a peer over a blocking socket: it connects, logs in, and sends requests.
 
-This is the only module of ``wire`` with sockets. ``Unreachable`` means that there was no answer:
-try another peer, or try again. Any other error says in one line why this peer cannot be used.
-After a failed request the connection is closed. This module must not know what the requests mean.
+This is the only module of ``wire`` with sockets. ``Unreachable`` means that there was no answer; a
+caller can try another peer, or try again. Any other error says in one line why this peer cannot be
+used. A failed request closes the connection. This module must not know what the requests mean.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _SILENT_TLS: Final = f"{_SILENT} If it has no TLS, {_TRY_SECURED}"
 
 
 class Unreachable(InvalidRequest):
-    """There is no answer from the peer at the address; the message says why."""
+    """The peer does not answer; the message says why."""
 
 
 class Connection:
     """A connection for one thread; the constructor connects and logs in.
 
-    The socket is closed by ``close``, or when the object is freed. A wait for an answer ends once
-    ``is_wanted`` returns false.
+    The socket is closed by ``close``, or when the object is freed. A wait for an answer ends with
+    ``Unreachable`` when ``is_wanted`` returns false.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Connection:
         is_wanted: Callable[[], bool] = lambda: True,
         opened_by: float = math.inf,
     ) -> None:
-        """Connect, and log in, before ``opened_by`` on the clock ``time.monotonic()``."""
+        """Connect and log in before the time ``opened_by`` of ``time.monotonic()``."""
         self.address = address
         self._is_wanted = is_wanted
         self._timeout_s = settings.request_timeout_s
@@ -100,7 +100,7 @@ class Connection:
 
     @property
     def features(self) -> Mapping[str, VersionRange]:
-        """The feature levels that the peer supports; empty if it announces none."""
+        """The feature levels that the peer supports; empty if it announces no feature."""
         return self._session.features
 
     @property
@@ -109,7 +109,7 @@ class Connection:
         return self._session.finalized
 
     def version(self, api_key: int, ours: Iterable[int]) -> int:
-        """The highest common version of an API; ``NoCommonVersion`` if there is none."""
+        """The highest common version of an API; ``NoCommonVersion`` if no version is common."""
         return self._session.version(api_key, ours)
 
     def ask(self, request: Body, timeout_s: float | None = None) -> Body:
@@ -192,7 +192,7 @@ class Connection:
 
 
 class BareConnection:
-    """A connection on which nothing is sent, to test that the peer accepts one."""
+    """A connection on which nothing is sent: it proves that the peer accepts connections."""
 
     def __init__(self, address: Address, until: float) -> None:
         try:
@@ -214,8 +214,8 @@ def _left(deadline: float) -> float:
 def _connected(address: Address, deadline: float) -> socket.socket:
     """A socket connected to the first of the host's addresses that accepts the connection.
 
-    The addresses get equal shares of the time until ``deadline``, so a silent one leaves time for
-    the others.
+    The addresses get equal shares of the time until ``deadline``, so a silent address leaves time
+    for the next one.
     """
     try:
         candidates = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
@@ -236,7 +236,7 @@ def _connected(address: Address, deadline: float) -> socket.socket:
 
 
 def _tls_trouble(reason: str) -> str:
-    """The message for a failed TLS handshake; without an alert, the peer perhaps has no TLS."""
+    """The message for a failed TLS handshake; a peer that sends no alert perhaps has no TLS."""
     if "CERTIFICATE" in reason:
         return f"{reason}; it may require a client certificate: set ssl.keystore.*"
     if "ALERT" in reason:

@@ -1,6 +1,6 @@
-"""A client's key and certificates in a PKCS12 keystore, as keytool makes it.
+"""Reads a client's key and certificates from a PKCS12 keystore, such as keytool makes.
 
-Python's ``ssl`` reads PEM only, so the library ``cryptography`` reads PKCS12. No error contains a
+Python's ``ssl`` reads only PEM, so the library ``cryptography`` reads PKCS12. No error contains a
 secret. This module must not open any file.
 """
 
@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import load_key_and_cer
 
 
 class Identity(NamedTuple):
-    """A client's key and certificates; in ``pem``, ``password`` encrypts the key."""
+    """A client's key and certificates; ``password`` decrypts the key in ``pem``."""
 
     pem: str
     password: str
@@ -28,7 +28,7 @@ class Identity(NamedTuple):
 
 
 def pkcs12_identity(data: bytes, store_password: str | None) -> Identity:
-    """The only private key of the keystore, with its certificate chain.
+    """The private key of the keystore, with its certificate chain.
 
     Raises:
         ValueError: the bytes are not a keystore, the password is wrong, or the keystore has no key

@@ -1,7 +1,7 @@
 """KIP-506's client: sets SCRAM passwords on a node, only over TLS.
 
-The node checks them with its policy, and derives the credentials. Kafka does not have this API; our
-node does (docs/formats/README.md has its number). This module must not keep a password.
+The node checks a password with its policy, and derives the credential. Kafka does not have this
+API; docs/formats/README.md has our API key. This module must not keep a password.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ScramEntity(NamedTuple):
 
 
 class NewPassword(NamedTuple):
-    """A password to set for a user and mechanism; None deletes the credential."""
+    """A password to set for a user and mechanism; a password of None deletes the credential."""
 
     entity: ScramEntity
     password: str | None
@@ -56,13 +56,13 @@ class NewPassword(NamedTuple):
 
 
 class SetScramPasswordResult:
-    """The outcome for each credential; a failure is the exception of its future."""
+    """The outcome for each credential: a failure is the exception of the credential's future."""
 
     def __init__(self, values: Mapping[ScramEntity, Future[None]]) -> None:
         self._values = values
 
     def all(self) -> Future[None]:
-        """A future, done when all changes are; it fails if one of them fails."""
+        """A future that is done when all changes are done; it fails if a change fails."""
         return when_done(list(self._values.values()), lambda _: None)
 
     def values(self) -> Mapping[ScramEntity, Future[None]]:
@@ -135,7 +135,7 @@ class PasswordClient:
         return SetScramPasswordResult(values)
 
     def close(self) -> None:
-        """Wait for the requests in flight; may be called again."""
+        """Wait for the requests in flight. A second call does nothing."""
         self._thread.shutdown()
 
     def _carry_out(

@@ -1,4 +1,4 @@
-"""The client's side of SASL: PLAIN (RFC 4616) and SCRAM (RFC 5802, RFC 7677) as Kafka speaks them.
+"""The client's side of SASL in Kafka: PLAIN (RFC 4616) and SCRAM (RFC 5802, RFC 7677).
 
 ``metalog.scram`` computes proofs and signatures. As in Kafka, names and passwords are UTF-8 and
 SASLprep is not applied. With SCRAM, the client refuses a server that does not prove that it knows
@@ -29,7 +29,7 @@ PLAIN: Final = "PLAIN"
 MECHANISMS: Final = (PLAIN, *(each.mechanism_name for each in ScramMechanism))
 """The SASL names of the supported mechanisms."""
 MOST_ITERATIONS: Final = 1 << 20
-"""The most SCRAM iterations that the client accepts from a server; each costs CPU."""
+"""The client accepts at most this many SCRAM iterations from a server, because they cost CPU."""
 
 _NONCE_BYTES: Final = 24
 _GS2_HEADER: Final = "n,,"
@@ -41,9 +41,9 @@ class AuthenticationFailed(InvalidRequest):
 
 
 class LoginUnavailable(InvalidRequest):
-    """The server cannot check the login now; another attempt may succeed.
+    """The server cannot check the login now; another attempt can succeed.
 
-    As in Kafka's clients, this is any error that is not about the login itself.
+    As in Kafka's clients, this is any error of the server that does not refuse the login.
     """
 
 
@@ -60,7 +60,7 @@ class SaslCredentials(NamedTuple):
 
 
 class Exchange(Protocol):
-    """One authentication: it makes the tokens to send, and checks the received ones."""
+    """One authentication: it makes the tokens to send, and checks the received tokens."""
 
     @property
     def is_done(self) -> bool:
@@ -70,12 +70,12 @@ class Exchange(Protocol):
     def first(self) -> bytes: ...
 
     def answer(self, challenge: bytes) -> bytes | None:
-        """The next token to send, or None; ``AuthenticationFailed`` if the server's is invalid."""
+        """The next token to send, or None; ``AuthenticationFailed`` if ``challenge`` is invalid."""
         ...
 
 
 def exchange_of(credentials: SaslCredentials, entropy: Entropy) -> Exchange:
-    """The exchange for these credentials; ``InvalidRequest`` for an unsupported mechanism."""
+    """The exchange for ``credentials``; ``InvalidRequest`` if the mechanism cannot be used."""
     if credentials.mechanism == PLAIN:
         if "\0" in credentials.username + credentials.password:
             raise InvalidRequest("a NUL in a name or password cannot be sent by SASL PLAIN")
@@ -145,7 +145,7 @@ class _Scram:
 
 
 def _fields(challenge: bytes, *names: str) -> dict[str, str]:
-    """The attributes of a server's message: ``names`` in this order, then any extensions."""
+    """The attributes ``names``, with which a server's message must begin; extensions may follow."""
     parts = [part.partition("=") for part in challenge.decode("utf-8", "replace").split(",")]
     if parts[0][0] == "e":
         raise AuthenticationFailed(f"the server refused the login: {parts[0][2][:100]}")

@@ -1,7 +1,7 @@
-"""How a client secures a connection: Kafka's client keys as a TLS context and a login.
+"""Turns Kafka's client settings into a TLS context, a login and timeouts.
 
-``config.client_settings`` translates the keys. An error names a setting that this client does not
-support. No error contains a secret. This module must not connect.
+``config.client_settings`` translates the names of settings. If this client does not support a
+setting, an error names the setting. No error contains a secret. This module must not connect.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ class Security(NamedTuple):
 
 DEFAULT_CLIENT_ID: Final = "kraft-metalog"
 DEFAULT_TIMEOUT_S: Final = 5.0
-"""In seconds; 30 in Kafka's clients, 2 between Kafka's controllers."""
+"""The timeout in seconds. Kafka's clients wait 30 seconds, and Kafka's controllers 2."""
 DEFAULT_CALL_TIMEOUT_S: Final = 60.0
-"""In seconds; the same as in Kafka."""
+"""The timeout in seconds, as in Kafka's clients."""
 
 
 class ClientSettings(NamedTuple):
-    """How a client connects; ``notes`` are lines about keys that are not used.
+    """How a client connects; ``notes`` are lines about settings that are not used.
 
     The timeouts are in seconds: ``connect_timeout_s`` for a connection with TLS and login,
     ``request_timeout_s`` for one answer, ``call_timeout_s`` for a request with its retries.
@@ -88,10 +88,10 @@ _IGNORED: Final = frozenset(
 def client_settings(
     properties: Mapping[str, str], *, request_timeout_s: float = DEFAULT_TIMEOUT_S
 ) -> ClientSettings:
-    """The settings for Kafka's keys in ``properties``.
+    """The settings in ``properties``, whose keys are Kafka's.
 
-    ``request_timeout_s`` is the default for ``request.timeout.ms``. ``InvalidRequest`` names a key
-    that is invalid or not supported.
+    ``request_timeout_s`` is the default for ``request.timeout.ms``. ``InvalidRequest`` names a
+    setting that is invalid or not supported.
     """
     translated = {key: value for key, value in properties.items() if key not in _OWN_KEYS}
     settings, notes = librdkafka_settings(translated)
@@ -119,9 +119,7 @@ def _seconds(properties: Mapping[str, str], key: str, default_s: float) -> float
         return default_s
     number = whole_number(text.strip())
     if not number:
-        raise InvalidRequest(
-            f"{key}: set a number of milliseconds, from 1 on, with at most 10 digits"
-        )
+        raise InvalidRequest(f"{key}: set a whole number of milliseconds, from 1 to 9999999999")
     return number / 1000
 
 
@@ -177,14 +175,14 @@ def _identify(context: ssl.SSLContext, settings: Mapping[str, str]) -> None:
     if chain is None and key is None:
         return
     if chain is None or key is None:
-        raise InvalidRequest("ssl.keystore.certificate.chain and ssl.keystore.key go together")
+        raise InvalidRequest("set both ssl.keystore.certificate.chain and ssl.keystore.key")
     _load(context, f"{key}\n{chain}\n", password)
 
 
 def _load(context: ssl.SSLContext, pem: str, password: str) -> None:
-    """Load a certificate; ``ssl`` reads it only from a file.
+    """Load a certificate through a temporary file, because ``ssl`` reads only files.
 
-    Only the owner can read the temporary file, which is deleted at once.
+    Only the owner can read the file, which is deleted at once.
     """
     with tempfile.NamedTemporaryFile("w", suffix=".pem", encoding="utf-8") as file:
         file.write(pem)
@@ -193,7 +191,7 @@ def _load(context: ssl.SSLContext, pem: str, password: str) -> None:
 
 
 def _why(error: Exception, unread: str) -> str:
-    """The system's message for a file error; else ``unread``: OpenSSL has no message."""
+    """The system's message for a file error; ``unread`` for any other error."""
     if isinstance(error, OSError) and not isinstance(error, ssl.SSLError):
         return error.strerror or unread
     return unread

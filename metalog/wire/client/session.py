@@ -1,8 +1,8 @@
 """The client's side of one connection, without a socket: bytes in, answers and bytes out.
 
-It requests the peer's versions, logs in if it has credentials, and then sends requests and matches
-each answer to its request. Kafka answers in order; an answer out of order ends the session. This
-module must not know sockets, time, or what the requests mean.
+A session requests the peer's versions, logs in if it has credentials, and then sends requests and
+finds the request of each answer. Kafka answers in order; an answer out of order ends the session.
+This module must not know sockets, time, or what the requests mean.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _LOGIN_REFUSED: Final = (
 )
 """The error codes that Kafka's clients raise as AuthenticationException."""
 _HANDSHAKE_VERSIONS: Final = (1,)
-"""Not version 0: after it, tokens are sent without headers."""
+"""Version 0 is not used, because after a handshake in version 0 tokens have no headers."""
 _AUTHENTICATE_VERSIONS: Final = range(3)
 _FIRST_TRIED: Final = 4
 """The first version of ApiVersions to try."""
 
 
 class ClientResponse(NamedTuple):
-    """The answer to the request with this ``correlation_id``, which ``ask`` returned."""
+    """An answer; ``ask`` returned the ``correlation_id`` for the request."""
 
     correlation_id: int
     body: Body
@@ -92,7 +92,7 @@ class ClientSession:
         return self._send(versions_request(self._requested_version, self._software_version))
 
     def version(self, api_key: int, ours: Iterable[int]) -> int:
-        """The highest common version of an API; ``NoCommonVersion`` if there is none."""
+        """The highest common version of an API; ``NoCommonVersion`` if no version is common."""
         return best_version(api_key, self.versions, ours)
 
     def ask(self, request: Body) -> tuple[int, bytes]:

@@ -1,1 +1,1 @@
-"""Messages that kio does not declare, declared as kio declares Kafka's."""
+"""Declares the messages that kio does not declare, in the same way as kio."""

@@ -24,7 +24,7 @@ _CLASS_ATTRIBUTES: Final = ("__type__", "__flexible__", "__api_key__", "__header
 
 
 def _version_0_of(version_1: type[Any], parts: dict[str, type[Any]]) -> type[Any]:
-    """Version 0 of the class ``version_1``; adds it and its nested classes to ``parts``."""
+    """Version 0 of ``version_1``. The new class and its nested classes are added to ``parts``."""
     version_0 = dataclasses.make_dataclass(
         version_1.__name__,
         [

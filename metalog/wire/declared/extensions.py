@@ -1,8 +1,8 @@
-"""Our APIs and versions that Kafka's schemas do not have, declared as kio declares Kafka's.
+"""Declares our APIs and versions, which Kafka's schemas do not have, in the same way as kio.
 
-``envelope`` describes version 1 of Envelope. ScramPassword has the fields of KIP-506, which has no
-API key (docs/formats/README.md has ours). This module must not know what any message is for, and
-must not import ``annotations`` from ``__future__``: its annotations are read at run time.
+``envelope`` describes version 1 of Envelope. ScramPassword has the fields of KIP-506; its API key
+is ours (docs/formats/README.md). This module must not know what any message is for. It must not
+import ``annotations`` from ``__future__``, because its annotations are read at run time.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""APIs and versions of Kafka 4.4 that kio's schemas do not have yet, declared as kio declares them.
+"""Declares APIs and versions of Kafka 4.4 that kio does not have yet, in the same way as kio.
 
-Delete this module once kio has them. It must not know what any message is for, and must not import
-``annotations`` from ``__future__``: its annotations are read at run time.
+Delete this module when kio has them. It must not know what any message is for. It must not import
+``annotations`` from ``__future__``, because its annotations are read at run time.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ UNREGISTER_CONTROLLER: Final = 94
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiVersionsRequest(request.ApiVersionsRequest):
-    """Version 5 (KIP-1242): has the expected ids of the cluster and the node, both or neither."""
+    """Version 5 (KIP-1242), with the expected ids of the cluster and the node, or with no ids."""
 
     __version__: ClassVar[i16] = i16(5)
     cluster_id: str | None = field(metadata={"kafka_type": "string"}, default=None)
@@ -30,7 +30,7 @@ class ApiVersionsRequest(request.ApiVersionsRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiVersionsResponse(response.ApiVersionsResponse):
-    """Version 5, with the bytes of version 4."""
+    """Version 5, with the fields of version 4."""
 
     __version__: ClassVar[i16] = i16(5)
 
@@ -49,7 +49,7 @@ class UnregisterControllerRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnregisterControllerResponse:
-    """Version 0; its error code may be one without a name in kio."""
+    """Version 0. kio has no name for some of its error codes."""
 
     __type__: ClassVar = EntityType.response
     __version__: ClassVar[i16] = i16(0)

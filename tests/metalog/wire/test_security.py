@@ -58,9 +58,9 @@ def test_names_are_checked_unless_told_otherwise() -> None:
             {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"},
             "sasl.jaas.config is missing",
         ),
-        ({"request.timeout.ms": "0"}, "request.timeout.ms: set a number"),
-        ({"request.timeout.ms": "soon"}, "request.timeout.ms: set a number"),
-        ({"request.timeout.ms": "9" * 5_000}, "request.timeout.ms: set a number"),
+        ({"request.timeout.ms": "0"}, "request.timeout.ms: set a whole number"),
+        ({"request.timeout.ms": "soon"}, "request.timeout.ms: set a whole number"),
+        ({"request.timeout.ms": "9" * 5_000}, "request.timeout.ms: set a whole number"),
         (
             {
                 "security.protocol": "SSL",
@@ -73,7 +73,7 @@ def test_names_are_checked_unless_told_otherwise() -> None:
             {"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"},
             "sasl.mechanism: OAUTHBEARER is not supported; set one of PLAIN, SCRAM-SHA-256",
         ),
-        ({"default.api.timeout.ms": "-1"}, "default.api.timeout.ms: set a number"),
+        ({"default.api.timeout.ms": "-1"}, "default.api.timeout.ms: set a whole number"),
         ({"socket.connection.setup.timeout.ms": "x"}, "socket.connection.setup.timeout.ms: set"),
         (
             {
@@ -89,7 +89,7 @@ def test_names_are_checked_unless_told_otherwise() -> None:
         ),
         (
             {"security.protocol": "SSL", "ssl.keystore.key": "secret"},
-            "ssl.keystore.certificate.chain and ssl.keystore.key go together",
+            "set both ssl.keystore.certificate.chain and ssl.keystore.key",
         ),
         (
             {
