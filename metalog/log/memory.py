@@ -52,11 +52,11 @@ class MemoryLog:
         self._bounds = LogBounds(start, end, epoch, committed, "given with the batches")
 
     def bounds(self) -> LogBounds:
-        """The log's start, end and last epoch, and its high-water mark if it is known."""
+        """The log's start, end and last epoch, and the high-water mark if known."""
         return self._bounds
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """The events from offset ``start`` up to the end of the log at the time of the call.
+        """The events from offset ``start`` up to the current end of the log.
 
         Raises ``CorruptLog`` if the log begins after ``start`` and has no snapshot.
         """
@@ -148,11 +148,11 @@ class WritableMemoryLog:
         self._is_closed = True
 
     def bounds(self) -> LogBounds:
-        """The log's start, end and last epoch, and its high-water mark if it is known."""
+        """The log's start, end and last epoch, and the high-water mark if known."""
         return MemoryLog(self._batches).bounds()
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """The events from offset ``start`` up to the end of the log at the time of the call."""
+        """The events from offset ``start`` up to the current end of the log."""
         self._news = []
         yield from MemoryLog(self._batches).read(start)
 

@@ -1,11 +1,13 @@
 """Proves from files alone which records are committed.
 
 The high-water mark is not on disk, so a leader's folder looks the same whether its followers lag or
-have caught up. The proof is a snapshot or an archive (both have only committed records), a node
-that is the only voter, or the same records in the folders of a majority. The majority counts as for
-Kafka's leader: if it holds a record of the newest leader's epoch, this record and all before it are
-committed. Older records alone are not: a voter without them can still win an election by a later
-epoch. Pure. This module must not read anything.
+have caught up. A proof is a snapshot or an archive, which have only committed records, a node that
+is the only voter, or the same records in the folders of a majority.
+
+As for Kafka's leader, a majority proves its records only if one of these has the newest leader's
+epoch: without such a record, a voter that lacks the records can still win an election by a later
+epoch. The folders of all voters can show that no voter can win so. Pure. This module must not read
+anything.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ class Proven(NamedTuple):
 def proven_by_one(
     *, end: int, newest_snapshot_end: int | None, voters: Collection[int], node_id: int | None
 ) -> Proven:
-    """The proof from one node's folder; empty ``voters`` means that they are not known."""
+    """The proof from one node's folder; empty ``voters`` are unknown."""
     if node_id is not None and set(voters) == {node_id}:
         return Proven(end, f"node {node_id} is the only voter")
     if newest_snapshot_end is not None:
@@ -41,8 +43,8 @@ def proven_by_one(
 
 
 class Stamp(NamedTuple):
-    """A batch's offsets and epoch, and the checksum, which differs for another batch at these
-    offsets."""
+    """A batch's offsets, epoch and checksum. Another batch at these offsets has another
+    checksum."""
 
     base_offset: int
     next_offset: int
@@ -54,8 +56,8 @@ class Copy(NamedTuple):
     """The log in one folder: its batches in order from ``start`` on.
 
     A snapshot stands for everything below ``start``. ``voter`` is the node's id, or None if the
-    folder does not name it. ``snapshot`` is the newest, (0, 0) for none. All records of an archive
-    are committed.
+    folder does not name it. ``snapshot`` is the newest snapshot, or (0, 0). All records of an
+    archive are committed.
     """
 
     name: str
@@ -71,7 +73,7 @@ class Copy(NamedTuple):
         return self.stamps[-1].epoch if self.stamps else self.snapshot.epoch
 
     def epoch_before(self, offset: int) -> int | None:
-        """The epoch of the record before ``offset``; None if nothing here shows it."""
+        """The epoch of the record before ``offset``; None if this copy does not show it."""
         place = bisect_left(self.stamps, offset, key=lambda stamp: stamp.next_offset)
         if place < len(self.stamps) and self.stamps[place].base_offset < offset:
             return self.stamps[place].epoch
@@ -79,7 +81,7 @@ class Copy(NamedTuple):
 
 
 class Divergence(NamedTuple):
-    """Two copies have different records from ``offset`` on; at most one copy's are committed."""
+    """Two copies have different records from ``offset`` on; at most one copy has committed ones."""
 
     first: str
     second: str
@@ -90,8 +92,10 @@ class Divergence(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """The proof from all copies of one quorum; ``holders`` are the indexes of the copies with all
-    records below ``committed``."""
+    """The proof from all copies of one quorum.
+
+    ``holders`` are the indexes of the copies with all records below ``committed``.
+    """
 
     committed: int
     why: str
@@ -102,8 +106,8 @@ class Agreement(NamedTuple):
 def agree(copies: Sequence[Copy], voters: Collection[int]) -> Agreement:
     """The longest prefix that a snapshot or archive has, or that most of ``voters`` must keep.
 
-    Empty ``voters`` means that they are not known, so there is no majority. A copy without an id
-    counts for no voter: it may be an observer's, or a second copy of one voter.
+    Empty ``voters`` are unknown, so there is no majority. A copy without an id counts for no voter,
+    because it can be an observer's, or a second copy of one voter.
     """
     divergences: list[Divergence] = []
     shared = [[copy.end] * len(copies) for copy in copies]
@@ -122,7 +126,7 @@ def agree(copies: Sequence[Copy], voters: Collection[int]) -> Agreement:
             Proven(copy.end if copy.is_archive else 0, f"{copy.name} is an archive"),
             Proven(
                 _kept_by_majority(place, copies, shared[place], voters),
-                f"{majority} of {len(voters)} voters hold the same up to there",
+                f"{majority} of {len(voters)} voters hold the same records up to there",
             ),
         ):
             if candidate.offset > best.offset:
@@ -142,10 +146,11 @@ def _why_nothing(copies: Sequence[Copy], voters: Collection[int]) -> str:
 def _kept_by_majority(
     place: int, copies: Sequence[Copy], shared: Sequence[int], voters: Collection[int]
 ) -> int:
-    """The end of the records of one copy that a majority of the voters has and must keep.
+    """The end of the records of copy ``place`` that a majority of the voters has and must keep.
 
-    It must keep them if a record of the newest leader's epoch is among them. It must also keep them
-    if no voter without them can win an election by a later epoch; this needs all voters' copies.
+    The majority must keep the records if one of these has the newest leader's epoch, or if no voter
+    without the records can win an election by a later epoch. All voters' copies are needed to know
+    the latter.
     """
     ends = _by_voter(copies, shared, voters)
     epochs = _by_voter(copies, [copy.epoch for copy in copies], voters)
@@ -163,7 +168,7 @@ def _kept_by_majority(
 def _by_voter(
     copies: Sequence[Copy], numbers: Sequence[int], voters: Collection[int]
 ) -> Mapping[int, int]:
-    """The largest of the ``numbers`` of each voter's copies."""
+    """Voter -> the largest number of the voter's copies."""
     by_voter: dict[int, int] = {}
     for copy, number in zip(copies, numbers, strict=True):
         if copy.voter is not None and copy.voter in voters:

@@ -1,8 +1,8 @@
-"""A metadata log in a folder: Kafka's ``metadata.log.dir``, or a copy; its node may be running.
+"""Reads a metadata log in a folder: Kafka's ``metadata.log.dir``, or a copy.
 
-Reading takes no lock, creates nothing and changes nothing. As in Kafka, a snapshot replaces an
-undamaged log if its epoch is higher, or if the epochs are equal and it ends past the log's end.
-This module must not apply any record.
+The node can be running: reading takes no lock, creates nothing and changes nothing. As in Kafka, a
+snapshot replaces an undamaged log if the snapshot has a higher epoch, or has the same epoch and
+ends past the log's end. This module must not apply any record.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ _MOST_LISTINGS: Final = 5
 class DirectoryLog:
     """The log in a controller's folder, for reading; ``open_log`` opens it.
 
-    ``refresh``, ``read`` and ``poll`` look for a new end. With ``committed``, only the provably
-    committed part is read (see ``proven``). Raises ``InvalidSource`` if there is no metadata log,
-    and ``CorruptLog`` if ``leader-epoch-checkpoint`` is damaged.
+    ``refresh``, ``read`` and ``poll`` look for a new end of the log. With ``committed``, only the
+    provably committed part is read (see ``proven``). Raises ``InvalidSource`` if there is no
+    metadata log, and ``CorruptLog`` if ``leader-epoch-checkpoint`` is damaged.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class DirectoryLog:
 
     @property
     def cluster_id(self) -> str | None:
-        """The cluster's id in ``meta.properties`` or in an archive's own file, or None."""
+        """The cluster's id in ``meta.properties`` or ``archive.properties``, or None."""
         for known in (self._folder.meta_properties, self._folder.archive):
             if known is not None and known.cluster_id is not None:
                 return known.cluster_id
@@ -111,20 +111,21 @@ class DirectoryLog:
     def damage(self) -> CorruptLog | None:
         """The damage at which the search for the log's end stopped, or None.
 
-        ``bounds`` ends before the damage, and ``read`` raises it there.
+        ``bounds`` ends before the damage, and ``read`` raises this error at the damage.
         """
         return self._ends.damage
 
     @property
     def missing(self) -> CorruptLog | None:
-        """The error for records lost at the log's end, if a file's name proves it; else None."""
+        """The error for records that were lost at the log's end, as a file's name proves; or
+        None."""
         return self._beyond(self._ends, is_certain=True)
 
     @property
     def may_be_missing(self) -> CorruptLog | None:
-        """The error for lost records that an index entry or an epoch suggests, or None.
+        """The error for records that are lost if an index entry or an epoch is right; or None.
 
-        A power cut may leave such an entry without a loss of records.
+        A power cut can leave such an entry without a loss of records.
         """
         if self._ends.torn_tail is not None or self.missing is not None:
             return None
@@ -134,8 +135,8 @@ class DirectoryLog:
         if ends.damage is not None or ends.replaced_by is not None:
             return None
         extents = list(self._folder.extents)
-        # A trim up to the log's end moves the start of the last batch's epoch there. Only a newer
-        # epoch is a sign of lost records.
+        # A trim up to the log's end moves the start of the last batch's epoch to the end. Only a
+        # newer epoch is a sign of lost records.
         if any(
             each.start_offset == ends.end and each.epoch > ends.epoch
             for each in self.leader_epochs.starts[-1:]
@@ -145,7 +146,7 @@ class DirectoryLog:
 
     @property
     def voters(self) -> Voters:
-        """The voters of this quorum at the log's end, and their source."""
+        """The voters of this quorum at the log's end, and where they were found."""
         if self._known_voters is None:
             self._known_voters = find_voters(self, self.quorum_state)
         return self._known_voters
@@ -196,14 +197,14 @@ class DirectoryLog:
         return tuple(problems)
 
     def bounds(self) -> LogBounds:
-        """The log's start and end, its last epoch, and its high-water mark if it is known."""
+        """The log's start, end and last epoch, and the high-water mark if known."""
         ends = self._ends
         return LogBounds(ends.start, ends.end, ends.epoch, None, NOT_ON_DISK)
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """The events from the batch of offset ``start`` on, up to the present end of the log.
+        """The events from offset ``start`` up to the current end of the log.
 
-        Raises ``CorruptLog`` at damage, or if the records before the log's start are lost.
+        Raises ``CorruptLog`` at damage, or if no snapshot has the records before the log's start.
         """
         self.refresh()
         ends = self._ends
@@ -227,14 +228,14 @@ class DirectoryLog:
             raise ends.damage
 
     def poll(self, timeout_s: float) -> Sequence[LogEvent]:
-        """The events since the last poll or read; empty after ``timeout_s`` seconds without any."""
+        """The events after the last poll or read; empty if none comes in ``timeout_s`` seconds."""
         deadline = time.monotonic() + timeout_s
         while not (events := self._news()) and (left := deadline - time.monotonic()) > 0:
             time.sleep(min(left, _POLL_EVERY_S))
         return events
 
     def batches(self, start: int) -> Iterator[Batch]:
-        """The batches from that of offset ``start`` on, committed or not."""
+        """The batches with records at offset ``start`` or later, committed or not."""
         ends = self._ends
         if ends.read_position is None or ends.replaced_by is not None or start >= ends.end:
             return
@@ -246,8 +247,8 @@ class DirectoryLog:
                 return
 
     def control_batches(self, start: int) -> Iterator[Batch]:
-        """The control batches among ``batches``; those kept from the search for the log's end
-        come from memory."""
+        """The control batches in ``batches``. Batches that the search for the log's end kept come
+        from memory."""
         ends = self._ends
         if ends.replaced_by is not None:
             return
@@ -271,18 +272,18 @@ class DirectoryLog:
         ]
 
     def snapshots(self) -> Sequence[SnapshotId]:
-        """The snapshots that fit this log, oldest first; ``problems`` names any other."""
+        """The snapshots that fit this log, oldest first; ``problems`` names the other snapshots."""
         return [each for each in self._folder.snapshots if self._contradiction(each) is None]
 
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
-        """The batches of the snapshot ``id``, its header and footer included, unchecked.
+        """All batches of the snapshot ``id``. The caller checks header and footer.
 
         Raises ``InvalidSource`` if there is no such snapshot.
         """
         return read_checkpoint(self._folder.snapshot_path(id), self._files)
 
     def bootstrap(self) -> Iterator[Batch] | None:
-        """The first batches of a log without records, from a file beside it.
+        """The first batches of an empty log, from the file ``bootstrap_path``.
 
         None if the log has records, or if there is no such file.
         """
@@ -293,7 +294,7 @@ class DirectoryLog:
     def bootstrap_path(self) -> Path | None:
         """The file with the first records: the snapshot of offset 0, or ``bootstrap.checkpoint``.
 
-        Kafka 4.4 formats a folder with metadata records in the snapshot of offset 0.
+        When Kafka 4.4 formats a folder, the snapshot of offset 0 has metadata records.
         """
         if FORMATTED_SNAPSHOT in self._folder.snapshots:
             path = self._folder.snapshot_path(FORMATTED_SNAPSHOT)
@@ -309,8 +310,8 @@ class DirectoryLog:
         return self._known_ends
 
     def _found_ends(self, known: LogEnds | None) -> LogEnds:
-        """As ``find_ends``. Records that seem to be missing were perhaps truncated by Kafka after
-        the listing. So the folder is listed again until it is unchanged, a few times at most."""
+        """As ``find_ends``. If records seem to be missing, Kafka has perhaps truncated them after
+        the listing. So the folder is listed again, a few times at most, until it is unchanged."""
         ends = find_ends(self._folder, self._files, known)
         for _ in range(_MOST_LISTINGS):
             if not any(self._beyond(ends, is_certain=each) for each in (True, False)):
@@ -322,7 +323,7 @@ class DirectoryLog:
         return ends
 
     def _contradiction(self, id: SnapshotId) -> str | None:
-        """Why no snapshot of this log can have this name; None if one can."""
+        """Why the snapshot ``id`` cannot belong to this log; None if it can."""
         if self._ends.damage is None and id.end_offset > self._ends.end:
             return (
                 f"it ends past the log's end at {self._ends.end}, and in an older epoch; it is"
@@ -345,7 +346,7 @@ class DirectoryLog:
         )
 
     def _news(self) -> list[LogEvent]:
-        """The events since the last poll, a limited number of batches at a time."""
+        """The events after the last poll, with a limited number of batches."""
         reached, epoch = self._polled or (self._ends.end, self._ends.epoch)
         place = self._ends.read_position
         self.refresh()

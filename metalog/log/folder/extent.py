@@ -2,8 +2,9 @@
 
 A log that was cut between two batches looks complete. Kafka writes a producer snapshot
 (``N.snapshot``) after all records below offset N, and an index entry after its batch. These files
-must be read before the log: then a batch appended meanwhile does not look lost. A batch truncated
-meanwhile does, so they are read again before a loss is reported. This module must not read a batch.
+must be read before the log, so that a new batch does not look lost. A batch that Kafka truncates
+after the reading looks lost, so the caller reads the files again before it reports a loss. This
+module must not read a batch.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _TIME_ENTRY: Final = struct.Struct(">qi")
 class LogExtent(NamedTuple):
     """``file``, or an entry in it, shows that the log once held all records below offset ``end``.
 
-    ``is_certain`` is false if a power cut may have left an entry without its batch, or an index
+    ``is_certain`` is false if a power cut can have left an entry without its batch, or an index
     without its segment.
     """
 
@@ -37,9 +38,9 @@ class LogExtent(NamedTuple):
 def find_extents(
     partition: Path, names: Sequence[str], files: Files, segment: int | None = None
 ) -> tuple[LogExtent, ...]:
-    """The ends that a ``segment`` (by default the last one) once reached.
+    """The ends that a segment once reached; ``segment`` is by default the last segment.
 
-    The ``names`` in the partition's folder and the segment's indexes show them.
+    The file ``names`` in the partition's folder and the segment's indexes show these ends.
     """
     bases = layout.segments(names)
     base = segment if segment is not None else bases[-1] if bases else -1

@@ -1,9 +1,9 @@
 """The layout of a metadata log's folder: file names, and the small files beside the segments.
 
-Kafka's names and formats are those of ``UnifiedLog``, ``Snapshots``, ``LeaderEpochCheckpointFile``,
-``QuorumStateData`` and ``PartitionMetadataFile``; ``docs/formats/directory.md`` describes them.
-Pure: bytes in, values out; ``CorruptLog`` for bytes that cannot be read. This module must not
-know the contents of a segment or a snapshot, and it does not open files.
+Kafka's classes are ``UnifiedLog``, ``Snapshots``, ``LeaderEpochCheckpointFile``,
+``QuorumStateData`` and ``PartitionMetadataFile``; ``docs/formats/directory.md`` describes the
+formats. Pure: bytes in, values out; ``CorruptLog`` for bytes that cannot be read. This module must
+not know the contents of a segment or a snapshot, and it does not open files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from metalog.text.plurals import counted
 PARTITION_FOLDER: Final = "__cluster_metadata-0"
 META_PROPERTIES: Final = "meta.properties"
 ARCHIVE_PROPERTIES: Final = "archive.properties"
-"""Our file, instead of a node's meta.properties: it marks the folder as an archive."""
+"""Our file, in place of a node's meta.properties. It marks the folder as an archive."""
 BOOTSTRAP_CHECKPOINT: Final = "bootstrap.checkpoint"
 LEADER_EPOCH_CHECKPOINT: Final = "leader-epoch-checkpoint"
 QUORUM_STATE: Final = "quorum-state"
@@ -118,7 +118,7 @@ def snapshots(names: Iterable[str]) -> list[SnapshotId]:
 def unfinished(names: Iterable[str], before: SnapshotId | None = None) -> list[str]:
     """The names of unfinished files: ours (``NAME.part``) and Kafka's.
 
-    With ``before``, only those of snapshots older than that one.
+    With ``before``, only the files of snapshots older than ``before``.
     """
     return [
         name
@@ -137,7 +137,7 @@ class LeaderEpochs(NamedTuple):
     """``leader-epoch-checkpoint``: the start of each leader epoch, oldest first.
 
     When Kafka deletes segments, it raises the first entry's offset to the log's start. So the first
-    entry is only an upper bound of its epoch's start; the others are exact.
+    entry is only an upper bound of its epoch's start; the other entries are exact.
     """
 
     file: str

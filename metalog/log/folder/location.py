@@ -1,7 +1,7 @@
 """Finds the metadata log at a path, and reads the small files around it.
 
-A path may be a ``metadata.log.dir``, its ``__cluster_metadata-0``, or a copy of either; the node
-may be running. Nothing is locked, created or changed. This module must not know the contents of a
+A path may be a ``metadata.log.dir``, its ``__cluster_metadata-0``, or a copy of either. The node
+can be running: nothing is locked, created or changed. This module must not know the contents of a
 segment or a snapshot.
 """
 
@@ -26,11 +26,10 @@ class LogFolder(NamedTuple):
     """The files of a metadata log's folder at one moment, before any batch is read.
 
     ``partition`` is the folder with the segments, and ``log_dir`` the ``metadata.log.dir`` around
-    it, or None for a partition's folder alone. ``quorum_state``, ``meta_properties`` or
-    ``archive`` is None if its file is missing or damaged; ``problems`` names the damaged ones.
-    ``extents`` are the ends that other files prove: a log that ends before one of them lost
-    records. If ``is_marked``, the folder's name or a file in it marks a metadata log, whatever its
-    segments contain.
+    it, or None for a partition's folder alone. ``quorum_state``, ``meta_properties`` or ``archive``
+    is None if its file is missing or damaged; ``problems`` names the damaged files. ``extents`` are
+    the ends that the log once reached, as other files show. If ``is_marked``, the folder's name or
+    a file in it shows that the log is a metadata log.
     """
 
     partition: Path

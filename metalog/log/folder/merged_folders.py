@@ -1,4 +1,4 @@
-"""Reads several folders of one quorum as one log: the part that they prove to be committed.
+"""Reads several folders of one quorum as one log, up to the offset that they prove committed.
 
 This module must not apply any record.
 """
@@ -38,8 +38,8 @@ class FoldersLog:
         self.agreement = agree(copies, self.voters.ids)
         best = min(self.agreement.holders, key=lambda place: copies[place].start)
         self.source = logs[best]
-        """The log that is read: of those with the whole committed part, the one with the lowest
-        start offset."""
+        """The log that is read. Of the logs with the whole committed part, it begins at the lowest
+        offset."""
         self._epoch = _epoch_below(self.agreement.committed, copies[best], self.source)
 
     @property
@@ -70,14 +70,15 @@ class FoldersLog:
 
     @property
     def damage(self) -> CorruptLog | None:
-        """None: ``missing`` has the damage that may hide committed records."""
+        """None: ``missing`` has the damage that can hide committed records."""
         return None
 
     @property
     def missing(self) -> CorruptLog | None:
-        """The damage that may hide more committed records, or None.
+        """The damage that can hide more committed records, or None.
 
-        A damaged log hides none if another log reaches further, and is committed to its end.
+        A damaged log hides none if it reaches past the committed offset, or if a longer log is
+        committed to its end.
         """
         committed, ends = self.agreement.committed, [log.bounds().end for log in self._logs]
         for log, end in zip(self._logs, ends, strict=True):
@@ -109,7 +110,7 @@ class FoldersLog:
             yield Appended(batch)
 
     def batches(self, start: int) -> Iterator[Batch]:
-        """The committed batches from that of offset ``start`` on."""
+        """The committed batches with records at offset ``start`` or later."""
         for batch in self.source.batches(start):
             if batch.next_offset > self.agreement.committed:
                 return
@@ -129,7 +130,7 @@ class FoldersLog:
 
 
 def _lacks_its_voter(log: DirectoryLog) -> bool:
-    """Whether no file says whose folder it is. An archive is nobody's: it proves itself."""
+    """Whether no file names the node; an archive needs none, because its records are committed."""
     node_id = None if log.meta_properties is None else log.meta_properties.node_id
     return node_id is None and log.folder.archive is None
 

@@ -1,10 +1,10 @@
 """Reads one file of batches, a segment or a snapshot, lazily in large blocks.
 
-Every returned batch is complete, has a right CRC, and follows the previous batch. Otherwise a
-``CorruptLog`` names file, offset and byte. An incomplete batch that a crash left at the end of the
-last segment is not damage but a ``TornTail``: it is cut short, or has zeros instead of sectors that
-were never written. The memory does not depend on the file's size. This module must not know
-folders, and it does not apply records.
+Every returned batch is complete, has a right CRC, and follows the previous batch. At any other
+batch, ``CorruptLog`` names file, offset and byte. A crash can leave an incomplete batch at the end
+of the last segment: the batch is cut short, or has zeros in place of sectors that were never
+written. This is a ``TornTail``, without an error. The memory does not depend on the file's size.
+This module must not know folders, and it does not apply records.
 """
 
 from __future__ import annotations
@@ -44,17 +44,19 @@ _MOST_GUESSES: Final = 16
 _SECTOR: Final = 512
 """The number of bytes that a disk writes atomically."""
 _LEAST_HOLE: Final = 16
-"""This many zeros at the end, or more, count as unwritten; many complete batches end with fewer."""
+"""At least this many zeros at the end count as unwritten. Many complete batches end with fewer
+zeros."""
 
 
 class TornTail(NamedTuple):
-    """Bytes at the end of the last segment without a complete batch, which were left out."""
+    """Bytes at the end of the last segment that were left out, because they are no complete
+    batch."""
 
     file: str
     byte: int
     size: int
     offset: int | None
-    """The end of the log without it: the base offset of the torn batch."""
+    """The base offset of the torn batch, at which the log ends."""
 
     def __str__(self) -> str:
         where = "" if self.offset is None else f", offset {self.offset}"
@@ -68,8 +70,8 @@ class SegmentReader:
     """The batches of one open file, from ``position`` to its end at the start of the iteration.
 
     If the iteration ends at a torn tail, ``torn_tail`` is set, and ``position`` stays before it.
-    Without ``may_be_torn``, a torn tail is damage. Another iteration continues from ``position``,
-    to follow a growing file.
+    Without ``may_be_torn``, a torn tail is damage. To follow a growing file, another iteration
+    continues at ``position``.
     """
 
     __slots__ = ("_continuity", "_file", "_may_be_torn", "_name", "position", "torn_tail")
@@ -132,7 +134,7 @@ class SegmentReader:
     def _has_hole(self, batch: bytes) -> bool:
         """Whether some sectors of the file's last ``batch`` were not written.
 
-        If its checksum is right, or right except for one bit, its zeros were written.
+        If its checksum shows at most one wrong bit, the zeros in the batch were written.
         """
         hole = _first_hole(batch, self.position)
         if not self._may_be_torn or hole == len(batch) or _has_at_most_one_wrong_bit(batch):
@@ -147,14 +149,14 @@ class SegmentReader:
 
 
 Frame = tuple[bytes, int, int, int]
-"""Not a record's frame, but a batch that was not decoded: a buffer, the batch's position in it and
-in the file, its size."""
+"""A batch that was not decoded (not a record's frame): a buffer, the batch's position in the buffer
+and in the file, and its size."""
 
 
 def whole_frames(file: ReadableFile, position: int, end: int) -> Iterator[Frame]:
     """The batches between ``position`` and ``end``, found by their lengths without other checks.
 
-    They end before the first one that is incomplete or has an impossible length.
+    The iteration ends before a batch that is incomplete or has an impossible length.
     """
     buffer = b""
     start = 0
@@ -174,10 +176,10 @@ def whole_frames(file: ReadableFile, position: int, end: int) -> Iterator[Frame]
 
 
 def find_batch(file: ReadableFile, base_offset: int, wanted: int) -> tuple[int, int]:
-    """The position of the batch with the offset ``wanted``: its first byte and its first offset.
+    """The first byte and the base offset of the batch with the offset ``wanted``.
 
-    The batches before it are skipped by their lengths, without other checks. If these cannot be the
-    lengths and offsets of a segment, the result is the file's beginning.
+    Earlier batches are skipped by their lengths, without other checks. If a length or offset is
+    impossible in a segment, the result is the file's beginning.
     """
     astray = found = (0, base_offset)
     reached, end = 0, file.size()
@@ -203,7 +205,8 @@ def _first_hole(data: bytes, position: int) -> int:
 
 
 def _end_hole(data: bytes, position: int) -> int:
-    """The index of the first sector from which on all is unwritten; else the length of ``data``."""
+    """The index at which the unwritten sectors at the end of ``data`` begin; without any, its
+    length."""
     end = len(data.rstrip(b"\0"))
     hole = end + -(position + end) % _SECTOR
     return hole if len(data) - hole >= _LEAST_HOLE else len(data)
@@ -216,10 +219,10 @@ def _has_at_most_one_wrong_bit(batch: bytes) -> bool:
 
 
 def _why_no_torn_batch(tail: bytes, next_offset: int | None, written: int) -> str | None:
-    """Why ``tail`` is damage, and not the rest of a batch after a crash; None if it may be torn.
+    """Why ``tail`` is damage; None if a crash can have left it.
 
-    The ``written`` bytes of a torn tail, those before unwritten sectors, are zeros or the start of
-    the next batch. They are not a complete batch with a damaged length.
+    ``written`` bytes are before the unwritten sectors. In a torn tail, these bytes are zeros or the
+    start of the next batch. They are not a complete batch with a damaged length.
     """
     head = tail[: min(written, HEADER_SIZE)]
     if not tail[:written].strip(b"\0"):
@@ -242,8 +245,8 @@ def _why_no_torn_batch(tail: bytes, next_offset: int | None, written: int) -> st
 def _hides_whole_batch(tail: bytes, stated: int, written: int) -> bool:
     """Whether ``tail`` begins with a complete batch whose length field, ``stated``, is wrong.
 
-    It tries these ends: the end of the file and of the ``written`` bytes, each length that differs
-    by one bit, and each position at which the next batch seems to begin.
+    The batch can end at the end of the file or of the ``written`` bytes, at each length that
+    differs by one bit, or where the next batch seems to begin.
     """
     if len(tail) < HEADER_SIZE:
         return False

@@ -1,7 +1,7 @@
 """Reads logs that are one file: a segment without its folder, or one snapshot.
 
-A segment with Kafka's name is checked against a ``leader-epoch-checkpoint`` beside it. This module
-must not know whole folders, and it does not apply records.
+If a segment has Kafka's name, it is checked against a ``leader-epoch-checkpoint`` in its folder.
+This module must not know whole folders, and it does not apply records.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from metalog.records.frame import Undecodable
 def read_segment(
     path: Path, base_offset: int | None, epochs: LeaderEpochs, files: Files, start: int = 0
 ) -> Iterator[Batch]:
-    """The batches of one segment, which may have a torn tail, from that of offset ``start`` on."""
+    """The batches of one segment from offset ``start`` on. The segment can have a torn tail."""
     position, first = 0, base_offset
     try:
         with opened(files, path) as file:
@@ -62,7 +62,8 @@ def read_checkpoint(path: Path, files: Files) -> Iterator[Batch]:
 
 
 def read_snapshot_file(path: Path, files: Files) -> Iterator[Batch]:
-    """The batches of a ``.checkpoint`` or ``.avro`` file, unchecked as by ``read_checkpoint``."""
+    """The batches of a ``.checkpoint`` or ``.avro`` file; the caller checks header, footer and
+    epoch."""
     named = layout.avro_snapshot_id(path.name)
     return read_checkpoint(path, files) if named is None else _read_avro(path, named, files)
 
@@ -78,7 +79,7 @@ def _read_avro(path: Path, id: SnapshotId, files: Files) -> Iterator[Batch]:
 
 
 class SegmentLog:
-    """One ``.log`` file with any name; Kafka's name for it has the segment's base offset."""
+    """One ``.log`` file with any name; a name as in Kafka has the segment's base offset."""
 
     def __init__(self, path: str | Path, *, files: Files = LOCAL_FILES) -> None:
         self.path = Path(path)
@@ -91,7 +92,8 @@ class SegmentLog:
         extents = _extents_beside(self.path, files)
         self._bounds = self._survey()
         self.missing: CorruptLog | None = None
-        """The error for lost records at its end, if a file beside it proves them; else None."""
+        """The error for records that were lost at the end, as another file's name proves; or
+        None."""
         self._missing_by_index: CorruptLog | None = None
         if self.damage is None:
             end = self._bounds.end
@@ -223,8 +225,7 @@ class CheckpointLog:
 
 
 class SegmentSplit(NamedTuple):
-    """An input split: one segment, which may be read in another process, from the batch of offset
-    ``start`` on."""
+    """An input split: one segment from offset ``start`` on. Another process can read it."""
 
     path: Path
     base_offset: int | None

@@ -1,7 +1,7 @@
 """Reads a folder's segments, batch by batch, from one position to the end.
 
-Segments follow one another without a gap, and only the last one may have a torn tail. This module
-must not know the contents of snapshots, and it does not apply records.
+Segments follow one another without a gap, and only the last segment may have a torn tail. This
+module must not know the contents of snapshots, and it does not apply records.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from metalog.records.batch import Batch, prefix_of
 
 MOST_CONTROLS: Final = 1024
 LARGEST_KEPT: Final = 4096
-"""How many control batches are kept at most, and how large one may be in bytes; most have a few
-hundred bytes."""
+"""The largest number of control batches that are kept, and the largest size of one in bytes. Most
+have a few hundred bytes."""
 
 
 class ReadPosition(NamedTuple):
@@ -38,7 +38,7 @@ class ReadPosition(NamedTuple):
 
 
 class LastBatch(NamedTuple):
-    """The batch before a read position: where it begins in its segment, and its prefix there."""
+    """The batch before a read position: its first byte in the segment, and its prefix."""
 
     byte: int
     prefix: bytes
@@ -47,7 +47,7 @@ class LastBatch(NamedTuple):
 class SegmentWalk:
     """The batches from ``read_position`` on.
 
-    The attributes ``read_position`` and ``torn_tail`` follow the iteration.
+    The iteration updates the attributes ``read_position`` and ``torn_tail``.
     """
 
     def __init__(self, folder: LogFolder, files: Files, read_position: ReadPosition) -> None:
@@ -148,14 +148,14 @@ class LogEnds(NamedTuple):
     controls: tuple[Batch, ...] | None
     """The control batches from ``walked_from`` on; None if they are too many or too large."""
     last_batch: LastBatch | None
-    """The batch before ``read_position``; None if there is none in its segment."""
+    """The batch before ``read_position``; None if the segment has no batch before it."""
 
 
 def find_ends(folder: LogFolder, files: Files, known: LogEnds | None = None) -> LogEnds:
-    """Read from the last segment that is not empty, or from where ``known`` ends.
+    """Find the end of a folder's log.
 
-    A log that ends at damage may have continued past the newest snapshot, so this snapshot does not
-    replace it.
+    Reading begins at the last segment that is not empty, or at the end of ``known``. A damaged log
+    can have continued past the newest snapshot, so this snapshot does not replace it.
     """
     newest = folder.snapshots[-1] if folder.snapshots else SnapshotId(0, 0)
     if not folder.segments:
@@ -200,7 +200,7 @@ def _survey(folder: LogFolder, files: Files, known: LogEnds | None) -> _Survey:
 
 
 def _walked(walk: SegmentWalk, walked_from: int, known: tuple[Batch, ...] | None) -> _Survey:
-    """Read to the end, and add the control batches to those ``known``."""
+    """Read to the end, and add the control batches to ``known``."""
     found: list[Batch] = []
     damage = batch = None
     try:

@@ -1,9 +1,9 @@
 """Appends to the end of a log: to one active segment and its two indexes.
 
-A batch is in the log once it is written to the segment and synced. The indexes can be rebuilt from
-the segment, so they are synced only when their segment is finished. After a failure the appender
-cannot be used: the contents of a file are unknown after a failed write or sync, and a second sync
-may wrongly succeed. This module must not know epochs, voters, nor who may write.
+A batch is in the log when its segment is synced. Indexes can be rebuilt from their segment, so they
+are synced only when the segment is finished. After a failed write or sync the appender cannot be
+used, because the file's content is unknown, and a second sync can wrongly succeed. This module must
+not know epochs, voters, nor who may write.
 """
 
 from __future__ import annotations
@@ -34,10 +34,9 @@ class SegmentLimits(NamedTuple):
 
 
 class Appender:
-    """Appends to the segment that begins at ``base_offset``, new or existing.
+    """Appends to a new or existing segment that begins at ``base_offset``.
 
-    The first ``size`` bytes of an existing segment are kept, read again and indexed again; the
-    bytes after them are cut off.
+    An existing segment is cut to ``size`` bytes, and indexed again.
     """
 
     def __init__(
@@ -73,7 +72,7 @@ class Appender:
         self._count(batch, len(data))
 
     def finish(self) -> None:
-        """Complete the indexes of the active segment, and close it."""
+        """Complete the indexes of the active segment, and close its files."""
         if entry := self._builder.last_time_entry():
             self._time_index.write(entry)
         self._index.sync()
@@ -140,13 +139,13 @@ class Appender:
 
 
 class IndexBuilder:
-    """Takes a segment's batches in order, and returns the entries that each adds to its ``.index``
-    and ``.timeindex``, as Kafka's LogSegment does.
+    """Builds the entries of a segment's ``.index`` and ``.timeindex`` as Kafka's LogSegment does.
+    Pure.
 
-    There is an offset entry for approximately every 4096 bytes of log: the last offset of a batch,
-    and the position of this batch. A time entry comes with it if the largest timestamp has grown
-    since the last time entry: this timestamp, and the last offset of its batch. Offsets are
-    relative to the segment's base. Pure.
+    ``add`` takes the segment's batches in order. After approximately every 4096 bytes of log, it
+    returns an offset entry: the last offset of a batch, and the position of this batch. If the
+    largest timestamp has grown after the last time entry, it also returns a time entry: the largest
+    timestamp, and the last offset of the batch with it. Offsets are relative to the segment's base.
     """
 
     __slots__ = ("_base", "_indexed_time", "_largest", "_since_entry")
@@ -158,7 +157,7 @@ class IndexBuilder:
         self._indexed_time = -1
 
     def add(self, batch: Batch, position: int) -> tuple[bytes, bytes]:
-        """The entries that ``batch`` at byte ``position`` adds; usually none."""
+        """The offset entry and the time entry for ``batch`` at byte ``position``; mostly empty."""
         if batch.max_timestamp > self._largest[0]:
             self._largest = (batch.max_timestamp, batch.last_offset)
         offset_entry = time_entry = b""

@@ -1,8 +1,8 @@
 """Checks that a folder's node may write its log: the node must be the quorum's only voter.
 
-In a quorum with other voters, a node with a batch in a new epoch would win the next election, and
-the others would truncate committed records. A folder with any problem that a crash does not explain
-is refused, too. This module must not change anything.
+In a quorum with other voters, a node with a batch in a new epoch would win the next election. The
+other voters would then truncate committed records. The check also refuses a folder with a problem
+that a crash does not explain. This module must not change anything.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Owned(NamedTuple):
 def check_ownership(log: DirectoryLog, configured: Collection[int] | None) -> Owned:
     """The owner of ``log``; ``InvalidTarget`` or ``CorruptLog`` if it may not be written.
 
-    ``configured`` are the voters in the node's configuration (``controller.quorum.voters``). Before
-    the first start of a node with static voters, the folder names none.
+    ``configured`` are the voters in the node's configuration (``controller.quorum.voters``). The
+    folder of a node with static voters names no voter before the node's first start.
     """
     properties = _properties(log)
     node = properties.node_id
@@ -73,7 +73,7 @@ def check_ownership(log: DirectoryLog, configured: Collection[int] | None) -> Ow
 
 
 def find_quorum(log: DirectoryLog) -> Quorum:
-    """The quorum's state in the log; static voters are not in it."""
+    """The quorum's state in the log, without static voters."""
     state = log.quorum_state
     if state is not None and state.data_version == 0 and state.voters:
         return Quorum()
@@ -101,7 +101,7 @@ def _check_soundness(log: DirectoryLog) -> None:
 
 
 def _check_directory(log: DirectoryLog, properties: MetaProperties, quorum: Quorum) -> None:
-    """Check the directory id: a voter is a node with one directory (KIP-853)."""
+    """A voter is a node with one directory id (KIP-853)."""
     if quorum.voters is None or properties.directory_id is None:
         return
     for voter in quorum.voters.voters:

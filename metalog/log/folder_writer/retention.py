@@ -1,8 +1,8 @@
 """Deletes segments and snapshots that a newer snapshot replaces, by Kafka's retention limits.
 
-The oldest snapshot is deleted, with the segments that only it needs, while segments and snapshots
-together are larger than ``metadata.max.retention.bytes``, or while the snapshot's last record is
-older than ``metadata.max.retention.ms``. The newest snapshot stays, whatever the limits.
+The oldest snapshot is deleted, with the segments that only it needs, if segments and snapshots
+together are larger than ``metadata.max.retention.bytes``, or if the snapshot's last record is older
+than ``metadata.max.retention.ms``. This is repeated; the newest snapshot always stays.
 ``snapshot_to_keep`` is pure. This module must not know when it is called.
 """
 
@@ -37,7 +37,7 @@ class RetainedSnapshot(NamedTuple):
 def snapshot_to_keep(
     snapshots: Sequence[RetainedSnapshot], log_size: int, config: LogConfig, now_ms: int
 ) -> SnapshotId | None:
-    """The oldest of ``snapshots`` (oldest first) to keep; None to keep all."""
+    """The oldest snapshot to keep; None to keep all. ``snapshots`` are sorted, oldest first."""
     size = log_size + sum(each.size for each in snapshots)
     keep = 0
     while keep < len(snapshots) - 1:
@@ -65,8 +65,8 @@ def measured(folder: LogFolder, files: Files) -> tuple[list[RetainedSnapshot], i
 def trim_folder(folder: LogFolder, before: SnapshotId, files: Files) -> None:
     """Delete the snapshots older than ``before``, and the segments completely below its end.
 
-    The last segment stays. The others are deleted oldest first, each durably before the next, so
-    the log has no gap after an interruption or an ``OSError``.
+    The last segment stays. Segments are deleted oldest first, each durably before the next, so the
+    log has no gap after an interruption or an ``OSError``.
     """
     if before not in folder.snapshots:
         raise InvalidRequest(f"{folder.partition}: there is no snapshot {before}")
@@ -86,9 +86,9 @@ def trim_folder(folder: LogFolder, before: SnapshotId, files: Files) -> None:
 
 
 def remove_unfinished(folder: Path, files: Files, before: SnapshotId | None = None) -> None:
-    """Delete the files that ``layout.unfinished`` names.
+    """Delete the files that ``layout.unfinished`` names; only the writer of ``folder`` may do this.
 
-    Only the writer of ``folder`` may call it. A file that cannot be deleted stays, with a warning.
+    A file that cannot be deleted stays, with a warning.
     """
     for name in layout.unfinished(files.names(folder), before):
         try:
@@ -108,7 +108,7 @@ def _remove_beside(folder: LogFolder, base: int, files: Files) -> None:
 
 
 def _from_start(starts: Sequence[CheckpointedEpoch], start: int) -> list[CheckpointedEpoch]:
-    """The epochs from ``start`` on; as in Kafka, the epoch in force at ``start`` begins there."""
+    """The epochs from offset ``start`` on. As in Kafka, an earlier epoch in force begins there."""
     later = [each for each in starts if each.start_offset > start]
     reigning = [each for each in starts if each.start_offset <= start]
     return [CheckpointedEpoch(reigning[-1].epoch, start), *later] if reigning else later

@@ -3,10 +3,10 @@
 A claim takes ``.lock`` as Kafka does, cuts off a torn tail, and begins a new epoch: it writes
 quorum-state, leader-epoch-checkpoint, and then a LEADER_CHANGE batch, each durably before the next.
 An acknowledged batch was written and synced. After a failed write or sync, the writer may never
-write again; the next claim, by a new writer, checks the files.
+write again. A new writer checks the files when it claims the log.
 
-All records in this log are committed, because its node is the only voter. This module must
-not know what metadata records mean.
+All records in this log are committed, because its node is the only voter. This module must not know
+what metadata records mean.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _log = logging.getLogger(__name__)
 class WritableDirectoryLog:
     """The log of a formatted, stopped node; ``path`` is its ``metadata.log.dir``.
 
-    ``voters`` are those of the node's configuration. ``torn_tail`` is the one that the claim cut
-    off, or None.
+    ``voters`` are the voters in the node's configuration. ``torn_tail`` is the torn tail that the
+    claim cut off, or None.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class WritableDirectoryLog:
         """Become the only writer, in a new epoch; returns the epoch.
 
         Raises ``InvalidTarget`` if this node may not write the log, ``CorruptLog`` if the log is
-        damaged, and ``LogFenced`` if it was claimed or closed before, or a write fails.
+        damaged, and ``LogFenced`` after an earlier claim or ``close``, or if a write fails.
         """
         if self._appender is not None or self._fenced is not None:
             raise LogFenced(f"{self.path}: {self._fenced or 'claimed already'}")
@@ -99,10 +99,10 @@ class WritableDirectoryLog:
         return self._epoch
 
     def append(self, epoch: int, records: Sequence[tuple[Message, int]]) -> int:
-        """Append (message, version) pairs as one batch; returns the new end offset once durable.
+        """Append (message, version) pairs as one durable batch; returns the new end offset.
 
-        Raises ``InvalidRequest`` if the batch is too large, and ``LogFenced`` if ``epoch`` is
-        over or a write has failed.
+        Raises ``InvalidRequest`` if the batch is too large, and ``LogFenced`` if ``epoch`` is over
+        or a write has failed.
         """
         return self._append(epoch, records)
 
@@ -146,7 +146,8 @@ class WritableDirectoryLog:
         ]
 
     def trim(self, before: SnapshotId) -> None:
-        """Delete the files that snapshot ``before`` replaces; ``OSError`` leaves a sound log."""
+        """Delete the files that snapshot ``before`` replaces; after ``OSError`` the log is still
+        sound."""
         if self._appender is None:
             raise LogFenced(f"{self.path}: {self._fenced or 'not claimed'}")
         trim_folder(self.folder, before, self._files)
@@ -154,17 +155,17 @@ class WritableDirectoryLog:
 
     @property
     def folder(self) -> LogFolder:
-        """The present files of the folder."""
+        """The folder's files, listed now."""
         self._log.refresh()
         return self._log.folder
 
     @property
     def snapshot_control(self) -> Sequence[tuple[ControlMessage, int]]:
-        """The control records about the quorum after a snapshot's header (KIP-853)."""
+        """The control records about the quorum that follow a snapshot's header (KIP-853)."""
         return quorum_records(self._quorum)
 
     def bounds(self) -> LogBounds:
-        """The log's start and end, its last epoch, and its high-water mark if it is known."""
+        """The log's start, end and last epoch, and the high-water mark if known."""
         if self._appender is None:
             return self._log.bounds()
         return LogBounds(self._start, self._end, self._epoch, self._end, "no other writer exists")
@@ -172,7 +173,7 @@ class WritableDirectoryLog:
     def read(self, start: int) -> Iterator[LogEvent]:
         """The events from offset ``start``; after a claim, only acknowledged batches.
 
-        The disk may also hold a batch whose write failed.
+        The disk can also hold a batch whose write failed.
         """
         self._news = []
         for event in self._log.read(start):
@@ -184,7 +185,7 @@ class WritableDirectoryLog:
                 yield event
 
     def poll(self, timeout_s: float) -> Sequence[LogEvent]:
-        """The events since the last poll or read; empty after ``timeout_s`` seconds without any."""
+        """The events after the last poll or read; empty if none comes in ``timeout_s`` seconds."""
         if self._epoch < 0:
             return self._log.poll(timeout_s)
         if not self._news:
@@ -197,11 +198,11 @@ class WritableDirectoryLog:
         return self._log.splits()
 
     def snapshots(self) -> Sequence[SnapshotId]:
-        """The ids of its snapshots, oldest first."""
+        """The ids of the log's snapshots, oldest first."""
         return self._log.snapshots()
 
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
-        """The batches of the snapshot ``id``, its header and footer included, unchecked.
+        """All batches of the snapshot ``id``. The caller checks header and footer.
 
         Raises ``InvalidSource`` if there is no such snapshot.
         """

@@ -154,7 +154,7 @@ class QuorumLog:
         return None
 
     def bounds(self) -> LogBounds:
-        """The log's start, end and last epoch, and its high-water mark if it is known."""
+        """The log's start, end and last epoch, and the high-water mark if known."""
         start, mark, _, leader = self._surveyed()
         why = f"the high-water mark of node {leader.id}, the leader in epoch {leader.epoch}"
         return LogBounds(start, mark, leader.epoch, mark, why)
@@ -164,7 +164,7 @@ class QuorumLog:
         self._survey = None
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """The events from offset ``start`` up to the end of the log at the time of the call."""
+        """The events from offset ``start`` up to the current end of the log."""
         self.refresh()
         end = self.bounds().end
         self._follower.seek(start)

@@ -1,6 +1,6 @@
 """A topic's address as people write it.
 
-This module must not connect, nor import a library that does.
+This module must not connect, nor import a library that connects.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ _ADDRESS: Final = re.compile(r"(?P<servers>[^/,?]+(?:,[^/,?]+)*)/(?P<topic>[A-Za
 
 
 class TopicAddress(NamedTuple):
-    """``topic://HOST:PORT[,HOST:PORT]/TOPIC``, also as ``str()``; a log has partition 0."""
+    """``topic://HOST:PORT[,HOST:PORT]/TOPIC``, also as ``str()``; a metadata log has partition
+    0."""
 
     servers: str
     topic: str
@@ -28,7 +29,7 @@ class TopicAddress(NamedTuple):
 
     @property
     def transactional_id(self) -> str:
-        """The id by which the topic's writers fence each other."""
+        """The id by which a new writer of the topic fences the previous writer."""
         return self.topic + WRITER_SUFFIX
 
 

@@ -1,7 +1,7 @@
-"""A topic log's requests to its cluster, through confluent-kafka.
+"""Sends a topic log's requests to its cluster, through confluent-kafka.
 
-It reads the messages below the last stable offset and the topic's settings, and runs a writer's
-transactions. Errors are one line that names the topic. Every request has a timeout. This module
+It reads the topic's settings and the messages below the last stable offset, and runs a writer's
+transactions. Each error is one line that names the topic. Every request has a timeout. This module
 must not know what a message means.
 """
 
@@ -25,24 +25,24 @@ _api: Any = confluent_kafka
 _admin: Any = confluent_kafka.admin
 
 TIMEOUT_S: Final = 10.0
-"""How long a request may wait for the cluster, and a reader for a message that must exist."""
+"""The longest wait for an answer of the cluster, or for a message that must exist."""
 TRANSACTION_TIMEOUT_MS: Final = 10_000
-"""After this time the cluster aborts a writer's open transaction, unless a new writer does so
-earlier; until then readers get no message after the transaction's beginning."""
+"""After this time the cluster aborts a writer's open transaction, unless a new writer has aborted
+it. Until the abort, readers get no message after the beginning of the transaction."""
 _GROUP: Final = "metalog-reader"
-"""The library requires one; no offset is committed and nobody joins the group."""
+"""The library requires a group, but no reader joins the group or commits an offset."""
 _URL_SAFE: Final = str.maketrans("+/", "-_")
 _ASK_AFTER_S: Final = 0.5
 _ASK_S: Final = 1.0
 _PATIENCE_S: Final = 3.0
-"""How long a topic's leader may be silent, for an election, before that is a fault."""
+"""How long a topic's leader may be silent, because of an election, without a fault."""
 _AT_ONCE: Final = 2000
 _ABORT_S: Final = 2.0
 _WAIT_MS: Final = 5
 _LIVE_WAIT_MS: Final = 100
 _DEFAULTS: Final = {"check.crcs": "true"}
 _REFUSED: Final = (KafkaException, ValueError, TypeError)
-"""The exceptions of the library, also for settings."""
+"""The exceptions that the library raises, also for invalid settings."""
 
 
 class TopicFacts(NamedTuple):
@@ -61,7 +61,7 @@ class TopicEnds(NamedTuple):
 
 
 class TopicCluster:
-    """The cluster at ``address``; ``settings`` are librdkafka's, and may contain secrets."""
+    """The cluster at ``address``; ``settings`` are librdkafka's, and can contain secrets."""
 
     def __init__(self, address: TopicAddress, settings: Mapping[str, str]) -> None:
         self.address = address
@@ -81,8 +81,8 @@ class TopicCluster:
         return None if found.error else TopicFacts(len(found.partitions), self._topic_settings())
 
     def create(self, settings: Mapping[str, str]) -> TopicFacts:
-        """Create the topic with one partition and the cluster's replication factor. A topic that
-        another program has just created is used."""
+        """Create the topic with one partition and the cluster's replication factor. If another
+        program has just created the topic, its settings are returned."""
         wanted = _admin.NewTopic(self.address.topic, 1, config=dict(settings))
         try:
             self._administered(
@@ -99,7 +99,7 @@ class TopicCluster:
         return facts
 
     def id(self) -> str:
-        """The topic's id in Kafka's form, not the library's; a recreated topic has another."""
+        """The topic's id, as Kafka's tools print it; a recreated topic has another id."""
         wanted = _api.TopicCollection([self.address.topic])
         described = self._administered(
             "describe it", lambda admin: admin.describe_topics(wanted, request_timeout=TIMEOUT_S)
@@ -120,14 +120,14 @@ class TopicCluster:
         return found
 
     def messages(self, start: int, *, live: bool = False) -> CommittedMessages:
-        """The messages from offset ``start`` on. With ``live``, for a reader that follows the
-        log, the cluster waits longer for a message before it answers without one."""
+        """The messages from offset ``start`` on. With ``live``, for a reader that follows the log,
+        the cluster waits longer before it sends an empty answer."""
         consumer = self._consumer(_LIVE_WAIT_MS if live else _WAIT_MS)
         return CommittedMessages(self, *consumer, start)
 
     def transactions(self) -> Transactions:
-        """A claimed writer; ``InvalidSource`` if none is allowed, and ``Unanswered`` if the cluster
-        does not answer."""
+        """A writer that has claimed the log; ``InvalidSource`` if the cluster refuses the claim,
+        and ``Unanswered`` if it does not answer."""
         own = {
             "transactional.id": self.address.transactional_id,
             "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
@@ -144,8 +144,8 @@ class TopicCluster:
         return Transactions(self.address, troubles, producer, self._consumer()[1])
 
     def _for_producer(self) -> dict[str, str]:
-        """Settings without those of a consumer, and without those that the library derives from
-        the transaction's timeout."""
+        """The settings without those of a consumer, and without ``socket.timeout.ms``, which the
+        library derives from the transaction's timeout."""
         left_out = ("check.crcs", "socket.timeout.ms")
         return {key: value for key, value in self._settings.items() if key not in left_out}
 
@@ -191,7 +191,7 @@ class TopicCluster:
         return self.consumer(own)
 
     def consumer(self, own: Mapping[str, Any]) -> tuple[Troubles, Any]:
-        """A consumer with the cluster's settings and ``own``."""
+        """A consumer with the cluster's settings and the settings in ``own``."""
         troubles = Troubles()
         try:
             consumer = _api.Consumer({**self._settings, **own, **troubles.settings})
@@ -202,11 +202,12 @@ class TopicCluster:
 
 
 _NOT_OURS: Final = ("GROUP_AUTHORIZATION_FAILED", "COORDINATOR_NOT_AVAILABLE")
-"""Errors about the group, which no reader joins: they are ignored."""
+"""Errors about the group. They are ignored, because no reader joins the group."""
 
 
 class CommittedMessages:
-    """The committed messages from ``position`` on; ``position`` moves past each returned one."""
+    """The committed messages from ``position`` on; ``position`` moves past each returned
+    message."""
 
     def __init__(self, cluster: TopicCluster, troubles: Troubles, consumer: Any, start: int):
         self.position = start
@@ -217,7 +218,7 @@ class CommittedMessages:
         self._consumer.assign([_api.TopicPartition(address.topic, address.partition, start)])
 
     def until(self, end: int) -> Iterator[Stored]:
-        """The messages below ``end``, which must be stable already."""
+        """The messages below ``end``, which must not be above the last stable offset."""
         deadline = time.monotonic() + TIMEOUT_S
         while self.position < end:
             for message in self.within(0.5):
@@ -233,7 +234,8 @@ class CommittedMessages:
                 )
 
     def within(self, timeout_s: float) -> Iterator[Stored]:
-        """Waits up to ``timeout_s`` seconds for a message; yields those that have arrived."""
+        """Waits up to ``timeout_s`` seconds for a message; yields the messages that have
+        arrived."""
         first = self._consumer.poll(timeout_s)
         if first is None:
             self._prove_contact()
@@ -249,8 +251,8 @@ class CommittedMessages:
                 raise _unread(self._address, self._troubles, KafkaException(error))
 
     def _prove_contact(self) -> None:
-        """Request the log's end from the topic's leader if it has been silent for a while: the
-        library may report nothing of a dead cluster."""
+        """If the topic's leader was silent for a while, request the log's end, because the library
+        does not always report a dead cluster."""
         silent_s = self._contact.silent_for_s
         if silent_s is not None and silent_s < _ASK_AFTER_S:
             return
@@ -268,8 +270,8 @@ class CommittedMessages:
 
 
 class Transactions:
-    """A claimed writer. An error is ``LogFenced``; after it the writer cannot be used, because
-    messages in flight are perhaps in the log."""
+    """A writer that has claimed the log. After ``LogFenced`` it cannot be used, because messages in
+    flight can be in the log."""
 
     def __init__(
         self, address: TopicAddress, troubles: Troubles, producer: Any, consumer: Any
@@ -280,11 +282,10 @@ class Transactions:
         self._consumer = consumer
 
     def send(self, messages: Sequence[Outgoing], timestamp: int, expected: int) -> int:
-        """Send ``messages`` as one transaction; returns the log's end after the transaction, which
-        is then durable and stable.
+        """Send ``messages`` as one durable transaction; returns the last stable offset after it.
 
-        ``expected`` is the offset of the first one. Any other offset means that acknowledged
-        records were lost, or that another program writes.
+        ``expected`` is the offset that the first message must get. Any other offset means that
+        acknowledged records were lost, or that another program writes.
         """
         try:
             self._producer.begin_transaction()
@@ -304,8 +305,8 @@ class Transactions:
             ) from None
 
     def close(self) -> None:
-        """Abort the open transaction, if this is still the writer. The producer is then only
-        dropped: its own ``close`` complains if it was fenced."""
+        """Abort the open transaction, if this is still the writer. The producer is not closed,
+        because ``close`` of a fenced producer complains."""
         self._producer.purge()
         with suppress(KafkaException):
             self._producer.abort_transaction(_ABORT_S)
@@ -351,15 +352,15 @@ class Transactions:
                     raise
 
     def _stable_end(self, end: int) -> int:
-        """The last stable offset, once it has reached ``end``. The coordinator answers before the
-        partition has the marker, and a reader that starts now must see the whole transaction."""
+        """Wait until the last stable offset reaches ``end``, and return it. The coordinator answers
+        before the partition has the marker, but a new reader must see the whole transaction."""
         deadline = time.monotonic() + TIMEOUT_S
         wait_s = 0.0005
         while (stable := watermarks(self._consumer, self._address).stable) < end:
             if time.monotonic() > deadline:
                 raise LogFenced(
-                    f"{self._address}: written, but an open transaction of another program hides"
-                    f" it, from offset {stable} on"
+                    f"{self._address}: written, but no reader gets it, because another program's"
+                    f" transaction is open from offset {stable} on"
                 )
             time.sleep(wait_s)
             wait_s = min(wait_s * 2, 0.05)
@@ -367,8 +368,8 @@ class Transactions:
 
 
 def _cause(error: SystemError) -> BaseException:
-    """The library raises a fatal error inside ``flush`` and then calls back, which Python reports
-    as a ``SystemError``."""
+    """The library's error. After a fatal error in ``flush`` the library calls back, and Python then
+    raises ``SystemError``."""
     return error.__cause__ or error
 
 

@@ -1,8 +1,8 @@
-"""The election of the node that writes the log in a topic.
+"""Elects the node that writes the log in a topic.
 
 The writer is the node that owns the topic's partition in the consumer group ``TOPIC-controllers``.
-Kafka elects it and detects its loss; the consumer reads nothing and commits no offset. Owning the
-partition only gives the right to claim the log; the claim keeps two writers apart (see
+Kafka assigns the partition, and detects the loss of its owner. The consumer reads nothing and
+commits no offset. The owner may claim the log; only the claim keeps two writers apart (see
 ``writer``). This module must not know what is written.
 """
 
@@ -24,11 +24,11 @@ _log = logging.getLogger(__name__)
 
 GROUP_SUFFIX: Final = "-controllers"
 SESSION_TIMEOUT_MS: Final = 6_000
-"""After this time without a heartbeat, the owner's partition goes to another node. It is a broker's
-default minimum (``group.min.session.timeout.ms``)."""
+"""After this time without a heartbeat, the owner's partition goes to another node. By default,
+brokers accept no shorter time (``group.min.session.timeout.ms``)."""
 HEARTBEAT_MS: Final = 500
 """The interval of heartbeats. Their responses announce a rebalance, so a node learns within one
-interval that another one has left."""
+interval that another node has left."""
 ASIDE_S: Final = 1.0
 """How long a node that resigned does not take part in elections."""
 _POLL_S: Final = 0.1
@@ -123,7 +123,7 @@ class TopicCandidacy:
             self._is_closing.wait(1)
 
     def _subscribe(self, consumer: Any) -> None:
-        """The partition is paused as soon as it is assigned, because nothing of it is read."""
+        """Subscribe; an assigned partition is paused, because nothing of it is read."""
 
         def assigned(consumer: Any, partitions: Any) -> None:
             consumer.incremental_assign(partitions)

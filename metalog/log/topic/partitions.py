@@ -1,7 +1,7 @@
-"""Reads a topic of any number of partitions by ranges of offsets: a topic of audit lines.
+"""Reads ranges of offsets of a topic of audit lines, which can have several partitions.
 
-It never waits for new messages, and distinguishes deleted messages from uncommitted ones. This
-module must not know what a record means.
+It never waits for new messages, and reports deleted messages. This module must not know what a
+record means.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _COMPACT: Final = "compact"
 
 
 class Deleted(NamedTuple):
-    """The offsets from ``start`` up to ``end`` were deleted; their content is not known."""
+    """The messages from offset ``start`` up to ``end`` were deleted; their content is unknown."""
 
     start: int
     end: int
 
 
 class PartitionedTopic:
-    """The topic at ``address``; ``settings`` are librdkafka's, and may contain secrets.
+    """The topic at ``address``; ``settings`` are librdkafka's, and can contain secrets.
 
     Methods raise ``InvalidSource`` if the topic does not exist, or if its cluster refuses or does
     not answer in time.
@@ -40,7 +40,7 @@ class PartitionedTopic:
         return f"PartitionedTopic({self.address})"
 
     def check(self) -> None:
-        """Raise ``InvalidSource`` if records may be lost without a trace."""
+        """Raise ``InvalidSource`` if the topic does not exist or is compacted."""
         facts = self._cluster().facts()
         if facts is None:
             raise InvalidSource(f"{self.address}: there is no such topic")
@@ -51,11 +51,11 @@ class PartitionedTopic:
             )
 
     def id(self) -> str:
-        """The topic's id; a recreated topic has another."""
+        """The topic's id; a recreated topic has another id."""
         return self._cluster().id()
 
     def ends(self) -> dict[int, TopicEnds]:
-        """The ends of every partition."""
+        """The ends of each partition."""
         topic = self.address.topic
         with self._cluster().consuming() as consumer:
             found = consumer.list_topics(topic, timeout=TIMEOUT_S).topics[topic]
@@ -65,7 +65,8 @@ class PartitionedTopic:
         return ends
 
     def read(self, partition: int, start: int, end: int) -> Iterator[Stored | Deleted]:
-        """The committed messages from offset ``start`` up to ``end``, which must be stable."""
+        """The committed messages and deleted ranges from offset ``start`` up to ``end``, which must
+        not be above the last stable offset."""
         cluster = self._cluster(partition)
         while start < end:
             first = min(cluster.ends().start, end)

@@ -1,9 +1,8 @@
-"""A metadata log in a Kafka topic, read as its cluster has committed it.
+"""Reads the committed records of a metadata log in a Kafka topic.
 
-A reader must reach the offset that was the last stable one when it began. It compares positions,
-not records, because transaction markers and aborted records may take the topic's last offsets.
-Snapshots are in a separate folder, if there is one. Reading changes nothing. This module must not
-apply any record.
+A reader must reach the last stable offset that it found when it began. It compares positions,
+because transaction markers and aborted records can take the topic's last offsets. Snapshots are in
+a separate folder, if there is one. Reading changes nothing. This module must not apply any record.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ class TopicLog:
     def check(self) -> None:
         """Raise ``InvalidSource`` if the topic cannot hold a log.
 
-        ``CorruptLog`` if the log's first records were deleted, and no snapshot has them.
+        ``CorruptLog`` if the log's first records were deleted, and no snapshot has these records.
         """
         facts = self.cluster.facts()
         if facts is None:
@@ -104,7 +103,7 @@ class TopicLog:
 
     @property
     def missing(self) -> CorruptLog | None:
-        """None: a reader of a topic cannot know whether records at its end were lost."""
+        """None: a reader of a topic cannot know whether records at the log's end were lost."""
         return None
 
     @property
@@ -133,17 +132,17 @@ class TopicLog:
         return None
 
     def bounds(self) -> LogBounds:
-        """The log's start and end, its last epoch, and its high-water mark if it is known."""
+        """The log's start, end and last epoch, and the high-water mark if known."""
         start, stable = self._known()
         epoch = 0 if self._last is None else self._last.epoch
         return LogBounds(start, stable, epoch, stable, WHY_STABLE)
 
     def refresh(self) -> None:
-        """Forget the end of the log: its next use asks the cluster."""
+        """Forget the end of the log, so that the next method asks the cluster."""
         self._ends = self._last = None
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """The events from the batch of offset ``start`` on, up to the present end of the log.
+        """The events from offset ``start`` up to the current end of the log.
 
         Raises ``CorruptLog`` if the log is damaged.
         """
@@ -164,14 +163,14 @@ class TopicLog:
         self._follow(assembler)
 
     def poll(self, timeout_s: float) -> Sequence[LogEvent]:
-        """The events since the last poll or read; empty after ``timeout_s`` seconds without any."""
+        """The events after the last poll or read; empty if none comes in ``timeout_s`` seconds."""
         follower = self._follower
         if follower is None:
             follower = self._follow(Assembler(self.path, self._known().stable, self._last))
         return follower.poll(timeout_s)
 
     def close(self) -> None:
-        """Close the connection of ``poll``, which may be called again."""
+        """Close the connection of ``poll``; the next ``poll`` opens another."""
         follower, self._follower = self._follower, None
         if follower is not None:
             follower.close()
@@ -186,12 +185,12 @@ class TopicLog:
         ]
 
     def snapshots(self) -> Sequence[SnapshotId]:
-        """The snapshots that fit this log, oldest first; ``problems`` names any other."""
+        """The snapshots that fit this log, oldest first; ``problems`` names the other snapshots."""
         end = self._known().stable
         return [each for each in self._in_folder() if each.end_offset <= end]
 
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
-        """The batches of the snapshot ``id``, its header and footer included, unchecked.
+        """All batches of the snapshot ``id``. The caller checks header and footer.
 
         Raises ``InvalidSource`` if there is no such snapshot.
         """
@@ -211,7 +210,8 @@ class TopicLog:
         return self._ends
 
     def _find_last(self, ends: TopicEnds) -> Last | None:
-        """The last append, searched backwards: markers and aborted records may follow it."""
+        """Search backwards for the last append, because markers and aborted records can follow
+        it."""
         back = _LOOK_BACK
         while ends.start < ends.stable:
             begin = max(ends.start, ends.stable - back)
@@ -225,7 +225,7 @@ class TopicLog:
         return None
 
     def _whole_appends(self, start: int, stable: int) -> Iterator[Stored]:
-        """The messages from the beginning of the append at ``start`` on."""
+        """The messages from the beginning of the append that has offset ``start``."""
         missing = None
         with closing(self.cluster.messages(start)) as messages:
             for message in messages.until(stable):
@@ -244,8 +244,8 @@ class TopicLog:
         return self._follower
 
     def _in_folder(self) -> Mapping[SnapshotId, Path]:
-        """The snapshots' files, oldest first; a ``.checkpoint`` takes precedence over its
-        ``.avro``."""
+        """The snapshots' files, oldest first; a ``.checkpoint`` replaces the ``.avro`` of its
+        id."""
         if self._folder is None:
             return {}
         try:
@@ -297,7 +297,7 @@ class _Follower:
 class TopicSplit(NamedTuple):
     """An input split: the appends that begin at ``start`` or later, and below ``end``.
 
-    ``stable`` is the end of the log's committed part.
+    ``stable`` is the last stable offset of the log.
     """
 
     cluster: TopicCluster
@@ -319,7 +319,7 @@ class TopicSplit(NamedTuple):
 
 
 def why_unfit(facts: TopicFacts) -> str | None:
-    """Why a topic cannot hold a log, or None: it must keep every record, and in one order."""
+    """Why a topic cannot hold a log, or None. A log needs one partition and every record."""
     settings = facts.settings
     policies = {word.strip() for word in settings.get("cleanup.policy", "").split(",")}
     if facts.partitions != 1:

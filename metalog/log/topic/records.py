@@ -1,9 +1,9 @@
 """The format of a metadata log in a Kafka topic: a message per record, a transaction per append.
 
-A topic has no place for a quorum's control batches or epochs. So a header of each message names its
-epoch, the end of the previous append, and its number within its append. With these a reader detects
-lost, duplicate and foreign messages. It turns each append into one batch, as in a log file.
-``docs/formats/topic.md`` describes the bytes.
+A topic has no place for a quorum's control batches or epochs. So each message has a header with its
+epoch, its number within its append, and the end of the previous append. With this header a reader
+detects lost, duplicate and foreign messages. The reader turns each append into one batch, as in a
+log file. ``docs/formats/topic.md`` describes the bytes.
 
 Pure. This module must not know consumers, producers, nor which messages are committed.
 """
@@ -35,9 +35,9 @@ _FORMAT: Final = 1
 
 
 class AppendHeader(NamedTuple):
-    """A message's header: its epoch, and the end of the previous append.
+    """A message's header; ``follows`` is the end offset of the previous append.
 
-    The message is number ``number`` of the ``total`` messages of its append.
+    The message is number ``number``, counted from 0, of the ``total`` messages of its append.
     """
 
     epoch: int
@@ -47,7 +47,7 @@ class AppendHeader(NamedTuple):
 
 
 class Outgoing(NamedTuple):
-    """A message to be sent; ``repr`` hides the value, which may be secret."""
+    """A message to be sent; ``repr`` hides the value, which can be secret."""
 
     key: bytes | None
     value: bytes
@@ -107,14 +107,14 @@ def encoding_of(message: Stored) -> Encoding:
 
 
 def read_header(message: Stored, topic: str) -> AppendHeader:
-    """The message's header; ``CorruptLog`` without one: the topic is not a metadata log."""
+    """The message's header; ``CorruptLog`` if it is missing or invalid."""
     packed = _header(message, APPEND_HEADER)
     if packed is None:
         raise CorruptLog(
             f"a message without the header {APPEND_HEADER}",
             file=topic,
             offset=message.offset,
-            advice="this is not a metadata log, or somebody else wrote to it",
+            advice="the topic is not a metadata log, or another program wrote to it",
         )
     if len(packed) != _APPEND.size or packed[0] != _FORMAT:
         raise CorruptLog(
@@ -122,7 +122,8 @@ def read_header(message: Stored, topic: str) -> AppendHeader:
         )
     header = AppendHeader(*_APPEND.unpack(packed)[1:])
     if header.epoch < 0 or not 0 <= header.number < header.total:
-        problem = f"impossible: record {header.number} of {header.total} in epoch {header.epoch}"
+        text = f"record {header.number} of {header.total} in epoch {header.epoch}"
+        problem = f"the header {APPEND_HEADER} is impossible: {text}"
         raise CorruptLog(problem, file=topic, offset=message.offset)
     return header
 
@@ -164,7 +165,7 @@ class Assembler:
 
     @property
     def is_between(self) -> bool:
-        """Whether no append is incomplete."""
+        """Whether all appends so far are complete."""
         return self._open is None
 
     def add(self, message: Stored) -> Iterator[LogEvent]:
@@ -262,7 +263,7 @@ def _record(message: Stored, append: _Open) -> RawRecord:
 
 
 def _frame_of_avro(schema: bytes, value: bytes, *, is_control: bool) -> bytes:
-    """The value as in a log file; for an unreadable value, one that holds the reason."""
+    """The value as in a log file. An unreadable value becomes a value that holds the reason."""
     try:
         message, version = from_avro(schema, value)
         if isinstance(message, ControlMessage) != is_control:

@@ -33,8 +33,8 @@ MIN_MESSAGE_BYTES: Final = 1_000_000
 MAX_RECORD_BYTES: Final = 900_000
 """The largest value; the rest of the message needs space too."""
 _MARKER: Final = 1
-"""A transaction's end marker takes one offset. If the log's end is further than the append and its
-marker, another writer has begun, and its records must not be skipped."""
+"""A transaction's end marker takes one offset. If the log's end is past this marker, another writer
+has begun, and its records must not be skipped."""
 NEW_TOPIC: Final = {
     "cleanup.policy": "delete",
     "retention.ms": "-1",
@@ -47,9 +47,9 @@ class WritableTopicLog:
     """The log in the topic at ``address``, written by the node ``node_id``.
 
     A missing topic is created. ``encoding`` (by default ``kraft``) and ``bootstrap`` are for a log
-    without records. A log with records keeps its encoding, and is refused if ``encoding`` differs.
-    A claim calls ``check_answers`` first, which may raise ``Unanswered`` with better advice than
-    the library's.
+    without records. If a log has records in another encoding than ``encoding``, a claim refuses the
+    log. A claim first calls ``check_answers``, which can raise ``Unanswered`` with better advice
+    than the library's.
     """
 
     def __init__(
@@ -88,8 +88,8 @@ class WritableTopicLog:
         """Become the only writer, in a new epoch; returns the epoch.
 
         Raises ``InvalidTarget`` if this node may not write the log, ``CorruptLog`` if the log is
-        damaged, ``Unanswered`` if the cluster does not answer, and ``LogFenced`` if it was claimed
-        or closed before, or a write fails.
+        damaged, ``Unanswered`` if the cluster does not answer, and ``LogFenced`` after an earlier
+        claim or ``close``, or if a write fails.
         """
         if self._transactions is not None or self._fenced is not None:
             raise LogFenced(f"{self.path}: {self._fenced or 'claimed already'}")
@@ -109,10 +109,10 @@ class WritableTopicLog:
         return self._epoch
 
     def append(self, epoch: int, records: Sequence[tuple[Message, int]]) -> int:
-        """Append (message, version) pairs as one batch; returns the new end offset once durable.
+        """Append (message, version) pairs as one durable batch; returns the new end offset.
 
-        Raises ``InvalidRequest`` if the batch is too large, and ``LogFenced`` if ``epoch`` is
-        over or a write has failed.
+        Raises ``InvalidRequest`` if the batch is too large, and ``LogFenced`` if ``epoch`` is over
+        or a write has failed.
         """
         return self._append(epoch, records)
 
@@ -121,7 +121,7 @@ class WritableTopicLog:
         if self._transactions is None:
             raise LogFenced(f"{self.path}: {self._fenced or 'not claimed'}")
         if before not in self._log.snapshots():
-            raise InvalidRequest(f"{self.path}: there is no snapshot {before} beside it")
+            raise InvalidRequest(f"{self.path}: there is no snapshot {before}")
         self._log.cluster.delete_before(before.end_offset)
         self._start = before.end_offset
 
@@ -141,13 +141,13 @@ class WritableTopicLog:
         self._log.close()
 
     def bounds(self) -> LogBounds:
-        """The log's start and end, its last epoch, and its high-water mark if it is known."""
+        """The log's start, end and last epoch, and the high-water mark if known."""
         if self._transactions is None:
             return self._log.bounds()
         return LogBounds(self._start, self._end, self._epoch, self._end, "no other writer exists")
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """The events from the batch of offset ``start`` on, up to the present end of the log.
+        """The events from offset ``start`` up to the current end of the log.
 
         Raises ``CorruptLog`` if the log is damaged.
         """
@@ -155,7 +155,7 @@ class WritableTopicLog:
         return self._log.read(start)
 
     def poll(self, timeout_s: float) -> Sequence[LogEvent]:
-        """The events since the last poll or read; empty after ``timeout_s`` seconds without any."""
+        """The events after the last poll or read; empty if none comes in ``timeout_s`` seconds."""
         if self._epoch < 0:
             return self._log.poll(timeout_s)
         if not self._news:
@@ -168,11 +168,11 @@ class WritableTopicLog:
         return self._log.splits()
 
     def snapshots(self) -> Sequence[SnapshotId]:
-        """The ids of its snapshots, oldest first."""
+        """The ids of the log's snapshots, oldest first."""
         return self._log.snapshots()
 
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
-        """The batches of the snapshot ``id``, its header and footer included, unchecked.
+        """All batches of the snapshot ``id``. The caller checks header and footer.
 
         Raises ``InvalidSource`` if there is no such snapshot.
         """
@@ -190,7 +190,8 @@ class WritableTopicLog:
             )
 
     def _begin_epoch(self) -> None:
-        """Begin the next epoch; the cluster has aborted the previous writer's open transaction."""
+        """Begin the next epoch. The cluster has already aborted the previous writer's
+        transaction."""
         self._log.refresh()
         self._refuse_unwritable()
         bounds, last = self._log.bounds(), self._log.last

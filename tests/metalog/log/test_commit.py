@@ -97,13 +97,13 @@ def test_the_order_of_copies_does_not_matter() -> None:
 def test_a_proof_says_what_it_rests_on() -> None:
     archive = copy(None, 9)._replace(name="archive", is_archive=True)
     for copies, voters, committed, why in (
-        ([copy(1, 9), copy(2, 7)], (1, 2, 3), 7, "2 of 3 voters hold the same up to there"),
-        ([copy(1, 9), copy(2, 7)], (1, 2), 7, "2 of 2 voters hold the same up to there"),
+        ([copy(1, 9), copy(2, 7)], (1, 2, 3), 7, "2 of 3 voters hold the same records up to there"),
+        ([copy(1, 9), copy(2, 7)], (1, 2), 7, "2 of 2 voters hold the same records up to there"),
         (
             [copy(1, 9), copy(2, 7), copy(3, 8)],
             (1, 2, 3, 4, 5),
             7,
-            "3 of 5 voters hold the same up to there",
+            "3 of 5 voters hold the same records up to there",
         ),
         ([copy(1, 9, snap=3)], (1, 2, 3), 3, "a snapshot of node-1 ends there"),
         ([copy(1, 5), archive], (1, 2, 3), 9, "archive is an archive"),

@@ -68,5 +68,7 @@ def test_pieces_that_do_not_fit_are_refused(chunk: Chunk) -> None:
 
 
 def test_a_snapshot_that_is_gone_says_so() -> None:
-    with pytest.raises(InvalidSource, match="cannot be fetched: SNAPSHOT_NOT_FOUND; there may be"):
+    with pytest.raises(
+        InvalidSource, match="cannot be fetched: SNAPSHOT_NOT_FOUND; retry, because"
+    ):
         Download(ID, "quorum://a:1").take(Chunk(98))
