@@ -1,6 +1,6 @@
-"""A node: a log of its own or a follower, its authorizer, and listeners for Kafka's clients.
+"""A node: a replica of the log, an authorizer, and listeners for Kafka's clients.
 
-``docs/reference/api.md`` describes the exported names below. Each is imported at its first use.
+``docs/reference/api.md`` describes the exported names. Each name is imported at its first use.
 """
 
 from typing import TYPE_CHECKING

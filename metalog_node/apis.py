@@ -1,9 +1,8 @@
 """The APIs of each kind of listener.
 
 Sources: the ApiVersions of Kafka 4.3.1 and 4.4.0. A listener refuses every other API before it
-decodes the request. Large requests of the node's own APIs are handled on a thread. Large requests
-of APIs that a program adds are handled on the event loop, unless it sets ``most_bytes_on_loop``.
-This module must not know sockets, nor what an API does.
+decodes the request. A thread handles large requests of the node's own APIs, and of an API that a
+program adds with ``most_bytes_on_loop``. This module must not know sockets, nor what an API does.
 """
 
 from __future__ import annotations
@@ -41,10 +40,10 @@ def apis_of(
 ) -> Mapping[int, HandledApi]:
     """The APIs that a listener answers after the login, by API key.
 
-    ``is_controllers``: the listener is for controllers. ``forwards``: another node may be the
-    controller, so requests can be forwarded. ``has_quorum`` is false for a log in a Kafka topic,
-    whose followers read the topic. ``added`` are the APIs of the program around the node. Brokers'
-    listeners offer them; they replace the node's own APIs with the same key.
+    ``is_controllers``: the listener is for controllers. ``forwards``: another node can be the
+    controller, so requests can be forwarded. ``has_quorum`` is false if the log is a Kafka topic,
+    because its followers read the topic. ``added`` are the APIs of the program around the node, for
+    listeners that are not for controllers. An added API replaces the node's API of the same key.
     """
     apis = {**_ADMIN, **(envelope.BROKER_APIS if forwards else {})}
     if is_controllers:

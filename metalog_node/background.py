@@ -1,4 +1,4 @@
-"""Runs a node in a program without an event loop: the node gets a thread with a loop of its own.
+"""Runs a node in a program without an event loop: the node gets its own thread and event loop.
 
 This module must not know what the node is used for.
 """
@@ -22,8 +22,7 @@ from metalog_node.node import Node
 def running(
     config: NodeConfig, *, apis: Mapping[int, HandledApi] | None = None, within_s: float = 30.0
 ) -> Iterator[Node]:
-    """Run a node beside a program without an event loop, and yield it as soon as all its
-    listeners are open.
+    """Run a node on its own thread, and yield the node when all its listeners are open.
 
         with running(config) as node: ...
 
@@ -77,7 +76,7 @@ def _opened_node(opened: Future[Node], within_s: float, nodes: list[Node]) -> No
         if opened.done():
             raise
         fault = nodes[0].replica.loaded.fault if nodes else None
-        why = fault or "nothing went wrong so far; give it more time"
+        why = fault or "there was no fault; wait longer (within_s)"
         raise LoadTimeout(f"the node is not open after {within_s:g} s: {why}") from fault
 
 

@@ -1,7 +1,6 @@
-"""The features that a node supports, and those that its log has finalized (KIP-584).
+"""The features that a node supports, and the features that its log has finalized (KIP-584).
 
-A node supports the features of the Kafka version that it imitates. This module must not know how
-clients learn of features.
+This module must not know how clients learn of features.
 """
 
 from __future__ import annotations

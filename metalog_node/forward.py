@@ -1,10 +1,10 @@
 """Forwards requests to the controller in Envelopes, until one controller has answered.
 
-As in KIP-590 and KIP-801: if a controller does not lead, is not ready or is unreachable, the next
-one is tried, until the request's time is up. The forwarder does not wait for a node that is no
-longer a controller, because such a node can hang. If a connection breaks, the request is sent
-again, as Kafka's brokers do, although the controller has perhaps carried it out. The forwarder
-blocks threads of its own. This module must not know what is forwarded.
+If a controller does not lead, is not ready or is unreachable, the forwarder tries the next
+controller until the request's time is up (KIP-590, KIP-801). It does not wait for a node that is no
+longer a controller, because such a node can hang. If a connection breaks, it sends the request
+again, as Kafka's brokers do, although the controller can already have carried out the request. It
+blocks only its own threads. This module must not know what is forwarded.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class NoAnswerInTime(InvalidRequest):
 
 
 class ForwardingRefused(InvalidRequest):
-    """The controller accepts no Envelope from this node; the client cannot repair that."""
+    """The controller refuses Envelopes from this node. The client cannot change that."""
 
     code = ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 class Forwarder:
-    """Forwards requests. ``controllers`` returns the known controllers at each try. The first try
-    goes to the controller that answered last."""
+    """Forwards requests. Each try calls ``controllers`` for the known controllers. The first try of
+    a request goes to the controller that gave the latest answer."""
 
     def __init__(
         self, controllers: Callable[[], Sequence[Address]], settings: ClientSettings
@@ -60,8 +60,8 @@ class Forwarder:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="metalog-forward")
 
     def forward(self, request: bytes, principal: KafkaPrincipal, address: bytes) -> Future[bytes]:
-        """A future of the controller's response to ``request``, header and body, as it goes to the
-        client. Its exception is ``NoAnswerInTime`` or ``ForwardingRefused``."""
+        """A future of the controller's response, with its header, ready for the client. The
+        future's exception can be ``NoAnswerInTime`` or ``ForwardingRefused``."""
         deadline = time.monotonic() + self._settings.request_timeout_s
         return self._threads.submit(self._until_answered, request, principal, address, deadline)
 

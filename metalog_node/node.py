@@ -1,8 +1,8 @@
 """A node: creates its log, authorizer and listeners, opens them in order, and closes them.
 
-The replica claims the log and replays it on its own thread; after a temporary fault it tries again.
-Early-start listeners open immediately. Each other listener opens when the authorizer's future for
-it is done (KIP-801). This module must not know what a request is.
+On its own thread, the replica claims and replays the log, and tries again after a temporary fault.
+Early-start listeners open immediately. Any other listener opens when the authorizer's future for
+the listener is done (KIP-801). This module must not know what a request is.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _SALTING_THREADS: Final = 2
 _ANSWERING_THREADS: Final = 2
 """How many long requests are decoded at a time; waiting requests are kept as bytes."""
 _PATIENCE_S: Final = 1.0
-"""How long early-start listeners wait at most for the claim of the log to succeed or fail."""
+"""The maximum time, in seconds, that early-start listeners wait for the claim of the log."""
 
 
 class Node:
@@ -71,8 +71,8 @@ class Node:
 
     When the block starts, the early-start listeners are open. The log is claimed, unless it is
     unavailable or the claim takes longer than a second. ``await node.ready()`` returns when all
-    listeners are open. ``on_open`` is called with each listener as it opens. ``apis`` are the
-    program's own APIs, by Kafka's key. ``lost_lines`` counts lost log lines, by log.
+    listeners are open. The node calls ``on_open`` with each listener that opens. ``apis`` are the
+    program's own APIs, by Kafka's key. ``lost_lines`` returns the number of lost lines of each log.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Node:
         self.metrics = Metrics(lambda: self._state.condition())
         self._watch: HttpEndpoint | None = None
         self.watch_address: Address | None = None
-        """The address of metrics and probes, if there is one."""
+        """The address of metrics and probes, or None."""
         self._credentials = CredentialsPublisher(os.urandom(_SECRET_BYTES))
         self._listings = Listings()
         self._threads = ThreadPoolExecutor(_ANSWERING_THREADS, thread_name_prefix="metalog-answer")
@@ -151,7 +151,7 @@ class Node:
         await self.close()
 
     async def ready(self) -> None:
-        """Return when all listeners are open; raise if one cannot be opened."""
+        """Return when all listeners are open; raise if a listener cannot be opened."""
         if self._opening is not None:
             await asyncio.shield(self._opening)
 
@@ -169,8 +169,8 @@ class Node:
             opening.cancel()
 
     def reload_certificates(self) -> None:
-        """Load the certificates again, for new connections; keep the old ones if a file is
-        invalid."""
+        """Load the certificates again, for new connections. A listener with an invalid file keeps
+        its old certificates."""
         for name, tls in self._tls.items():
             try:
                 tls.reload()
@@ -180,7 +180,7 @@ class Node:
                 _log.info("listener %s has reloaded its certificates", name)
 
     async def close(self) -> None:
-        """Accept no more requests, finish those under way, and close the log."""
+        """Accept no more requests, finish the requests under way, and close the log."""
         if self._opening is not None:
             self._opening.cancel()
             await asyncio.gather(self._opening, return_exceptions=True)
@@ -206,9 +206,9 @@ class Node:
         await self._state.heartbeat.stop()
 
     def _publishers(self) -> list[Publisher]:
-        """The publishers in order. Credentials come before the authorizer, so that the first client
-        can log in, because the authorizer's load opens the listeners. The cache of listings comes
-        after the authorizer, because listings are made from its ACLs."""
+        """The publishers in order. Credentials come before the authorizer, because listeners open
+        when the authorizer is loaded, and clients can log in from then on. Listings come after the
+        authorizer, because they are made from its ACLs."""
         kept: list[Publisher] = [self._credentials]
         if isinstance(self.authorizer, Publisher):
             kept.append(self.authorizer)
@@ -371,7 +371,7 @@ class Node:
 
 
 def _topic_node(config: NodeConfig, kafka: str | None) -> TopicNode | None:
-    """Imports Kafka's client only where the log is a topic."""
+    """Imports Kafka's client only if the log is a topic."""
     if config.topic is None:
         return None
     from metalog_node.topic_node import TopicNode

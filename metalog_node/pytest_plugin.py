@@ -5,9 +5,8 @@ queries ACLs.
         grant_everything_to("User:app", metalog_node.bootstrap_servers)
         assert metalog_node.is_allowed("User:app", Operation.READ, topic("orders"))
 
-Each test has its own node. A node starts in less than a tenth of a second, so tests need not share
-and clean one. The plugin needs no plugin for asyncio. This module imports the node when a test
-uses the fixture, so that it costs other tests nothing.
+Each test gets a new node, which starts in less than a tenth of a second. The plugin needs no plugin
+for asyncio. It imports the node when a test uses the fixture, so that it costs other tests nothing.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ if TYPE_CHECKING:
 
 
 class RunningNode:
-    """A running node (``node``), with shortcuts for tests."""
+    """A running ``node``, with shortcuts for tests."""
 
     def __init__(self, node: Node) -> None:
         self.node = node
 
     @property
     def bootstrap_servers(self) -> str:
-        """``HOST:PORT`` of its PLAINTEXT listener, or else of its first listener."""
+        """``HOST:PORT`` of the listener PLAINTEXT, or else of the node's first listener."""
         addresses = self.node.addresses
         return str(addresses.get("PLAINTEXT", next(iter(addresses.values()))))
 
@@ -73,7 +72,7 @@ def metalog_node_properties() -> Mapping[str, str]:
 def metalog_node(
     metalog_node_properties: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[RunningNode]:
-    """A running node on a free port of this machine, with an empty log that is thrown away.
+    """A running node on a free port of this machine, with a temporary empty log.
 
     Every client is the super user ``User:ANONYMOUS``.
     """

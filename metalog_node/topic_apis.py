@@ -1,10 +1,10 @@
-"""Helps a program around a node to answer requests topic by topic.
+"""Helps a program around a node to answer Produce, Fetch, ListOffsets and Metadata.
 
-A program's answer becomes a ``HandledApi`` for ``Node``, in one version of Kafka's protocol that
-current clients speak. All topics of a request are authorized in one call. The answer about a topic
-without authorization is TOPIC_AUTHORIZATION_FAILED, whether the topic exists or not. The node
-calls the program's functions on its event loop; a long answer yields to other work now and
-then. This module must not know what is in a topic.
+A program's function becomes a ``HandledApi`` for ``Node``, in one version of Kafka's protocol that
+current clients speak. One call authorizes all topics of a request. The answer for a topic without
+authorization is TOPIC_AUTHORIZATION_FAILED, whether the topic exists or not. The node calls the
+program's functions on its event loop, and interrupts a long answer for other work. This module must
+not know what is in a topic.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ METADATA: Final = 3
 """The API key of Metadata."""
 
 UNKNOWN_TOPIC: Final = {"error_code": KafkaErrorCode.unknown_topic_or_partition}
-"""The outcome of a topic that does not exist: UNKNOWN_TOPIC_OR_PARTITION."""
+"""The outcome for a topic that does not exist: UNKNOWN_TOPIC_OR_PARTITION."""
 
 R = TypeVar("R")
 Outcome = Callable[[str, Any], Mapping[str, Any]]
-"""A program's answer about a partition: a function of a topic's name and the partition's part of
-the request, an object of the library kio. It returns the fields of kio's part of the response that
-differ from an empty response without an error."""
+"""A program's function that answers for one partition. Its arguments are the topic's name and the
+partition's part of the request, an object of the library kio. It returns the fields in which the
+partition's part of the response differs from an empty one without an error."""
 
 _METADATA_VERSION: Final = 8
 _SHORTEST_PAUSE_S: Final = 0.02
 _PAUSE_PER_ATTEMPT: Final = 5
-"""A Fetch without new records is tried again after a pause: this many times the duration of the
-last attempt."""
+"""After an attempt of a Fetch without new records, the pause is this many times as long as the
+attempt."""
 _SLICE: Final = 100
 """How many topics and partitions are answered before the event loop does other work."""
 _NO_TIME: Final = timedelta()
@@ -115,7 +115,7 @@ _SHAPES: Final = {
 
 
 def topic_api(key: int, outcome: Outcome) -> dict[int, HandledApi]:
-    """Produce, Fetch or ListOffsets, by its ``key``, for ``Node``'s ``apis``."""
+    """The API ``key`` (Produce, Fetch or ListOffsets) for the argument ``apis`` of ``Node``."""
 
     def handle(services: Services, incoming: IncomingRequest) -> Answer:
         return _on_the_loop(_answer(services, incoming, outcome))
@@ -156,8 +156,7 @@ async def _answer(services: Services, incoming: IncomingRequest, outcome: Outcom
 
 
 def metadata_api(topics: Callable[[], Collection[str]]) -> dict[int, HandledApi]:
-    """Metadata for a node that is the only broker, and leads all ``topics``, each with one
-    partition."""
+    """Metadata for a node that is the only broker. Each topic in ``topics`` has one partition."""
 
     async def answer(services: Services, incoming: IncomingRequest) -> Body:
         known, requested = topics(), incoming.request.body.topics
@@ -190,8 +189,8 @@ def topics_of(incoming: IncomingRequest) -> list[str]:
 
 
 def _references(incoming: IncomingRequest) -> list[str]:
-    """The names of ``topics_of``, once for each partition, as Kafka counts references; in
-    ListOffsets, once for each topic."""
+    """The names of ``topics_of``, repeated for each partition, as Kafka counts references. For
+    ListOffsets, Kafka counts each topic once."""
     shape = _shape(incoming)
     if incoming.request.head.api_key == LIST_OFFSETS:
         return topics_of(incoming)
@@ -213,8 +212,8 @@ def only(incoming: IncomingRequest, topics: Collection[str]) -> IncomingRequest:
 
 
 def with_answer(incoming: IncomingRequest) -> IncomingRequest:
-    """The request with acks=1 in place of acks=0, so that the broker behind a program answers it.
-    The node sends the client no response, as in Kafka."""
+    """The request with acks=1 in place of acks=0, so that the broker behind a program answers the
+    request. The node still sends the client no response, as in Kafka."""
     if incoming.request.head.api_key != PRODUCE or incoming.request.body.acks != 0:
         return incoming
     head, client_id = incoming.request.head, incoming.request.client_id
@@ -224,7 +223,7 @@ def with_answer(incoming: IncomingRequest) -> IncomingRequest:
 
 
 def joined(incoming: IncomingRequest, *answers: Body) -> Body:
-    """Join several answers into one: all topics, and the other fields of the last answer."""
+    """One answer with the topics of all ``answers``, and the other fields of the last answer."""
     results = _shape(incoming).results
     parts = [part for answer in answers for part in getattr(answer, results)]
     joined_body: Body = replace(answers[-1], **{results: tuple(parts)})
@@ -241,8 +240,8 @@ def authorized_topics(
 ) -> set[str]:
     """The topics among ``topics`` for which the request is authorized.
 
-    One call of the authorizer checks all: each topic once, with the number of its references. Any
-    thread may call this."""
+    One call of the authorizer checks each topic once, with the number of its references. Any thread
+    may call this function."""
     named = list(topics)
     names = list(dict.fromkeys(named))
     if services.authorizer is None:
@@ -255,8 +254,7 @@ def authorized_topics(
 
 
 def _silent(action: Action) -> Action:
-    """The action for a topic that the answer leaves out if the client may not see it; such a
-    denial is not logged."""
+    """The action without a logged denial, because the answer silently leaves out a denied topic."""
     return Action(
         action.operation, action.resource, action.resource_reference_count, log_if_denied=False
     )
@@ -269,7 +267,7 @@ def answered(incoming: IncomingRequest, outcome: Outcome) -> Body:
 
 
 async def _response_in_slices(incoming: IncomingRequest, outcome: Outcome) -> Body:
-    """As ``answered``, in slices between which the event loop serves others."""
+    """The result of ``answered``. The event loop does other work after each slice of topics."""
     results, done = [], 0
     for topic in _topics(incoming):
         results.append(_topic_result(incoming, topic, outcome))
@@ -321,7 +319,7 @@ async def _authorized_topics_async(
     *,
     log_denied: bool = True,
 ) -> Collection[str]:
-    """``authorized_topics``, on a thread if there are many topics."""
+    """The result of ``authorized_topics``, from a thread if there are many topics."""
     call = partial(authorized_topics, services, incoming, topics, log_denied=log_denied)
     return await asyncio.to_thread(call) if len(topics) > _SLICE else call()
 

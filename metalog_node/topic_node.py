@@ -1,7 +1,7 @@
-"""One of several nodes whose log is a Kafka topic: which node is active, and where it listens.
+"""One of several nodes whose log is a Kafka topic: follows the log, and becomes active if elected.
 
-The active node writes its address to the log as a RegisterControllerRecord. The others read the
-address from their images and forward requests to it. Kafka elects the active node
+The active node writes its address to the log as a RegisterControllerRecord. All other nodes read
+the address from their images and forward requests to the active node. Kafka elects the active node
 (``metalog.log.topic.election``). This module must not know requests.
 """
 
@@ -36,7 +36,7 @@ _PROTOCOL_IDS: Final = {
 
 
 class ActiveController:
-    """A publisher that keeps, from the newest image, the address of the active node."""
+    """A publisher that keeps the active node's address in the newest image."""
 
     def __init__(self, listener: str) -> None:
         self._listener = listener
@@ -90,8 +90,8 @@ class TopicNode:
         listeners: Sequence[Listener],
         advertised: Mapping[str, Address],
     ) -> Replica:
-        """A replica that follows until it is elected, and then announces its controllers'
-        listeners."""
+        """A replica that follows the log until it is elected. After the election, it writes the
+        addresses of its controllers' listeners to the log."""
         record = _registration(self._node_id, listeners, advertised)
         first_records: Callable[[], Sequence[tuple[Message, int]]] = partial(list, [(record, 0)])
         candidacy = TopicCandidacy(
@@ -107,7 +107,7 @@ class TopicNode:
         )
 
     def close(self) -> None:
-        """Close the connection to the topic. Close the replica first."""
+        """Close the connection to the topic. The replica must be closed already."""
         self._log.close()
 
     def _make_and_open(self) -> None:
@@ -115,7 +115,6 @@ class TopicNode:
         self._open()
 
     def _open(self) -> None:
-        """``InvalidRequest`` if the topic does not exist, or cannot be a log."""
         self._log.check()
         self.cluster_id = self._log.cluster.id()
 

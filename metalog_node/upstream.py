@@ -1,9 +1,8 @@
 """Forwards requests, byte for byte, from a program that embeds a ``Node`` to a real broker.
 
-Connections are opened on demand and reused. A connection carries one request at a time. An idle
-connection that the broker has closed is noticed before a request is sent: a request that the broker
-has perhaps received is never sent again. This module must not know what a request is about, nor who
-may send it.
+A connection carries one request at a time, and is reused. Before each request, ``Upstream`` checks
+that the broker has not closed the connection, because ``Upstream`` sends no request a second time.
+This module must not know what a request is about, nor who may send it.
 """
 
 from __future__ import annotations
@@ -28,7 +27,8 @@ _CHUNK: Final = 1 << 16
 
 
 class Upstream:
-    """The broker that answers the APIs that a program adds to a ``Node``; close it at the end.
+    """Connections to the broker that answers the APIs of a program around a ``Node``. Close this
+    object at the end.
 
     Args:
         address: the broker's ``HOST:PORT``; connections use neither TLS nor a login.
@@ -47,8 +47,8 @@ class Upstream:
             incoming: the request, as a handler of a ``HandledApi`` gets it.
 
         Returns:
-            A future of the response's bytes, which a handler may return. Its exception is an
-            ``OSError`` if the broker does not answer.
+            A future of the response's bytes, which a handler can return. The future's exception is
+            an ``OSError`` if the broker does not answer.
         """
         return self._threads.submit(self._ask, incoming.payload)
 
@@ -57,8 +57,8 @@ class Upstream:
 
         Args:
             incoming: the request, as a handler of a ``HandledApi`` gets it.
-            then: a function of the response, an object of the library kio; it is called on a
-                thread of this object.
+            then: a function that converts the response, an object of the library kio. A thread of
+                this object calls the function.
 
         Returns:
             A future of the result of ``then``.
@@ -111,7 +111,7 @@ class Upstream:
 
 
 def _is_open(idle: socket.socket) -> bool:
-    """Whether the broker has neither sent anything on an idle connection nor closed it."""
+    """Whether the broker has not closed the connection, and has sent nothing."""
     idle.setblocking(False)
     try:
         idle.recv(1)

@@ -209,7 +209,7 @@ class DecisionTimelines:
         return _without_repeats(since, by, own)
 
     def _unmatched(self, buckets: list[Bucket]) -> DecisionTimeline:
-        """The timeline if no ACL matches: UNMATCHED while ``buckets`` have ACLs, else NO_PATTERN."""
+        """The timeline if no ACL matches: UNMATCHED while a bucket has ACLs, else NO_PATTERN."""
         steps = Counter[int]()
         for acl in chain.from_iterable(bucket.acls() for bucket in buckets):
             in_force = self._in_force[acl]

@@ -1,9 +1,9 @@
 """The server's side of SASL: authenticates clients by SCRAM or PLAIN.
 
-The exchange for an unknown user is as for a wrong password, with the same work and the same answer
-at its end, so that nobody learns which names exist. As in Kafka, names are used without SASLprep;
-they may have up to ``MOST_NAME_BYTES``. This module must not know how tokens are transferred, nor
-show secrets.
+The exchange with an unknown user is as the exchange with a wrong password, with the same work and
+the same last answer, so that nobody learns which names exist. As in Kafka, names are used without
+SASLprep. A name may have up to ``MOST_NAME_BYTES``. This module must not know how tokens are
+transferred, nor show secrets.
 """
 
 from __future__ import annotations
@@ -60,8 +60,7 @@ class LoginRefused(InvalidRequest):
 class NotReadyForLogins(InvalidRequest):
     """The node has not replayed its log, so it cannot check a SCRAM password yet.
 
-    Clients close the connection after this error and try again. After a refused login they do not
-    try again.
+    After this error, clients connect and log in again. After a refused login, they give up.
     """
 
     code = ErrorCode.BROKER_NOT_AVAILABLE
@@ -93,8 +92,8 @@ class Users(CredentialLookup, Protocol):
 
 class Logins(NamedTuple):
     """The ways to log in on a listener. ``passwords`` maps users to their PLAIN passwords.
-    ``sessions_ms`` maps mechanisms to the lifetime of a login; by any other mechanism a login never
-    expires (KIP-368)."""
+    ``sessions_ms`` maps mechanisms to the lifetime of a login (KIP-368). With a mechanism that is
+    not in ``sessions_ms``, logins never expire."""
 
     mechanisms: Sequence[str]
     users: Users
@@ -219,8 +218,8 @@ class _Scram:
 
 
 _DELEGATED: Final = "\0delegated"
-"""A text that no name contains. With it, a token's dummy salt differs from that of a user of
-the same name, and reveals nothing about the user."""
+"""A text that no name contains. It makes a token's dummy salt differ from the dummy salt of the
+token's name, so that the dummy salt reveals nothing about a user with this name."""
 _TOO_LONG: Final = f"a name of more than {MOST_NAME_BYTES} bytes"
 
 

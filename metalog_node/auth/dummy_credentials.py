@@ -1,14 +1,14 @@
 """Dummy credentials: unknown users get a salt and iterations like those of real users.
 
-A client sees a salt and an iteration count before it has proven anything. For an unknown name, both
-look like those of one real credential, the model, and are derived from the model's stored key. So
-all nodes with the same users show the same values, also after a restart. The values change with the
-model's password, as a real user's would.
+A client sees a salt and an iteration count before it has proven its identity. For an unknown name,
+a real credential is the model: its salt's form and iteration count are copied, and the salt is
+derived from its stored key. So all nodes with the same users show the same salt, even after a
+restart, and the salt changes when the model's password changes.
 
 Rendezvous hashing chooses the model: each candidate's score for a name is a keyed hash. So similar
-names get unrelated models, and a change of one user changes the models of few names. The work is
-bounded: the candidates are a few users of each form, weighted by the number of users with that
-form. A form covers all mechanisms of a user, and a name has one model for all mechanisms, because
+names get unrelated models, and a change of one user changes the models of few names. To bound the
+work, the candidates are a few users of each form, weighted by the number of users with this form.
+A form covers all mechanisms of a user, and a name has one model for all mechanisms, because
 a combination that no real user has would reveal an unknown name. This module must not know logins.
 """
 
@@ -26,8 +26,7 @@ from typing import Final, NamedTuple
 from metalog.scram import MIN_ITERATIONS, ScramCredential, ScramMechanism
 
 MOST_CANDIDATES: Final = 64
-"""How many candidates one choice of a model has at most. Each costs a score, for any name that a
-client sends."""
+"""The maximum number of candidates. Each name that a client sends costs a score per candidate."""
 
 _CANDIDATES_OF_A_FORM: Final = 4
 _BASE_36: Final = b"0123456789abcdefghijklmnopqrstuvwxyz"
@@ -44,14 +43,14 @@ _ALPHABETS: Final = (
     b"0123456789+/=" + _LETTERS,
     _PRINTABLE,
 )
-"""The alphabets of other tools' salts, the narrowest first; other salts are arbitrary bytes."""
+"""The alphabets of other tools' salts, the narrowest first."""
 _ANY_BYTES: Final = bytes(range(256))
 _SCORE_BYTES: Final = 8
 
 
 class _Form(NamedTuple):
-    """The visible form of a credential, without the salt's value. ``size`` is None for salts of
-    Kafka's tools, whose length varies."""
+    """The visible form of a credential, without the salt's value. ``size`` is the salt's length, or
+    None for salts of Kafka's tools, because their length varies."""
 
     alphabet: bytes
     size: int | None
@@ -71,8 +70,7 @@ _Models = Mapping[ScramMechanism, _Model]
 
 
 class _Candidate(NamedTuple):
-    """A candidate; ``key`` derives from all its models' stored keys, in the order of the
-    mechanisms."""
+    """``key`` is the stored keys of all ``models``, in the order of the mechanisms."""
 
     models: _Models
     key: bytes
@@ -84,7 +82,7 @@ class _Candidate(NamedTuple):
 
 class DummyCredentials:
     """Makes a dummy credential for any name. ``known`` are the credentials of all users, by
-    mechanism and name; ``secret`` is the key for a mechanism without users."""
+    mechanism and name. ``secret`` is the stored key of the model for a mechanism without users."""
 
     def __init__(
         self, known: Mapping[ScramMechanism, Mapping[str, ScramCredential]], secret: bytes
@@ -103,8 +101,8 @@ class DummyCredentials:
     def of(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
         """A credential that no password fits. The work is the same for every ``user``.
 
-        One user is the model for both mechanisms. If that user has no credential of ``mechanism``,
-        another user is the model for it, as for a real user without such a credential.
+        One user is the model for both mechanisms. If this user has no credential of ``mechanism``,
+        another user is the model, as for a real user without such a credential.
         """
         own = f"{mechanism.name} {user}".encode()
         model = _chosen(self._candidates_with[mechanism], own)[mechanism]
@@ -131,8 +129,8 @@ def _users(known: Mapping[ScramMechanism, Mapping[str, ScramCredential]]) -> Seq
 
 
 def _candidates(users: Iterable[_Models]) -> list[_Candidate]:
-    """The users with the lowest keys of each form. Without the keys nobody can predict this sample.
-    A change of one user changes at most one member."""
+    """For each form, the users with the lowest keys. Without the keys, nobody can predict this
+    sample. A change of one user changes at most one member of the sample."""
     forms: defaultdict[tuple[object, ...], list[tuple[bytes, _Models]]] = defaultdict(list)
     for models in users:
         form = tuple((mechanism, model.form) for mechanism, model in models.items())

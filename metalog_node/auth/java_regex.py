@@ -39,7 +39,7 @@ class TooManySteps(InvalidRequest):
 
 
 class Steps:
-    """The budget of instructions that may still be tried; several patterns may share it."""
+    """How many instructions may still be tried. Several patterns can share a budget."""
 
     def __init__(self, left: int) -> None:
         self.left = left
@@ -101,10 +101,11 @@ class Pattern:
     def _captures(  # noqa: C901 one loop: a call for each step would cost more than the step
         self, text: str, begin: int, tried: set[int], steps: Steps, *, is_whole: bool
     ) -> _Captures | None:
-        """Begin and end of each group, or None without a match.
+        """The begin and the end of each group, or None without a match.
 
-        Whether an instruction at a position leads to a match does not depend on the way there. So
-        each pair of instruction and position is tried once; ``tried`` has these pairs.
+        Whether an instruction at a position leads to a match does not depend on earlier
+        instructions. So each pair of an instruction and a position is tried once; ``tried`` has the
+        tried pairs.
         """
         program, size, width = self._program, len(text), len(self._program)
         left = steps.left

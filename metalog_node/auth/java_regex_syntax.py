@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from metalog.errors import InvalidRequest
 
 DEEPEST: Final = 50
-"""How deeply groups may be nested at most."""
+"""The maximum depth of nested groups."""
 
 _Test = Callable[[str], bool]
 
@@ -133,7 +133,7 @@ def _is_at_begin(text: str, place: int) -> bool:
 
 
 def _is_before_last_line_end(text: str, place: int) -> bool:
-    """``$``: at the end of the text, or before a line end that ends it."""
+    """``$``: at the end of the text, or before a line end at the end of the text."""
     rest = text[place : place + 3]
     if rest == "\n":
         return text[place - 1 : place] != "\r"

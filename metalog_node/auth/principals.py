@@ -2,8 +2,8 @@
 
 The distinguished name has the form of Java's ``X500Principal.getName()`` (RFC 2253: the most
 specific part first), as in ACLs and ``super.users``. The rules are Kafka's
-``ssl.principal.mapping.rules`` (KIP-371). A name is read and mapped before the client is
-authenticated, so both take bounded time. This module must not know connections.
+``ssl.principal.mapping.rules`` (KIP-371). Reading and mapping a name take bounded time, because the
+client is not authenticated yet. This module must not know connections.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from metalog_node.auth.java_regex import Pattern, Replacement, Steps
 
 MAPPING_RULES: Final = "ssl.principal.mapping.rules"
 MOST_STEPS: Final = 30_000
-"""The budget of all rules together for one name, approximately 30 ms. A name of a hundred
-characters takes approximately a thousand steps."""
+"""The budget of all rules together for one name: approximately 30 ms. A name of a hundred
+characters needs approximately a thousand steps."""
 
 MOST_NAME_BYTES: Final = 8_192
-"""The longest subject that is read, in bytes of DER. It takes approximately 10 ms; one of 100 KiB,
-which OpenSSL accepts, would block the event loop for 150 ms."""
+"""The maximum size of a subject in bytes of DER. To read this much takes approximately 10 ms; to
+read 100 KiB, which OpenSSL accepts, would block the event loop for 150 ms."""
 
 _RULE: Final = re.compile(
     r"\s*(?:(?P<default>DEFAULT)"
@@ -46,7 +46,7 @@ _KEYWORDS: Final = {
     "0.9.2342.19200300.100.1.1": "UID",
     "0.9.2342.19200300.100.1.25": "DC",
 }
-"""The attributes that RFC 2253 has keywords for; Java writes any other by its OID and bytes."""
+"""The keywords of RFC 2253. Java writes any other attribute as its OID and bytes."""
 _TO_ESCAPE: Final = re.compile(r'([,=+<>#;"\\])')
 _STRINGS: Final = frozenset((12, 19, 20, 22, 27, 30))
 """Tags of the types that Java 17 decodes as text, all of them as UTF-8: UTF8String, Printable,
@@ -54,8 +54,8 @@ T61, IA5, General and BMP. Java writes the bytes of any other value, even of a U
 
 
 class MappingRule(NamedTuple):
-    """If ``pattern`` matches the whole name, its matches are replaced by ``replacement``, and the
-    result is changed to lower (``L``) or upper (``U``) case. A ``pattern`` of None keeps every
+    """If ``pattern`` matches the whole name, ``replacement`` replaces every match, and the result
+    is changed to lower (``L``) or upper (``U``) case. If ``pattern`` is None, the rule keeps every
     name as it is."""
 
     pattern: Pattern | None
@@ -101,14 +101,14 @@ def _rule(match: re.Match[str]) -> Iterator[MappingRule]:
 
 def principal_of(certificate: bytes, rules: Sequence[MappingRule]) -> KafkaPrincipal | None:
     """The principal of a certificate in DER. None if no rule matches the certificate's name; Kafka
-    refuses such a certificate, too. ``InvalidRequest`` if the name cannot be read, or if the rules
-    take too long for it."""
+    refuses such a certificate, too. ``InvalidRequest`` if the name cannot be read, or if matching
+    takes too many steps."""
     name = mapped_name(distinguished_name(certificate), rules)
     return None if name is None else KafkaPrincipal("User", name)
 
 
 def mapped_name(name: str, rules: Sequence[MappingRule]) -> str | None:
-    """The result of the first rule that matches ``name``; None if none does."""
+    """The result of the first rule that matches ``name``, or None."""
     steps = Steps(MOST_STEPS)
     for pattern, replacement, case in rules:
         if pattern is None or replacement is None:
@@ -120,8 +120,8 @@ def mapped_name(name: str, rules: Sequence[MappingRule]) -> str | None:
 
 
 def distinguished_name(certificate: bytes) -> str:
-    """The certificate's subject as Java writes it. ``InvalidRequest`` if it cannot be read, or has
-    more than ``MOST_NAME_BYTES``."""
+    """The certificate's subject as Java writes it. ``InvalidRequest`` if the subject cannot be
+    read, or has more than ``MOST_NAME_BYTES``."""
     try:
         subject = _subject(certificate)
         if len(subject) <= MOST_NAME_BYTES:
@@ -134,7 +134,7 @@ def distinguished_name(certificate: bytes) -> str:
 
 
 def _subject(certificate: bytes) -> bytes:
-    """The subject in DER (RFC 5280, section 4.1), without reading what is in it."""
+    """The subject in DER (RFC 5280, section 4.1), not decoded."""
     to_be_signed, *_ = _elements(certificate)
     fields = list(_elements(to_be_signed))
     has_version = fields[0][0] == _VERSION
@@ -144,7 +144,7 @@ def _subject(certificate: bytes) -> bytes:
 _VERSION: Final = 0xA0
 """The tag of a certificate's version, which can be missing."""
 _SUBJECT: Final = 5
-"""The subject's place behind version, serial number, algorithm, issuer and validity."""
+"""The subject's index, after version, serial number, algorithm, issuer and validity."""
 
 
 def name_text(name: bytes) -> str:

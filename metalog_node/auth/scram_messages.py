@@ -2,12 +2,12 @@
 
 It reads them as Kafka does, with three exceptions that follow the RFC:
 
-- a name may contain any Unicode character;
-- ``y`` (channel binding) is accepted as ``n`` is;
+- a name may contain any Unicode character except NUL;
+- ``y`` (channel binding) is accepted, and means ``n``;
 - a mandatory extension (``m=``) before the name is refused.
 
-Reading takes time linear in the message's length, and raises only ``ValueError``. This module must
-not know who may log in.
+The functions that read take time linear in the message's length, and raise only ``ValueError``.
+This module must not know who may log in.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _DELEGATION: Final = "tokenauth"
 
 
 class ClientFirst(NamedTuple):
-    """``bare`` is the message without its ``gs2_header``. ``is_by_token``: the client logs in by a
-    delegation token, and the user name is the token's id (KIP-48)."""
+    """``bare`` is the message without its ``gs2_header``. If ``is_by_token``, the client logs in by
+    a delegation token, and ``user`` is the token's id (KIP-48)."""
 
     gs2_header: str
     authorization_id: str

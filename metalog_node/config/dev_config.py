@@ -1,7 +1,7 @@
 """A node's configuration for trials: one listener, on this machine only, where every client is a
 super user.
 
-The folder is formatted at its first use. This module must not know what the node is used for.
+The folder is formatted when it is first used. This module must not know what the node is used for.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def trial_config(
     folder: str | Path, *, port: int = 0, changed: Mapping[str, str] | None = None
 ) -> NodeConfig:
     """The configuration of a trial node whose log is in ``folder``. A missing folder is created.
-    Port 0 is any free port.
+    Port 0 means any free port.
 
     ``changed`` adds or replaces keys of Kafka, such as ``{"super.users": "User:admin"}``.
     """

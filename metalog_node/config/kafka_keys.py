@@ -1,8 +1,8 @@
-"""Refuses the keys of Kafka's brokers that restrict connections or permissions, if a node does not
-support them: to ignore such a key would fail open.
+"""Refuses keys of Kafka's brokers that restrict access and that a node does not support, because to
+ignore such a key would fail open.
 
-A test compares this table and the supported keys with Kafka's own list of keys. This module must
-not open anything.
+A test compares this table and the supported keys with Kafka's list of keys. This module must not
+open anything.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ REFUSED: Final[Mapping[str, RefusedKey]] = {
     "sasl.client.callback.handler.class": _LOGINS,
     "sasl.login.class": _LOGINS,
     "max.connections.per.ip.overrides": RefusedKey(
-        "take it out, and set max.connections.per.ip to the lowest of them"
+        "take it out, and set max.connections.per.ip to the lowest of its limits"
     ),
     CREATION_RATE: RefusedKey("take it out, and limit by max.connections", frozenset((NO_LIMIT,))),
     "ssl.engine.factory.class": _OPENSSL,

@@ -1,7 +1,7 @@
-"""The keys that secure a listener: TLS, logins, and how to log in to controllers.
+"""Reads the keys for a listener's TLS and logins, and for the node's own login to controllers.
 
-A key with the prefix ``listener.name.NAME.`` is for that listener only. No error shows a value that
-can be a password. This module must not open any file.
+A key with the prefix ``listener.name.NAME.`` is only for the listener NAME. No error shows a value
+that can be a password. This module must not open any file.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class TlsFiles(NamedTuple):
 
 class SaslKeys(NamedTuple):
     """The SASL keys of a listener. ``passwords`` maps users to their PLAIN passwords.
-    ``sessions_ms`` maps mechanisms to the lifetime of a login; by any other mechanism a login never
-    expires."""
+    ``sessions_ms`` maps mechanisms to the lifetime of a login. With a mechanism that is not in
+    ``sessions_ms``, logins never expire."""
 
     mechanisms: tuple[str, ...]
     passwords: Mapping[str, str]
@@ -118,8 +118,8 @@ def _tls_limits(properties: LocatedProperties, name: str) -> TlsLimits:
 
 
 def _client_auth(properties: LocatedProperties, listener: Listener) -> tuple[str, str]:
-    """The listener's client authentication by certificate. If clients log in by SASL, only a key
-    with the listener's own prefix can request certificates, too (KIP-684)."""
+    """The key and value of ``ssl.client.auth``. If clients log in by SASL, a key without the
+    listener's prefix has no effect (KIP-684)."""
     key, value = properties.of_listener(listener.name, "ssl.client.auth")
     if listener.protocol.has_login and key == "ssl.client.auth":
         value = None
@@ -145,7 +145,7 @@ def sasl_keys(properties: LocatedProperties, listener: Listener) -> SaslKeys:
 def _sessions_ms(
     properties: LocatedProperties, name: str, mechanisms: Sequence[str]
 ) -> dict[str, int]:
-    """KIP-368: a mechanism's own key takes precedence over the listener's."""
+    """KIP-368: a key with a mechanism's name takes precedence over the listener's key."""
     lifetimes_ms = {}
     for mechanism in mechanisms:
         key, text = _of_mechanism(properties, name, mechanism, MAX_REAUTH)
@@ -160,8 +160,8 @@ def _sessions_ms(
 def _of_mechanism(
     properties: LocatedProperties, name: str, mechanism: str, key: str
 ) -> tuple[str, str | None]:
-    """A mechanism's own key, and its value. Kafka ignores such a key without a listener's name, so
-    here that is an error."""
+    """The key with a listener's and a mechanism's name, and its value. Kafka ignores the key
+    without the listener's name, so this function refuses such a key."""
     key = f"{mechanism.lower()}.{key}"
     own = f"{LISTENER_PREFIX}{name.lower()}.{key}"
     read_key, text = properties.of_listener(name, key)
@@ -171,7 +171,7 @@ def _of_mechanism(
 
 
 def max_connections(properties: LocatedProperties, listener: Listener) -> int | None:
-    """The limit in the listener's own key; None if the key is not set (KIP-402)."""
+    """The limit in the key with the listener's prefix (KIP-402), or None."""
     key, text = properties.of_listener(listener.name, "max.connections")
     is_own = text is not None and key != "max.connections"
     return _number(properties, key, text or "", least=1) if is_own else None

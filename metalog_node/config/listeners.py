@@ -43,8 +43,8 @@ class SecurityProtocol(StrEnum):
 
 
 class Listener(NamedTuple):
-    """A listener's name, address and security protocol. An empty ``host`` is every address of the
-    machine; port 0 is any free port."""
+    """A listener's name, address and security protocol. An empty ``host`` means every address of
+    the machine; port 0 means any free port."""
 
     name: str
     host: str
@@ -73,7 +73,7 @@ def parse_listeners(
         if protocol is None:
             raise ConfigException(
                 f"{LISTENERS}: {name} has no security protocol; add {name}:PLAINTEXT (or "
-                f"another) to {PROTOCOL_MAP}"
+                f"another protocol) to {PROTOCOL_MAP}"
             )
         if any(earlier.name == name for earlier in listeners):
             raise ConfigException(f"{LISTENERS}: {name} is repeated")
@@ -88,8 +88,8 @@ def parse_listeners(
 def parse_protocols(
     text: str | None, controller_names: Sequence[str]
 ) -> dict[str, SecurityProtocol]:
-    """The protocols in ``listener.security.protocol.map``. Without the map, a listener has the
-    protocol of its name, and a controllers' listener of another name is PLAINTEXT."""
+    """The protocols in ``listener.security.protocol.map``. Without the map, a listener's name is
+    its protocol, and a controllers' listener whose name is no protocol is PLAINTEXT."""
     defaults = {protocol.value: protocol for protocol in SecurityProtocol}
     if not text:
         return defaults | {
@@ -109,8 +109,8 @@ def parse_protocols(
 
 
 def parse_advertised(text: str | None, listeners: Sequence[Listener]) -> dict[str, Address]:
-    """Each listener's address for clients. By default it is the address on which the listener
-    listens, whose host can be empty."""
+    """Each listener's address for clients. By default, it is the address in ``listeners``, where
+    the host can be empty."""
     advertised = {listener.name: Address(listener.host, listener.port) for listener in listeners}
     configured = dict(named_addresses(ADVERTISED, text or ""))
     for each in listeners:

@@ -71,7 +71,7 @@ _MESSAGES: Final = {
 
 
 class NodeConfig(NamedTuple):
-    """A node's configuration, all of it checked.
+    """A node's checked configuration.
 
     - ``properties`` has all keys, for parts that read their own keys.
     - ``tls``, ``sasl``, ``mapping_rules`` and ``max_connections_of`` map listeners to their
@@ -234,7 +234,7 @@ class _Reading:
         wrong, names = self._located.wrong, settings.controller_listener_names
         has_controllers = any(listener.is_controllers for listener in listeners)
         if "controller" in roles and names and not has_controllers:
-            raise wrong(_CONTROLLER_NAMES, f"none of them is in {LISTENERS}")
+            raise wrong(_CONTROLLER_NAMES, f"none of these names is in {LISTENERS}")
         if roles == {"broker"}:
             if has_controllers:
                 raise wrong(LISTENERS, "a node that is only a broker has no controller listener")
@@ -245,8 +245,8 @@ class _Reading:
     def _controllers(
         self, settings: Settings, roles: frozenset[str], *, is_on_topic: bool
     ) -> tuple[Address, ...]:
-        """The controllers to follow; none for a controller whose log is in a folder, because it is
-        a quorum of one."""
+        """The controllers to follow. A controller whose log is in a folder follows no controller,
+        because it is a quorum of one."""
         located = self._located
         voters = located.read(VOTERS, _voters, settings.voters or "")
         if "controller" in roles and not is_on_topic:
@@ -254,8 +254,8 @@ class _Reading:
             if others:
                 raise located.wrong(
                     VOTERS,
-                    f"node {others[0]} is a voter too, but this node is a quorum of its own; to "
-                    "follow that quorum set process.roles=broker",
+                    f"node {others[0]} is a voter, but this node must be the only voter of its "
+                    "log; to follow the other voters, set process.roles=broker",
                 )
             return ()
         if settings.bootstrap_servers is not None:
@@ -291,8 +291,7 @@ class _Reading:
         return upper & {listener.name for listener in listeners}
 
     def _not_used(self, notes_so_far: Sequence[str]) -> list[str]:
-        """Notes about unused keys, except those of ``notes_so_far``, each of which begins with its
-        key."""
+        """Notes about unused keys. A key that begins a note in ``notes_so_far`` gets no note."""
         located = self._located
         known = [
             *(str(field.alias) for field in Settings.model_fields.values()),
@@ -323,7 +322,6 @@ def _message(error: Any) -> str:
 
 
 def _voters(text: str) -> dict[int, Address]:
-    """``ID@HOST:PORT``, separated by commas."""
     voters: dict[int, Address] = {}
     for voter in comma_separated(text):
         number, _, address = voter.partition("@")

@@ -1,7 +1,7 @@
 """The keys of a node's configuration: the name, default, bounds and meaning of each.
 
-``Settings`` are the node's own; ``READ_ELSEWHERE`` are keys that other parts read. ``node_config``
-handles combinations of keys. This module must not open anything.
+``Settings`` has the keys that ``node_config`` reads; ``READ_ELSEWHERE`` has the keys that other
+modules read. ``node_config`` checks combinations of keys. This module must not open anything.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Settings(BaseModel):
     ] = Field(
         alias="process.roles",
         min_length=1,
-        description="`controller` keeps the log, `broker` follows a controller; a node may be both",
+        description="`controller` keeps the log, `broker` follows a controller; a node can be both",
     )
     node_id: Annotated[int, Field(ge=0, lt=1 << 31)] = Field(
         alias="node.id", description="the node's number, with which its folder was formatted"
@@ -74,7 +74,7 @@ class Settings(BaseModel):
         description="`NAME://HOST:PORT`, separated by commas; port 0 takes any free port",
     )
     advertised_listeners: str | None = Field(
-        None, alias=ADVERTISED, description="the listeners' addresses for clients, if different"
+        None, alias=ADVERTISED, description="addresses for clients that differ from `listeners`"
     )
     protocol_map: str | None = Field(
         None,
@@ -139,7 +139,8 @@ class Settings(BaseModel):
 READ_ELSEWHERE: Final[Mapping[str, str]] = {
     CLASS_NAME: "Kafka's class name or your own; without it everything is allowed, and a node "
     "with a secure listener does not start",
-    SUPER_USERS: "`User:NAME`, separated by `;`: may do anything, even before the log is loaded",
+    SUPER_USERS: "`User:NAME`, separated by `;`: users who may do anything, even before the log is "
+    "loaded",
     ALLOW_EVERYONE: "`true` allows access to a resource without ACLs",
     EARLY_START_LISTENERS: "listeners that open before the log is loaded, for super users only "
     "(default: the controllers')",
@@ -157,9 +158,9 @@ READ_ELSEWHERE: Final[Mapping[str, str]] = {
     MAPPING_RULES: "how a certificate's subject becomes a principal's name",
     POLICY_CLASS: "the class that checks a new SCRAM password sent unsalted (KIP-506)",
     ENABLED_MECHANISMS: "the mechanisms for which a password sent unsalted is stored",
-    **dict.fromkeys(ITERATIONS.values(), "their iterations"),
+    **dict.fromkeys(ITERATIONS.values(), "the iterations of a password sent unsalted"),
     SALTED_ENABLE: "`false` refuses salted passwords (KIP-554: kafka-configs, any Admin client), "
-    "which no policy can check; set the same on all nodes (default: `true`); not a key of Kafka",
+    "which no policy can check; set it on all nodes alike (default: `true`); not a key of Kafka",
     **dict.fromkeys((key for key, _ in LOG_KEYS.values()), "as in Kafka"),
 }
 """Keys and what they set; ``ssl.*`` and ``listener.name.*`` are not listed one by one."""

@@ -40,7 +40,7 @@ class TlsLimits(NamedTuple):
 
 
 def protocols(text: str | None) -> list[ssl.TLSVersion]:
-    """The versions in ``ssl.enabled.protocols``. ``InvalidRequest`` names an unsupported one."""
+    """The versions in ``ssl.enabled.protocols``, or else all supported versions."""
     names = comma_separated(text or "") or list(VERSIONS)
     for name in names:
         if name not in VERSIONS:
@@ -49,9 +49,9 @@ def protocols(text: str | None) -> list[ssl.TLSVersion]:
 
 
 def limits(versions: Sequence[ssl.TLSVersion], suites: str | None) -> TlsLimits:
-    """The TLS versions and suites to offer. Without ``suites``, OpenSSL's defaults; with them, a
-    version without any suite is dropped. ``InvalidRequest`` if a suite cannot be offered, or if no
-    version is left."""
+    """The TLS versions and suites to offer. Without ``suites``, these are all ``versions`` and
+    OpenSSL's default suites. Otherwise, a version without a suite in ``suites`` is left out.
+    ``InvalidRequest`` if a suite cannot be offered, or if no version remains."""
     named = comma_separated(suites or "")
     if not named:
         return TlsLimits(versions[0], versions[-1])
@@ -63,7 +63,7 @@ def limits(versions: Sequence[ssl.TLSVersion], suites: str | None) -> TlsLimits:
         if (of_1_3 if version is ssl.TLSVersion.TLSv1_3 else ciphers)
     ]
     if not offered:
-        raise InvalidRequest("none of the suites is of a version in ssl.enabled.protocols")
+        raise InvalidRequest("none of the suites belongs to a version in ssl.enabled.protocols")
     if ssl.TLSVersion.TLSv1_3 in offered and of_1_3 != SUITES_1_3:
         missing = ", ".join(sorted(SUITES_1_3 - of_1_3))
         or_without = ", or set ssl.enabled.protocols=TLSv1.2" if ciphers else ""
@@ -74,7 +74,7 @@ def limits(versions: Sequence[ssl.TLSVersion], suites: str | None) -> TlsLimits:
 
 
 def _openssl_name(suite: str) -> str:
-    """OpenSSL's name: ``TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256`` is
+    """OpenSSL's name: ``TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256`` becomes
     ``ECDHE-RSA-AES128-GCM-SHA256``."""
     match = _BEFORE_1_3.fullmatch(suite)
     if match is None:

@@ -1,7 +1,7 @@
 """The keys of a node whose log is a Kafka topic: which topic, and how to connect to its cluster.
 
-The keys are ``metadata.log.dir=topic://HOST:PORT/TOPIC``, and client keys with a prefix. This
-module must not connect.
+The keys are ``metadata.log.dir=topic://HOST:PORT/TOPIC``, and client keys after
+``metadata.log.topic.``. This module must not connect.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class TopicLocation(NamedTuple):
 
 
 def topic_location(properties: Mapping[str, str]) -> TopicLocation | None:
-    """The topic; None if the log is not a topic. ``ConfigException`` begins with the wrong key."""
+    """The topic, or None if the log is not a topic. A ``ConfigException`` names the wrong key."""
     text = properties.get(LOG_DIR, "").strip()
     if not is_topic(text):
         return None

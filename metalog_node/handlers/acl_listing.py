@@ -1,8 +1,9 @@
-"""DescribeAcls' response: as a body, or as pieces of bytes.
+"""Makes the response of DescribeAcls, as a body or as pieces of bytes.
 
 kio, the library that encodes all other responses, takes ten times as long for a long listing. A
-test compares its bytes with ours. After a change of one ACL, a ``Listing`` encodes only a few
-hundred resources again. This module must not know the caller, nor how long a response stays valid.
+test compares kio's bytes with the bytes of this module. After a change of one ACL, a ``Listing``
+encodes only a few hundred resources again. This module must not know the caller, nor how long a
+response stays valid.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _FLEXIBLE_SINCE: Final = 2
 _NO_TAGS: Final = b"\0"
 _CODE: Final = [bytes((code,)) for code in range(128)]
 _TEXTS: Final = 1 << 12
-"""How many encoded principals and hosts are cached at most."""
+"""The maximum number of encoded principals and hosts in a cache."""
 _CORRELATION_ID_BYTES: Final = 4
 _PATTERN_TYPE: Final = attrgetter("pattern_type")
 
@@ -52,8 +53,8 @@ def written(version: int, acls: Iterable[Acl]) -> list[bytes]:
 
 
 def written_by_name(version: int, wanted: AclFilter, index: AclIndex) -> list[bytes]:
-    """As ``written``, for a ``wanted`` with a resource name. The ACLs of a resource with many ACLs
-    are in any order, because sorting them would block all threads."""
+    """The result of ``written`` for a filter with a resource name. The ACLs of a resource with many
+    ACLs are in any order, because sorting them would block all threads."""
     part = _part_of(version, wanted, index.buckets_listed(wanted))
     return _pieces(version, part.resources, [part.data])
 
@@ -64,8 +65,8 @@ class _Part(NamedTuple):
 
 
 class Listing:
-    """Encodes the ACLs that ``wanted``, a filter without a resource name, matches. Calls take
-    successive indexes; only parts that have changed since the last index are encoded."""
+    """Encodes the ACLs that the filter ``wanted`` matches. The filter has no resource name. A call
+    of ``written`` encodes only parts that have changed since the index of the previous call."""
 
     def __init__(self, version: int, wanted: AclFilter) -> None:
         self._version = version
@@ -74,7 +75,7 @@ class Listing:
         self._parts = ListedParts(partial(_part_of, version, wanted), types)
 
     def written(self, index: AclIndex) -> list[bytes]:
-        """As the function ``written``. The ACLs of a resource with many ACLs are in any order."""
+        """The result of the function ``written``, in the order of ``written_by_name``."""
         parts = self._parts.of(index)
         resources = sum(part.resources for part in parts)
         return _pieces(self._version, resources, [part.data for part in parts])
@@ -102,8 +103,8 @@ def answer(version: int, error: ApiError, resources: Sequence[Any] = ()) -> Body
 
 
 def _pieces(version: int, count: int, resources: list[bytes]) -> list[bytes]:
-    """The last field is the array of resources; after it come the empty tagged fields of a flexible
-    version."""
+    """The array of resources is the last field. In a flexible version, the empty tagged fields
+    follow the array."""
     nothing = described(version, ())
     is_flexible = nothing.__flexible__
     tags = _NO_TAGS if is_flexible else b""

@@ -1,10 +1,9 @@
-"""CreateAcls, DescribeAcls and DeleteAcls: ACLs to and from the wire.
+"""Handles CreateAcls, DescribeAcls and DeleteAcls.
 
-``metalog.controller.acl`` decides what may be created or deleted. The permission on the cluster is
-checked before any item is read; without it the answer is an error. Then, as in Kafka, an enum's
-code 0 (a broken client) closes the connection. Version 0 of these APIs is older than pattern types.
-All ACLs in it are LITERAL; it neither shows nor changes prefixed ACLs (KIP-290).
-This module must not know how an ACL is stored.
+``metalog.controller.acl`` decides which ACLs may be created or deleted. The permission on the
+cluster is checked before any item is read. After this check, as in Kafka, code 0 of an enum closes
+the connection, because only a broken client sends code 0. Version 0 of these APIs neither shows nor
+changes prefixed ACLs (KIP-290). This module must not know how an ACL is stored.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ DELETE_ACLS: Final = 31
 
 _LITERAL: Final = int(PatternType.LITERAL)
 _FEW: Final = 200
-"""Writing this many ACLs takes as long as starting a thread."""
+"""To encode this many ACLs takes as long as to start a thread."""
 
 
 def describe(services: Services, incoming: IncomingRequest) -> Answer:
@@ -85,9 +84,9 @@ def describe(services: Services, incoming: IncomingRequest) -> Answer:
 def _writer(
     services: Services, authorizer: Authorizer, version: int, wanted: AclFilter
 ) -> Callable[[], Pieces]:
-    """A function that, when called, encodes the listing of the ACLs that ``wanted`` matches.
+    """A function that encodes the listing of the ACLs that ``wanted`` matches.
 
-    If ``wanted`` has no resource name, the listing is joined from cached parts.
+    If ``wanted`` has no resource name, the function caches parts of the listing for later calls.
     """
     index = services.acl_index
     if index is None:
@@ -156,8 +155,8 @@ def _deleted(incoming: IncomingRequest, results: Sequence[AclDeleteResult]) -> B
 
 
 def _is_for_filters(acl: Acl) -> bool:
-    """Whether the ACL has a value that only filters may have. Kafka's own request class refuses it
-    before the controller can answer with an error."""
+    """Whether the ACL has a value that only filters may have. Kafka's own request class refuses
+    such an ACL before the controller can answer with an error."""
     return (
         acl.resource_type is ResourceType.ANY
         or acl.pattern_type in (PatternType.ANY, PatternType.MATCH)

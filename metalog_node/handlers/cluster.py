@@ -1,9 +1,10 @@
-"""Metadata and DescribeCluster: the node as a cluster of one; and UnregisterController.
+"""Handles Metadata, DescribeCluster and UnregisterController.
 
-The node is its own broker and controller, and has no topics. Admin clients send the first two
-requests first, to find the node for their other requests. UnregisterController (Kafka 4.4) removes
-the registration of a controller that no longer exists; ``metalog.controller.registration`` decides
-which requests are refused. This module must not know ACLs or users, nor how a controller registers.
+Metadata and DescribeCluster show the node as the only broker and controller, without topics. Admin
+clients send them first, to find the node for their other requests. UnregisterController (Kafka 4.4)
+removes the registration of a controller that no longer exists; ``metalog.controller.registration``
+decides which requests are refused. This module must not know ACLs or users, nor how a controller
+registers.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ def metadata(services: Services, incoming: IncomingRequest) -> Answer:
 def _outcomes(
     services: Services, incoming: IncomingRequest, topics: set[str | None]
 ) -> dict[str | None, KafkaErrorCode]:
-    """Each named topic's error, once per name, as in Kafka. No topic exists, but only clients that
-    may describe the topic learn that."""
+    """The error of each name in ``topics``. No topic exists, and only a client that may describe a
+    topic learns this."""
     names = sorted(name for name in topics if name is not None)
     outcomes: dict[str | None, KafkaErrorCode] = {None: KafkaErrorCode.unknown_topic_id}
     try:

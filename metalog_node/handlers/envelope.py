@@ -1,10 +1,10 @@
 """Both ends of an Envelope: a broker forwards a client's request, and a controller answers it.
 
-The controller authorizes and carries out the request as the client's own. The broker needs
-CLUSTER_ACTION; the inner request is authorized for the principal and the address in the Envelope
-(KIP-590). Some errors ask the broker to try again, at this or another controller. The client could
-not handle them, so they become the Envelope's own error code (KIP-801). An Envelope does not say
-whether the client uses TLS, so the client counts as not encrypted.
+The broker needs CLUSTER_ACTION. The controller authorizes the inner request for the principal and
+the address in the Envelope (KIP-590). Errors after which the broker must try again, at this or
+another controller, become the Envelope's own error code, because the client could not handle such
+errors (KIP-801). An Envelope does not say whether the client uses TLS, so the client's connection
+counts as not encrypted.
 """
 
 from __future__ import annotations
@@ -178,8 +178,8 @@ BROKER_APIS: Final = {
     )
     for key, api in _FORWARDABLE.items()
 }
-"""The APIs of a node that is not always the controller: a broker, or one of several on a topic. It
-forwards requests of the controllers' listener, too, but never an Envelope."""
+"""The APIs that a node forwards if another node can be the controller. It forwards requests of its
+controllers' listener, too. It does not forward Envelopes."""
 CONTROLLER_APIS: Final = {
     ENVELOPE: HandledApi(
         "Envelope",

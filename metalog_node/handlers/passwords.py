@@ -1,8 +1,8 @@
-"""ScramPassword (KIP-506): clients send passwords to the node, over TLS and as super users only.
+"""Handles ScramPassword (KIP-506), by which super users send passwords to the node over TLS.
 
-``metalog.controller.scram_password`` decides which passwords are accepted. The node salts the
-password here; the controller, on this node or another, gets KIP-554's salted requests and never a
-password. This module must not keep a password.
+``metalog.controller.scram_password`` decides which passwords are accepted. This module salts a
+password, and sends only the salted password to the controller, on this or another node (KIP-554).
+This module must not keep a password.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _USER: Final[Any] = extensions.WireUserResult
 """Untyped, because the fields of kio's classes have kio's own number types."""
 _LONGEST_WAIT_S: Final = 60
 _MOST_PASSWORDS: Final = 1_000
-"""A request has at most this many passwords; salting each takes some milliseconds."""
+"""The maximum number of passwords in a request."""
 
 
 def set_passwords(services: Services, incoming: IncomingRequest) -> Answer:
-    """Salts and sets the request's passwords. Runs on a separate thread, because salting
-    takes some milliseconds per password."""
+    """Salt and set the request's passwords on a separate thread, because salting takes some
+    milliseconds per password."""
     return services.passwords.threads.submit(_set_passwords, services, incoming)
 
 
@@ -92,7 +92,7 @@ def _is_super_user(services: Services, incoming: IncomingRequest) -> bool:
 def _altered(
     services: Services, incoming: IncomingRequest, request: AlterScramRequest
 ) -> Mapping[str, ApiError]:
-    """Each user's outcome, from this node's controller or the active one."""
+    """Each user's outcome, from this node or from the active controller."""
     try:
         if services.forwarder is None or services.replica.is_active:
             return services.replica.alter_scram(request).result(_LONGEST_WAIT_S)

@@ -49,7 +49,7 @@ _ERROR: Final = KafkaErrorCode
 _NOT_READY: Final = ErrorCode.BROKER_NOT_AVAILABLE
 """The error on which Kafka's followers try again later."""
 _HIGHEST_MARK: Final = (1 << 63) - 1
-"""The high-water mark assumed for a request version without that field."""
+"""The high-water mark assumed for a request version without a field for it."""
 
 
 def fetch(services: Services, incoming: IncomingRequest) -> Answer:
@@ -67,7 +67,7 @@ def fetch(services: Services, incoming: IncomingRequest) -> Answer:
 def _request_error(
     services: Services, body: Any, topics: list[Any], expected: object
 ) -> KafkaErrorCode:
-    """The error of a request for another cluster, or for anything but the log's only partition."""
+    """The error of a request for another cluster or for another partition than the log's."""
     if body.cluster_id not in (None, services.cluster_id):
         return _ERROR.inconsistent_cluster_id
     partitions = [each.partition for topic in body.topics for each in topic.partitions]
@@ -104,8 +104,8 @@ def _attempt(
 
 
 def _endpoint(services: Services, incoming: IncomingRequest, parts: Any) -> dict[str, Any]:
-    """This node's address, in the versions that have a field for it. Kafka's observers of a dynamic
-    quorum get the address only from this field, and stop if it is missing."""
+    """The field with this node's address, in the versions that have it. Kafka's observers of a
+    dynamic quorum get the address only from this field, and stop if the field is missing."""
     if not hasattr(parts, "NodeEndpoint"):
         return {}
     host, port = services.addresses[incoming.listener.name]
@@ -225,7 +225,7 @@ def refuse_snapshot(incoming: IncomingRequest, error: ApiError) -> Body:
 
 
 def describe_quorum(services: Services, incoming: IncomingRequest) -> Answer:
-    """One voter, this node, and no observers: the node keeps no state about them."""
+    """Show this node as the only voter, and no observers."""
     authorize_cluster(services, incoming, Operation.DESCRIBE)
     return _deferred(_purgatory(services).ask(partial(_described, services, incoming), 0))
 

@@ -1,4 +1,4 @@
-"""DescribeClientQuotas: always empty, because a node enforces no quotas.
+"""Answers DescribeClientQuotas with an empty list, because a node enforces no client quotas.
 
 ``kafka-configs`` sends this request before it shows a user's credentials. An invalid filter gets
 Kafka's error. This module must not know ACLs or users.
@@ -51,7 +51,7 @@ def refuse_describe(incoming: IncomingRequest, error: ApiError) -> Body:
 
 
 def _check(components: tuple[Any, ...]) -> None:
-    """Checks the filter in the order of Kafka's ClientQuotasImage, with its messages."""
+    """Check the filter in the order and with the messages of Kafka's ClientQuotasImage."""
     seen: set[str] = set()
     for component in components:
         if not component.entity_type:

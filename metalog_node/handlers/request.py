@@ -5,8 +5,8 @@ for example if records must become durable first. If the handler or its future r
 ``refuse`` makes the response with the error.
 
 The request's body is decoded when the handler first uses it, in most handlers after the check of
-the permission. A handler can have work left when its future is done. That work never runs on the
-thread that completed the future (``DeferredResponse``). This module must not know any one API.
+the permission. If the handler has more work after its future is done, it returns a
+``DeferredResponse``. This module must not know any one API.
 """
 
 from __future__ import annotations
@@ -51,9 +51,8 @@ class IncomingRequest(NamedTuple):
     """A Kafka request in flight, and the client that sent it.
 
     ``context`` is the connection's client, or the client named in an Envelope. ``payload`` is the
-    whole request as received; an ``UnreadRequest`` is decoded when its body is first used.
-    ``is_forwarded``: the request came in an Envelope, from a node that has already checked it by
-    its own configuration.
+    whole request as received. If ``is_forwarded``, the request came in an Envelope, and the
+    forwarding node has already checked it by its own configuration.
     """
 
     request: WireRequest | UnreadRequest
@@ -77,8 +76,8 @@ class Services(NamedTuple):
 
     - ``addresses`` are each listener's address for clients.
     - ``forwarder`` is set if another node can be the controller.
-    - ``purgatory`` is set if followers may fetch this node's log; their fetches wait in it.
-    - ``listings`` is set if long responses are cached.
+    - ``purgatory`` is set if followers may fetch this node's log.
+    - ``listings`` is set if long listings are cached.
     - ``acl_index`` is set if the authorizer decides by an index of ACLs.
     - ``configured_kafka`` is the Kafka version to imitate, if the configuration names one.
     """
@@ -99,8 +98,8 @@ class Services(NamedTuple):
 
     @property
     def kafka(self) -> str:
-        """The Kafka version that this node imitates: the configured one, or the most likely one
-        for the log's metadata.version."""
+        """The Kafka version that this node imitates: the configured version, or the most likely
+        version for the log's metadata.version."""
         return self.configured_kafka or self.replica.image.features.assumed_kafka
 
     @property
@@ -110,17 +109,17 @@ class Services(NamedTuple):
 
 
 class EncodedResponse(NamedTuple):
-    """A whole response of this node as bytes, with the name of its first error. (Plain ``bytes``
-    are another node's response.)"""
+    """A whole response of this node as bytes, with the name of its first error. Plain ``bytes`` are
+    another node's response."""
 
     payload: bytes
     outcome: str
 
 
 class DeferredResponse:
-    """A response that ``make(future)`` makes when ``future`` is done. The waiting caller chooses
-    the thread of ``make``, so that neither the log's writer nor the event loop is blocked.
-    ``result`` and ``exception`` are like those of a future; ``make`` is called once.
+    """A response that ``make(future)`` makes when ``future`` is done. The first call of ``result``
+    or ``exception`` calls ``make``. The caller chooses the thread of this call, so that ``make``
+    blocks neither the thread that completes ``future`` nor the event loop.
     """
 
     __slots__ = ("_error", "_is_made", "_made", "_make", "future")
@@ -158,7 +157,7 @@ Refuse = Callable[[IncomingRequest, ApiError], Body]
 
 
 MOST_ELEMENTS: Final = 25_000
-"""More than twice as many as Kafka's controller accepts in one change."""
+"""More than twice as many items as Kafka's controller accepts in one change."""
 MOST_BYTES: Final = 16 << 20
 """Twice the largest batch of records that a change may become."""
 MOST_BYTES_ON_LOOP: Final = 128
@@ -174,10 +173,11 @@ class HandledApi(NamedTuple):
       client gets the nearest error after which clients of the API try again.
     - ``most_bytes``, ``most_elements`` (items of arrays, tagged fields): a larger request closes
       the connection.
-    - ``most_bytes_on_loop``: a larger request is handled on a thread; None: no request is.
-    - ``is_silent``: whether the client of a request expects no response (Produce with acks=0).
-      ``handle`` answers it like any other; the answer is not sent, and one with an error closes the
-      connection, as in Kafka.
+    - ``most_bytes_on_loop``: a thread handles larger requests. If None, the event loop handles all
+      requests.
+    - ``is_silent``: whether the client of a request expects no response (Produce with acks=0). The
+      node then sends no response, and closes the connection if the response has an error, as Kafka
+      does.
     - ``since``: the first supported Kafka version that has the API.
     """
 
@@ -224,7 +224,7 @@ def allowed_topics(
 ) -> Collection[str]:
     """The topics of ``names`` on which the client may do ``operation``.
 
-    One call authorizes all: each name once, with the count of its references, as in Kafka.
+    One call authorizes each name once, with the count of its references, as in Kafka.
     ``AuthorizerNotReady`` if the authorizer cannot decide.
     """
     counts = Counter(names)
@@ -267,13 +267,13 @@ def error_fields(error: ApiError) -> dict[str, Any]:
 
 
 def outcome_fields(error: ApiError) -> dict[str, Any]:
-    """The same as ``error_fields``, for responses in which Kafka writes an empty message instead of
-    null if there is no error."""
+    """The same as ``error_fields``, for responses in which Kafka writes an empty message, not null,
+    if there is no error."""
     return error_fields(error if error else ApiError(message=""))
 
 
 def api_error(error: BaseException) -> ApiError:
-    """The error to send: an ``InvalidRequest`` as it is, any other as an unknown server error."""
+    """The error to send: the code and text of an ``InvalidRequest``, else UNKNOWN_SERVER_ERROR."""
     if isinstance(error, InvalidRequest):
         return ApiError(error.code, str(error))
     return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)

@@ -1,4 +1,4 @@
-"""DescribeUserScramCredentials and AlterUserScramCredentials (KIP-554), to and from the wire.
+"""Handles DescribeUserScramCredentials and AlterUserScramCredentials (KIP-554).
 
 ``metalog.controller.scram`` decides which changes are allowed. No response contains a salt or a
 key. This module must not know how a credential is stored.
@@ -62,8 +62,6 @@ class SaltedPasswordsDisabled(InvalidRequest):
 
 
 def check_salted(services: Services, incoming: IncomingRequest) -> None:
-    """Raise ``SaltedPasswordsDisabled`` if the request has salted passwords and the configuration
-    forbids them."""
     if incoming.request.body.upsertions and not services.passwords.config.takes_salted:
         raise SaltedPasswordsDisabled(
             f"Salted passwords are disabled ({SALTED_ENABLE}=false): send the password "
@@ -72,7 +70,7 @@ def check_salted(services: Services, incoming: IncomingRequest) -> None:
 
 
 def log_unchecked(services: Services, incoming: IncomingRequest, refused: Collection[str]) -> None:
-    """Log each user whose password was set without a check by the node's policy."""
+    """Log the users whose password was set without a check by the node's policy."""
     if services.passwords.policy is None or incoming.is_forwarded:
         return
     users = [

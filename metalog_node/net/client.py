@@ -1,8 +1,8 @@
-"""One client of a listener: reads its requests, answers them in order, and disconnects it.
+"""Serves one client of a listener: reads requests, sends answers in order, and disconnects.
 
-A client's next request is read after the last one is answered, so the node holds little more than
-one request of each client. Reasons for disconnections are logged, within the limits of
-``RefusalLog``. ``connection`` and the handlers make all decisions.
+The client's next request is read after the previous request is answered, so the node holds little
+more than one request of each client. ``RefusalLog`` logs why clients are disconnected.
+``connection`` and the handlers make all decisions.
 """
 
 from __future__ import annotations
@@ -175,8 +175,8 @@ class Client:
                     return
 
     async def _next_answer(self, steps: Iterator[bytes | QueuedRequest]) -> bytes | None:
-        """The next bytes to send. The request is freed before they are sent, because a client can
-        be slow to receive them."""
+        """The next bytes to send, or None. This method frees the request before the bytes are sent,
+        because a client can be slow to receive them."""
         step = await self._on_loop(next, steps, None)
         self._is_answering = step is not None
         return await self._answer(step) if isinstance(step, QueuedRequest) else step
@@ -188,7 +188,7 @@ class Client:
         return min(self._login_deadline, idle_until)
 
     async def _send(self, data: bytes) -> None:
-        """Send an answer. A refused login is answered after a pause, against guessing."""
+        """Send an answer. A refused login is answered after a pause, to slow down guessing."""
         if self._connection.failed_login is not None:
             await asyncio.sleep(self._context.failed_login_delay_s)
         async with asyncio.timeout_at(self._deadline()):
@@ -197,8 +197,8 @@ class Client:
                 await self._writer.drain()
 
     async def _hang_up(self) -> None:
-        """Close when the client has received all sent bytes, or its time is up. asyncio alone would
-        wait forever."""
+        """Close when the client has received all sent bytes, or after ``_FAREWELL_S``. asyncio
+        alone would wait forever."""
         try:
             await self._context.budget.turn(self._owner)
         finally:
@@ -235,7 +235,7 @@ class Client:
         return await self._on_thread(finish, answered)
 
     def _finished(self, api: HandledApi, incoming: IncomingRequest, answered: Answer) -> bytes:
-        """The encoded response; ``answered`` must be done. Empty if the client expects none."""
+        """The encoded response. ``answered`` must be done. Empty if no response is expected."""
         if isinstance(answered, (Future, DeferredResponse)):
             answered = answered.result()
         self._context.metrics.count_answer(api.name, answered)
@@ -260,8 +260,8 @@ class Client:
 
 
 def _refuse_error(incoming: IncomingRequest, answered: Answer) -> None:
-    """Raise ``InvalidRequest``, which closes the connection, if the answer has an error: a client
-    that expects no response learns of it in no other way."""
+    """If the answer has an error, raise ``InvalidRequest``, which closes the connection. A client
+    that expects no response notices the error in no other way."""
     head = incoming.request.head
     if isinstance(answered, bytes):
         answered = read_response(answered, response_type(head.api_key, head.version))

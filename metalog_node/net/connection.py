@@ -1,10 +1,10 @@
 """The server's side of one connection, without a socket: takes bytes, yields requests and answers.
 
 It announces the API versions, conducts the login, and passes on an authenticated client's requests,
-in order. Before the login, a client may send only small frames and the three APIs of a login.
-Frames of these APIs must be small after the login, too. Input that no valid peer sends is
-``Malformed``: the connection is closed, and the reason is logged. This module must not know
-sockets, time, or what any request is for.
+in order. Before the login, a client may send only small frames, and only the three APIs of a login.
+After the login, frames of these three APIs must still be small. Input that no valid client sends
+raises ``Malformed``, which closes the connection. This module must not know sockets, time, or what
+any request is for.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _MOST_LIFETIME_MS: Final = 10**15
 """The longest session lifetime that an answer states: approximately 30,000 years."""
 _LEAST_BETWEEN_LOGINS_S: Final = 1.0
 _NO_SOFTWARE_NAME: Final = "unknown"
-"""The software name of a client whose request version has no field for it."""
+"""The software name of a client whose version of ApiVersions has no field for the name."""
 _NO_NODE: Final = -1
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
@@ -66,10 +66,10 @@ class QueuedRequest(NamedTuple):
 
 
 class ServerConnection:
-    """The state of one connection. ``announced`` are the node's API versions. ``logins`` is None
-    without SASL: then ``principal`` is set from the start. With ``identity``, an ApiVersions that
-    names another cluster or node is refused. A frame has at most ``most_bytes``, and a request
-    at most ``most_bytes_of`` its API; a longer one is refused at its beginning."""
+    """The state of one connection. ``announced`` are the node's API versions. Without SASL,
+    ``logins`` is None, and the client is ``principal``. ``identity`` returns this cluster and node;
+    an ApiVersions that names another one is refused. A frame has at most ``most_bytes``, and a
+    request at most ``most_bytes_of[API key]``; longer input is refused at its beginning."""
 
     def __init__(
         self,
@@ -110,14 +110,14 @@ class ServerConnection:
 
     @property
     def is_amid_login(self) -> bool:
-        """Whether the client has sent something but has not proven its identity yet."""
+        """Whether the client has sent bytes, and has not proven its identity yet."""
         return self._principal is None and not self._is_new
 
     def receive(self, data: bytes) -> Iterator[bytes | QueuedRequest]:
-        """Yields, in order, bytes to send and requests to answer.
+        """Yield, in order, bytes to send and requests to answer.
 
-        The next frame is read only when the caller has handled the last result, so answers do not
-        pile up. Each frame is then freed.
+        The next frame is decoded after the caller has handled the previous result, so answers do
+        not pile up.
         """
         if self._is_new:
             self._is_new = False
@@ -168,8 +168,8 @@ class ServerConnection:
             raise Malformed("its login has expired, by connections.max.reauth.ms")
 
     def _may_log_in(self) -> bool:
-        """A client may log in once, and again if logins expire: as in Kafka, at most once a
-        second."""
+        """Whether the client may log in: once or, if logins expire, at most once a second, as in
+        Kafka."""
         if self._logins is None or self._login is not None:
             return False
         if self._principal is None:
@@ -201,8 +201,8 @@ class ServerConnection:
         return framed(payload)
 
     def _versions_amid_login(self, head: RequestHeader) -> bytes:
-        """Refuses ApiVersions during the login, as Kafka does: after SaslHandshake only
-        SaslAuthenticate may come."""
+        """Refuse ApiVersions during the login, as Kafka does: only SaslAuthenticate may follow
+        SaslHandshake."""
         self.is_over = True
         self.failed_login = LoginRefused(
             self._mechanism, "ApiVersions was requested during the login"
@@ -211,8 +211,8 @@ class ServerConnection:
         return framed(versions_payload(head.version, refusal, {}, None, head.correlation_id))
 
     def _identity_error(self, body: Body) -> ErrorCode:
-        """Checks the client's software name and version, and after the login, on brokers'
-        listeners, the cluster and node that the client names, as Kafka 4.4 does (KIP-1242)."""
+        """Check the client's software name and version. After the login, also check the cluster and
+        the node that the client names, as Kafka 4.4 does on brokers' listeners (KIP-1242)."""
         names = [
             getattr(body, f"client_software_{field}", _NO_SOFTWARE_NAME)
             for field in ("name", "version")
@@ -277,8 +277,8 @@ class ServerConnection:
         return 0 if self._logins is None else self._logins.sessions_ms.get(self._mechanism, 0)
 
     def _bare_token(self, token: bytes) -> bytes:
-        """A token after SaslHandshake version 0: it has no header, and a refusal is not
-        answered."""
+        """Answer a token after SaslHandshake version 0, which has no header. A refused token gets
+        no answer."""
         try:
             return framed(self._take_token(token))
         except (LoginRefused, NotReadyForLogins):

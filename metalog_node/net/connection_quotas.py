@@ -1,7 +1,8 @@
 """Connection quotas: a node never accepts more clients than it has file descriptors for.
 
 A log that cannot open its next segment is fenced, so some descriptors are reserved for the node
-itself. Only one event loop may use it. This module must not know which client has which connection.
+itself. Only one event loop may use the quotas. This module must not know which client has which
+connection.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ class ConnectionQuotas:
         self._refused = 0
 
     def take(self, listener: str, host: str) -> bool:
-        """Count one more client. False if the quotas allow no more; that is logged once until a
-        client leaves."""
+        """Count one more client, or return False if a quota is exhausted. The first such refusal is
+        logged, and again the first one after a client has left."""
         why = None
         if self._taken >= self._most:
             why = f"{self._most} clients (max.connections, or the limit of open files)"
@@ -45,7 +46,7 @@ class ConnectionQuotas:
             why = f"{self._most_at[listener]} clients at this listener (its own max.connections)"
         if why is not None:
             if not self._refused:
-                _log.warning("%s: at the limit of %s; further ones are closed", listener, why)
+                _log.warning("%s: at the limit of %s; further clients are refused", listener, why)
             self._refused += 1
             return False
         self._taken += 1

@@ -1,9 +1,9 @@
 """An event loop whose rounds stay short, however many sockets are ready at once.
 
-asyncio serves every ready socket in one round: if thousands of clients send a byte or hang up at
-the same moment, all others wait until the last is done. Here a round serves a few, in the system's
-order, and the rest follow before the system is polled again. ``loop_budget`` bounds the other work
-of a round. This module must not know who is connected.
+asyncio serves every ready socket in one round. If thousands of clients send a byte or disconnect at
+the same moment, any other client waits for all of them. Here a round serves a few sockets, in the
+system's order. Before the system is polled again, the next rounds serve the remaining sockets.
+``loop_budget`` bounds the other work of a round. This module must not know who is connected.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections import deque
 from typing import Final
 
 MOST_SOCKETS: Final = 64
-"""How many sockets are served in a round at most."""
+"""The maximum number of sockets that a round serves."""
 
 _Ready = tuple[selectors.SelectorKey, int]
 

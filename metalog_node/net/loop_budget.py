@@ -1,9 +1,10 @@
-"""Bounds how long the clients' work blocks the event loop in one round, and other clients' work.
+"""Bounds how long the work for clients blocks the event loop in one round.
 
 Work on the loop comes in short units: a frame, a small answer, a step of a TLS handshake. Many
-clients can have a unit ready in the same round. A unit runs immediately while the round's budget
-lasts. The others wait in their owner's queue, owners take turns, and the loop continues in between.
-Only one event loop may use it. This module must not know who an owner is, nor what the work is for.
+clients can have a unit ready in the same round. A unit runs immediately if the round's budget is
+not spent. Further units wait for later rounds in their owner's queue, and owners take turns. Only
+one event loop may use a budget. This module must not know who an owner is, nor what the work is
+for.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from weakref import WeakValueDictionary
 
 R = TypeVar("R")
 BUDGET_S: Final = 0.005
-"""The time in a round after which no further unit begins."""
+"""The time in a round, in seconds, after which no further unit begins."""
 MOST_UNITS: Final = 64
-"""How many units a round has at most. Each unit wakes its client's task, which costs time in the
-next round."""
+"""The maximum number of units in a round. Each unit wakes its client's task, which costs time in
+the next round."""
 _Unit = tuple[asyncio.Future[Any], Callable[[], Any]]
 
 
@@ -34,7 +35,7 @@ class LoopBudget:
         self._is_round_awaited = False
 
     async def run(self, owner: Hashable, work: Callable[..., R], *arguments: Any) -> R:
-        """The result of ``work``, computed on the loop in this round or a later one.
+        """The result of ``work``, computed on the loop in this round or in a later round.
 
         ``work`` must not raise ``StopIteration``, which no future can hold.
         """
@@ -88,10 +89,9 @@ def _nothing() -> None:
 
 
 class RequestTurns:
-    """Long requests take turns on a few threads: one at a time for each owner.
+    """Runs long requests on a few threads, one request at a time for each owner.
 
-    An owner with a thousand requests delays only itself. A request of another owner waits for the
-    running requests, and for at most one of each other owner.
+    A request waits for the running requests, and for at most one request of each other owner.
     """
 
     def __init__(self, threads: ThreadPoolExecutor) -> None:
@@ -99,7 +99,7 @@ class RequestTurns:
         self._of: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
     async def run(self, owner: Hashable, work: Callable[..., R], *arguments: Any) -> R:
-        """The result of ``work``, on a thread, when it is the ``owner``'s turn."""
+        """The result of ``work``, computed on a thread when it is the turn of ``owner``."""
         turn = self._of.get(owner)
         if turn is None:
             turn = self._of[owner] = asyncio.Lock()

@@ -1,8 +1,9 @@
-"""Logs why connections end, within a bound: strangers must not fill the log.
+"""Logs why connections end, and limits the lines, because strangers must not fill the log.
 
-In each period it writes the first lines, up to one limit for each address and another for all
-together. It counts the other lines. At the period's end, one line states their number and most
-frequent address. Only one event loop may use it. This module must not know why connections end.
+In each period, one limit holds for the lines about each address, and one for all lines. Further
+lines are only counted. At the end of the period, one line states their number and most frequent
+address. Only one event loop may use a ``RefusalLog``. This module must not know why connections
+end.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ _log = logging.getLogger(__name__)
 
 PERIOD_S: Final = 10.0
 MOST_LINES: Final = 100
-"""How many lines are written for all addresses in one period at most."""
+"""The maximum number of lines for all addresses in one period."""
 MOST_LINES_OF_ADDRESS: Final = 10
 _MOST_ADDRESSES: Final = 1024
-"""How many addresses are counted separately at most."""
+"""The maximum number of addresses that are counted separately."""
 
 
 class RefusalLog:

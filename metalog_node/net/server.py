@@ -1,8 +1,8 @@
 """A listener: accepts connections within the quotas, and serves each in its own task.
 
-The TLS handshake runs in that task, so a slow client has a connection and a time limit like any
-other. A closed listener accepts nobody, and disconnects each client when its request under way is
-answered. ``client`` and the handlers make all decisions.
+The TLS handshake runs in the client's task, within a time limit. A closed listener accepts no
+clients, and disconnects each client after its request under way is answered. ``client`` and the
+handlers make all decisions.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ANSWERED_WITHIN_S: Final = 5.0
 _NO_ROOM: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _PAUSE_S: Final = 1.0
 _NEW_CLIENTS: Final = "new clients"
-"""The owner, in the loop's budget, of the work of accepting clients."""
+"""The owner of the work of accepting clients, for the loop's budget."""
 
 
 class OpenListener:
@@ -158,8 +158,8 @@ class OpenListener:
         return encrypted
 
     def _note_refusal(self, host: str, error: Exception) -> None:
-        """Log and count a refused connection, unless the client has disconnected: perhaps it only
-        tested whether the port is open."""
+        """Log and count a refused connection, unless the client has disconnected, because such a
+        client perhaps only tested whether the port is open."""
         name = self._context.listener.name
         if isinstance(error, (ConnectionResetError, BrokenPipeError)):
             _log.debug("%s: %s: gone", name, host)
@@ -170,8 +170,8 @@ class OpenListener:
 
 
 async def _bound(host: str, port: int) -> list[socket.socket]:
-    """A socket for each address of ``host``, all on one port. ``::`` alone includes IPv4, as in
-    Java."""
+    """A socket for each address of ``host``, all on one port. If ``::`` is the only address, its
+    socket accepts IPv4, too, as in Java."""
     resolved = await asyncio.get_running_loop().getaddrinfo(
         host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )

@@ -19,7 +19,7 @@ _VERIFY_MODES: Final = {
 
 
 class ServerTls:
-    """A listener's TLS context. ``context`` is for new clients; connected clients keep theirs."""
+    """A listener's TLS ``context`` for new clients. Connected clients keep an older context."""
 
     def __init__(self, listener: str, files: TlsFiles) -> None:
         self._listener = listener
@@ -27,8 +27,8 @@ class ServerTls:
         self.context = self._made()
 
     def reload(self) -> None:
-        """Load the files again. If one is invalid, ``ConfigException`` names it and the old context
-        stays."""
+        """Load the files again. If a file is invalid, ``ConfigException`` names the file, and the
+        old context stays."""
         self.context = self._made()
 
     def _made(self) -> ssl.SSLContext:

@@ -1,8 +1,8 @@
 """The server's side of TLS on a stream, with as little memory as possible.
 
-OpenSSL allocates up to 128 KiB as soon as a handshake message announces its length. So the length
-is checked before OpenSSL gets the message. asyncio's own TLS keeps a quarter of a MiB for every
-connection. This module must not know who a client is, nor when it is too slow.
+OpenSSL allocates up to 128 KiB as soon as a handshake message announces its length. So this module
+checks the length before OpenSSL gets the message. asyncio's own TLS keeps a quarter of a MiB for
+every connection. This module must not know who a client is, nor when it is too slow.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Encrypted:
         await self._writer.drain()
 
     def close(self) -> None:
-        """Send TLS's close message, without waiting for the client's."""
+        """Send TLS's close message, and do not wait for the client's close message."""
         with suppress(ssl.SSLError):
             self._tls.unwrap()
         if self._outgoing.pending:
@@ -96,7 +96,6 @@ class Encrypted:
         await self._writer.wait_closed()
 
     def _decrypted(self, most: int) -> bytes | None:
-        """None if more input is needed."""
         try:
             return self._tls.read(most)
         except ssl.SSLWantReadError:
@@ -144,7 +143,7 @@ class Encrypted:
             size -= len(piece)
 
     def _check_lengths(self, piece: bytes) -> None:
-        """Check the lengths of the handshake messages that begin in ``piece`` or before it."""
+        """Check the length of each handshake message whose header ends in ``piece``."""
         while piece:
             if self._rest:
                 self._rest, piece = max(self._rest - len(piece), 0), piece[self._rest :]

@@ -1,8 +1,8 @@
 """The HTTP listener for operators' tools: metrics and two probes.
 
-It answers GET only, one request per connection, and shows nothing secret. It has its own thread and
-event loop, so that it answers while the node is busy. Connections that send nothing cannot keep
-others out. This module must not know what is measured, nor when a node is ready.
+It answers only GET, one request per connection, and shows nothing secret. It has its own thread and
+event loop, so that it answers while the node is busy. New connections displace connections that
+send nothing. This module must not know what is measured, nor when a node is ready.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class HttpEndpoint:
             writer.transport.abort()
 
     def _has_room(self) -> bool:
-        """Whether one more connection fits; the oldest silent one is closed to make room."""
+        """Whether one more connection fits. The oldest silent connection is closed to make room."""
         if len(self._tasks) < _MOST_CLIENTS:
             return True
         oldest = next(iter(self._silent), None)

@@ -3,9 +3,9 @@
 A logging thread only puts the line into the queue; another thread writes it. When the queue is
 full, new lines are lost and counted, and a line in the log says how many are missing there.
 
-A line can name its ``source``, such as a client's address. A source's lines may take at most half
-of the queue, less if other sources fill it. So a source that floods the queue loses its own lines,
-and other sources still have room. This module must not know what the lines say.
+A line can name its ``source``, such as a client's address. The lines of one source can fill half of
+an empty queue, and less of a queue with other lines. So a source that floods the queue loses its
+own lines, and other sources still have room. This module must not know what the lines say.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DRAINED_WITHIN_S: Final = 5.0
 
 
 class _QueueSize(NamedTuple):
-    """How many lines and characters of one source, or of all, are queued."""
+    """How many lines and characters of one source, or of all sources, are queued."""
 
     lines: int = 0
     characters: int = 0
@@ -33,9 +33,9 @@ class _QueueSize(NamedTuple):
 
 
 class LogQueue(logging.Handler):
-    """A logging handler that passes lines to another handler on a thread of its own.
+    """A logging handler that passes lines to the handler ``sink`` on its own thread.
 
-    ``sink`` is that other handler; ``lost`` counts the lines that it never got.
+    ``lost`` counts the lines that ``sink`` never got.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class LogQueue(logging.Handler):
         self._sink.handle(line)
 
     def close(self) -> None:
-        """Write all queued lines, for at most ``DRAINED_WITHIN_S``. Later lines are not queued."""
+        """Write queued lines, for ``DRAINED_WITHIN_S`` at most. Queue no further lines."""
         with self._changed:
             self._is_closed = True
             self._changed.notify()
@@ -93,8 +93,8 @@ class LogQueue(logging.Handler):
         self._changed.notify()
 
     def _has_room(self, own: _QueueSize, size: int) -> bool:
-        """Whether a line of ``size`` fits, from a source with ``own`` queued. The more sources
-        flood the queue, the less room each may use, and some is always left."""
+        """Whether a line of ``size`` characters fits, from a source with ``own`` queued. If more
+        sources flood the queue, each source gets less room, so that some room is always left."""
         return (
             own.lines < self._most_lines - self._all.lines
             and own.characters + size <= self._most_characters - self._all.characters
@@ -128,7 +128,7 @@ class LogQueue(logging.Handler):
 
 
 def _source(line: logging.LogRecord) -> Hashable:
-    """The line's source. A line without one counts only toward the bounds of the whole queue."""
+    """The line's source. Lines without a source count only toward the bounds of the whole queue."""
     return getattr(line, "source", None)
 
 

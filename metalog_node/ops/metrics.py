@@ -1,8 +1,8 @@
 """A node's metrics for Prometheus: one registry for each node.
 
-Events are counters; state is a gauge, read at scrape time. Metrics that Kafka has, too, have the
-names that the usual rules of Prometheus' JMX exporter give them. This module must not know sockets,
-nor change what it counts.
+Events are counters; state is a gauge, read at scrape time. A metric of Kafka has the name that the
+usual rules of Prometheus' JMX exporter give to it. This module must not know sockets, nor change
+what it counts.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SYNC_BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 class Condition(NamedTuple):
     """A node's state at one moment.
 
-    - ``acl_count`` is None without an authorizer, ``lag`` is None if the log's end is not known.
+    - ``acl_count`` is None without an authorizer. ``lag`` is None if the log's end is not known.
     - ``listeners`` maps a listener's name to whether it is open and how many clients it has.
     - ``loop_late_s`` is how long the event loop has been blocked.
     - ``lost_lines`` counts lost lines, by log (the node's or the audit log).
@@ -122,7 +122,7 @@ class _Now(Collector):
         self._condition = condition
 
     def describe(self) -> list[Metric]:
-        """Returns no descriptions, so that registration reads no gauge."""
+        """Return no descriptions, so that registration reads no gauge."""
         return []
 
     def collect(self) -> Iterator[Metric]:
@@ -138,7 +138,7 @@ class _Now(Collector):
         )
         yield GaugeMetricFamily(
             "metalog_stale_seconds",
-            "How long the image may have been out of date; 0 while all is well",
+            "How long the image can have been out of date; 0 while all is well",
             now.stale_s,
         )
         if now.last_contact_s is not None:
@@ -183,9 +183,8 @@ class _Now(Collector):
 
 
 def outcome_of(answered: Any) -> str:
-    """Kafka's name of the first error in a response: the error of the whole, or else of a part, or
-    of a part's parts (a topic's partitions).
-    FORWARDED for the bytes of another node's response."""
+    """Kafka's name of the first error in a response: the error of the whole response, else of a
+    part (a topic), else of a part's part (a partition). FORWARDED for another node's response."""
     if isinstance(answered, EncodedResponse):
         return answered.outcome
     if isinstance(answered, bytes):
@@ -221,11 +220,11 @@ def _arrays(part: Any) -> Iterator[tuple[Any, ...]]:
 
 
 class CountedAuthorizer(Authorizer):
-    """Passes everything to ``inner`` and counts denials, by rule if ``inner`` is a
-    StandardAuthorizer whose ACLs and gate did not change during the call, else as UNKNOWN.
+    """Passes all calls to ``inner``, and counts the denials that the audit log has.
 
-    These are the denials of ``authorize`` that the audit log has: of actions with
-    ``log_if_denied``. Each call that finds the authorizer not ready counts once.
+    A denial counts by its rule if ``inner`` is a StandardAuthorizer whose ACLs and gate did not
+    change during the call, else as UNKNOWN. A call that finds the authorizer not ready counts once,
+    as NOT_READY.
     """
 
     def __init__(self, inner: Authorizer, metrics: Metrics) -> None:
@@ -275,7 +274,7 @@ def _decisions_of(authorizer: Authorizer) -> DecisionContext | None:
 
 
 def _rule(decisions: DecisionContext | None, context: RequestContext, action: Action) -> str:
-    """The rule of a denial by ``decisions``; UNKNOWN if ``decisions`` do not deny it."""
+    """The rule by which ``decisions`` denies ``action``; UNKNOWN if ``decisions`` does not."""
     if decisions is None:
         return UNKNOWN
     try:

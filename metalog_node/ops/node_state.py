@@ -1,12 +1,12 @@
 """A node's pages for operators: metrics, and a liveness and a readiness probe.
 
 A node is ready when its log is replayed and all its listeners are open. After a later fault, the
-node stays ready with the last good image, and the probe says since when that image is stale. The
-node becomes unready only in two cases: ``stale.deny.after.ms`` has closed the readiness gate, or
-the node's event loop serves nobody. The node is alive unless only a restart can help.
+node stays ready with the last good image, and the probe says since when this image is stale. The
+node becomes unready only if ``stale.deny.after.ms`` has closed the readiness gate, or if the node's
+event loop is blocked. The node is alive unless only a restart can help.
 
-The thread of ``http_endpoint`` reads the pages at any time, even while the node's own loop is
-blocked. This module must not know HTTP, nor change what it reads.
+The thread of ``http_endpoint`` reads the pages, even while the node's own event loop is blocked.
+This module must not know HTTP, nor change what it reads.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ from metalog_node.ops.http_endpoint import Page, text_page
 from metalog_node.ops.metrics import CONTENT_TYPE, Condition, Metrics
 
 LATE_AFTER_S: Final = 3.0
-"""The node is not ready if its event loop has served nobody for this long."""
+"""The node is not ready if its event loop has been blocked for this long."""
 STUCK_AFTER_S: Final = 60.0
-"""The node is not alive if its event loop has served nobody for this long: only a restart
-helps."""
+"""The node is not alive if its event loop has been blocked for this long."""
 BEAT_S: Final = 0.25
 
 
@@ -40,7 +39,7 @@ class Probed(NamedTuple):
     - ``failing_s``: how long the replay has been failing, if it fails.
     - ``deny_after_ms``: ``stale.deny.after.ms``.
     - ``fence``: why the log can no longer be written; None if it can.
-    - ``late_s``: for how long the event loop has served no client.
+    - ``late_s``: how long the event loop has been blocked.
     """
 
     state: State
@@ -86,15 +85,15 @@ def _since(failing_s: float | None, now: datetime) -> str:
 
 
 class Heartbeat:
-    """Measures how long the event loop has been blocked, and no client was served. The loop beats;
-    other threads read the age of the last beat."""
+    """Measures how long the event loop has been blocked. The loop beats every ``BEAT_S`` seconds,
+    and other threads read how late the next beat is."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Start beating. Call it on the loop to watch."""
+        """Start to beat. The loop that is measured must call this method."""
         self._task = asyncio.create_task(self._beat())
 
     async def stop(self) -> None:
@@ -104,7 +103,7 @@ class Heartbeat:
 
     @property
     def late_s(self) -> float:
-        """By how many seconds the next beat is late, or 0. Any thread may call this."""
+        """By how many seconds the next beat is late, or 0."""
         return max(0.0, time.monotonic() - self._last - BEAT_S) if self._task is not None else 0.0
 
     async def _beat(self) -> None:

@@ -1,4 +1,4 @@
-"""The disk, with a timer: how long each write to a log segment took to become durable.
+"""Measures how long each sync of a log segment takes.
 
 This module must not know who needs the times.
 """
@@ -16,7 +16,7 @@ _SEGMENT: Final = ".log"
 
 
 class TimedFiles(LocalFiles):
-    """``observe`` gets the seconds that each sync of a segment took, even a failed sync."""
+    """Calls ``observe`` with the seconds that a sync of a segment took, even a failed sync."""
 
     def __init__(self, observe: Callable[[float], object]) -> None:
         self._observe = observe

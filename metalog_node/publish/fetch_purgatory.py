@@ -1,7 +1,7 @@
 """The fetch purgatory: observers of this controller's log wait here for new records.
 
-A waiting observer costs no thread and no buffer. The replica's publishing wakes it, so an
-acknowledged change is sent immediately. This module must not know requests.
+A waiting observer costs no thread and no buffer. Each publication of the replica wakes all waiting
+observers, so the node sends new records immediately. This module must not know requests.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class _DelayedFetch(NamedTuple):
 
 
 class FetchPurgatory:
-    """A publisher: each publication wakes the waiting fetches. ``close`` fails those that still
-    wait."""
+    """A publisher: each publication wakes the waiting fetches. After ``close``, every waiting fetch
+    fails with ``NotController``."""
 
     def __init__(self, log: ServedLog) -> None:
         self._log = log
@@ -45,8 +45,8 @@ class FetchPurgatory:
         self._thread: Thread | None = None
 
     def ask(self, attempt: Callable[[ServedLog, bool], R | None], wait_s: float) -> Future[R]:
-        """The first answer of ``attempt`` that is not None: now, after new records, or after
-        ``wait_s`` at the latest."""
+        """A future of the first result of ``attempt`` that is not None. The purgatory calls
+        ``attempt`` now, after each publication, and for the last time after ``wait_s`` seconds."""
         answer: Future[object] = Future()
         answer.set_running_or_notify_cancel()
         waiting = _DelayedFetch(attempt, time.monotonic() + wait_s, answer)

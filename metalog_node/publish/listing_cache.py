@@ -1,8 +1,8 @@
-"""A cache of long ACL listings: a thread encodes each listing once; an ACL change drops it.
+"""A cache of long ACL listings. A thread encodes each listing once; an ACL change drops them all.
 
-The encoder of the latest listing survives a change, to reuse the unchanged parts. Only one encoder
-is kept, because an encoder holds the ACLs that it last encoded. This module must not know how a
-listing is encoded.
+The cache keeps the encoder of the latest listing, because the encoder can reuse unchanged parts. It
+keeps only one encoder, because an encoder holds the ACLs of its listing. This module must not know
+how a listing is encoded.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Pieces = Sequence[bytes]
 
 
 class Listings:
-    """The cache of listings, a publisher after the authorizer: a change of ACLs drops the listings
-    as soon as the authorizer has the new ACLs."""
+    """The cache of listings. It must be a publisher after the authorizer, so that new listings have
+    the new ACLs."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="metalog-listing")
@@ -34,8 +34,8 @@ class Listings:
         self._latest: tuple[Hashable, Callable[[], Pieces]] | None = None
 
     def written(self, key: Hashable, writer: Callable[[], Callable[[], Pieces]]) -> Future[Pieces]:
-        """The encoded listing for ``key``, from the cache or else from the encoder that ``writer``
-        returns. The encoder is called again after later changes."""
+        """The encoded listing for ``key``, from the cache or from the encoder that ``writer``
+        returns. The cache can call the encoder again after a change of ACLs."""
         with self._lock:
             kept = self._kept.get(key)
             if kept is None:

@@ -1,7 +1,7 @@
 """A node's publishers beside its authorizer: credentials, and shorter garbage collections.
 
-They run on the replica's thread; any thread may read them. This module must not know listeners or
-requests.
+The replica's thread calls the publishers; any thread may read the credentials. This module must not
+know listeners or requests.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from metalog.scram import ScramCredential, ScramMechanism
 from metalog_node.auth.dummy_credentials import DummyCredentials
 
 COLLECT_AFTER: Final = 1_000
-"""How many changed ACLs trigger a collection and a count of the objects that it leaves."""
+"""``GcFreezer`` collects garbage after this many changed ACLs."""
 FREEZE_FROM: Final = 10_000
-"""Objects are frozen if there are at least this many. A full collection of fewer takes a few
-milliseconds."""
+"""``GcFreezer`` freezes no fewer objects than this many. A full collection of fewer objects takes a
+few milliseconds."""
 
 
 class CredentialsPublisher:
@@ -33,11 +33,11 @@ class CredentialsPublisher:
         nobody = MetadataImage().scram
         self._newest = nobody, DummyCredentials(nobody.mechanisms, secret)
         self.is_loaded = False
-        """Whether the log has been replayed; before that the users are unknown."""
+        """Whether the log has been replayed. Before the replay, the users are unknown."""
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        """Take the newest credentials. New dummy credentials are made on the replica's thread,
-        because that reads every credential."""
+        """Take the newest credentials. New dummy credentials are made here, on the replica's
+        thread, because making them reads every credential."""
         if image.scram is not self._newest[0]:
             self._newest = image.scram, DummyCredentials(image.scram.mechanisms, self._secret)
 
@@ -45,7 +45,7 @@ class CredentialsPublisher:
         self.is_loaded = True
 
     def note_staleness(self, for_ms: int) -> None:
-        """Users keep logging in by the last good image."""
+        """Do nothing: users log in by the last good image."""
 
     def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
         return self._newest[0].credential(mechanism, user)
@@ -58,9 +58,9 @@ class GcFreezer:
     """Calls ``gc.freeze`` for ACLs that came after the load, so that full collections skip them.
 
     A full collection that visits 100,000 ACLs stops every thread for 130 ms (see
-    ``metalog.gc_pause``). Frozen garbage is never freed, so garbage is collected first. Frozen
-    reference cycles, such as those of an open connection, are never freed either. So ``freeze`` is
-    called only when there are many new objects, not for each ACL that comes and goes.
+    ``metalog.gc_pause``). Frozen garbage is never freed, so ``GcFreezer`` collects garbage first.
+    Frozen reference cycles, such as the cycles of an open connection, are never freed either. So it
+    freezes objects seldom, and only if they are many.
     """
 
     def __init__(self) -> None:

@@ -1,9 +1,9 @@
 """Serves a controller's log to observers (KIP-595, KIP-630), byte for byte as in the folder.
 
-The answer is one of three: the batches after an offset; a diverging epoch, if the observer has a
-different log; or the id of a snapshot with the older records. Only durable records are sent, which
-in a quorum of one are committed. Reading blocks the caller. This module must not know requests, nor
-wait for new records.
+The answer to an observer has batches; or a diverging epoch, if the observer has a different log; or
+the id of a snapshot, if the log no longer has the observer's offset. Only durable records are sent;
+in a quorum of one, durable records are committed. Reading blocks the caller. This module must not
+know requests, nor wait for new records.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PLACES_KEPT: Final = 64
 
 
 class Served(NamedTuple):
-    """An answer to an observer. ``diverging`` is an epoch and its end in this log."""
+    """An answer to an observer. ``diverging`` is an epoch and its end offset in this log."""
 
     log_start: int
     high_watermark: int
@@ -34,7 +34,7 @@ class Served(NamedTuple):
 
 
 class SnapshotChunk(NamedTuple):
-    """Bytes of a snapshot's file; ``size`` is that of the whole file."""
+    """Bytes of a snapshot's file; ``size`` is the size of the whole file."""
 
     size: int
     data: bytes
@@ -56,9 +56,9 @@ class ServedLog:
         return None if bounds.high_watermark is None else bounds
 
     def after(self, bounds: LogBounds, offset: int, last_epoch: int, most_bytes: int) -> Served:
-        """The answer to an observer at ``offset``, whose last record has ``last_epoch``.
+        """The answer to an observer whose log ends at ``offset`` with a record of ``last_epoch``.
 
-        The answer has at most ``most_bytes``, but at least one batch if there is any.
+        The answer has at most ``most_bytes`` of records, or a single batch of any size.
         """
         folder = read_folder(self._log.path, LOCAL_FILES)
         served = Served(bounds.start, bounds.end)
@@ -115,7 +115,7 @@ def _directory_id(folder: LogFolder) -> Uuid | None:
 
 
 def _end_of(folder: LogFolder, bounds: LogBounds, epoch: int) -> tuple[int, int]:
-    """The largest epoch of this log up to ``epoch``, and its end offset."""
+    """The largest epoch of this log up to ``epoch``, and the end offset of this epoch."""
     end = bounds.end
     for start in reversed(folder.leader_epochs.starts):
         if start.epoch <= epoch:

@@ -59,7 +59,7 @@ def test_the_controllers_listener_starts_early_unless_others_are_named(tmp_path:
         ("listeners=OTHER://:1", "listeners: OTHER has no security protocol"),
         ("listeners=SSL://:1,PLAINTEXT://:1", "listeners: port 1 is used twice"),
         ("listeners=PLAINTEXT://[::]:1,CONTROLLER://:2", "PLAINTEXT listens on ::, to which no"),
-        ("controller.quorum.voters=1@a:1,2@b:1", "controller.quorum.voters: node 2 is a voter too"),
+        ("controller.quorum.voters=1@a:1,2@b:1", "voters: node 2 is a voter, but this node"),
         ("controller.quorum.voters=a:1", "controller.quorum.voters: a:1 is not ID@HOST:PORT"),
         ("metrics.listener=9404", "metrics.listener: 9404 is not http://HOST:PORT"),
         ("metadata.log.segment.bytes=1", "metadata.log.segment.bytes=1: give a number from"),
