@@ -1,6 +1,6 @@
 """An event-sourced metadata log for Kafka-style clusters: its records and their replay.
 
-The names below are the package's public API; docs/reference/api.md describes each.
+docs/reference/api.md describes the exported names.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
 """Kafka's ACLs as values: enums with Kafka's codes, one ACL, and the filters.
 
 An ``Acl`` (Kafka's StandardAcl or AclBinding) has no id; the log gives each ACL an id.
-Enum members sort by their code. ``java_order`` is the key for Java's order of strings; Kafka's
-listings and decisions depend on that order.
+Enum members sort by their code. Kafka's listings and decisions depend on Java's order of strings
+(``java_order``).
 
 Sources: KIP-11 (operations, permissions), KIP-290 (pattern types, filters),
 Kafka 4.3 for the codes. This module must not know records, images or decisions.
@@ -77,7 +77,7 @@ IMPLIED_BY: Final[dict[Operation, frozenset[Operation]]] = {
     ),
     Operation.DESCRIBE_CONFIGS: frozenset({Operation.ALTER_CONFIGS}),
 }
-"""Operation -> the operations whose ALLOW grants it too. Their DENY does not deny it."""
+"""Operation -> other operations whose ALLOW grants the operation; their DENY does not deny it."""
 
 
 SUPPORTED_OPERATIONS: Final[dict[ResourceType, frozenset[Operation]]] = {
@@ -261,7 +261,7 @@ ANY_ACL: Final = AclFilter()
 
 
 def java_order(text: str) -> str:
-    """The sort key of ``text`` in the order of Java's ``String.compareTo``: UTF-16 code units."""
+    """A key that sorts texts as Java's ``String.compareTo`` does, by UTF-16 code unit."""
     if text.isascii() or max(text) <= "\uffff":
         return text
     return "".join(_utf16_units(character) for character in text)

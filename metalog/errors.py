@@ -14,7 +14,7 @@ from typing import ClassVar, Final, NamedTuple
 
 
 class ErrorCode(IntEnum):
-    """Some of Kafka's error codes, by Kafka's names, up to Kafka 4.4.
+    """Some error codes of Kafka 4.4, with Kafka's names.
 
     The codes of 20,000 and more are ours: KIP-506 and KIP-801 name these errors, but Kafka has no
     numbers for them.
@@ -62,13 +62,13 @@ SUCCESS: Final = ApiError()
 
 
 class MetalogError(Exception):
-    """The base class of this project's errors; ``str(error)`` is one line."""
+    """The base class of this project's errors."""
 
 
 class InvalidRequest(MetalogError):
     """The caller's request cannot be carried out.
 
-    ``code`` is Kafka's INVALID_REQUEST (42) in all subclasses without a code of their own.
+    A subclass without its own ``code`` has Kafka's INVALID_REQUEST (42).
     """
 
     code: ClassVar[ErrorCode] = ErrorCode.INVALID_REQUEST
@@ -105,7 +105,7 @@ class InvalidMoment(InvalidRequest):
 
 
 class AuthorizerNotReady(InvalidRequest):
-    """The authorizer must not answer: its image is incomplete or stale, or it closed (KIP-801)."""
+    """The authorizer is closed, or its image is incomplete or stale (KIP-801)."""
 
     code = ErrorCode.AUTHORIZER_NOT_READY
 

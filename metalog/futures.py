@@ -142,5 +142,5 @@ def _settle_when_done(
         whole.set_result(make([future.result() for future in futures]))
     except Exception as error:
         whole.set_exception(error)
-    # Without this, there is a cycle: a future keeps its callbacks, and the callbacks all futures.
+    # A future keeps its callbacks, and the callbacks keep all futures: this breaks the cycle.
     futures.clear()

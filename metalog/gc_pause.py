@@ -1,12 +1,11 @@
 """Pauses Python's cyclic garbage collector during a load of many long-lived objects.
 
-A replay creates millions of small objects and no cycle. A collector that runs during the load
-visits these objects many times. With 500,000 ACLs, the visits take half of the load's CPU time.
-After the load, each full collection would stop every thread for half a second. So the collector is
-off during the load, and all objects are frozen at its end (``gc.freeze``). Reference counting still
-frees unused objects.
+A replay creates millions of small objects and no cycle. With 500,000 ACLs, a collector that runs
+during the load takes half of the CPU time, and each full collection after the load stops every
+thread for half a second. So the collector is off during the load, and all objects are frozen at the
+end (``gc.freeze``). Reference counting still frees unused objects.
 
-A process has one collector. So a cycle that another thread leaves behind during a load is frozen
+A process has one collector: a cycle that another thread leaves behind during the load is frozen
 too, and never freed. This module must not know what is loaded.
 """
 

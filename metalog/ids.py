@@ -92,7 +92,7 @@ def random_uuid(entropy: Entropy) -> Uuid:
 
 
 class SnapshotId(NamedTuple):
-    """Names the snapshot of all records below ``end_offset``; the last record has ``epoch``."""
+    """The snapshot of all records below ``end_offset``; the last of these records has ``epoch``."""
 
     end_offset: int
     epoch: int

@@ -31,8 +31,8 @@ class LogBounds(NamedTuple):
 
     ``start`` is the first offset that can be read, and ``end`` is the offset after the last record.
     ``epoch`` is the epoch of the last batch, or the leader's. All records below ``high_watermark``
-    are committed; None if unknown. ``why`` says in a few words where the high-water mark comes
-    from, or why there is none.
+    are committed; it is None if unknown. ``why`` says in a few words where the high-water mark
+    comes from, or why there is none.
     """
 
     start: int
@@ -69,8 +69,8 @@ class SnapshotNeeded(NamedTuple):
 class Gap(NamedTuple):
     """The log has no records to replay at the offsets from ``start`` to ``end - 1``.
 
-    If ``lost``, records are missing. If not, no reader needs these offsets: a topic has, for
-    example, transaction markers at them.
+    If ``lost``, records are missing. If not, no reader needs these offsets; in a topic, for
+    example, they belong to transaction markers.
     """
 
     start: int
@@ -137,7 +137,7 @@ class PeerLog(Protocol):
     def silent_for_s(self) -> float | None:
         """Seconds since the peer last proved that it is alive; None before the first proof.
 
-        Any thread may call it.
+        Any thread may read this property.
         """
         ...
 
@@ -184,7 +184,7 @@ class WritableLog(LiveLog, Protocol):
         ...
 
     def trim(self, before: SnapshotId) -> None:
-        """Delete records that the snapshot ``before``, which must be durable, includes."""
+        """Delete records that the snapshot ``before`` includes; this snapshot must be durable."""
         ...
 
     def bootstrap_records(self) -> Sequence[tuple[Message, int]]:
@@ -295,7 +295,7 @@ class Gate(Protocol):
         ...
 
     def note_staleness(self, for_ms: int) -> None:
-        """The image has been stale for ``for_ms`` milliseconds; it is not stale if this is 0.
+        """The image has been stale for ``for_ms`` milliseconds; 0 means that it is not stale.
 
         Any thread may call this method, while no image is published.
         """

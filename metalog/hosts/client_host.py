@@ -1,7 +1,7 @@
 """Writes a client's host as Java's ``InetAddress.getHostAddress`` does.
 
-Kafka compares an ACL's host with that text, so this module writes a client's host before every
-decision. Java writes IPv6 in lower-case hex, without leading zeros and without ``::``. A zone
+Kafka compares an ACL's host with that text, so a client's host takes this form before a decision.
+Java writes IPv6 in lower-case hex, without leading zeros and without ``::``. A zone
 follows ``%``. An IPv4-mapped address becomes IPv4. This module must not resolve names.
 """
 

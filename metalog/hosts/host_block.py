@@ -1,9 +1,9 @@
 """Reads an ACL's host that is a CIDR block (KIP-1276), as Kafka 4.4 reads it.
 
 Kafka reads an IPv4 block with a regular expression, and an IPv6 block with Java's
-``InetAddress.getByName`` and ``Integer.parseInt``. This module accepts the texts that Kafka
-accepts, without two kinds: a host name, which Java resolves, and a zone that names an interface.
-It ignores a zone that is a number. This module must not know ACLs, nor resolve names.
+``InetAddress.getByName`` and ``Integer.parseInt``. This module accepts the same texts, with two
+exceptions: a host name, which Java resolves, and a zone that names an interface. It ignores a zone
+that is a number. This module must not know ACLs, nor resolve names.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def read_block(host: str) -> HostBlock | str:
 
 @lru_cache(_CACHE_SIZE)
 def client_address(host: str) -> ClientAddress | None:
-    """The address of a client, whose ``host`` is as Java writes it.
+    """A client's address, from ``host`` as Java writes it.
 
     None if no block can contain the client: the host is not an address, or it is 0.0.0.0, which
     Kafka finds in no block.
@@ -149,7 +149,7 @@ def _java_int(text: str) -> int | None:
 def _ipv6_value(text: str) -> int | None:
     """The number of an IPv6 address, as ``InetAddress.getByName`` reads ``text``, or None.
 
-    An IPv4-mapped address keeps all 128 bits. With a zone, Java refuses it.
+    An IPv4-mapped address keeps all 128 bits. Java refuses such an address with a zone.
     """
     if text.startswith("["):
         if len(text) <= 2 or not text.endswith("]"):

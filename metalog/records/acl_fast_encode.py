@@ -17,7 +17,7 @@ from metalog.records.primitives.varint import write_unsigned_varint
 
 _HEAD: Final = bytes((1, AccessControlEntryRecord.API_KEY, 0))
 ID_AT: Final = len(_HEAD)
-"""The position of the id in a value; all values begin with the same bytes before this position."""
+"""The position of the id in a value. The bytes before the id are equal in all values."""
 _CACHE_SIZE: Final = 1 << 16
 _ID_SIZE: Final = 16
 _LARGEST_CODE: Final = 127
@@ -54,7 +54,7 @@ def plain_acl_value(record: AccessControlEntryRecord) -> bytes | None:
 
 
 def acl_values(acls: Iterable[tuple[Uuid, Acl]]) -> Iterator[bytes]:
-    """Yields the record value of each ACL, with its id; ``ValueError`` if a text is too long.
+    """Yields a record's value for each pair of id and ACL; ``ValueError`` if a text is too long.
 
     For speed, no message object is made: a snapshot can have hundreds of thousands of ACLs.
     """

@@ -72,7 +72,7 @@ class BatchRecord(NamedTuple):
 
 
 class MessageEntry(NamedTuple):
-    """One record's message, and its record version (-1 if unknown). Times are in milliseconds."""
+    """One record's message, and its version (-1 if unknown); ``timestamp`` is in milliseconds."""
 
     offset: int
     timestamp: int
@@ -281,7 +281,7 @@ def _header_problem(
     if attributes & ~_KNOWN_BITS or attributes & _COMPRESSION_BITS >= len(NAMES):
         return f"attributes {attributes & 0xFFFF:#06x} are unknown"
     if count < 1 or last_offset_delta != count - 1:
-        return f"{count} records with a last offset delta of {last_offset_delta}"
+        return f"{count} records, but the last offset delta is {last_offset_delta}"
     if base_offset + last_offset_delta > _MAX_OFFSET:
         return f"{count} records from offset {base_offset} on exceed the largest offset"
     if attributes & _COMPRESSION_BITS == 0 and count * SMALLEST > size:

@@ -22,7 +22,7 @@ _fields_hash = cast("Callable[[object], int]", tuple.__hash__)
 
 
 class Struct:
-    """The first base of messages and of their structs; a NamedTuple of the fields is the second.
+    """The base of messages and of the structs in them; the second base is a NamedTuple.
 
     ``repr`` masks the fields in ``SECRETS``, and shows those in ``UUIDS`` as Kafka's UUID text.
     """

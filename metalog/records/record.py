@@ -83,7 +83,7 @@ def read_records(
     payload: bytes, count: int, skip: SkipRecords | None = None
 ) -> Iterator[RawRecord]:
     """The ``count`` records of a payload, without those that ``skip`` skips; ``MalformedRecord`` if
-    the payload has more or fewer records."""
+    a record or the number of records is wrong."""
     index = at = 0
     starts = plain_starts(min(count, len(payload) // SMALLEST))
     while index < count:

@@ -17,9 +17,9 @@ class Field(NamedTuple):
     """One field of a message or struct.
 
     ``type`` is Kafka's name of the type, such as ``int32`` or ``[]int32``, or the name of a struct
-    with ``fields``. The field exists in the message versions ``versions``. It may be null in the
-    versions ``nullable``, and has the tag ``tag`` in the versions ``tagged``. A ``repr`` masks a
-    ``secret`` field.
+    whose fields are ``fields``. The field exists in the message versions ``versions``. It may be
+    null in the versions ``nullable``, and has the tag ``tag`` in the versions ``tagged``. A
+    ``repr`` masks a ``secret`` field.
     """
 
     name: str

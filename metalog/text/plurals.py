@@ -12,7 +12,7 @@ def plural(number: int, one: str, many: str | None = None) -> str:
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
-    """``1 line`` or ``1,200 lines``: the number, and its noun from ``plural``."""
+    """``1 line`` or ``1,200 lines``: the number and the noun."""
     return f"{number:,} {plural(number, one, many)}"
 
 

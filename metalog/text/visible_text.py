@@ -19,7 +19,7 @@ UNSAFE: Final = re.compile(
 
 def safe(text: str) -> str:
     """``text`` with a JSON escape for each character that is not visible."""
-    if text.isascii() and text.isprintable():  # most texts; takes a tenth of the search's time
+    if text.isascii() and text.isprintable():  # most texts; ten times as fast as the search
         return text
     return UNSAFE.sub(json_escape, text)
 
@@ -40,7 +40,7 @@ _BLANK: Final = re.compile(r"[^\S ]")
 
 
 def shown(name: str) -> str:
-    """``name`` as one column of a line; in JSON's quotes, if quotes prevent a misreading."""
+    """``name`` as one column of a line; in JSON's quotes if it could be misread."""
     if _MISREAD.search(name) or UNSAFE.search(name):
         escaped = name.replace("\\", "\\\\").replace('"', '\\"')
         return f'"{_BLANK.sub(json_escape, safe(escaped))}"'

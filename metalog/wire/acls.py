@@ -111,7 +111,7 @@ def read_created_acls(body: Body, requested: Sequence[Acl]) -> list[ApiOutcome]:
 
 
 def delete_acls_request(version: int, acls: Iterable[Acl]) -> Body:
-    """A request with one filter for each ACL; a filter matches exactly its ACL."""
+    """A request with one filter for each ACL; the filter matches only this ACL."""
     parts = request_parts(DELETE_ACLS, version)
     return parts.DeleteAclsRequest(
         filters=tuple(

@@ -33,7 +33,7 @@ class FrameReader:
         self._buffer = bytearray()
 
     def beginning(self, most: int) -> tuple[int, bytes]:
-        """The length of the incomplete frame, and at most ``most`` of its first bytes.
+        """The length of the incomplete frame, and the first bytes of the frame (at most ``most``).
 
         The result is 0 and no bytes if the length itself is incomplete.
         """

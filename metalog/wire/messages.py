@@ -86,7 +86,7 @@ def read_request(payload: bytes, *, most_elements: int = sys.maxsize) -> WireReq
     Raises:
         UnsupportedVersion: no class declares this API key and version.
         Malformed: the bytes are not a request of this API key and version.
-        TooManyElements: its arrays and tagged fields have more than ``most_elements`` in all.
+        TooManyElements: the arrays and tagged fields have more than ``most_elements`` in all.
     """
     head = read_head(payload)
     declared, at, client_id = _declared(head, payload, most_elements)

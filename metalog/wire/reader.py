@@ -3,7 +3,7 @@
 kio has most classes and the writer. The reader is ours, because bytes from a network are not
 trusted (docs/decisions/0035-own-reader-of-kio-classes.md):
 
-- An array grows as its elements are read; its declared length allocates no memory.
+- An array grows with each element that is read; the declared length allocates no memory.
 - Tagged fields that the class does not have are skipped (KIP-482).
 - An error code without a name stays a number. Bytes that are not UTF-8 are replaced as in Java.
 - A caller can limit the number of elements; the reader checks the limit before it reads elements.

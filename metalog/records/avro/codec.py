@@ -72,7 +72,10 @@ class _Codec(NamedTuple):
 
 
 def to_avro(message: Message | ControlMessage, version: int) -> tuple[bytes, bytes]:
-    """The schema's fingerprint, and the message as Avro; ``InvalidRequest`` if it does not fit."""
+    """The schema's fingerprint, and the encoded message.
+
+    ``InvalidRequest`` if there is no schema, or if the message does not fit the schema.
+    """
     codec = _by_type().get((type(message), version))
     if codec is None:
         raise InvalidRequest(f"{message.TYPE_NAME} version {version} has no Avro schema")
@@ -190,7 +193,7 @@ def _fields_at(fields: Sequence[Field], version: int) -> list[Field]:
 
 
 def _record(name: str, fields: Sequence[Field], version: int, defined: set[str]) -> dict[str, Any]:
-    """The schema of a message or struct; it names a struct in ``defined`` without its fields."""
+    """The schema of a message or struct. Structs in ``defined`` appear only by name."""
     return {
         "type": "record",
         "name": f"{NAMESPACE}.v{version}.{name}",
@@ -235,7 +238,7 @@ _To = Callable[[Any], Any]
 def _struct_codec(
     kind: Any, fields: Sequence[Field], version: int, structs: dict[str, tuple[Field, ...]]
 ) -> tuple[_To, _To]:
-    """Two functions: from an object of the class ``kind`` to a dict for fastavro, and back."""
+    """Two functions that turn an object of class ``kind`` into a dict for fastavro, and back."""
     steps: list[tuple[str, str, _To, _To]] = []
     for field in _fields_at(fields, version):
         to_avro_value, from_avro_value = _value_codec(kind, field, version, structs)

@@ -1,10 +1,10 @@
 """A snapshot as an Avro container file: the records of a checkpoint, for data tools.
 
 The schema is one union of record types. The file's metadata names the snapshot. The last block has
-the number of records and the CRC-32C of all bytes before this block, because Avro has neither. With
-these two numbers, the reader detects a truncated or changed file. The reader returns the records as
-the batches of a checkpoint. ``docs/formats/avro.md`` describes the format. This module must not
-know where files are, nor what the records mean.
+the number of records and the CRC-32C of all bytes before this block, because Avro stores neither.
+With these two numbers, the reader detects a truncated or changed file. The reader returns the
+records as the batches of a checkpoint. ``docs/formats/avro.md`` describes the format. This module
+must not know where files are, nor what the records mean.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ def _fault(problem: str) -> CorruptSnapshot:
 
 
 class _Out:
-    """The file object for fastavro's output; ``checksum`` covers all bytes that were taken."""
+    """The file object for fastavro's output; ``checksum`` is that of all bytes from ``taken``."""
 
     def __init__(self) -> None:
         self.pieces: list[bytes] = []

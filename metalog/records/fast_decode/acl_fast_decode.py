@@ -1,7 +1,7 @@
 """Decodes all records of a batch at once, with a fast path for ACLs: the hot path of replay.
 
 Most records of a metadata log with many ACLs are plain ACLs: no key, no headers, no timestamp
-delta, no tagged fields, texts of at most 126 bytes, and no doubt about the meaning. The fast path
+delta, no tagged fields, only known codes, and valid texts of at most 126 bytes. The fast path
 turns consecutive plain ACLs into one ``AclRun``, without a message object for each.
 ``partition_fast_decode`` is another fast path. The general code (``record``, ``frame``) reads any
 other record, and it alone reports errors.
@@ -127,7 +127,7 @@ _shapes_by_delta_size: dict[int, dict[int, _Shape]] = {3: {}, 4: {}, 5: {}}
 
 
 def decode_parts(payload: bytes, count: int, unread: UnreadTypes | None = None) -> list[Part]:
-    """Decode ``count`` records, in order; ``MalformedRecord`` if there are more or fewer.
+    """Decode ``count`` records in order; ``MalformedRecord`` if a record or the number is wrong.
 
     Records of the types ``unread`` are not decoded.
     """

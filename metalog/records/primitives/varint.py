@@ -1,8 +1,7 @@
 """Kafka's variable-length integers: unsigned, and signed in zigzag encoding.
 
 A reader takes ``(data, at)``, and returns the value and the position after the varint. Bytes that
-are not a varint raise ``ValueError``, and incomplete bytes raise ``IndexError``. The decoder that
-calls a reader catches both errors, and raises its own error.
+are not a varint raise ``ValueError``, and incomplete bytes raise ``IndexError``.
 
 Source: KIP-482 and Kafka's message format v2. This module must not know records.
 """

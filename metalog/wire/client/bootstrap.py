@@ -23,8 +23,8 @@ _ATTEMPT_DELAY_S: Final = 0.25
 _REPORT_S: Final = 0.1
 """Seconds between the end of an attempt and the timeout: time to report the attempt's error."""
 _TRY_NEXT_PEER: Final = (Unreachable, Malformed, NoCommonVersion)
-"""After these errors, another peer is tried. All peers would raise any other error, such as a
-refused login."""
+"""Errors after which another peer is tried. Any other error, such as a refused login, would come
+from every peer."""
 
 
 def first_connection(
@@ -35,7 +35,7 @@ def first_connection(
 ) -> Connection:
     """A connection to one of ``addresses``, within ``settings.opening_timeout_s``.
 
-    ``check`` may refuse a connection by raising ``NoCommonVersion``.
+    ``check`` can raise ``NoCommonVersion`` to refuse a connection.
 
     Raises:
         Unreachable: no peer can be used. If there is only one peer, its own error is raised.

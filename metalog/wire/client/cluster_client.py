@@ -98,7 +98,7 @@ def check_answers(connection: Connection) -> None:
 
 
 class ClusterClient:
-    """A client of the cluster that has the ``bootstrap`` nodes, one of which must be running.
+    """A client of a cluster; at least one of the nodes ``bootstrap`` must be running.
 
     The first call connects. A call raises ``Unreachable`` if no node can be used,
     ``AuthenticationFailed`` if the login is refused, and ``NoCommonVersion`` if the node does not

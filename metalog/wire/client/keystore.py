@@ -1,4 +1,4 @@
-"""Reads a client's key and certificates from a PKCS12 keystore, such as keytool makes.
+"""Reads a client's key and certificates from a PKCS12 keystore.
 
 Python's ``ssl`` reads only PEM, so the library ``cryptography`` reads PKCS12. No error contains a
 secret. This module must not open any file.

@@ -1,7 +1,7 @@
 """Turns Kafka's client settings into a TLS context, a login and timeouts.
 
-``config.client_settings`` translates the names of settings. If this client does not support a
-setting, an error names the setting. No error contains a secret. This module must not connect.
+``config.client_settings`` translates the names of settings. An error names a security setting that
+is not supported. No error contains a secret. This module must not connect.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _credentials(settings: Mapping[str, str]) -> SaslCredentials:
             f"set one of {', '.join(MECHANISMS)}"
         )
     if username is None or password is None:
-        raise InvalidRequest("sasl.jaas.config is missing: it gives the username and password")
+        raise InvalidRequest("sasl.jaas.config is missing; set the username and the password in it")
     return SaslCredentials(mechanism, username, password)
 
 

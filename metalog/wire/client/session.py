@@ -1,7 +1,7 @@
 """The client's side of one connection, without a socket: bytes in, answers and bytes out.
 
 A session requests the peer's versions, logs in if it has credentials, and then sends requests and
-finds the request of each answer. Kafka answers in order; an answer out of order ends the session.
+matches each answer to its request. Kafka answers in order; an answer out of order ends the session.
 This module must not know sockets, time, or what the requests mean.
 """
 

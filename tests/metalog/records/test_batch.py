@@ -175,12 +175,12 @@ def test_any_bytes_at_all_give_records_or_corrupt_log(data):
         (ATTRIBUTES_AT, "h", 5, "attributes 0x0005"),
         (ATTRIBUTES_AT, "h", 0x80, "attributes 0x0080"),
         (ATTRIBUTES_AT, "h", -0x8000, "attributes 0x8000"),
-        (COUNT_AT, "i", 4, "4 records with a last offset delta of 4"),
+        (COUNT_AT, "i", 4, "4 records, but the last offset delta is 4"),
         (COUNT_AT, "i", 0, "0 records"),
         (COUNT_AT, "i", -1, "-1 records"),
         (COUNT_AT, "i", 6, "6 records with"),
-        (LAST_OFFSET_DELTA_AT, "i", 5, "5 records with a last offset delta of 5"),
-        (LAST_OFFSET_DELTA_AT, "i", -1, "last offset delta of -1"),
+        (LAST_OFFSET_DELTA_AT, "i", 5, "5 records, but the last offset delta is 5"),
+        (LAST_OFFSET_DELTA_AT, "i", -1, "last offset delta is -1"),
     ],
 )
 def test_a_wrong_header_under_a_right_checksum_is_refused(at, code, value, problem):
