@@ -1,8 +1,7 @@
-"""The data pipeline: years of a metadata log and of audit logs, on Spark.
+"""The data pipeline reads years of a metadata log and of audit logs on Spark.
 
-``metalog`` and ``authorizer`` decode and decide; this package runs their code on Spark's workers.
-Importing the package starts nothing and needs no Java. Each of the names below is imported at its
-first use.
+This package runs the code of ``metalog`` and ``authorizer`` on Spark's workers. Importing this
+package starts nothing and needs no Java. Each of the names below is imported at its first use.
 """
 
 from typing import TYPE_CHECKING

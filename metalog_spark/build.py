@@ -1,10 +1,10 @@
-"""Fills the tables of a pipeline's folder: from a metadata log, audit logs and a configuration.
+"""Fills the tables of a pipeline's folder from a metadata log, audit logs and a configuration.
 
-New input is added to the folder's rows. A file that continues a known file replaces the known
-file's rows, and a table that is read again replaces its own; all other rows stay. A build decides
-new requests, and decides those of earlier builds again from the time at which the log or the
-configuration first differs. A build commits atomically, at its end. This module must not know where
-Spark runs, nor how anything is shown.
+A build adds the rows of new input. If a file continues a known file, its rows replace the known
+file's rows. If an input table is read again, its new rows replace its old rows. A build decides new
+requests. It also decides earlier requests again, if the changed log or configuration can decide
+them differently. A build commits atomically, at its end. This module must not know where Spark
+runs, nor how anything is shown.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ Days = frozenset[date]
 
 
 class BuildInputs(NamedTuple):
-    """The input of a build. ``audit`` are paths and patterns of audit files as Spark takes them,
-    ``requests`` are Parquet tables, and ``tables`` are tables that ``audit_tables`` reads."""
+    """``audit`` has paths and patterns of audit files, in Spark's form. ``requests`` names Parquet
+    tables of requests. ``tables`` names tables for ``audit_tables``."""
 
     log: Logs
     configuration: Configuration
@@ -89,7 +89,7 @@ class BuildInputs(NamedTuple):
 
 
 def check(inputs: BuildInputs) -> None:
-    """Refuse unusable input, by the checks that need no Spark."""
+    """Check the metadata log, without Spark."""
     check_log(inputs.log, skip_damaged=inputs.skip_damaged)
 
 
@@ -100,8 +100,8 @@ def build(
     at: Callable[[str], None],
     warn: Callable[[str], None] = lambda line: None,
 ) -> FilesRead:
-    """Fill every table from input that passed ``check``. ``at`` is called with each step's name,
-    ``warn`` with warnings about the log."""
+    """Fill the tables from ``inputs``, which must have passed ``check``. ``at`` is called with the
+    name of each step, and ``warn`` with each warning about the log."""
     check_is_built(tables.path, tables.contents)
     inputs = inputs._replace(
         requests=list(dict.fromkeys(map(placed, inputs.requests))),
@@ -161,8 +161,8 @@ def _fill(
 
 
 class _NewInput(NamedTuple):
-    """``kept`` are facts about the files that are not left out; ``tables`` has facts about each
-    table of requests or lines."""
+    """``kept`` has the facts about all files that are not left out. ``tables`` has the facts about
+    each input table."""
 
     staged: Staged | None
     found: ClassifiedFiles
@@ -189,7 +189,7 @@ class _NewInput(NamedTuple):
         return set().union(self.kept.days, *(each.days for each in self.tables.values()))
 
     def days_of_others(self) -> set[date]:
-        """The days of files whose rows are left out, or stored under another name than the path."""
+        """The days of files that are left out, or whose rows have another name than the path."""
         if self.staged is None:
             return set()
         return days_at(self.staged.files, [path for path, _ in self.found.names()])
@@ -203,7 +203,7 @@ class _NewInput(NamedTuple):
 def _stale_days(
     tables: Tables, log: tuple[pa.Table, pa.Table], configuration: Configuration, days: Days
 ) -> Days:
-    """Those of ``days`` whose decisions may have changed."""
+    """Those of ``days`` on which decisions can have changed."""
     now = deciding_by(*log, configuration.table())
     return stale_days(deciding_in(tables), now, days)
 
@@ -211,8 +211,8 @@ def _stale_days(
 def _take(
     tables: Tables, inputs: BuildInputs, new: _NewInput, decider: Decider, there: Days, stale: Days
 ) -> _Taken:
-    """Update DECISIONS, POSSIBLE, REJECTED and FILES: the new rows replace superseded rows, and
-    requests of ``stale`` days are decided again. ``there`` are the days with earlier requests."""
+    """Update DECISIONS, POSSIBLE, REJECTED and FILES. Requests of ``stale`` days are decided again.
+    ``there`` has the days with requests of earlier builds."""
     session, is_new = tables.session, not tables.has(DECISIONS)
     staged, found, old = new.staged, new.found, tables.read(REQUESTS)
     shown_before = tables.facts.get(FORMS, {})
@@ -249,15 +249,16 @@ def _take(
 
 
 class _Taken(NamedTuple):
-    """``touched`` are the changed days; on the ``fresh`` days among them, all rows are new."""
+    """``touched`` has the days with changed rows. ``fresh`` has the days in ``touched`` on which
+    all rows are new."""
 
     touched: Days
     fresh: Days
 
 
 class _Lines(NamedTuple):
-    """The staged lines. ``rows`` has the columns of ``requests.READ``; ``file`` is the file's name
-    in the tables. ``shown`` has the line forms of earlier builds, too."""
+    """``rows`` has the staged lines as rows of ``requests.READ``, with the file's name in the
+    tables as ``file``. ``shown`` has the line forms of this build and of earlier builds."""
 
     rows: DataFrame
     shown: Shown
@@ -276,8 +277,7 @@ class _Lines(NamedTuple):
         return cls(rows, shown, lacks_rule, broken_lines(rows) if may_be_broken else None)
 
     def odd_days(self) -> Days:
-        """The days with cut lines that look like whole lines of an older Kafka: only other lines
-        show that they are cut."""
+        """The days with half lines that look like whole lines of an older Kafka."""
         if not self.lacks_rule:
             return frozenset()
         requests = requests_of(self.rows)
@@ -287,8 +287,8 @@ class _Lines(NamedTuple):
         return days
 
     def resolved(self, others: DataFrame, days: Collection[date]) -> DataFrame:
-        """The requests of ``days``, together with ``others`` (rows of REQUESTS); half lines are
-        rejected."""
+        """The staged requests of ``days`` and the rows ``others`` of REQUESTS, as rows of
+        ``requests.READ`` in which half lines are rejected."""
         own = requests_of(self.rows).where(_is_of(days))
         return divided(as_read(own.unionByName(others)), self.shown, self.broken)
 
@@ -302,9 +302,8 @@ def _left(rows: DataFrame, gone: DataFrame) -> DataFrame:
 
 
 def _called(read: DataFrame, found: ClassifiedFiles) -> DataFrame:
-    """The rows of ``read`` under their files' names in the tables, without files that are left out.
-
-    The name is the path, or ``PATH (2)`` if rows of an earlier, different file have that path."""
+    """The rows of ``read`` without files that are left out. ``file`` becomes the file's path, or
+    ``PATH (2)`` if rows of an earlier file with other content already have the path."""
     from pyspark.sql import functions as f
 
     names = found.names()
@@ -319,8 +318,8 @@ def _called(read: DataFrame, found: ClassifiedFiles) -> DataFrame:
 def _cover(
     tables: Tables, touched: Days, fresh: Days = frozenset(), hours: DataFrame | None = None
 ) -> None:
-    """Fill COVERAGE for the days ``touched``. ``hours`` are counts for the ``fresh`` days; the
-    other days are counted again."""
+    """Update COVERAGE for the days ``touched``. ``hours`` has the counts of the ``fresh`` days;
+    requests of all other days in ``touched`` are counted again."""
     counts = [counted_before(tables.read(COVERAGE).where(~_is_of(touched)))]
     if again := touched - fresh:
         counts.append(counted(tables.read(REQUESTS).where(_is_of(again))))
@@ -330,7 +329,8 @@ def _cover(
 
 
 def _usage(tables: Tables, staged: Staged | None, fresh: Days, days: Days) -> DataFrame:
-    """Most of the ``fresh`` days were counted while their lines were read."""
+    """Rows of USAGE for ``days``. Workers have already counted most ``fresh`` days while they read
+    the lines."""
     done = frozenset() if staged is None else fresh - staged.uncounted()
     rows = []
     if (others := days - done) or not done:

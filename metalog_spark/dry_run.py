@@ -1,8 +1,7 @@
-"""Previews a build from each file's beginning and end, without Spark.
+"""Previews a build from the beginning and end of each audit file, without Spark.
 
-It writes nothing, and reads at most ``_SAMPLE`` bytes at either end of an audit file. So the line
-count of a longer file is an estimate. The log is read whole if there are earlier decisions. This
-module must not know Spark, nor how anything is shown.
+This module writes nothing. It reads at most ``_SAMPLE`` bytes at each end of an audit file, so the
+line count of a longer file is an estimate. It must not know Spark, nor how anything is shown.
 """
 
 from __future__ import annotations
@@ -30,15 +29,16 @@ _SAMPLE: Final = 128 << 10
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _Stamp = tuple[str, int, int]
-"""Path, length and modification time in milliseconds, by which a build recognizes a file."""
+"""A file's path, length in bytes and modification time in milliseconds since 1970. A build
+recognizes the file by them."""
 
 
 class FileLook(NamedTuple):
-    """A preview of a file. ``lines`` is an estimate.
+    """A preview of an audit file. ``size`` is in bytes; ``lines`` is an estimate.
 
     ``first`` and ``last`` are the times of the first and last audit line in the bytes that were
-    read, or None. Of a compressed file that was not read whole, ``last`` is None. ``is_known``: an
-    earlier build has read the file, and a build does not read it again.
+    read, None if unknown. ``last`` is None for a compressed file that was not read whole. If
+    ``is_known``, an earlier build has read the file, and a build does not read the file again.
     """
 
     path: str
@@ -60,25 +60,25 @@ class FileLook(NamedTuple):
 
 
 class MissingRecords(NamedTuple):
-    """The first ``offset`` of missing records of the metadata log, and why they are missing."""
+    """The first ``offset`` of a gap in the metadata log, and the reason for the gap (``why``)."""
 
     offset: int
     why: str
 
 
 class RepeatedHour(NamedTuple):
-    """A range of ``clock`` time that came twice, and the ``files`` that cover it by their times."""
+    """``clock`` is a range of clock time that came twice because clocks were set back. ``files``
+    has the paths of files whose times overlap this range."""
 
     clock: str
     files: Sequence[str]
 
 
 class DryRun(NamedTuple):
-    """The result. ``days`` are those of the ``files`` that a build would read. ``again`` are the
-    days with requests of earlier builds that a build would decide again: those among ``days``, and
-    the ``stale`` ones, because the log or the configuration has changed. The log ranges from
-    ``start`` to ``end``, exclusive. ``repeated`` are ranges of clock time that came twice in the
-    files that a build would read."""
+    """A preview of a build. ``days`` has the days of the ``files`` that the build would read.
+    ``again`` has the days whose earlier requests the build would decide again: days in ``days``,
+    and ``stale`` days, on which the changed log or configuration can decide differently. The log
+    has the offsets from ``start`` up to ``end``, exclusive."""
 
     files: Sequence[FileLook]
     days: Sequence[date]
@@ -99,8 +99,8 @@ def dry_run(
     *,
     stale: Set[date] = frozenset(),
 ) -> DryRun:
-    """The effect that a build of the audit files ``audit`` and of the log would have on ``out``.
-    ``stale`` are the days of ``stale_days_in``."""
+    """Preview a build of the audit files ``audit`` and the log ``archive`` into the folder ``out``.
+    ``stale`` is the result of ``stale_days_in``."""
     from metalog_spark.history.splits import LogHole
 
     paths = dict.fromkeys(path for pattern in audit for path in sorted(files_named(pattern)))
@@ -119,9 +119,9 @@ def dry_run(
 def stale_days_in(
     out: Path, logs: Logs, configuration: Configuration, *, skip_damaged: bool
 ) -> Set[date]:
-    """The days with requests in ``out`` that a build decides again, because ``logs`` or
-    ``configuration`` can decide differently than those of the last build. If ``out`` has requests,
-    all of ``logs`` is read.
+    """The days with requests in ``out`` on which ``logs`` or ``configuration`` can decide
+    differently than the log and configuration of the last build. If ``out`` has requests, all of
+    ``logs`` is read.
 
     Raises:
         CorruptLog: the log is damaged, and ``skip_damaged`` is false.
@@ -163,8 +163,6 @@ def _known_files(out: Path) -> Set[_Stamp]:
 def _repeated(
     files: Sequence[FileLook], days: Iterable[date], zone: Zone
 ) -> Iterator[RepeatedHour]:
-    """The ranges of clock time that came twice on ``days``, and the ``files`` whose times cover a
-    part of one."""
     starts = ((day - _EPOCH.date()) // _MICROSECOND for day in days)
     for span in dict.fromkeys(filter(None, map(zone.repeated_on, starts))):
         begin, end = (_EPOCH + _MICROSECOND * us for us in (span.begin_us, span.end_us))
@@ -199,8 +197,8 @@ def _look(path: Path, zone: Zone, broker: str, known: Set[_Stamp]) -> FileLook:
 
 
 def _unpacked(packed: bytes) -> tuple[bytes, int]:
-    """The decompressed content, and the number of compressed bytes read. Both end before the first
-    gzip member with damage."""
+    """The decompressed content of ``packed``, and the number of compressed bytes that were read.
+    Both end before the first damaged gzip member."""
     content, left = b"", packed
     while left and len(content) < _SAMPLE:
         unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)

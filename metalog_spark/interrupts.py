@@ -1,7 +1,7 @@
-"""Delays Ctrl-C while an operation must not be left half done.
+"""Delays Ctrl-C until an operation is complete.
 
-Ctrl-C interrupts only the main thread. On another thread, or if Python has no handler of Ctrl-C,
-nothing changes. This module must not know what is done.
+Ctrl-C interrupts only the main thread, so these functions do nothing on any other thread. They also
+do nothing if Python has no handler of Ctrl-C. This module must not know the operation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from threading import Event, current_thread, main_thread
 
 @contextmanager
 def first_ctrl_c() -> Iterator[Event]:
-    """An event that the first Ctrl-C sets without an interruption; the next one has its usual
+    """An event that the first Ctrl-C sets, without an interruption. The second Ctrl-C has its usual
     effect."""
     with _interruption(once=True) as interrupted:
         yield interrupted
@@ -22,7 +22,8 @@ def first_ctrl_c() -> Iterator[Event]:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Delays Ctrl-C to the end of a ``with`` block. If the block raises, Ctrl-C is dropped."""
+    """Delays Ctrl-C until the ``with`` block ends. If the block raises an error, Ctrl-C is
+    dropped."""
     with _interruption(once=False) as interrupted:
         yield
     if interrupted.is_set():

@@ -1,8 +1,8 @@
 """Opens a Spark session: on this machine, on a cluster, or on a Spark Connect server.
 
-On this machine Spark listens on the loopback interface only. On other machines our packages are
-sent to Spark's Python workers; the guide says what else the workers need. Everything works on
-classic and Connect sessions. This module must not know what the session is for.
+On this machine, Spark listens only on the loopback interface. Python workers on other machines get
+our packages from here; the guide says what else these machines need. The pipeline runs in classic
+sessions and in Connect sessions. This module must not know what the session is for.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ _ALWAYS: Final = {
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
     "spark.sql.hive.filesourcePartitionFileCacheSize": "0",
 }
-"""Settings of every session. Many small files share one task, few tasks list folders, and Spark
-does not keep what it listed: an archive has hundreds of thousands of small files
+"""Settings of every session. An archive has hundreds of thousands of small files. So many files
+share one task, few tasks list folders, and Spark does not keep the lists
 (docs/decisions/0066-audit-files-through-spark.md). A task that writes at most eight days at once
 does not sort its rows by day."""
 _STARTED_HERE: Final = {
     "spark.ui.enabled": "false",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
-"""Without the second setting, Spark's Python looks for a notebook at each named column, and sends
-the JVM our line of code."""
+"""With DataFrame debugging, PySpark looks for a notebook for each column that code names, and sends
+our line of code to the JVM."""
 _ON_THIS_MACHINE: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -74,15 +74,15 @@ _JAVA_OPTIONS: Final = (
     "-XX:+UseParallelGC -XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000"
     " -XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
 )
-"""A collector that is not concurrent takes a tenth to a fifth less CPU. An optimizing compiler (C2)
-that waits for ten times as many calls takes a fifth to a quarter less."""
+"""The parallel garbage collector takes 10 to 20 % less CPU time than a concurrent one. If the
+optimizing compiler (C2) waits for ten times as many calls, 20 to 25 % less CPU time is needed."""
 _SMALL_JAVA_OPTIONS: Final = "-XX:+UseParallelGC -XX:TieredStopAtLevel=1"
 _SMALL_SETTINGS: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""For small input, without the optimizing compiler and without compiled plans: a build of twelve
-lines takes two thirds of the CPU (docs/performance/small-queries.md)."""
+"""With small input, Spark compiles no plans, and the JVM does not use the optimizing compiler. A
+build of twelve lines then takes two thirds of the CPU time (docs/performance/small-queries.md)."""
 _OWN_OPTIONS: Final = re.compile(rf"-XX:\+Use\w+GC\b|{re.escape(_DEFAULT_OPTIONS)}")
 _WITH_OPTIONS: Final = (
     "PYSPARK_SUBMIT_ARGS",
@@ -101,7 +101,7 @@ _LISTENS_WITHIN_S: Final = 5
 _HOME: Final = "SPARK_HOME"
 _LOCALE: Final = "LC_ALL"
 _ASCII: Final = ("ANSI_X3.4-1968", "US-ASCII")
-"""The encoding's names in the locales C and POSIX, in glibc and others."""
+"""The names of the encoding of the locales C and POSIX, in glibc and in other C libraries."""
 _NO_JAVA: Final = (
     "Spark needs Java 17 or newer, and there is none: install it "
     "(on Debian: apt-get install openjdk-17-jre-headless), or set JAVA_HOME"
@@ -116,13 +116,14 @@ def open_session(
     log: Path | None = None,
     has_small_input: bool = False,
 ) -> SparkSession:
-    """A session of ``master`` (as for Spark: ``local[4]``, ``spark://…``, ``yarn``), or of the
-    Connect server ``remote`` (``sc://HOST:PORT``, or ``local`` to start a server here). Without
-    both, the session uses all cores of this machine.
+    """Open a session of ``master`` (in Spark's form: ``local[4]``, ``spark://…``, ``yarn``), or of
+    the Connect server ``remote`` (``sc://HOST:PORT``, or ``local`` to start a server here). Without
+    ``master`` and ``remote``, the session uses all cores of this machine.
 
-    ``settings`` are Spark's, and override ours, except the time zone, which defines the tables'
-    days and hours. The JVM's output is appended to the file ``log``, or goes to standard error.
-    ``has_small_input``: a few MiB, so that Spark should start and plan fast rather than run fast.
+    ``settings`` are Spark settings, which override our settings. The time zone must be UTC, because
+    the tables' days and hours are in UTC. The JVM appends its output to the file ``log``, or writes
+    to standard error without ``log``. If ``has_small_input``, the input has at most a few MiB, so
+    Spark should start and plan fast rather than run fast.
 
     Raises:
         InvalidRequest: no session can be opened.
@@ -153,7 +154,8 @@ def open_session(
 
 
 def _leave_errors_to_callers() -> None:
-    """Stop the loggers that print each error of a query, as a page of JSON, before it is raised."""
+    """Silence the loggers that print a page of JSON for each error of a query before PySpark raises
+    the error."""
     from pyspark.logger import PySparkLogger
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
@@ -161,7 +163,7 @@ def _leave_errors_to_callers() -> None:
 
 
 def errors_of_spark() -> tuple[type[Exception], ...]:
-    """The exceptions that a call into a session may raise."""
+    """The exceptions that a call into a session can raise."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -169,15 +171,15 @@ def errors_of_spark() -> tuple[type[Exception], ...]:
 
 
 def first_line(error: Exception) -> str:
-    """The message of an error of Spark's, without its long context."""
+    """The message of Spark's ``error``, without its long context."""
     lines = (line.strip().removeprefix(": ") for line in str(error).splitlines())
     message = next((line for line in lines if line and not _NO_NEWS.match(line)), "no reason given")
     return message.removesuffix(".")
 
 
 def error_of_ours(error: Exception) -> MetalogError | None:
-    """Our own error that a worker raised, parsed from the nested traceback; None if the error is
-    Spark's."""
+    """The ``MetalogError`` that our code raised in a worker, or an error about a module that a
+    worker lacks. Both are found in the text of ``error``. None for any other error."""
     text = str(error)
     if errors := _OURS.findall(text):
         kind, message = errors[-1]
@@ -185,13 +187,13 @@ def error_of_ours(error: Exception) -> MetalogError | None:
     if lacking := _LACKING.search(text):
         return InvalidRequest(
             f"Spark's Python has no {lacking[1]}; pip install 'kraft-metalog[spark]' on each"
-            " machine where it runs, or set PYSPARK_PYTHON to one that has it"
+            " machine where it runs, or set PYSPARK_PYTHON to a Python that has it"
         )
     return None
 
 
 def not_installed(error: ModuleNotFoundError) -> InvalidRequest:
-    """The message if a part of the ``[spark]`` extra cannot be imported."""
+    """The error about a package of the ``[spark]`` extra that cannot be imported."""
     return InvalidRequest(
         f"the pipeline needs {error.name}: pip install 'kraft-metalog[spark]', or in a clone"
         " pip install '.[spark]'"
@@ -204,8 +206,8 @@ def is_local(master: str) -> bool:
 
 
 def _check_is_not_refused(place: str) -> None:
-    """Check that a server listens: Spark would silently try again for minutes. Servers that cannot
-    be checked, such as a server behind a proxy, are not checked."""
+    """Raise ``InvalidRequest`` if no server listens, because Spark would silently try again for
+    minutes. A server that cannot be checked, for example behind a proxy, passes."""
     match = _SERVERS.match(place)
     if match is not None and all(map(_is_refused, parse_addresses(match[1]))):
         raise InvalidRequest(
@@ -239,7 +241,7 @@ def _started(
         builder = builder.config(key, value)
     with first_ctrl_c() as interrupted, _errors_into(log), names_in_utf8(), _by_this_python(master):
         session = builder.getOrCreate()
-    if interrupted.is_set():  # delayed until the JVM is up, which now ends with this process
+    if interrupted.is_set():  # delayed until the JVM was up: now the JVM ends with this process
         raise KeyboardInterrupt
     return session
 
@@ -258,8 +260,8 @@ def _connected(remote: str, settings: Mapping[str, str], log: Path | None) -> Sp
 
 @contextmanager
 def _by_this_python(place: str) -> Iterator[None]:
-    """A block in which a started JVM runs its local workers with this Python and its installed
-    PySpark. Spark's default, an archive, is compiled again by each worker process."""
+    """In this block, a started JVM runs its local workers with this Python and this installed
+    PySpark. Spark's default is an archive of PySpark, which each worker process compiles again."""
     is_ours = place.startswith(_HERE) and (
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable) == sys.executable
     )
@@ -278,8 +280,8 @@ def _by_this_python(place: str) -> Iterator[None]:
 def java_options(
     settings: Mapping[str, str], environ: Mapping[str, str], ours: str = _JAVA_OPTIONS
 ) -> dict[str, str]:
-    """The setting with ``ours`` for Spark's JVM. Empty if the setting or a garbage collector is
-    configured already: a JVM does not start with two collectors."""
+    """The setting that gives the options ``ours`` to Spark's JVM. Empty if this setting or a
+    garbage collector is already configured: a JVM with two collectors does not start."""
     folder = environ.get("SPARK_CONF_DIR") or Path(environ.get(_HOME, ""), "conf")
     defaults = Path(folder, "spark-defaults.conf")
     settings_text = [word for setting in settings.items() for word in setting]
@@ -291,15 +293,16 @@ def java_options(
 
 def sockets(folder: Path) -> dict[str, str]:
     """Settings with which Spark and its Python workers communicate through Unix sockets in
-    ``folder`` if its path is short enough, else over TCP. Over TCP they blocked forever when both
-    sides sent megabytes (docs/performance/worker-sockets.md)."""
+    ``folder``. Over TCP, both sides blocked forever when each side sent megabytes
+    (docs/performance/worker-sockets.md). Empty if the path of ``folder`` is too long for a
+    socket."""
     if len(os.fsencode(folder)) + _SOCKET_NAME > _LONGEST_SOCKET:
         return {}
     return {f"{_SOCKETS}.enabled": "true", f"{_SOCKETS}.dir": str(folder)}
 
 
 def check_java(environ: Mapping[str, str]) -> None:
-    """Raise ``InvalidRequest`` if Spark, by ``environ``, would find no Java."""
+    """Raise ``InvalidRequest`` if Spark finds no Java with the environment ``environ``."""
     home = environ.get("JAVA_HOME")
     java = Path(home, "bin", "java") if home else None
     has_java = shutil.which("java", path=environ.get("PATH")) if java is None else java.is_file()
@@ -309,7 +312,8 @@ def check_java(environ: Mapping[str, str]) -> None:
 
 @contextmanager
 def _errors_into(log: Path | None) -> Iterator[None]:
-    """A block in which started processes inherit ``log`` as their standard error, and keep it."""
+    """Processes that this block starts have the file ``log`` as standard error, also after the
+    block."""
     if log is None:
         yield
         return
@@ -327,8 +331,8 @@ def _errors_into(log: Path | None) -> Iterator[None]:
 
 @contextmanager
 def names_in_utf8() -> Iterator[None]:
-    """A block in which a JVM that is started reads file names as UTF-8, as Python does. Otherwise,
-    in an ASCII locale, it would silently skip names that are not ASCII."""
+    """A JVM that this block starts reads file names as UTF-8, as Python does. In an ASCII locale, a
+    JVM silently skips file names that are not ASCII."""
     if locale.nl_langinfo(locale.CODESET) not in _ASCII:
         yield
         return
@@ -356,8 +360,8 @@ def _own_folder() -> Path:
 
 
 def ship(session: SparkSession) -> None:
-    """Send our packages to the session's Python workers, once; not if the workers run on this
-    machine and import them from the same place."""
+    """Send our packages to the session's Python workers, once. Workers on this machine import the
+    installed packages."""
     if session in _SHIPPED_TO or not has_workers_elsewhere(session):
         return
     archive = _own_folder() / "kraft_metalog.zip"
@@ -367,13 +371,13 @@ def ship(session: SparkSession) -> None:
 
 
 def has_workers_elsewhere(session: SparkSession) -> bool:
-    """Whether the session's workers may be on other machines."""
+    """Whether the session's workers can be on other machines."""
     is_connect = type(session).__module__.startswith("pyspark.sql.connect.")
     return is_connect or not is_local(session.sparkContext.master or LOCAL)
 
 
 def write_packages(archive: Path) -> None:
-    """Write the source that workers run into ``archive``, which is put on their path."""
+    """Write the source of our packages into the zip file ``archive``, from which workers import."""
     above = Path(__file__).resolve().parents[1]
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
         for package in _SHIPPED:

@@ -1,9 +1,9 @@
-"""Reads and decides a build's input in one write, into a directory of DECISIONS that is not in
-force yet, and summarizes the rows.
+"""Reads a build's input, decides the requests, and writes all rows to a directory of DECISIONS that
+is not in force yet.
 
 To number the lines of a file with several splits, a first pass counts the lines of each split. If
-the written rows show that the second pass had other splits, both passes are repeated. This module
-must not know how the rows are used.
+the second pass had other splits than the first, both passes are repeated. This module must not know
+how the rows are used.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ _FACTS: Final = TableSchema("facts", FACTS)
 Splits = Sequence[tuple[str, int, int]]
 """Rows of ``SPLITS``."""
 Numbers = dict[tuple[str, int], int]
-"""How many lines precede a split, by its file and its start."""
+"""The number of lines before a split, by the split's file and start."""
 
 
 class AuditInput(NamedTuple):
-    """A build's audit input: ``files``, the rows ``by_table`` of ``tables`` with lines or requests
-    (see ``read_tables``), and the options for reading lines."""
+    """The audit input of a build: files and tables. ``by_table`` is the result of ``read_tables``
+    for the ``tables``. ``zone`` and ``broker_from`` are options for reading lines."""
 
     files: FileGroups
     by_table: DataFrame | None
@@ -92,10 +92,11 @@ class Decider(NamedTuple):
 
 
 class Staged(NamedTuple):
-    """Rows in the directory ``place`` of DECISIONS, which is not in force yet.
+    """The written rows, in the directory ``place`` of DECISIONS, which is not in force yet.
 
-    ``files`` are rows of ``FACTS``. About ``AuditInput.tables``: ``facts`` by the table's name, the
-    line forms ``shown``, and ``lacks_rule``: a line has no rule.
+    ``files`` has rows of ``FACTS`` about the files. The last three fields are about the input
+    tables: ``facts`` by the table's name, the line forms (``shown``), and whether a line has no
+    rule (``lacks_rule``).
     """
 
     tables: Tables
@@ -125,8 +126,8 @@ class Staged(NamedTuple):
         return read
 
     def hours(self, without: Collection[str]) -> DataFrame:
-        """The result of ``coverage.counted`` for the tables and for the files, without the files
-        at the paths ``without``."""
+        """Counts by broker and hour, in the columns of ``coverage.counted``. Files at the paths
+        ``without`` are left out."""
         from pyspark.sql import functions as f
 
         session = self.tables.session
@@ -148,7 +149,8 @@ class Staged(NamedTuple):
         return sums.withColumns({name: f.col(name) > 0 for name in COUNTS[3:]})
 
     def usage(self) -> DataFrame:
-        """Partial rows of USAGE; those of ``uncounted`` days are incomplete."""
+        """Rows of USAGE for ``coverage.added_up``. The rows of ``uncounted`` days are
+        incomplete."""
         side = self.tables.staged(DECISIONS, self.place).where("day IS NULL")
         sums = {
             "requests": COUNT,
@@ -160,7 +162,7 @@ class Staged(NamedTuple):
         return _of_kind(side, SideKind.USAGE).selectExpr(*columns)
 
     def uncounted(self) -> frozenset[date]:
-        """The days with requests that are not in ``usage``."""
+        """The days on which ``usage`` lacks requests."""
         side = self.tables.staged(DECISIONS, self.place).where("day IS NULL")
         rows = _of_kind(side, SideKind.UNCOUNTED).select(DAY).distinct().collect()
         days = {_EPOCH + timedelta(row[0]) for row in rows}
@@ -174,8 +176,9 @@ def read_tables(
     zone: Zone,
     broker_from: re.Pattern[str] | None,
 ) -> DataFrame | None:
-    """The rows of tables of ``requests``, and of ``tables`` with lines or requests, as rows of
-    ``requests.READ``; None without any table."""
+    """The rows of all input tables as rows of ``requests.READ``; None without any table.
+    ``requests`` names Parquet tables of requests, ``tables`` names tables for
+    ``read_audit_table``."""
     found = [read_table(session, path) for path in requests]
     found += [read_audit_table(session, name, zone, broker_from) for name in tables]
     return reduce(lambda one, more: one.unionByName(more), found) if found else None
@@ -206,8 +209,8 @@ def stage(tables: Tables, audit: AuditInput, decider: Decider) -> Staged:
 def _rows(
     session: SparkSession, before: Splits, audit: AuditInput, decider: Decider, folder: Path | None
 ) -> Iterator[DataFrame]:
-    """Rows of DECISIONS and side rows: of the tables, then of each group of files. Rows that
-    workers write to ``folder`` are not among them."""
+    """A frame of DECISIONS and side rows for the input tables, then one for each group of files.
+    The frames lack all rows that workers write to ``folder`` themselves."""
     if audit.by_table is not None:
         yield _rows_of(audit.by_table, decider)
     numbers = frame_of(session, before, SPLITS) if before else None
@@ -218,8 +221,8 @@ def _rows(
 
 
 def _deciding(decider: Decider, folder: Path | None, group: FileGroup) -> Mapped:
-    """The function that a worker applies to lines of ``group``. If there is a ``folder``, the
-    worker writes all rows there itself."""
+    """A function for workers, which decides lines of ``group``. With a ``folder``, the function
+    writes all rows to files in the folder, and none is left for Spark."""
     state, periods = decider.state, decider.configuration.periods
 
     def decide(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -232,7 +235,6 @@ def _deciding(decider: Decider, folder: Path | None, group: FileGroup) -> Mapped
 def _written(
     batches: Iterable[pa.RecordBatch], folder: Path, group: FileGroup
 ) -> Iterator[pa.RecordBatch]:
-    """Write all rows; none is left for Spark."""
     from pyspark import TaskContext
 
     task = TaskContext.get()
@@ -245,8 +247,8 @@ def _written(
 
 
 def _rows_of(by_table: DataFrame, decider: Decider) -> DataFrame:
-    """Rows of ``requests.READ`` as rows of DECISIONS and side rows, in one pass, because each
-    pass would parse all lines again."""
+    """Convert rows of ``requests.READ`` to rows of DECISIONS and side rows in one pass, because
+    each pass parses all lines again."""
     rejected, possible = (f"'{kind}'" for kind in (SideKind.REJECTED, SideKind.POSSIBLE))
     is_request = "reason IS NULL AND possible IS NULL"
     of_side = {
@@ -267,14 +269,14 @@ def _rows_of(by_table: DataFrame, decider: Decider) -> DataFrame:
 
 
 def _may_be_split(group: FileGroup) -> bool:
-    """Whether a file can have several splits. It depends only on the files' lengths, not on how
-    many tasks Spark runs at once."""
+    """Whether a file of ``group`` can have several splits. Only file lengths count, because the
+    number of Spark's tasks varies."""
     return group.longest > max(_SMALL_BYTES, group.total // _LARGE_PART)
 
 
 def _lines_before(session: SparkSession, files: FileGroups, groups: Iterable[FileGroup]) -> Splits:
-    """For each split of files in ``groups`` that does not begin its file, how many lines precede
-    it."""
+    """The number of lines before each split of files in ``groups``. The first split of a file has
+    no row."""
     found = []
     for group in groups:
         splits = AuditFiles(session, files.paths(group)).splits()

@@ -51,13 +51,14 @@ _EVER: Final = Window(0, TIMES_END_US)
 class Summary(NamedTuple):
     """The summary of a build.
 
-    - ``first`` and ``last``: the first and last hours with requests; ``seen``: the coverage
-      between them.
-    - ``disagree``: requests that the broker and the pipeline decide differently.
-    - ``not_known``: requests in a gap of the log or before the log; ``later``: those after its end.
-    - ``halves``: lines that are shorter than their broker's lines were at that time.
-    - ``upgraded``: the brokers whose earlier lines had no rule.
-    - ``clocks``: the texts about clocks that were set back.
+    - ``first`` and ``last`` are the first and last hour with requests; ``seen`` is the coverage
+      from ``first`` to ``last``.
+    - ``disagree`` counts requests that the broker and the pipeline decide differently.
+    - ``not_known`` counts requests before the log or in a gap of the log; ``later`` is about
+      requests after the log's end.
+    - ``halves`` counts lines without a part that earlier lines of their broker have.
+    - ``upgraded`` names the brokers whose earlier lines had no rule.
+    - ``clocks`` has sentences about clocks that were set back.
     """
 
     allowed: int
@@ -82,7 +83,7 @@ class Summary(NamedTuple):
 
 
 class TableTotals(NamedTuple):
-    """The numbers of rows in the tables that ``follow`` extends, and of waiting requests."""
+    """The numbers of rows in DECISIONS, WAITING, REJECTED and ALERTS."""
 
     decided: int
     waiting: int
@@ -139,7 +140,8 @@ def summary(tables: Tables) -> Summary:
 
 
 def tally(tables: Tables, alerted: int | None) -> TableTotals:
-    """The totals, with the alerts of the batches up to ``alerted``."""
+    """Count the rows. Only the alerts of batches up to the number ``alerted`` count; if it is None,
+    no alert counts."""
     from pyspark.sql import functions as f
 
     counted = {
@@ -154,8 +156,8 @@ def tally(tables: Tables, alerted: int | None) -> TableTotals:
 
 
 def _covered(tables: Tables, repeated: Sequence[RepeatedHours]) -> DataFrame:
-    """The coverage of each broker, and of all together. The hours of all together are clock
-    hours."""
+    """The coverage of each broker, and of all brokers together. An hour with several brokers counts
+    once for all brokers."""
     from pyspark.sql import functions as f
 
     lines = {name: f.sum(name).alias(f"{name}_lines") for name in ("allowed", "denied")}
@@ -183,15 +185,14 @@ def _covered(tables: Tables, repeated: Sequence[RepeatedHours]) -> DataFrame:
 
 
 def _window(values: Mapping[str, Any]) -> Window | None:
-    """From the first hour with requests to the last."""
+    """The window from the first to the last hour with requests."""
     if values["first"] is None:
         return None
     return Window(values["first"] * 1_000_000, values["last"] * 1_000_000 + HOUR_US)
 
 
 def _seen(values: dict[str, Any], window: Window | None) -> WindowCoverage:
-    """The coverage as findings count it: each broker is expected in the whole ``window``, except in
-    hours that came twice."""
+    """The coverage of ``window``, as findings count it."""
     led, led_or_repeated = (values.pop(name) or 0 for name in ("led", "led_or_repeated"))
     brokers = values.pop("of_brokers")
     if window is None:
@@ -207,7 +208,8 @@ def _values(*one_row: DataFrame) -> dict[str, Any]:
 
 
 def _row(table: DataFrame, **columns: Column) -> DataFrame:
-    """The table's values as one row of JSON, so that one query can collect those of all tables."""
+    """One row with the values of ``columns`` as JSON, so that one query can collect the rows of all
+    tables."""
     from pyspark.sql import functions as f
 
     named = f.struct(*(column.alias(name) for name, column in columns.items()))

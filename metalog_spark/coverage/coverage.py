@@ -1,10 +1,10 @@
 """Audit coverage: which kinds of answers each broker logged in each hour.
 
-Kafka logs allowed requests at DEBUG only. In an hour without an allowed line, the broker allowed
-nothing or did not log it; the log does not show which (docs/reference/audit-coverage.md). An
-``ambiguous`` line may be forged, so it does not show that allowed requests are logged. The lines
-also show which logs are a controller's (docs/reference/controller-operations.md). This module must
-not know findings.
+Kafka logs allowed requests at DEBUG only. If an hour has no allowed line, the log does not show
+whether the broker allowed no request or did not log allowed requests
+(docs/reference/audit-coverage.md). An ``ambiguous`` line can be forged, so it does not show that
+allowed requests are logged. The lines also show which logs are a controller's
+(docs/reference/controller-operations.md). This module must not know findings.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _SAME: Final = tuple(name for name in USAGE.columns if name not in _COUNTED)
 
 
 def counted(requests: DataFrame) -> DataFrame:
-    """Counts rows of REQUESTS by broker and hour. ``is_sure``: an allowed request is unambiguous.
-    ``controller``: only controllers log such a request. Hours without requests have no row."""
+    """Counts rows of REQUESTS by broker and hour; hours without requests have no row. ``is_sure``:
+    an allowed request is unambiguous. ``controller``: only controllers log such a request."""
     from pyspark.sql import functions as f
 
     is_allowed = f.col("result") == "ALLOWED"
@@ -69,8 +69,8 @@ def counted_before(coverage: DataFrame) -> DataFrame:
 
 
 def covered(counts: DataFrame, lost: Iterable[Lost] = ()) -> DataFrame:
-    """The rows of COVERAGE from each broker's first hour to its last, except silences of more than
-    a year. Hours with ``lost`` lines are never sure."""
+    """The rows of COVERAGE for all hours between a broker's lines, except silences of more than a
+    year. The state of an hour with ``lost`` lines is never BOTH."""
     from pyspark.sql import functions as f
 
     until_next = counts.selectExpr("*", _NEXT).selectExpr("*", _UNTIL_NEXT)
@@ -91,13 +91,13 @@ def covered(counts: DataFrame, lost: Iterable[Lost] = ()) -> DataFrame:
 
 
 def seen_hours(inside: Column, is_repeated: Column | None = None) -> tuple[Column, ...]:
-    """Counts of the hours ``inside``: hours with sure ``allowed`` lines, with ``any`` line, and
-    with a sure allowed line of a ``controller``; also the number of ``ambiguous`` lines. An hour
-    with several brokers counts once.
+    """Counts among the hours ``inside``. ``allowed`` counts hours with a sure allowed line, ``any``
+    hours with any line, and ``controller`` hours with a sure allowed line of a controller.
+    ``ambiguous`` counts lines. An hour with several brokers counts once.
 
-    ``is_repeated`` are the hours that came twice because clocks were set back. Those
-    without a sure allowed line are not in ``allowed`` and ``any``; ``repeated`` counts them.
-    ``led_or_repeated`` counts all repeated hours, and the hours of ``controller``.
+    ``is_repeated`` marks hours that came twice because clocks were set back. A repeated hour
+    without a sure allowed line counts in ``repeated``, and not in ``any``. ``led_or_repeated``
+    counts all repeated hours, and the hours of ``controller``.
     """
     from pyspark.sql import functions as f
 
@@ -117,8 +117,7 @@ def seen_hours(inside: Column, is_repeated: Column | None = None) -> tuple[Colum
 
 
 def usage(decisions: DataFrame) -> DataFrame:
-    """The rows of USAGE for rows of DECISIONS: a row for each day, question and answer, with its
-    count."""
+    """The rows of USAGE for rows of DECISIONS."""
     return _summed(decisions, "count(*)", "min(time)", "max(time)")
 
 

@@ -1,8 +1,8 @@
 """The job that decides every request again, as of its own time, with the authorizer's code.
 
-The job is narrow, without a shuffle. A request's question and time go to a Python worker in Arrow
-columns, and a decision comes back; the other columns stay in the JVM. This module must not know
-where requests and the state come from.
+The job has no shuffle. Python workers get questions and times as Arrow columns, and return
+decisions; all other columns stay in the JVM. This module must not know where requests and the state
+come from.
 """
 
 from __future__ import annotations
@@ -36,8 +36,7 @@ _ARGUMENTS: Final = (
     f" THEN CAST(concat({_QUESTION}) AS BINARY) END",
     "unix_micros(time)",
 )
-"""The columns of ``QuestionColumns``. Sending one more column costs more than joining the parts.
-"""
+"""The columns of ``QuestionColumns``. Sending one more column costs more than joining the parts."""
 _DECIDED: Final = "log_offset BIGINT, answer INT, acl_id STRING"
 
 
@@ -45,8 +44,8 @@ def decided(requests: DataFrame, state: bytes, configuration: Configuration) -> 
     """The rows of DECISIONS for rows with the columns of REQUESTS.
 
     ``state`` is the result of ``metalog_spark.history.state.packed``. A request in a gap of the
-    history is decided by the last known ACLs. Some requests get no decision: requests before the
-    history, without a time or a part of the question, with an unknown operation or type, or with a
+    history is decided by the last known ACLs. A request gets no decision if it is before the
+    history, lacks a time or a part of the question, has an unknown operation or type, or has a
     pattern that is not LITERAL.
     """
     periods = configuration.periods
@@ -58,7 +57,7 @@ def decided(requests: DataFrame, state: bytes, configuration: Configuration) -> 
 
 
 def answered(requests: DataFrame, decide: Callable[..., pa.Array]) -> DataFrame:
-    """The rows of DECISIONS by ``decide``, which runs in a worker. It takes the columns of
+    """The rows of DECISIONS by ``decide``, which runs in a worker. ``decide`` takes the columns of
     ``QuestionColumns`` and returns a ``StructArray`` of ``decide_worker.DECIDED``. Its type hints
     must name ``pa.Array``, because Spark reads them."""
     from pyspark.sql.functions import expr

@@ -1,7 +1,7 @@
 """Decides requests in the worker that has read them from audit lines.
 
-One write stores all results: decisions as rows of DECISIONS, and every other result as a side row:
-it has no day, and its kind is in ``request_name``. This module must not know how a line is read,
+One write stores all results. Decisions are rows of DECISIONS. Every other result is a side row,
+which has no day, and its kind in ``request_name``. This module must not know how a line is read,
 nor Spark.
 """
 
@@ -25,15 +25,15 @@ ALIKE: Final = (
     "principal", "host", "operation", "resource_type", "resource_name", "pattern_type",
     "result", "log_offset", "decided", "decided_rule", "acl_id", "known", "day",
 )  # fmt: skip
-"""The columns of DECISIONS in which the requests of a row of USAGE are equal."""
+"""Requests with equal values in these columns share a row of USAGE."""
 COUNTED: Final = ("requests", "first_time", "last_time")
 _AGAIN: Final = list(zip(COUNTED, ("sum", "min", "max"), strict=True))
 _FEWER, _FEW = 3, 1 << 16
 """Sums are yielded if each stands for ``_FEWER`` requests or more on average, or if there are at
-most ``_FEW`` sums. Otherwise they are dropped, and their days are added to ``uncounted``."""
+most ``_FEW`` sums. Otherwise all sums are dropped, and their days are added to ``uncounted``."""
 _MOST: Final = 1 << 18
-"""If more sums than this wait for equal requests, they are added up. If more than half as many are
-left, they no longer wait: they are yielded or dropped."""
+"""If more sums than this wait for equal requests, equal sums are added up. If more than half of
+this number are left, all sums are yielded or dropped."""
 _REQUEST: Final = SCHEMA.names[: SCHEMA.names.index("day")]
 ROWS: Final = pa.schema(
     [
@@ -54,7 +54,7 @@ row's kind."""
 ZONE: Final = "rule"
 """The column of a possible request's zone."""
 COUNT, LAST_US = "line", "rule"
-"""The columns of a row that stands for several requests: their number, and the last one's time."""
+"""The columns of a row for several requests: their number, and the time of the last request."""
 DAY: Final = "line"
 """The column of an uncounted day, as days since 1970."""
 _RESULTS, _RULES = (pa.array([*words, None]) for words in zip(*ANSWERS, strict=True))
@@ -65,8 +65,8 @@ _WORDS: Final = ("operation", "resource_type", "pattern_type")
 class UsageSums:
     """Counts equal requests of a task, so that no later job counts all rows.
 
-    If few requests are equal, a later job counts the requests of these days from the rows, because
-    a sum costs more than a row. ``uncounted`` are these days, numbered from 1970.
+    If few requests are equal, a later job counts the requests of these days, because a sum costs
+    more than a row. ``uncounted`` has these days, numbered from 1970.
     """
 
     def __init__(self) -> None:
@@ -75,8 +75,8 @@ class UsageSums:
         self._sums = self._requests = 0
 
     def add(self, rows: pa.RecordBatch) -> Iterator[pa.Table]:
-        """Add rows of DECISIONS, and yield the sums that cannot wait, with the columns ``ALIKE``
-        and ``COUNTED``."""
+        """Add rows of DECISIONS, and yield sums that no longer wait, with the columns ``ALIKE`` and
+        ``COUNTED``."""
         if self._days(rows) <= self.uncounted:
             return
         self._wait(_summed(rows), len(rows))
@@ -88,7 +88,6 @@ class UsageSums:
                 self._wait(sums, requests)
 
     def finish(self) -> Iterator[pa.Table]:
-        """The sums that are left."""
         requests = self._requests
         if requests:
             yield from self._counted(self._taken(), requests)
@@ -148,8 +147,8 @@ class SideKind(StrEnum):
 def decided_lines(
     batches: Iterable[pa.RecordBatch], worker: DecideWorker
 ) -> Iterator[pa.RecordBatch]:
-    """Turns ``batches`` of ``audit_log.SCHEMA``, each with rows of one kind, into rows of
-    DECISIONS and side rows."""
+    """Turns ``batches`` of ``audit_log.SCHEMA`` into rows of DECISIONS and side rows. All rows of a
+    batch have one kind."""
     sums, usage = SplitSums(), UsageSums()
     for batch in batches:
         if _has(batch, "lines"):
@@ -214,7 +213,7 @@ def _decisions(batch: pa.RecordBatch, worker: DecideWorker) -> list[pa.Array]:
 
 
 def _words(batch: pa.RecordBatch) -> pa.Array:
-    """Operation and resource type as one column: an unknown word if the pattern is not LITERAL."""
+    """Operation and resource type as one column; empty if the pattern is not LITERAL."""
     coded = [batch[name].dictionary_encode() for name in _WORDS]
     operations, types, patterns = (each.dictionary.to_pylist() for each in coded)
     words = [

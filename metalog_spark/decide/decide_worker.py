@@ -1,7 +1,7 @@
-"""Decides Arrow columns of requests, each as of its own time, in a worker process.
+"""Decides Arrow columns of requests in a worker process, each request as of its own time.
 
 The parts of questions become numbers, so each text is examined once per batch. The decision
-timeline of a question is cached, also for later batches. A request's time only selects from the
+timeline of a question stays in a cache for later batches. A request's time only selects from the
 timeline. This module must not know Spark, nor where the columns come from.
 """
 
@@ -69,7 +69,7 @@ _WORDS: Final = {
 }
 _PARTS: Final = 4
 _NO_QUESTION: Final = BETWEEN_PARTS * (_PARTS - 1)
-"""Replaces a null question: all its parts are empty."""
+"""The question that replaces null: all its parts are empty."""
 _NONE: Final = -1
 """The number of an unknown word."""
 _NO_PATTERN: Final = NO_PATTERN + BEFORE_LIFETIMES
@@ -95,8 +95,8 @@ class QuestionColumns(NamedTuple):
 def deciding(state: bytes, periods: tuple[ConfigPeriod, ...]) -> DecideWorker:
     """The ``DecideWorker`` for a state and configuration, cached in this process.
 
-    PySpark's processes collect garbage after each task. A ``DecideWorker`` has no reference cycles,
-    so it is frozen: the garbage collector skips it.
+    PySpark's processes collect garbage after each task. ``gc_paused`` freezes the ``DecideWorker``,
+    so that the garbage collector skips it.
     """
     with gc_paused():
         return DecideWorker(unpacked(state), periods)
@@ -127,9 +127,11 @@ class DecideWorker:
         self._offsets = np.array(timeline.offsets)
         self._turns = TimelineColumns(len(timeline))
         self._is_open = bytearray()
-        """By the number of a set of ACLs: whether the ACLs name ``User:*`` or many principals."""
+        """By name group (a set of ACLs as a number): whether its ACLs name ``User:*`` or many
+        principals."""
         self._named: set[int] = set()
-        """The principals that ACLs name in the other sets: set and principal as one number."""
+        """The principals that the ACLs of all other name groups name; name group and principal are
+        one number."""
         self._recent_questions = NumberSlots()
         self._of_question: dict[int, int] = {}
         self._of_name: list[dict[str, int]] = [{} for _ in ResourceType]
@@ -203,8 +205,8 @@ class DecideWorker:
         return dict(zip(texts, _remembered(known, texts, number), strict=True))
 
     def _by(self, texts: Sequence[str], question: _Question) -> tuple[Numbers, Numbers]:
-        """The numbers of the ACL lifetimes that decided, and the history's states since which the
-        same ACLs match."""
+        """For each row, the number of the ACL lifetime that decides, and the version of the history
+        since which the same ACLs match."""
         of_principals, of_hosts = self._sessions
         operations, types = np.divmod(question.words, len(ResourceType))
         name_groups = self._name_groups(texts, types, question.names)
@@ -222,7 +224,8 @@ class DecideWorker:
         return of_rows
 
     def _alike(self, questions: Numbers) -> Numbers:
-        """The questions, with one number for all questions that no ACL can match."""
+        """The questions. In each name group, all questions that no ACL can match become one
+        number."""
         of_principals, of_hosts = self._sessions
         named_principals = questions // (of_hosts * len(_BY_NUMBER))
         name_groups = named_principals // of_principals
@@ -242,7 +245,7 @@ class DecideWorker:
         return self._turns.number(timeline)
 
     def _name_groups(self, words: Sequence[str], types: Numbers, names: Numbers) -> Numbers:
-        """The set of ACLs that match each resource's name, as a number. Equal sets have one
+        """For each row, the set of ACLs that reach the resource, as a number. Equal sets have one
         number."""
         resources = names * len(ResourceType) + types
         is_there = np.zeros(len(words) * len(ResourceType), np.bool_)
@@ -279,14 +282,16 @@ class DecideWorker:
             )
 
     def _are_super_users(self, principals: _Coded) -> Truths:
-        """By configuration period, then by index of the principal."""
+        """Whether a principal is a super user, by configuration period and by the index of the
+        principal."""
         texts = principals.different.to_pylist()
         found = [[text in users for text in texts] for users in self._super_users]
         return np.array(found, np.bool_)
 
 
 class _Question(NamedTuple):
-    """The numbers of the parts of each row's question, and the history's state at its time."""
+    """The numbers of the parts of each row's question; ``versions`` has the history's state at its
+    time."""
 
     principals: Numbers
     hosts: Numbers
@@ -323,7 +328,8 @@ class _Coded(NamedTuple):
 
 
 class _Moments:
-    """Everything that depends on the time only, for each interval in which it is constant."""
+    """The history's version, the configuration period, and whether the ACLs are known, for each
+    interval in which these are constant."""
 
     def __init__(self, state: FolderState, periods: Sequence[ConfigPeriod]) -> None:
         timeline = state.timeline
@@ -341,7 +347,6 @@ class _Moments:
             self.known[first:last] = False
 
     def of(self, times: Numbers) -> Numbers:
-        """The number of the interval of each of ``times``."""
         return np.searchsorted(self._edges, times, "right").astype(np.int64, copy=False)
 
 

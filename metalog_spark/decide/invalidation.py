@@ -1,8 +1,8 @@
 """The earliest time from which two states (ACLs and configuration) can decide differently.
 
-Each build reads the whole log, but decides the requests of earlier builds again only from the first
-difference on: in an ACL, a gap of the history, or the configuration. This module must not know how
-the tables are filled.
+Each build reads the whole log, and decides earlier requests again from the first difference on: in
+an ACL, a gap of the history, or the configuration. This module must not know how the tables are
+filled.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ Row = tuple[Any, ...]
 
 
 class DecidingRows(NamedTuple):
-    """The parts of the tables that decisions depend on. For ACL_CHANGELOG: each row's end, by the
-    columns that do not change when a lifetime ends. For HISTORY and CONFIGURATION: the rows without
-    their ends."""
+    """The parts of the tables that decisions depend on. ``lifetimes`` has the rows of
+    ACL_CHANGELOG: each key has the columns that do not change when a lifetime ends, and its value
+    has the end. ``ranges`` has the rows of HISTORY, and ``periods`` the rows of CONFIGURATION,
+    without their ends."""
 
     lifetimes: dict[Row, Row]
     ranges: frozenset[Row]
@@ -72,8 +73,8 @@ def _rows(table: pa.Table, names: Iterable[str]) -> Iterator[Row]:
 
 
 def differ_from(one: DecidingRows, other: DecidingRows) -> int | None:
-    """The first time from which the two can decide differently, in microseconds since 1970; None if
-    they decide alike."""
+    """The first time from which ``one`` and ``other`` can decide differently, in microseconds since
+    1970; None if they decide alike."""
     moments = [row[-1] for row in (one.ranges ^ other.ranges) | (one.periods ^ other.periods)]
     moments += [row[-1] for row in one.lifetimes.keys() ^ other.lifetimes.keys()]
     for lifetime, end in one.lifetimes.items():
@@ -84,7 +85,7 @@ def differ_from(one: DecidingRows, other: DecidingRows) -> int | None:
 
 
 def stale_days(one: DecidingRows, other: DecidingRows, days: Iterable[date]) -> frozenset[date]:
-    """Those of ``days`` (in UTC) on which the two can decide differently."""
+    """Those of ``days`` (in UTC) on which ``one`` and ``other`` can decide differently."""
     moment = differ_from(one, other)
     if moment is None:
         return frozenset()

@@ -1,6 +1,7 @@
-"""Sums over each split's lines, which a worker makes while it decides them.
+"""Sums up the lines of each split while a worker decides them, so that no later job counts the
+rows.
 
-So no later job counts the rows. This module must not know how a line is read, nor Spark.
+This module must not know how a line is read, nor Spark.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ SUMS: Final = (
 
 - its start, the fields of ``ReadSplit``, the numbers of requests, other lines and broken lines, one
   reason why a line is broken, and a damaged file's fault;
-- each hour with requests: its number since 1970, and the first five fields of ``_Run``;
+- each hour with requests: its number (hours since 1970), and the first five fields of ``_Run``;
 - the first time of an unambiguous line with a request name, and of one with a rule;
 - the first time at which a clock was set back (by ten minutes to two hours);
 - whether a request has no rule, and whether a line is only the end of a record.
@@ -74,7 +75,8 @@ class SplitSums:
             found["has_end"] |= ends_one(text)
 
     def add_requests(self, batch: pa.RecordBatch) -> None:
-        """Add requests by runs of rows of one split and hour: most lines of a log are in order."""
+        """Add requests in runs of consecutive rows with one split and hour, because most lines of a
+        log are in order."""
         coded = batch["file"].dictionary_encode()
         files, starts = coded.indices.to_numpy(), batch["start"].to_numpy()
         us = batch["time"].cast(pa.int64()).to_numpy()
@@ -98,8 +100,8 @@ class SplitSums:
 
 
 class _Run(NamedTuple):
-    """``sure`` requests are allowed and not ambiguous, and ``controller`` counts those that
-    only a controller logs. The last three fields are as in ``SUMS``."""
+    """``sure`` counts requests that are allowed and not ambiguous, and ``controller`` counts sure
+    requests that only a controller logs. The last three fields are as in ``SUMS``."""
 
     allowed: int
     denied: int
@@ -126,8 +128,8 @@ def _runs(batch: pa.RecordBatch, us: Numbers, begins: Numbers) -> Iterator[_Run]
 
 
 def _is_set_back(batch: pa.RecordBatch, us: Numbers) -> Truths:
-    """Whether the next row's time is so much earlier that a clock was set back. Rows that may be
-    forged do not count."""
+    """Whether the next row's time is so much earlier that a clock was set back. Ambiguous rows do
+    not count, because they can be forged."""
     is_sure = ~batch["ambiguous"].to_numpy(zero_copy_only=False)
     back = us[:-1] - us[1:]
     is_so: Truths = is_sure[:-1] & is_sure[1:] & (back >= _LEAST_BACK_US) & (back <= 2 * HOUR_US)

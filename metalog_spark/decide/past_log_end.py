@@ -1,4 +1,4 @@
-"""Requests newer than the metadata log: the ACLs in force are unknown.
+"""Counts requests that are newer than the metadata log: the ACLs at their times are unknown.
 
 The log's last ACLs decide these requests, which is right only if no ACL changed after the log's
 last record. This module must not know findings.
@@ -48,8 +48,8 @@ def known_until_ms(tables: Tables) -> int | None:
 
 
 def later_in(tables: Tables, start_us: int = 0, end_us: int | None = None) -> PastLogEnd | None:
-    """The requests past the log's end from ``start_us`` up to ``end_us`` (exclusive); None if there
-    are none."""
+    """The requests past the log's end with times from ``start_us`` up to ``end_us`` (exclusive);
+    None without such requests."""
     from pyspark.sql import functions as f
 
     known_ms = known_until_ms(tables)

@@ -24,8 +24,8 @@ _SCATTER: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
 class NumberSlots:
-    """A cache with a fixed size. Each key has one slot, and a new key replaces the key there. So
-    the cache never grows, and a lookup is one array access. Lookups take a whole column."""
+    """A cache with a fixed size. Each key has one slot, in which it replaces the previous key. A
+    lookup is one array access, and takes a whole column."""
 
     def __init__(self) -> None:
         self._keys = np.full(1 << SLOT_BITS, -1, np.int64)
@@ -67,8 +67,8 @@ class TimelineColumns:
         return number
 
     def at(self, timelines: Numbers, versions: Numbers) -> tuple[Numbers, Numbers]:
-        """For each of ``timelines`` (numbers) in one of ``versions`` (states of the history): the
-        result, and the state since which the same ACLs match."""
+        """For each pair of a timeline's number and a version of the history: the deciding ACL
+        lifetime, and the version since which the same ACLs match."""
         columns = self._firsts, self._counts, self._since, self._by
         firsts, counts, since, by = (np.frombuffer(column, np.int64) for column in columns)
         places = firsts[timelines]

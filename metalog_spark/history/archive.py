@@ -1,9 +1,8 @@
-"""The log of a pipeline's SOURCE: one log, or several folders of one log.
+"""Combines the logs that a pipeline's SOURCE names: one log, or several folders of one log.
 
 A controller deletes records that a snapshot covers; copies of its folder, or ``metalog archive``,
-keep them. A pattern (``/archive/*``) names many such folders. This module orders the folders: each
-offset is read from one folder, and gaps are reported, never skipped. This module must not know
-Spark, nor how a split is read.
+keep these records. A pattern (``/archive/*``) can name many such folders. Each offset is read from
+one folder, and every gap is reported. This module must not know Spark, nor how a split is read.
 """
 
 from __future__ import annotations
@@ -58,8 +57,9 @@ class Member(NamedTuple):
 
 
 class Archive(NamedTuple):
-    """The records from ``start`` up to ``end``, as ``parts`` in order of offsets, without overlaps.
-    ``snapshots`` are the snapshots of all members, each with its member, oldest first."""
+    """The records from offset ``start`` up to ``end``, exclusive. ``parts`` are in order of
+    offsets, without overlaps. ``snapshots`` has the snapshots of all members, oldest first, each
+    with its member."""
 
     text: str
     start: int
@@ -98,8 +98,9 @@ class Unproven(NamedTuple):
 
 @runtime_checkable
 class _Growing(Protocol):
-    """A log that can be read again for new records. It is a protocol, so that reading a folder does
-    not import the reader of a quorum: a worker's import would take longer than its work."""
+    """A log that can be read again for new records. It is a protocol, so that the reader of a
+    folder does not import the reader of a quorum: a worker's import would take longer than its
+    work."""
 
     def refresh(self) -> None: ...
 
@@ -110,7 +111,8 @@ class _Connected(Protocol):
 
 
 class Logs:
-    """The logs that ``text`` names, a SOURCE or a pattern of folders, opened at the first look.
+    """The logs that ``text`` names: a SOURCE, or a pattern of folders. The first ``look`` opens the
+    logs.
 
     A log that is not one of ``kinds`` is refused. With ``committed``, each log is read only as far
     as it is proven to be committed.
@@ -133,7 +135,7 @@ class Logs:
         self._sources: dict[str, Source] = {}
 
     def look(self) -> Archive:
-        """The archive as it is now.
+        """The archive as of now.
 
         Raises:
             InvalidSource: there is no log, or the folders do not hold the same log.
@@ -156,8 +158,9 @@ class Logs:
         )
 
     def unproven(self) -> list[Unproven]:
-        """The logs, as last looked at, from which records are left out because no log proves
-        them. Of several logs with the same gap, only the one that reaches furthest."""
+        """The logs of the last ``look`` with records that are left out, because no log proves these
+        records to be committed. If such records begin at one offset in several logs, only the log
+        that reaches furthest is listed."""
         members = sorted(map(self._member, self._sources.values()), key=lambda member: member.start)
         by_offset: dict[int, Unproven] = {}
         for member in members:
@@ -206,7 +209,7 @@ def _named(text: str) -> Sequence[str]:
         return [text]
     if matches := sorted(glob.glob(text)):  # noqa: PTH207 - the pattern may be absolute
         return matches
-    raise InvalidSource(f"{text}: nothing matches it")
+    raise InvalidSource(f"{text}: nothing matches this pattern")
 
 
 def _in_order(members: Sequence[Member]) -> Iterator[LogSplit | LogHole]:
@@ -235,8 +238,8 @@ def _in_order(members: Sequence[Member]) -> Iterator[LogSplit | LogHole]:
 def _holes(
     start: int, end: int, damage: CorruptLog | None, members: Sequence[Member]
 ) -> Iterator[LogHole]:
-    """The gaps from ``start`` up to ``end``: only ``damage``, if there is any; else first records
-    that are not proven to be committed, then offsets that no folder has."""
+    """The gaps from ``start`` up to ``end``. With ``damage``, the whole range is damaged. Otherwise
+    records that are not proven to be committed come first, then offsets that no folder has."""
     if damage is not None:
         yield LogHole(start, end, damage.found, is_damage=True)
         return
@@ -254,7 +257,7 @@ def _holes(
 
 
 def _reached(offset: int, members: Sequence[Member]) -> int:
-    """The offset up to which ``members``, sorted by their start, continue from ``offset``."""
+    """The offset that ``members``, sorted by their start, reach from ``offset`` without a gap."""
     for member in members:
         if member.start <= offset:
             offset = max(offset, member.end)

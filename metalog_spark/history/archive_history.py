@@ -1,8 +1,8 @@
 """The history of ACLs in an archive: known offset ranges, and the lifetimes of ACLs in them.
 
 A known range begins at the log's start or at a snapshot, and ends at a gap, at damage or at the
-log's end. An ACL that exists before a gap, and is missing after it, ended in the gap. Splits are
-scanned on any worker, and combined here. This module must not know Spark.
+log's end. An ACL that exists before a gap, and is missing after the gap, ended in the gap. Any
+worker can scan a split; ``history_of`` combines the scans. This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _NO_SNAPSHOT: Final = "there are records, but no snapshot from which to replay t
 
 
 class RelevantRecord(NamedTuple):
-    """A record of a split that concerns ACLs, or shows the version of Kafka. ``time_ms`` is the
-    latest time in the split up to this record's batch."""
+    """A record that concerns ACLs, or shows the version of Kafka. ``time_ms`` is the latest time in
+    the split up to this record's batch."""
 
     offset: int
     time_ms: int
@@ -54,8 +54,8 @@ class RelevantRecord(NamedTuple):
 
 class ScannedSplit(NamedTuple):
     """The scan of a split: the records ``found`` up to offset ``reached``, and the ``damage``
-    there, if any. ``first_ms`` and ``latest_ms`` are times of the split's batches; None without
-    batches."""
+    there, if any. ``first_ms`` and ``latest_ms`` are the first and the latest time of its batches;
+    None without batches."""
 
     found: Sequence[RelevantRecord]
     reached: int
@@ -65,7 +65,7 @@ class ScannedSplit(NamedTuple):
 
 
 class KnownRange(NamedTuple):
-    """A row of the table HISTORY without its source; times are in milliseconds."""
+    """A row of the table HISTORY, known or not, without its source. Times are in milliseconds."""
 
     kind: str
     start: int
@@ -76,8 +76,9 @@ class KnownRange(NamedTuple):
 
 
 class ChangelogRow(NamedTuple):
-    """A row of ACL_CHANGELOG. ``begin`` and ``end`` are None if they are open. If they are not
-    known, they are in a gap: ``begin`` has the offset of the gap's end, ``end`` of its start."""
+    """A row of ACL_CHANGELOG. ``begin`` and ``end`` are None if they are open. If ``begin_known``
+    is false, ``begin`` is the end of a gap. If ``end_known`` is false, ``end`` is the start of a
+    gap."""
 
     id: Uuid
     acl: Acl
@@ -89,8 +90,8 @@ class ChangelogRow(NamedTuple):
 
 
 class ArchiveHistory(NamedTuple):
-    """The history of the ACLs in an archive. ``foreign`` are lines about records of another Kafka;
-    ``metadata_version`` is the last one, None if no record has one."""
+    """The history of the ACLs in an archive. ``foreign`` has lines of text about records of another
+    Kafka. ``metadata_version`` is the last metadata.version, None if no record has one."""
 
     ranges: Sequence[KnownRange]
     lifetimes: Sequence[ChangelogRow]
@@ -99,7 +100,7 @@ class ArchiveHistory(NamedTuple):
 
 
 def scan(piece: LogSplit) -> ScannedSplit:
-    """Read ``piece`` (a split) up to its end, or to its first unreadable record."""
+    """Read the split ``piece`` up to its end, or to its first unreadable record."""
     records: list[RelevantRecord] = []
     reached = piece.start
     first_ms: int | None = None
@@ -124,7 +125,7 @@ def scan(piece: LogSplit) -> ScannedSplit:
 
 
 def check_ends(archive: Archive, advice: str = ADVICE) -> None:
-    """Check the logs' ends; a ``scan`` finds earlier damage.
+    """Check the logs' ends; only a ``scan`` finds earlier damage.
 
     Raises:
         CorruptLog: a log is damaged at its end.
@@ -141,10 +142,8 @@ def history_of(
     skip_damaged: bool = False,
     advice: str = ADVICE,
 ) -> ArchiveHistory:
-    """The history of ``archive``. ``scanned`` has the scan of each split, by its number among the
-    parts.
-
-    With ``skip_damaged``, a damaged range is a row of its own.
+    """The history of ``archive``. ``scanned`` has the scan of each split, by its index in
+    ``archive.parts``. With ``skip_damaged``, a damaged range is a row of its own.
 
     Raises:
         CorruptLog: without ``skip_damaged``, at the first damage; the message ends with ``advice``.
@@ -187,7 +186,7 @@ def history_of(
 
 
 class _Run(NamedTuple):
-    """A readable range of one split, or of several consecutive ones."""
+    """A readable range of one split, or of several consecutive splits."""
 
     start: int
     end: int
@@ -197,8 +196,8 @@ class _Run(NamedTuple):
 
 
 class _Base(NamedTuple):
-    """The ACLs at ``offset``, from which a known range starts, according to ``source``.
-    ``time_ms`` is the time of the last record before ``offset``, None without one."""
+    """The start of a known range: the ACLs at ``offset`` according to ``source``. ``time_ms`` is
+    the time of the last record before ``offset``, None without one."""
 
     offset: int
     time_ms: int | None
@@ -249,7 +248,8 @@ def _joined(run: _Run, result: ScannedSplit) -> _Run:
 def _with_whole_transactions(
     run: _Run, result: ScannedSplit, piece: LogSplit, text: str
 ) -> ScannedSplit:
-    """``result`` (the split after ``run``) up to the first invalid transaction marker."""
+    """The scan ``result`` of the split after ``run``, up to the first invalid transaction
+    marker."""
     is_open = _is_open(run)
     for count, (offset, _, value) in enumerate(result.found):
         message = decode_value(value)[1]
@@ -269,7 +269,8 @@ def _with_whole_transactions(
 
 
 def _is_open(run: _Run) -> bool | None:
-    """Whether a transaction is open after ``run``; None if it may have begun before ``run``."""
+    """Whether a transaction is open after ``run``; None if a transaction can have begun before
+    ``run``."""
     for record in reversed(run.found):
         message = decode_value(record.value)[1]
         if isinstance(message, BeginTransactionRecord):
@@ -282,7 +283,7 @@ def _is_open(run: _Run) -> bool | None:
 def _based(
     run: _Run, snapshots: Iterable[tuple[SnapshotId, Member]], advice: str | None
 ) -> tuple[_Base | None, list[KnownRange]]:
-    """The first known ACLs in ``run``, and the earlier ranges, in which changes cannot be replayed.
+    """The first known ACLs in ``run``, and the earlier ranges, whose changes cannot be replayed.
     With ``advice``, damage raises an error."""
     if run.start == 0:
         return _Base(0, None, {}, ""), []
@@ -340,7 +341,7 @@ def _lost(is_damage: bool, start: int, end: int, why: str) -> KnownRange:
 
 
 def _with_times(ranges: Sequence[KnownRange]) -> list[KnownRange]:
-    """Give unknown ranges the times of the known ones beside them."""
+    """Give unknown ranges the times of the known ranges beside them."""
     timed: list[KnownRange] = []
     for number, each in enumerate(ranges):
         if each.kind != KNOWN:

@@ -1,7 +1,7 @@
 """Fills the tables HISTORY and ACL_CHANGELOG from a SOURCE.
 
-If the log has several splits, a task of its own scans each. Records about ACLs are few, and are
-combined on the driver. This module must not know how a history is computed.
+If the log has several splits, one task scans each split. The driver combines the records about
+ACLs, which are few. This module must not know how a history is computed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def read_changelog(
 ) -> tuple[pa.Table, pa.Table, int | None]:
     """The rows of ACL_CHANGELOG and HISTORY for ``logs``, and the last metadata.version.
 
-    Without a ``session`` this process scans all splits. ``warn`` is called with a line for each
+    Without a ``session``, this process scans all splits. ``warn`` is called with a line for each
     kind of record of another Kafka. With ``skip_damaged``, damage becomes a row of HISTORY.
 
     Raises:
@@ -74,7 +74,7 @@ def replace_changelog(tables: Tables, lifetimes: pa.Table, ranges: pa.Table) -> 
 
 
 def check_log(logs: Logs, *, skip_damaged: bool) -> None:
-    """Check the ends of ``logs``. Earlier damage is only found when the whole log is read.
+    """Check the ends of ``logs``. Only a read of the whole log finds earlier damage.
 
     Raises:
         CorruptLog: a log is damaged at its end, and ``skip_damaged`` is false.
@@ -85,8 +85,8 @@ def check_log(logs: Logs, *, skip_damaged: bool) -> None:
 
 
 def scan_archive(session: SparkSession | None, archive: Archive) -> dict[int, ScannedSplit]:
-    """The scan of each split, by its number among the parts. A single split is read on the
-    driver, and without a ``session`` all are."""
+    """The scan of each split, by its index in ``archive.parts``. The driver reads a single split
+    itself, and all splits without a ``session``."""
     pieces = {
         number: part for number, part in enumerate(archive.parts) if isinstance(part, LogSplit)
     }
@@ -98,7 +98,8 @@ def scan_archive(session: SparkSession | None, archive: Archive) -> dict[int, Sc
 
 
 def _scan_sent(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Runs on an executor: a row for each relevant record, and one at the end of each split."""
+    """Runs on an executor. Yields a row for each relevant record, and a row for the end of each
+    split."""
     for batch in batches:
         for sent in batch.to_pylist():
             number = sent["piece"]

@@ -1,8 +1,7 @@
-"""The super users, ``allow.everyone.if.no.acl.found`` and the Kafka version over time, which the
-log does not contain.
+"""The super users, ``allow.everyone.if.no.acl.found`` and the Kafka version over time.
 
 ``--config FILE`` is in force from the beginning, ``--config MOMENT=FILE`` from that moment, each
-until the next one. This module must not know what is decided by a configuration.
+until the next configuration. This module must not know how requests are decided.
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ ASSUMED: Final = "assumed"
 
 
 class ConfigPeriod(NamedTuple):
-    """A configuration period: ``config`` is in force from ``from_us`` (microseconds since 1970;
-    None is the beginning) until the next period. ``source`` is its file, or ``ASSUMED``.
+    """``config`` is in force from ``from_us`` (microseconds since 1970; None is the beginning)
+    until the next period. ``source`` is its file, or ``ASSUMED``.
 
-    ``config`` has only what decides requests: super users, the default rule and the version of
-    Kafka. All other keys have their defaults: they differ between brokers, and the tables do not
-    keep them.
+    ``config`` has only the keys that decide requests: super users, the default rule and the version
+    of Kafka. All other keys have their defaults, because they differ between brokers and the tables
+    do not keep them.
     """
 
     from_us: int | None
@@ -103,7 +102,7 @@ class Configuration:
 
 
 def read_configuration(texts: Sequence[str]) -> tuple[Configuration, list[str]]:
-    """The configuration of the arguments of ``--config``, and warnings about it."""
+    """The configuration in the arguments ``texts`` of ``--config``, and warnings about it."""
     periods: dict[int | None, ConfigPeriod] = {}
     warnings: list[str] = []
     for text in texts:
@@ -129,7 +128,7 @@ def read_configuration(texts: Sequence[str]) -> tuple[Configuration, list[str]]:
 
 
 def _parts(text: str) -> tuple[int | None, Path]:
-    """The start in microseconds since 1970, and the file, whose name may contain ``=``."""
+    """The start in microseconds since 1970, and the file, whose name can contain ``=``."""
     moment, equals, file = text.partition("=")
     if not equals or Path(text).exists():
         return None, Path(text)

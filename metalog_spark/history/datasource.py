@@ -1,7 +1,7 @@
 """A metadata log as a Spark data source: ``spark.read.format("metalog").load(SOURCE)``.
 
 SOURCE is as for the verbs (a folder, a file, ``topic://``, ``quorum://``), or a pattern of folders.
-A partition is a split of the log, such as a segment, or a gap. A stream continues from its last
+A partition is a gap, or a split of the log, such as a segment. A stream continues from its last
 offset, with at most ``maxOffsetsPerTrigger`` offsets at a time. Our own code reads the log in
 Spark's Python workers. This module must not know what records mean.
 """
@@ -55,9 +55,9 @@ class Options(NamedTuple):
     - ``committed`` leaves out records that are not proven to be committed.
     - With ``skip_damaged``, the unreadable rest of a partition becomes one row with the error.
     - ``secrets`` shows salts, keys and passwords.
-    - ``first`` is an offset, ``EARLIEST`` or ``LATEST``.
-    - ``wanted`` has the record types to read, and for a batch the end.
-    - ``most`` is the limit of offsets at a time, for streams.
+    - ``first`` is the starting offset, ``EARLIEST`` or ``LATEST``.
+    - ``wanted`` has the record types to read, and the end of a batch query.
+    - ``most`` limits the offsets in one batch of a stream.
     """
 
     source: str
@@ -104,7 +104,7 @@ def register(session: SparkSession) -> None:
 
 
 def read_options(texts: Mapping[str, str]) -> Options:
-    """The options.
+    """Parse the options that Spark's users write.
 
     Raises:
         InvalidRequest: an option is unknown or invalid, or SOURCE is missing.
@@ -193,8 +193,8 @@ class LogPartition(InputPartition):
 
 
 class _RowReader:
-    """Reads the rows of a partition, in a batch or in a stream. An unknown column is refused when
-    the reader is made, before any task runs."""
+    """Reads the rows of a partition, in a batch or in a stream. Making a reader refuses an unknown
+    column, before any task runs."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         self.options = options
@@ -252,7 +252,7 @@ class UnfilteredLogReader(_RowReader, DataSourceReader):
 
 
 class LogReader(UnfilteredLogReader):
-    """Applies the filters of ``pushed_filters`` itself, and leaves the others to Spark."""
+    """Applies the filters of ``pushed_filters`` itself, and leaves all other filters to Spark."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802 - Spark's
         self._wanted, left = push(filters, self._wanted)
@@ -260,7 +260,7 @@ class LogReader(UnfilteredLogReader):
 
 
 class LogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads a growing log. The stream's offset is the log's, exclusive."""
+    """Reads a growing log. A stream's offset is an offset of the log, exclusive."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         super().__init__(options, schema)

@@ -1,7 +1,7 @@
 """Filters of a query that a log's reader applies itself: Spark's filter pushdown.
 
-The reader compares offset and timestamp with constants, and applies ``=`` and ``IN`` of types.
-Spark applies the other filters.
+The reader applies comparisons of offset and timestamp with constants, and ``=`` and ``IN`` of
+types. Spark applies all other filters.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def push(filters: Iterable[Filter], wanted: RecordFilter) -> tuple[RecordFilter, list[Filter]]:
-    """Returns ``wanted``, narrowed by all ``filters`` that can be pushed down, and the filters left
-    for Spark."""
+    """Returns ``wanted``, narrowed by all ``filters`` that can be pushed down, and the filters that
+    are left for Spark."""
     left = []
     for condition in filters:
         narrowed = _narrowed(condition, wanted)

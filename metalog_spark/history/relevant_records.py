@@ -1,5 +1,5 @@
-"""The records of a batch that a history needs: those that concern ACLs, or that show the version of
-Kafka.
+"""Selects the records of a batch that a history needs: records that concern ACLs, or that show the
+version of Kafka.
 
 If a strict loader would stop at a record because of ACLs, this module raises ``CorruptLog``. It
 must not know Spark, nor what the records are used for.

@@ -1,4 +1,4 @@
-"""Records of a log as Arrow rows: columns and values.
+"""Converts records of a log to Arrow rows.
 
 The columns are those of ``metalog dump --json``, a struct for each record type of ACLs and SCRAM
 users, and ``missing``, the reason for a gap. Only the requested columns are filled. This module
@@ -59,7 +59,7 @@ class RecordFilter(NamedTuple):
         )
 
     def unread(self) -> UnreadTypes | None:
-        """The record types to skip; None for none."""
+        """The record types to skip; None to skip none."""
         types = self.types
         if types is None:
             return None
@@ -79,14 +79,14 @@ class _Row(NamedTuple):
 
     @property
     def legible(self) -> Any:
-        """The message as Kafka would read it; None if there is none."""
+        """The message as Kafka would read it, or None."""
         return self.message.lenient if isinstance(self.message, Undecodable) else self.message
 
 
 class Columns:
     """Makes Arrow batches of ``schema``.
 
-    Without ``secrets``, salts, keys and passwords are left out. So are the bytes of undecodable
+    Without ``secrets``, salts, keys and passwords are left out, and also the bytes of undecodable
     records, which can contain secrets.
     """
 
@@ -101,7 +101,7 @@ class Columns:
         """The rows of ``batches`` that pass ``wanted``, in order.
 
         Raises:
-            CorruptLog: at damage, after the rows before it.
+            CorruptLog: the log is damaged; all rows before the damage are yielded first.
         """
         rows: list[_Row] = []
         size = 0
@@ -123,7 +123,7 @@ class Columns:
             yield self._batch(rows)
 
     def missing(self, offset: int, why: str, wanted: RecordFilter) -> Iterator[pa.RecordBatch]:
-        """One row with the reason why records are missing from ``offset`` on; none if ``wanted``
+        """One row that says ``why`` records are missing at ``offset``; no row if ``wanted``
         excludes it."""
         unlimited = wanted.types is None and wanted.since_us is None and wanted.until_us is None
         if unlimited and wanted.start <= offset < wanted.end:

@@ -1,4 +1,4 @@
-"""Input splits of a log, and the gaps between them: one task reads one split.
+"""Input splits and gaps of a log. One task reads one split.
 
 This module must not know Spark, nor how splits are ordered, and it applies no record.
 """
@@ -28,11 +28,11 @@ OPEN_END: Final = 1 << 63
 
 
 class LogSplit(NamedTuple):
-    """The records of ``split`` from offset ``start`` up to ``until``, read by one task.
+    """The records of ``split`` from offset ``start`` up to ``until``, which one task reads.
 
-    If no batch crosses a boundary between splits, ``until`` is ``end`` and the split is ``dense``:
-    it has every record, or is damaged. Otherwise a split has all records of the batches that begin
-    in the split. ``source`` is its folder, file or address.
+    A ``dense`` split has every offset up to ``end``, or is damaged; its ``until`` is ``end``. A
+    batch can cross the end of any other split, which has all records of the batches that begin in
+    the split. ``source`` is its folder, file or address.
     """
 
     split: Split
@@ -65,8 +65,8 @@ class LogSplit(NamedTuple):
             raise _missing(reached, self.end, file)
 
     def between(self, start: int, end: int) -> Sequence[LogSplit]:
-        """The splits with the records from offset ``start`` up to ``end``. A topic's append that
-        begins before ``start`` and continues past it is a split of its own."""
+        """The parts of this split with records from offset ``start`` up to ``end``. A topic's
+        append that begins before ``start`` and continues past ``start`` is a split of its own."""
         if self.start >= end or self.end <= start:
             return ()
         split, begin, until = self.split, max(self.start, start), min(self.until, end)

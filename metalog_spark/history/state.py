@@ -1,8 +1,8 @@
-"""The ACLs of a pipeline's folder with the time of each, in the form that is sent to workers.
+"""Packs the ACLs of a pipeline's folder, with the times of each ACL, for workers.
 
-The form is one compressed Arrow stream. The driver makes it from ACL_CHANGELOG, and from HISTORY if
-unknown ranges matter. Each worker builds its own index of the ACLs. This module must not know how
-anything is decided.
+The packed form is one compressed Arrow stream. The driver makes it from ACL_CHANGELOG, and from
+HISTORY if unknown ranges matter. Each worker builds its own index of the ACLs. This module must not
+know how anything is decided.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _values(table: pa.Table, name: str) -> Iterable[Any]:
 
 
 def _encoded(table: pa.Table) -> pa.Table:
-    """The table with repeated texts encoded as a dictionary, so that each is sent and decoded
+    """The table with texts encoded as dictionaries, so that each distinct text is sent and decoded
     once."""
     for name in Acl._fields:
         at = table.schema.get_field_index(name)

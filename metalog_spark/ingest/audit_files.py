@@ -1,6 +1,6 @@
-"""Audit files: names, brokers, decompression, and splitting into lines.
+"""Finds the broker of an audit file, decompresses the file, and splits it into lines.
 
-This module must not know what a line says, nor Spark.
+This module must not know Spark, nor what a line says.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ _gzip_stream: Final = partial(zlib.decompressobj, 16 + zlib.MAX_WBITS)
 _BZIP2_MAGIC: Final = b"BZh"
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _READS: Final = 1 << 16
-"""How many packed bytes are read at a time; Arrow reads as many."""
+"""The number of compressed bytes in one read; one of Arrow's reads takes as many."""
 _KAFKAS_NAME: Final = "kafka-authorizer"
 BrokerPattern = re.Pattern[str] | None
 
 
 class Block(NamedTuple):
-    """Whole lines, each with its LF (a file's last line can lack it); or the ``fault`` in a
-    file, with an incomplete line or none."""
+    """Whole lines, each with its LF; only a file's last line can lack the LF. If the file has a
+    ``fault`` here, ``lines`` is an incomplete line or empty."""
 
     lines: bytes
     fault: str | None = None
 
 
 def broker_of(path: str, pattern: BrokerPattern) -> str:
-    """The broker whose log ``path`` is.
+    """The name of the broker that wrote the log ``path``.
 
-    With ``pattern``, it is the result of ``name_found``. Without a pattern, it is the folder's
-    name if the file has Kafka's own name, ``kafka-authorizer``; else the file's name up to its
-    first dot.
+    With ``pattern``, the name is the result of ``name_found``. Without a pattern, a file with
+    Kafka's own name, ``kafka-authorizer``, has the folder's name as its broker. Any other file has
+    its own name up to the first dot.
 
     Raises:
         InvalidRequest: ``pattern`` finds no name in ``path``.
@@ -56,7 +56,7 @@ def broker_of(path: str, pattern: BrokerPattern) -> str:
     if pattern is not None:
         name = name_found(pattern, path)
         if name is None:
-            raise InvalidRequest(f"{path}: {pattern.pattern!r} finds no broker's name in it")
+            raise InvalidRequest(f"{path}: {pattern.pattern!r} finds no broker's name in this path")
         return name
     file = PurePosixPath(path)
     name = file.name.partition(".")[0]
@@ -64,15 +64,15 @@ def broker_of(path: str, pattern: BrokerPattern) -> str:
 
 
 def name_found(pattern: re.Pattern[str], text: str) -> str | None:
-    """What the first group of ``pattern`` matches in ``text``, or the whole match if the pattern
-    has no group; None if there is no match or the matched text is empty."""
+    """The part of ``text`` that the first group of ``pattern`` matches, or the whole pattern if it
+    has no group. None if nothing matches or this part is empty."""
     found = pattern.search(text)
     return None if found is None else found[min(pattern.groups, 1)] or None
 
 
 def unpacked(content: pa.Buffer) -> Iterator[bytes]:
-    """The content in blocks, decompressed if it is compressed. If it is damaged, all that can be
-    decompressed before the damage; then one of ``DAMAGE`` is raised."""
+    """Yield the decompressed content in blocks. At damage, raise one of ``DAMAGE`` after all
+    content that can be decompressed before the damage."""
     magic = content[:4].to_pybytes()
     file = pa.BufferReader(content)
     if magic.startswith(GZIP_MAGIC):
@@ -106,7 +106,7 @@ def _zstd_stream(file: Any) -> pa.NativeFile:
 
 
 class _Streams:
-    """Decompresses all streams in ``file``, one after another. Zeros between them are padding."""
+    """Decompresses all streams in ``file``, in order. Zeros between two streams are padding."""
 
     def __init__(self, new_unpacker: Callable[[], Any], file: Any) -> None:
         self._new_unpacker, self._file = new_unpacker, file
@@ -121,7 +121,7 @@ class _Streams:
                 if not self._rest and is_over:
                     break
                 if not self._rest:
-                    raise EOFError("it ends too soon")
+                    raise EOFError("the file ends too soon")
             if is_over:
                 self._rest = self._rest.lstrip(b"\0")
                 if not self._rest:
@@ -134,7 +134,7 @@ class _Streams:
 
 
 class _SlowFile:
-    """A file with ``content``. From offset ``slow_from`` on, each read returns one byte."""
+    """A file with ``content``. A read at offset ``slow_from`` or later returns one byte."""
 
     closed = False
 
@@ -151,8 +151,8 @@ class _SlowFile:
 
 
 def _before_damage(single_bytes: Iterator[bytes]) -> Iterator[bytes]:
-    """A decompressor that raises an error loses what it decompressed in the same call, so each
-    call asks for one byte."""
+    """Gather single bytes up to the damage. A call that raises an error loses all that it has
+    decompressed, so each call must return one byte."""
     found = bytearray()
     with suppress(*DAMAGE):
         for byte in single_bytes:
@@ -163,7 +163,7 @@ def _before_damage(single_bytes: Iterator[bytes]) -> Iterator[bytes]:
 
 def whole_lines(chunks: Iterable[bytes]) -> Iterator[Block]:
     """Split ``chunks``, each of at most ``BLOCK_BYTES``, into lines. A line of more than
-    ``LONGEST_LINE`` bytes without its LF is a fault."""
+    ``LONGEST_LINE`` bytes, without its LF, is a fault."""
     rest, is_within = b"", False
     try:
         for chunk in chunks:
@@ -172,7 +172,7 @@ def whole_lines(chunks: Iterable[bytes]) -> Iterator[Block]:
                 continue
             rest += chunk[begins:]
             is_within = False
-            end = rest.find(b"\n")  # a later line of a block cannot be too long
+            end = rest.find(b"\n")  # only the first line can be too long
             if end > LONGEST_LINE:
                 yield Block(rest[:SHOWN_BYTES], TOO_LONG)
                 rest = rest[end + 1 :]

@@ -22,7 +22,8 @@ _LOOKED_AT: Final = 64 << 20
 
 
 def check_audit(patterns: Sequence[str], out: str, pattern: BrokerPattern) -> list[str]:
-    """Check the files, and return the paths of the empty files, which Spark does not list.
+    """Check the files that ``patterns`` name. Returns the paths of empty files, which Spark does
+    not list.
 
     Raises:
         InvalidRequest: one of ``patterns`` matches nothing, a Parquet file, or a file in the
@@ -43,8 +44,8 @@ def check_audit(patterns: Sequence[str], out: str, pattern: BrokerPattern) -> li
                 empty[str(file.absolute())] = None
             if first_bytes(file) in PARQUET:
                 raise InvalidRequest(
-                    f"--audit {audit}: {file} is Parquet; name a table by a folder of its own,"
-                    " or by one file, not by a pattern"
+                    f"--audit {audit}: {file} is Parquet; name a Parquet table by its"
+                    " folder or file, without a pattern and without other files"
                 )
         if not is_any:
             raise InvalidRequest(f"{audit}: {_why_nothing(audit)}")
@@ -77,7 +78,8 @@ def check_has_line(patterns: Sequence[str]) -> None:
 
 
 def no_audit_line(first: str, count: int) -> InvalidRequest:
-    """The error if none of ``count`` files, of which ``first`` is one, has an audit line."""
+    """The error about ``count`` files without an audit line; ``first`` is the path of one of the
+    files."""
     rest = f" and {counted(count - 1, 'more file')}" if count > 1 else ""
     return InvalidRequest(
         f"--audit {first}{rest}: no audit line in {'them' if rest else 'it'}; name the brokers'"

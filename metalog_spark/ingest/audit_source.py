@@ -1,9 +1,8 @@
-"""Reads audit files through Spark's own sources, which list the files, split them, and combine them
-into tasks.
+"""Reads audit files through Spark's own sources.
 
-Spark finds the files wherever it can read: on a disk, in an object store, by a pattern. It splits
-large plain files, combines small files, and passes compressed files whole. No line of them comes to
-the driver. This module must not know what a line says.
+Spark finds the files on a disk or in an object store, also by a pattern. It splits large plain
+files, combines small files into one task, and passes compressed files whole. No line comes to the
+driver. This module must not know what a line says.
 """
 
 from __future__ import annotations
@@ -32,7 +31,8 @@ if TYPE_CHECKING:
 
 LISTED: Final = "path STRING, length BIGINT, modified TIMESTAMP"
 SPLITS: Final = "path STRING, start BIGINT, lines BIGINT"
-"""A split of a file: the file's path as a URI, the split's start, and a number of lines."""
+"""A split of a file: the file's path as a URI, the split's start in bytes, and a number of
+lines."""
 _OF_SPLIT: Final = ("_metadata.file_path AS path", "_metadata.file_block_start AS start")
 _NO_JAR: Final = re.compile(r"\bNo FileSystem for scheme|\bClassNotFoundException: Class \S+ not")
 _JARS: Final = {
@@ -49,16 +49,16 @@ _AS_ON_THE_DISK: Final = {
     "fs.file.impl.disable.cache": "true",
 }
 """Options of a reader, not of the session, so that they also apply with Spark Connect. Hadoop's
-default file system for a disk looks for a checksum file beside each file. It fails if the file's
-name has a colon."""
+default file system for a disk fails if a file's name has a colon, because it looks for a checksum
+file beside the file."""
 _PATTERN: Final = re.compile(r"([*?\[\]{}\\])")
 _AT_ANY_DEPTH: Final = "/**/"
 _LOCAL: Final = "regexp_replace(path, '^file:/+', '/') AS path"
 
 
 def listed(session: SparkSession, patterns: Sequence[str]) -> DataFrame:
-    """The files that ``patterns`` name, as rows of ``LISTED``. A pattern is a file, a folder with
-    the files below it, or a pattern of Spark's, also ``FOLDER/**/NAME``.
+    """The files that ``patterns`` name, as rows of ``LISTED``. A pattern is a file, a folder (all
+    files below it), a pattern of Spark, or ``FOLDER/**/NAME``.
 
     Raises:
         InvalidRequest: a pattern matches nothing, or Spark cannot read the place that it names.
@@ -81,8 +81,8 @@ def _listed(session: SparkSession, pattern: str) -> DataFrame:
         if _WITH_A_COLON in str(error):
             name = first_line(error).partition(_WITH_A_COLON)[2]
             raise InvalidRequest(
-                f"{pattern}: Hadoop matches no pattern in a folder with {name!r}, a name with a"
-                f" colon: name the folder, or the files one by one, or FOLDER{_AT_ANY_DEPTH}PATTERN"
+                f"{pattern}: Hadoop matches no pattern in this folder, because the name {name!r}"
+                f" has a colon: name the folder, each file, or FOLDER{_AT_ANY_DEPTH}PATTERN"
             ) from None
         if getattr(error, "getCondition", str)() == NOT_THERE:
             raise InvalidRequest(
@@ -101,7 +101,7 @@ def no_file_system(place: str, error: Exception) -> InvalidRequest | None:
     if _NO_JAR.search(reason):
         jar = _JARS.get(scheme, f"the one with Hadoop's file system for {scheme}")
         return InvalidRequest(
-            f"{place}: Spark has no jar for {scheme}://: add {jar}, of the Hadoop version of Spark,"
+            f"{place}: Spark has no jar for {scheme}://: add {jar} in the version of Spark's Hadoop"
             " by --spark-conf spark.jars.packages=GROUP:NAME:VERSION or spark.jars=FILE"
         )
     if _NO_ANSWER.search(reason):
@@ -118,7 +118,7 @@ def read_audit(
 
 
 class AuditFiles:
-    """The files at ``paths``, which Spark lists once."""
+    """The files at ``paths``. Spark lists them once."""
 
     def __init__(self, session: SparkSession, paths: pa.Array | pa.ChunkedArray) -> None:
         self._session = session
@@ -129,8 +129,8 @@ class AuditFiles:
         self._contents = _contents_of(session, packed.to_pylist()) if len(packed) else None
 
     def splits(self) -> DataFrame:
-        """The number of ``lines`` in each split of plain files, as rows of ``SPLITS``, counted
-        without Python workers."""
+        """Rows of ``SPLITS`` with the number of lines in each split of plain files, counted without
+        Python workers."""
         from pyspark.sql import functions as f
 
         if self._lines is None:
@@ -145,9 +145,9 @@ class AuditFiles:
         schema: str = READ,
         before: DataFrame | None = None,
     ) -> DataFrame:
-        """All lines as rows of ``READ``; or as rows of ``schema``, if ``then`` converts them on the
-        worker. ``before`` (rows of ``SPLITS``) has the number of lines before each split, so that
-        lines are numbered from the file's start."""
+        """All lines as rows of ``schema``. ``then`` runs on the workers, and converts batches of
+        ``READ`` to ``schema``. ``before`` (rows of ``SPLITS``) has the number of lines before each
+        split, so that lines are numbered from the file's start."""
         from metalog_spark.ingest.audit_splits import read_packed, read_splits
 
         def on_worker(decode: Callable[..., Iterator[pa.RecordBatch]]) -> Mapped:

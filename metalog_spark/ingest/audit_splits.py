@@ -1,9 +1,9 @@
-"""The worker's part of reading audit files and a topic's records.
+"""Reads audit files and a topic's records in a worker.
 
-A plain file comes in splits, line by line. A compressed file comes whole and is decompressed here,
-so that content before damage is read. Only LF ends a line. The last row of a file's split is about
-the split itself. This row serves to number the file's lines, and to recognize the file later. This
-module must not know what a line says, nor how Spark is asked for files.
+Spark sends a plain file as splits, line by line, and a compressed file whole. This module
+decompresses the file, so that content before damage is read. Only LF ends a line. The last row of a
+split is about the split itself: it serves to number the file's lines, and to recognize the file in
+a later build. This module must not know what a line says, nor how Spark is asked for files.
 """
 
 from __future__ import annotations
@@ -45,19 +45,20 @@ LINES: Final = (
     f" 1, {SHOWN_BYTES}), CAST(concat('\\n', octet_length(value)) AS BINARY))"
     " ELSE CAST(value AS BINARY) END AS line"
 )
-"""A line. For a line that is too long: its beginning, LF, and its length in bytes."""
+"""A line. If a line is too long, the column has its beginning, an LF, and its whole length in
+bytes."""
 _MISNAMED: Final = "packed by gzip, and its name does not end in .gz: rename the file"
 _HEAD_BYTES: Final = 16 << 10
-"""How many bytes are fingerprinted: more than the output of a container's start scripts, which may
-begin each file."""
+"""The number of bytes at a file's start that are fingerprinted. A container's start scripts can
+begin every file with the same output, which has fewer bytes."""
 _MOST_LINES: Final = 16_384
 _MOST_BYTES: Final = 16 << 20
 """A batch ends after this many bytes of lines, because a topic's records can have any size."""
 
 
 class Record(NamedTuple):
-    """The ``lines`` of one record, the file and broker of their rows, and the number of the first
-    line; or a ``fault`` and no lines."""
+    """The ``lines`` of one record, the ``file`` and ``broker`` of their rows, and the number of the
+    first line (``line``). A record with a ``fault`` has no lines."""
 
     file: str
     broker: str
@@ -67,8 +68,8 @@ class Record(NamedTuple):
 
 
 class _Head:
-    """Fingerprints of a file's beginning, one at the end of each line of its first 16 KiB. They
-    show whether a file begins as another file does."""
+    """Fingerprints of a file's beginning. Each covers the file up to the end of one line in the
+    first 16 KiB. Equal fingerprints show that two files begin with the same lines."""
 
     def __init__(self) -> None:
         self.found: list[int] = []
@@ -92,7 +93,7 @@ class _Head:
 
 
 def file_at(uri: str) -> str:
-    """The file's name in the tables."""
+    """The file's name in the tables, from the URI that Spark gives."""
     return local_path(unquote(uri, errors="backslashreplace"))
 
 
@@ -125,8 +126,9 @@ class _Running:
 def read_splits(
     batches: Iterable[pa.RecordBatch], zone: Zone, pattern: BrokerPattern
 ) -> Iterator[pa.RecordBatch]:
-    """Read batches of ``LINES``. Each line has its file's path, its split's start, its file's size,
-    and the number of lines before its split. Spark sends texts with 32-bit or 64-bit offsets."""
+    """Read batches with five columns: ``LINES``, the file's path, the split's start, the file's
+    size, and the number of lines before the split. Texts from Spark can have 32-bit or 64-bit
+    offsets."""
     running: _Running | None = None
     for batch in batches:
         lines, paths = batch.column(0).cast(pa.binary()), batch.column(1)
@@ -163,8 +165,8 @@ def read_splits(
 
 
 def _too_long(lines: pa.BinaryArray) -> tuple[dict[int, str], NDArray[np.int64]]:
-    """The faults of the lines that were cut because they are too long, and the length of every
-    line. A cut line has its whole length after a line feed."""
+    """The faults of the lines that ``LINES`` has cut, by position, and the whole length of every
+    line in bytes."""
     offsets = np.frombuffer(lines.buffers()[1], np.int32)[lines.offset :][: len(lines) + 1]
     lengths = np.diff(offsets).astype(np.int64)
     data = np.frombuffer(lines.buffers()[2] or b"", np.uint8)
@@ -177,7 +179,7 @@ def _too_long(lines: pa.BinaryArray) -> tuple[dict[int, str], NDArray[np.int64]]
 
 
 def _shortened(lines: pa.BinaryArray, faults: dict[int, str]) -> pa.BinaryArray:
-    """The lines without the whole length at the end of each cut line."""
+    """The lines, without the length that ``LINES`` adds to a cut line."""
     if TOO_LONG not in faults.values():
         return lines
     texts = lines.to_pylist()
@@ -221,8 +223,8 @@ def _read_packed(
 
 
 def read_records(records: Iterable[Record], zone: Zone) -> Iterator[pa.RecordBatch]:
-    """All lines of ``records``. A record is one event. If a name has an LF, the record has several
-    lines; these are ambiguous."""
+    """Read all lines of ``records``. A record is one event. If a name has an LF, the record has
+    several lines, and each of its lines is ambiguous."""
     gathered = _Gathered(zone)
     for record in records:
         if record.fault is not None:
@@ -253,7 +255,7 @@ def _add_record(record: Record, gathered: _Gathered) -> None:
 
 
 class _Gathered:
-    """Lines of several files or records, until there are enough for a batch."""
+    """Gathers the lines of several files or records for one batch."""
 
     def __init__(self, zone: Zone) -> None:
         self._zone = zone
@@ -285,7 +287,7 @@ class _Gathered:
         is_ended: bool = True,
         is_packed: bool = False,
     ) -> None:
-        """Add lines of ``file``; the first has the number ``first``."""
+        """Add lines of ``file``; ``first`` is the number of the first line."""
         begin = len(self._lines)
         of = self._files.setdefault((file, broker), len(self._files))
         self._lines += texts
@@ -302,7 +304,8 @@ class _Gathered:
         self._faults[len(self._lines) - 1] = fault
 
     def add_record(self, record: Record) -> None:
-        """Add the possible readings of all lines of ``record`` as one text, after the lines."""
+        """Add the possible readings of the whole ``record`` as one text. The record's lines must
+        have been added before."""
         of = self._files[record.file, record.broker]
         self._whole.append((self._of.index(of), record.lines))
 

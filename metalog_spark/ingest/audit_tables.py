@@ -1,10 +1,10 @@
-"""Reads audit lines, or requests, from a table of Spark: Parquet, a table of Spark's catalog, or
-files in any of Spark's formats, such as ``table:json.`/logs```.
+"""Reads requests or audit lines from a Spark table: Parquet, a table of Spark's catalog, or files
+in any of Spark's formats, such as ``table:json.`/logs```.
 
-A table with the columns of requests is read as requests. In any other table each row is one audit
+A table with the columns of requests is read as requests. In any other table, each row is one audit
 line: the column ``value``, or the only column besides ``broker``, or else the whole row as JSON.
-Rows have no order, so such a line has no number and no neighbours. This module must not know what a
-line says, nor what earlier builds read.
+Rows have no order, so a table's lines have no number and no neighbours. This module must not know
+what a line says, nor what earlier builds read.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def is_table(audit: str) -> bool:
 
 
 def refuse_parquet(files: FileGroups) -> None:
-    """Raise ``InvalidRequest`` if one of ``files`` is Parquet by its name: lines are expected."""
+    """Raise ``InvalidRequest`` if the name of one of ``files`` ends in ``.parquet``."""
     if files.parquet is not None:
         raise InvalidRequest(
             f"{files.parquet}: Parquet among files of lines; give it an --audit of its own:"
@@ -46,7 +46,8 @@ def refuse_parquet(files: FileGroups) -> None:
 
 
 def table_name(text: str) -> str:
-    """The value of ``file`` in the table's rows: an absolute path, or the argument itself."""
+    """The ``file`` of the table's rows: an absolute path, or ``text`` if it begins with
+    ``table:``."""
     return text if text.startswith(PREFIX) else placed(text)
 
 
@@ -56,7 +57,7 @@ def read_audit_table(
     """The table ``name`` as rows of ``READ``.
 
     Raises:
-        InvalidRequest: Spark cannot read it, or it has neither requests nor lines.
+        InvalidRequest: Spark cannot read the table, or the table has neither requests nor lines.
     """
     table, broker = _opened(session, name), _broker_named(name)
     if set(NEEDED).issubset(table.columns):
@@ -76,7 +77,8 @@ def _opened(session: SparkSession, name: str) -> DataFrame:
 
 
 def _broker_named(name: str) -> str:
-    """The table's own name without its database; for a file, its name up to the first dot."""
+    """The default broker: the table's name without its database, or a file's name up to the first
+    dot."""
     last = name.removeprefix(PREFIX).rstrip("/`").replace("`", "/").rpartition("/")[2]
     return last.partition(".")[0] if "/" in name else last.rpartition(".")[2]
 
@@ -109,7 +111,7 @@ def _read_lines(
 
 
 def _line_of(table: DataFrame, name: str) -> Column:
-    """The column with lines, as bytes; or whole rows as JSON."""
+    """The column with the lines, or whole rows as JSON; both as bytes."""
     from pyspark.sql import functions as f
 
     kinds = dict(table.dtypes)
@@ -138,12 +140,12 @@ def _as_json(table: DataFrame) -> Column:
 def _broker_around(
     around: str | None, line: bytes, name: str, broker: str, pattern: BrokerPattern
 ) -> str:
-    """The broker's name, found by ``pattern`` in a column as ``NAME=VALUE``, in a field of the
-    JSON around the line, or in the table's name; ``broker`` without a pattern."""
+    """The broker's name: ``broker`` without a ``pattern``. A pattern finds the name in a column (as
+    ``NAME=VALUE``), in a field of the JSON around the line, or in the table's name."""
     if pattern is None:
         return broker
     fields = (*fields_around(around or ""), *fields_around(line.decode(errors="replace")), name)
     for text in fields:
         if found := name_found(pattern, text):
             return found
-    raise InvalidRequest(f"{name}: {pattern.pattern!r} finds no broker's name in it or its rows")
+    raise InvalidRequest(f"{name}: {pattern.pattern!r} finds no broker's name in name or rows")

@@ -1,8 +1,9 @@
-"""Knows which requests only a controller logs, by Kafka 4.3.1's ControllerApis and KafkaApis.
+"""Knows which requests only an active controller logs, by Kafka 4.3.1's ControllerApis and
+KafkaApis.
 
 A broker forwards most changes of the cluster without authorizing them; the active controller
-authorizes them. The log of an active controller is recognized by requests that no broker logs: one
-broker heartbeat is enough. This module must not know Spark, nor files.
+authorizes them. A log is an active controller's log if it has a request that no broker logs, for
+example one broker heartbeat. This module must not know Spark, nor files.
 """
 
 from __future__ import annotations
@@ -49,10 +50,11 @@ _DECIDED: Final = {
     ),
     ResourceType.GROUP: frozenset({Operation.ALTER_CONFIGS, Operation.DESCRIBE_CONFIGS}),
 }
-"""The operations that a controller authorizes. Two are left out: DESCRIBE of a deleted topic,
-because an ACL for DELETE allows it; and CREATE_TOKENS, which a broker checks before it forwards."""
+"""The operations that a controller authorizes. DESCRIBE of a deleted topic is left out, because an
+ACL for DELETE allows it. CREATE_TOKENS is left out, because a broker checks it before it forwards
+the request."""
 
 
 def may_decide_by(acl: Acl) -> bool:
-    """Whether a use of ``acl`` may appear only in a controller's log."""
+    """Whether only a controller can log some uses of ``acl``."""
     return any(concerns(acl, each) for each in _DECIDED.get(acl.resource_type, ()))

@@ -1,7 +1,7 @@
-"""Adds the facts that only a file's neighbouring lines show: line numbers, lines that are parts of
-one record, and an incomplete last line.
+"""Adds facts that one line alone does not show: its number in the file, a record with several
+lines, and an incomplete last line.
 
-They are derived from rows that were read, so each task reads only its own lines, and the splits do
+These facts are derived from rows of lines, so each task reads only its own lines, and the splits do
 not matter. This module must not know files, nor what is done with half lines.
 """
 
@@ -27,7 +27,7 @@ _ENDS_ONE: Final = (
     f"reason IS NOT NULL AND contains(text, '{_END}') AND NOT contains(text, '{HEAD}')"
 )
 IS_CUT: Final = f"(sum(bytes) > max(size) OR sum(bytes) = max(size) - {LESS_WITH_A_MARK})"
-"""For the splits of a file: whether the file ends within a line."""
+"""An aggregate over the splits of a file: whether the file ends within a line."""
 _BEGINS_ONE: Final = f"{IS_REQUEST} AND line IS NOT NULL AND rule IS NULL"
 
 
@@ -37,8 +37,8 @@ def ends_one(rejected: str) -> bool:
 
 
 def resolved(read: DataFrame, known: Shown) -> tuple[DataFrame, Shown]:
-    """``read`` (rows of ``READ``) with lines numbered from the start of their files, and half
-    lines rejected; and the line forms of brokers, together with the forms ``known`` before."""
+    """``read`` (rows of ``READ``) with half lines rejected, and with lines numbered from the start
+    of their file. Also returns the line forms of brokers, in ``read`` and in ``known`` together."""
     shown, lacks_rules = look(read)
     shown = earliest(known, shown)
     edges = _edges(read)
@@ -51,8 +51,9 @@ def resolved(read: DataFrame, known: Shown) -> tuple[DataFrame, Shown]:
 
 
 def _edges(read: DataFrame) -> Any:
-    """A row (null is false). ``has_splits``: a file was split. ``has_ends``: a line ends a record
-    that begins in another line. ``may_be_cut``: perhaps a file ends within a line."""
+    """One row, in which null means false. ``has_splits``: a file has several splits. ``has_ends``:
+    a line ends a record that begins in another line. ``may_be_cut``: a file can end within a
+    line."""
     return read.selectExpr(
         "bool_or(start > 0) AS has_splits",
         f"bool_or({_ENDS_ONE}) AS has_ends",
@@ -73,8 +74,8 @@ def _numbered(read: DataFrame) -> DataFrame:
 
 
 def broken_lines(read: DataFrame) -> DataFrame:
-    """``file``, ``line`` and ``why`` of lines that are broken, as their neighbours show. ``why`` is
-    null for lines that are perhaps a part of a name."""
+    """The ``file`` and ``line`` of lines that other lines show to be broken, and ``why``. ``why``
+    is null for a line that can be a part of a name."""
     from pyspark.sql import functions as f
 
     edges = read.where(f"({_ENDS_ONE}) OR ({_BEGINS_ONE})").selectExpr(

@@ -1,8 +1,8 @@
-"""Facts about each audit file, counted from its rows.
+"""Counts facts about each audit file from the file's rows.
 
-The facts about files are rows on Spark's disks. Only sums over many files come to the driver, and a
-row for each file that a message names. This module must not know which files are duplicates, nor
-what is done with rows.
+The facts are rows on Spark's disks. The driver gets only sums over many files, and a row for each
+file that a message names. This module must not know which files are duplicates, nor what is done
+with rows.
 """
 
 from __future__ import annotations
@@ -33,35 +33,35 @@ FACTS: Final = (
 )
 """A row for each listed file; the facts of a file without lines are null.
 
-The columns from ``requests`` to ``days`` are those of ``FileFacts``, except ``head``, the last of
-``heads``. ``request_us`` and ``rule_us`` are the first times of lines with a request name and with
-a rule. ``back_us`` is the first time at which the clock was set back. ``lacks_rule``: a request
-has no rule; ``has_end``: a line is only the end of a record; ``is_cut``: the file ends within a
-line; ``is_split``: Spark split the file.
+The columns from ``requests`` to ``days`` are those of ``FileFacts``; ``head`` is the last of
+``heads``. The columns in ``_us`` are in microseconds since 1970: the first time of a line with a
+request name, the first time of a line with a rule, and the first time at which the clock was set
+back. ``lacks_rule``: a request has no rule; ``has_end``: a line is only the end of a record;
+``is_cut``: the file ends within a line; ``is_split``: Spark split the file.
 """
 _COUNTS: Final = ("requests", "not_audit", "broken")
 _FORMS: Final = ("request_us", "rule_us")
 _LOG: Final = "regexp_extract(path, '(?s)^(.*/)?([^/.]+|[^/]*)', 0)"
-"""The common beginning of the paths of a file and its rotated predecessors: up to the first dot of
-the file's name."""
+"""The path up to the first dot of the file's name. The paths of a file and of its rotated
+predecessors share this beginning."""
 
 
 _NAMED: Final = "CASE WHEN coalesce(requests, 0) = 0 OR fault IS NOT NULL OR is_same THEN path END"
-"""The path of a file that a message may name."""
+"""The path of a file that a message can name; null for other files."""
 
 
 class Same(NamedTuple):
-    """A file that is left out, because ``file`` begins in the same way and is not shorter. If an
-    earlier build read ``file``, ``longer`` is the number of lines of ``file``."""
+    """The reason why a file is left out: another file, ``file``, begins in the same way and is not
+    shorter. If an earlier build read ``file``, ``longer`` is the number of lines of ``file``."""
 
     file: str
     longer: int | None
 
 
 class FileRead(NamedTuple):
-    """How many lines of each kind a file has. ``why`` says what is wrong with a broken line,
-    ``fault`` why a part of the file could not be read. If the file is left out, ``same`` and
-    ``longer`` are those of ``Same``."""
+    """The number of a file's lines of each kind. ``why`` says what is wrong with one broken line.
+    ``fault`` says why a part of the file cannot be read. If the file is left out, ``same`` and
+    ``longer`` are the fields of its ``Same``."""
 
     file: str
     requests: int
@@ -77,7 +77,8 @@ class FileRead(NamedTuple):
         return self.requests + self.not_audit + self.broken
 
     def empty_text(self) -> str | None:
-        """The error if the file has lines, but no readable audit line."""
+        """The error about a file that has lines, but no readable audit line; None for any other
+        file."""
         none = f"none of its {counted(self.lines, 'line')}"
         if self.requests or not self.lines:
             return None
@@ -87,8 +88,8 @@ class FileRead(NamedTuple):
 
 
 class FileFacts(NamedTuple):
-    """As ``FileRead``; also the number of ``lines``, the fingerprints of the beginning (``heads``),
-    and the ``days`` of the requests."""
+    """Facts about one file. The first five fields are those of ``FileRead``. ``heads`` has the
+    fingerprints of the file's beginning, and ``days`` the days of its requests."""
 
     requests: int = 0
     not_audit: int = 0
@@ -105,8 +106,9 @@ class FileFacts(NamedTuple):
 
 
 class LogRead(NamedTuple):
-    """Sums over some ``files`` of one log, whose paths begin with ``path``, with their requests and
-    rejected lines; and whether any of these files is not left out."""
+    """Sums over some files of one log, whose paths begin with ``path``: the numbers of ``files``,
+    of ``requests`` and of ``rejected`` lines. ``is_kept``: at least one of these files is not left
+    out."""
 
     path: str
     files: int
@@ -116,11 +118,12 @@ class LogRead(NamedTuple):
 
 
 class FilesRead(NamedTuple):
-    """``named`` has what messages can name, in order: files without a request, with a fault, or
-    left out, and all tables. ``logs`` has every file in one of its sums.
+    """``named`` has all files and tables that a message can name, sorted: files without a request,
+    files with a fault, files that are left out, and all tables. ``logs`` has the sums over all
+    files.
 
     ``nothing_new``: earlier builds had read all files. ``days_again`` is the number of days of
-    earlier builds that were decided again."""
+    earlier builds whose requests were decided again."""
 
     named: Sequence[FileRead]
     logs: Sequence[LogRead]
@@ -128,7 +131,7 @@ class FilesRead(NamedTuple):
     days_again: int = 0
 
     def with_empty(self, paths: Iterable[str]) -> FilesRead:
-        """These files, and the empty ones at ``paths``, which Spark does not list."""
+        """Add the empty files at ``paths``, which Spark does not list."""
         known = {each.file for each in self.named}
         empty = [path for path in paths if path not in known]
         named = [*self.named, *(FileFacts().file_read(path, None) for path in empty)]
@@ -139,8 +142,8 @@ class FilesRead(NamedTuple):
 def files_read(
     files: DataFrame, same: Mapping[str, Same], tables: Mapping[str, FileFacts]
 ) -> FilesRead:
-    """What was read of ``files`` (rows of ``FACTS``), of which the ``same`` are left out, and of
-    ``tables``."""
+    """Summarize ``files`` (rows of ``FACTS``) and ``tables``. ``same`` has the files that are left
+    out."""
     from pyspark.sql import functions as f
 
     is_same = _at(files, same).withColumn("is_same", f.lit(True))
@@ -167,10 +170,10 @@ def files_read(
 
 
 class KeptFacts(NamedTuple):
-    """Facts about the files that are not left out, together: the number of ``lines`` that are
-    requests or broken, the ``days`` with requests, the forms ``shown``, and when clocks were
-    ``set_back``. ``lacks_rule``: a request has no rule. ``may_be_broken``: a file ends within a
-    line, or a line is only the end of a record."""
+    """Facts about all files that are not left out. ``lines`` is the number of requests and broken
+    lines. By broker, ``shown`` has the line forms, and ``set_back`` the times at which clocks were
+    set back. ``lacks_rule``: a request has no rule. ``may_be_broken``: a file ends within a line,
+    or a line is only the end of a record."""
 
     lines: int = 0
     days: Set[date] = frozenset()
@@ -213,7 +216,7 @@ def kept_facts(files: DataFrame) -> KeptFacts:
 
 
 def days_at(files: DataFrame, paths: Collection[str]) -> set[date]:
-    """The days with requests in those of ``files`` that are at ``paths``."""
+    """The days with requests in the files at ``paths``; ``files`` has rows of ``FACTS``."""
     if not paths:
         return set()
     days = files.join(_at(files, paths), "path", "left_semi").selectExpr("explode(days) AS day")
@@ -221,7 +224,7 @@ def days_at(files: DataFrame, paths: Collection[str]) -> set[date]:
 
 
 def left_out(files: DataFrame, paths: Collection[str]) -> DataFrame:
-    """``files`` without those at ``paths``."""
+    """``files`` without the files at ``paths``."""
     return files.join(_at(files, paths), "path", "left_anti") if paths else files
 
 

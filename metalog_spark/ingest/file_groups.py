@@ -1,9 +1,9 @@
 """Divides audit files into groups, so that the driver has the paths of one group at a time.
 
-The files are listed once, and the list is written beside the tables, so that Spark can drop its own
-listing. A group has consecutive files in the order of their base names. Kafka names a rotated log
-by the hour, so a group covers few days, and a task that reads it writes rows of few days. This
-module must not know what a file says.
+Spark lists the files once. The list is written beside the tables, so that Spark can drop its own
+list. Groups follow the order of the files' base names. Kafka names a rotated log by the hour, so a
+group covers few days, and a task writes rows of few days. This module must not know what a file
+says.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 MOST_FILES: Final = 8_192
-"""How many files a group has at most. Each group costs a plan, and jobs that list and read it."""
+"""A group has at most this many files. Each group costs a plan, and jobs that list and read its
+files."""
 PARQUET: Final = ".parquet"
 _TABLE: Final = TableSchema("listing", f"{LISTED}, number INT", ("number",))
 _PLACE: Final = "row_number() OVER (ORDER BY regexp_replace(path, '(?s)^.*/', ''), path) - 1"
 
 
 class FileGroup(NamedTuple):
-    """How many ``files`` a group has, the ``longest`` and ``total`` length in bytes, and the path
-    of a file with Parquet's suffix, if there is one."""
+    """``files`` is the number of files, ``longest`` and ``total`` are lengths in bytes, and
+    ``parquet`` is the path of a file with the suffix ``.parquet``, or None."""
 
     number: int
     files: int
@@ -40,16 +41,15 @@ class FileGroup(NamedTuple):
 
 
 class FileGroups(NamedTuple):
-    """The ``listed`` files (rows of ``LISTED``, and the ``number`` of their group), and all
-    groups."""
+    """``listed`` has rows of ``LISTED`` with the ``number`` of each file's group."""
 
     listed: DataFrame
     groups: Sequence[FileGroup]
 
     @classmethod
     def of(cls, tables: Tables, files: DataFrame) -> FileGroups:
-        """The groups of ``files`` (rows of ``LISTED``). Spark holds its own listing as long as a
-        DataFrame refers to it. DataFrames are in cycles, which only the garbage collector frees."""
+        """Group ``files`` (rows of ``LISTED``). Spark keeps its own list while a DataFrame refers
+        to it. DataFrames are in reference cycles, which only the garbage collector frees."""
         from pyspark.sql import functions as f
 
         number = f"CAST(({_PLACE}) DIV {MOST_FILES} AS INT) AS number"
@@ -64,7 +64,7 @@ class FileGroups(NamedTuple):
 
     @property
     def parquet(self) -> str | None:
-        """The path of a Parquet file, if there is one."""
+        """The path of a file with the suffix ``.parquet``; None if there is none."""
         return min((group.parquet for group in self.groups if group.parquet), default=None)
 
     @property

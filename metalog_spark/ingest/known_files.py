@@ -1,11 +1,10 @@
-"""Recognizes audit files: files that must be read, duplicates under another name, and files whose
-rows are replaced.
+"""Recognizes known audit files, and decides which files are left out and which rows are replaced.
 
-A file with the same path, length and modification time is not read again. Fingerprints of the first
-16 KiB show whether a file begins as a known file does, even at another path. If so, the file
-replaces the known file, or is left out if it has fewer lines. The table FILES has the known files.
-Spark compares files, and only those that match another file come to the driver. This module must
-not know lines.
+The table FILES has the known files. A file with the path, length and modification time of a known
+file is not read again. Fingerprints of the first 16 KiB show whether a file begins as a known file
+does, also at another path. Such a file replaces the known file, or is left out if it has fewer
+lines. Spark compares the files; the driver gets only files that match another file. This module
+must not know lines.
 """
 
 from __future__ import annotations
@@ -26,32 +25,34 @@ if TYPE_CHECKING:
 
 _LISTED: Final = ["path", "length", "modified"]
 _NUMBER: Final = r"' \\([0-9]+\\)$'"
-"""The number after the path, in the name of rows whose file has different content by now."""
+"""The number after the path, in a name such as ``PATH (2)``."""
 _NAMES: Final = f"array_distinct(array(file, regexp_replace(file, {_NUMBER}, '')))"
 
 
 class KnownFile(NamedTuple):
-    """The name of a known file's rows in other tables, and the days of its requests."""
+    """A known file: its name in other tables, and the days of its requests."""
 
     file: str
     days: Sequence[date]
 
 
 class ClassifiedFiles(NamedTuple):
-    """By path: ``renamed`` has new names for files whose path already names other rows, ``same``
-    has the duplicates. ``gone`` are known files whose rows are replaced."""
+    """By path, ``renamed`` has the new name of each file whose path is already the name of other
+    rows, and ``same`` has the files that are left out. ``gone`` has the known files whose rows are
+    replaced."""
 
     renamed: Mapping[str, str]
     same: Mapping[str, Same]
     gone: Sequence[KnownFile]
 
     def names(self) -> list[tuple[str, str | None]]:
-        """Each path whose rows have another name, with that name; None if the file is left out."""
+        """The path and the new name of each renamed file; for each file that is left out, the path
+        and None."""
         return [*self.renamed.items(), *((path, None) for path in self.same)]
 
 
 class _Grown(NamedTuple):
-    """A file that begins as the known file ``file`` does."""
+    """A file at ``path`` that begins as the known file ``file`` does."""
 
     path: str
     lines: int
@@ -61,14 +62,14 @@ class _Grown(NamedTuple):
 
 
 def unread(listed: DataFrame, known: DataFrame | None) -> DataFrame:
-    """The files of ``listed`` that are not ``known`` (rows of FILES), or have changed. In a new
-    folder, where ``known`` is None, these are all files."""
+    """The files in ``listed`` that are not in ``known`` (rows of FILES), or have changed. ``known``
+    is None in a new folder: then all files are unread."""
     return listed if known is None else listed.join(known.select(*_LISTED), _LISTED, "left_anti")
 
 
 def sorted_out(read: DataFrame, known: DataFrame | None) -> ClassifiedFiles:
-    """Classify the files that were read, rows of ``file_facts.FACTS``; ``known`` are rows of
-    FILES, None in a new folder."""
+    """Classify the files in ``read`` (rows of ``file_facts.FACTS``). ``known`` has rows of FILES;
+    it is None in a new folder."""
     same = {path: Same(file, None) for path, file in _copies(read)}
     if known is None:
         return ClassifiedFiles({}, same, ())
@@ -111,7 +112,8 @@ def after(read: DataFrame, found: ClassifiedFiles, known: DataFrame) -> DataFram
 
 
 def _copies(read: DataFrame) -> Iterable[tuple[str, str]]:
-    """Each file whose lines are the beginning of other files, and the longest of these others."""
+    """Pairs of paths: a file that is the beginning of other files, and the longest of those
+    files."""
     beginnings = read.selectExpr("path", "lines", "head AS whole", "explode(heads) AS head")
     longest = beginnings.selectExpr(
         "path",
@@ -123,8 +125,8 @@ def _copies(read: DataFrame) -> Iterable[tuple[str, str]]:
 
 
 def _grown(taken: DataFrame, known: DataFrame) -> Mapping[str, Sequence[_Grown]]:
-    """By path: the files that begin as known files do. A known file without a whole line is
-    recognized by its path."""
+    """By path, the files that begin as known files do. A known file without a whole line has no
+    fingerprint, so its path identifies it."""
     own = taken.selectExpr("path", "coalesce(lines, 0) AS lines", "heads")
     rows = known.selectExpr("path AS at", "head", "file", "lines AS known_lines", "days")
     by_head = own.selectExpr("*", "explode(heads) AS head").join(rows, "head")
@@ -137,7 +139,8 @@ def _grown(taken: DataFrame, known: DataFrame) -> Mapping[str, Sequence[_Grown]]
 
 
 def _of_the_same_path(taken: DataFrame, known: DataFrame) -> Iterable[tuple[str, str]]:
-    """The path of each file whose path is also that of known rows, and the name of these rows."""
+    """Pairs: the path of a file in ``taken``, and the name of known rows that were read from this
+    path."""
     names = known.selectExpr("file", f"explode({_NAMES}) AS path")
     return map(tuple, names.join(taken.select("path"), "path").select("path", "file").collect())
 

@@ -1,7 +1,7 @@
 """Reads tables of requests, and defines ``READ``, the common form of all rows that are read.
 
-``READ`` has the rows of three tables (requests, rejected lines, possible requests), so a file is
-read once for all three. This module must not know how a line is read, nor how the rows are used.
+A row of ``READ`` is a request, a rejected line or a possible request, so one pass over a file fills
+three tables. This module must not know how a line is read, nor how the rows are used.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ READ: Final = (
     f"{REQUESTS.schema}, text STRING, reason STRING, possible BOOLEAN, zone STRING,"
     " start BIGINT, lines BIGINT, bytes BIGINT, size BIGINT, head ARRAY<BIGINT>"
 )
-"""Rows of three tables, and a row for each split of a file. ``possible`` is true in rows of
-POSSIBLE, else null; ``reason`` is null in rows of REQUESTS; only the row of a split has ``lines``.
-"""
+"""The columns for rows of three tables, and for a row about each split of a file. ``possible`` is
+true in rows of POSSIBLE, else null. Only rows of REJECTED have a ``reason``. Only the row about a
+split has ``lines``."""
 IS_REQUEST: Final = "reason IS NULL AND possible IS NULL AND lines IS NULL"
 NEEDED: Final = (
     "time", "principal", "host", "operation", "resource_type", "resource_name", "result",
@@ -44,7 +44,8 @@ _WORDS: Final[Mapping[str, Mapping[str, Enum]]] = {
     "pattern_type": {"LITERAL": PatternType.LITERAL},
     "result": by_plain_name(AuthorizationResult),
 }
-"""The columns with Kafka's words, and the value of each word in any spelling."""
+"""The columns with Kafka's words, and the value of each word by its spelling in capitals without
+``_``."""
 _NO_WORDS: Final = {
     "operation": "its operation is none of Kafka's",
     "resource_type": "its resource_type is none of Kafka's",
@@ -56,8 +57,8 @@ _NO_WORDS: Final = {
 def spread(
     session: SparkSession, tasks: int, work: Callable[[int], Iterator[pa.RecordBatch]], schema: str
 ) -> DataFrame:
-    """The rows that ``work`` yields for each number below ``tasks``; each number is a separate
-    Spark task."""
+    """The rows that ``work`` yields for each number from 0 up to ``tasks``, exclusive. Each number
+    is a Spark task of its own."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -74,11 +75,11 @@ def read_table(session: SparkSession, path: str) -> DataFrame:
 
 
 def requests_in(table: DataFrame, path: str, broker: str) -> DataFrame:
-    """The rows of ``table``, which is called ``path``, as rows of ``READ``. The table needs the
+    """The rows of ``table`` as rows of ``READ``, with ``path`` as their file. The table needs the
     columns ``NEEDED``; ``time`` is a timestamp or text. Operations and types may have the spelling
-    of any Kafka version. Other columns may be missing or null. The default of ``broker`` is the
-    argument, of ``pattern_type`` LITERAL, of ``ambiguous`` false, and of the others null. ``line``
-    is always null, because only a line of a log can prove to be a half line.
+    of any Kafka version. If another column is missing or null, ``broker`` is the argument,
+    ``pattern_type`` is LITERAL, ``ambiguous`` is false, and any other column is null. ``line`` is
+    always null, because only a line of a log can prove to be a half line.
 
     Raises:
         InvalidRequest: a column is missing, or the times are numbers.
@@ -115,12 +116,12 @@ def requests_in(table: DataFrame, path: str, broker: str) -> DataFrame:
 
 
 def _check_has_times(table: DataFrame, path: str) -> None:
-    """Refuse times that are numbers: Spark would read them as seconds, but they can be
-    milliseconds or microseconds."""
+    """Refuse times that are numbers: Spark would read them as seconds, but they can be milliseconds
+    or microseconds."""
     kind = table.schema["time"].dataType.simpleString()
     if not kind.startswith(("timestamp", "string")):
         raise InvalidRequest(
-            f"{path}: its column time is {kind}, not a timestamp; convert it, for example"
+            f"{path}: the column 'time' has the type {kind}; make it a timestamp, for example"
             " from milliseconds by Spark's timestamp_millis(time)"
         )
 
@@ -145,8 +146,8 @@ def _client_hosts(hosts: Column) -> Column:
 
 
 def _client_host(host: bytes) -> bytes:
-    """The host as brokers write it; a text that is not ASCII is not an address, and stays as it
-    is."""
+    """The host in the spelling of brokers. A text that is not ASCII is not an address, and is
+    returned unchanged."""
     return client_host(host.decode()).encode() if b":" in host and host.isascii() else host
 
 

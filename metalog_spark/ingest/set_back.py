@@ -1,7 +1,7 @@
-"""Warns of brokers whose logs go back in time when clocks in ``--zone`` are not set back: the zone
-is probably wrong.
+"""Warns that ``--zone`` is probably wrong, because a broker's log goes back in time at a moment
+when clocks in this zone are not set back.
 
-This module must not know how this is detected, nor how it is shown.
+This module must not know how such a log is recognized, nor how the warning is shown.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def joined(one: SetBack, other: SetBack) -> dict[str, list[int]]:
 
 
 def set_back_texts(found: SetBack, start_us: int, end_us: int) -> list[str]:
-    """One line about all brokers whose logs go back from ``start_us`` up to ``end_us`` (exclusive);
-    empty if there are none."""
+    """A list with one line about all logs that go back in time between ``start_us`` and ``end_us``
+    (exclusive); empty if there is no such log."""
     inside = [
         (us, broker) for broker, times in found.items() for us in times if start_us <= us < end_us
     ]
@@ -36,7 +36,7 @@ def set_back_texts(found: SetBack, start_us: int, end_us: int) -> list[str]:
     others = len({name for _, name in inside}) - 1
     more = f" and of {others:,} more" if others else ""
     return [
-        f"the log of {broker}{more} goes back in time at {time_text(first_us // 1000)}, as when"
-        " clocks are set back: if its times name no zone, one hour occurs twice, and every other"
+        f"the log of {broker}{more} goes back in time at {time_text(first_us // 1000)}, as if"
+        " clocks were set back: if its times name no zone, one hour occurs twice, and every other"
         " time may be wrong; build another folder with the brokers' --zone"
     ]

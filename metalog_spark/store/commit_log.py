@@ -1,7 +1,7 @@
 """Replays the commit log of a pipeline's folder.
 
-A line is one commit. Now and then a line has the whole state after its commit instead of a change,
-so that no earlier line is needed. This module must not know where the commit log is stored, nor how
+Each line is one commit. Some lines have the whole state after their commit instead of a change, so
+that earlier lines are not needed. This module must not know where the commit log is stored, nor how
 it is read.
 """
 
@@ -18,22 +18,22 @@ LIST: Final = "changes"
 KIND: Final = "kraft-metalog pipeline"
 VERSION: Final = 6
 LINES: Final = 200
-"""Once in this many commits, a line has the whole state, so that older lines can be removed."""
+"""One line in this many has the whole state, so that older lines can be removed."""
 _STATE: Final = "state"
 
 
 class Days(NamedTuple):
-    """``place`` has all rows of ``days``, which are named as partitions are."""
+    """``place`` has all rows of ``days``. A day is text, as in the name of its partition."""
 
     place: str
     days: Sequence[str]
 
 
 class CommittedState(NamedTuple):
-    """The state after the commit ``serial``, which was made at ``written_ns`` (nanoseconds since
-    1970). ``places`` has the directory to which each table was last replaced. Since then, ``parts``
-    are the directories that were added, and ``days`` the days that were replaced, the newest
-    last."""
+    """The state after the commit number ``serial``, made at ``written_ns`` (nanoseconds since
+    1970). By table, ``places`` has the directory of the last whole replacement. ``parts`` and
+    ``days`` have the directories that were added, and the days that were replaced, after that, in
+    order."""
 
     serial: int
     places: Mapping[str, str]
@@ -82,7 +82,8 @@ class CommittedState(NamedTuple):
         return cls(0, whole["places"], whole["facts"], parts, days)
 
     def places_of(self, table: str) -> list[str]:
-        """The places with the table's rows. Rows of replaced days in them are not in force."""
+        """All directories with rows of the table. Rows of replaced days in them are not in
+        force."""
         whole = [self.places[table]] if table in self.places else []
         return [
             *whole,
@@ -91,12 +92,11 @@ class CommittedState(NamedTuple):
         ]
 
     def stored(self, table: str, within: str | None) -> str:
-        """The table whose directories have the rows of ``table``: itself, or the table ``within``
-        which it is stored."""
+        """The table whose directories have the rows of ``table``: either ``table`` or
+        ``within``."""
         return table if within is None or self.places_of(table) else within
 
     def tables(self) -> Iterator[str]:
-        """The names of the tables that were written."""
         yield from dict.fromkeys([*self.places, *self.parts, *self.days])
 
 
@@ -104,10 +104,10 @@ NOTHING: Final = CommittedState(0, {}, {}, {}, {})
 
 
 def replayed(read: Callable[[], Iterable[str] | None], path: str) -> CommittedState | None:
-    """Replay the commit log of the folder ``path``; None if the folder has none.
+    """Replay the commit log of the folder ``path``; None without one.
 
-    Raises ``InvalidSource`` if a line is missing or another version wrote the log. In both cases
-    the log is ``read`` once more first, because a read during a commit can miss a line.
+    Raises ``InvalidSource`` if a line is missing or an incompatible version wrote the log. Before
+    that, ``read`` is called once more, because a read during a commit can miss a line.
     """
     try:
         return _replayed(read(), path)
@@ -144,9 +144,9 @@ def _is_ours(change: Mapping[str, Any]) -> bool:
 
 
 def _in_order(written: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The changes in order, from the last one with a state on; of several lines with one serial,
-    the last one. A killed process can leave a line that becomes visible only after another
-    process has used its serial."""
+    """The changes in the order of their serials, beginning with the last whole state. If several
+    lines have one serial, the newest line counts: a killed process can leave a line that becomes
+    visible only after another process has used its serial."""
     by_time = sorted(written, key=lambda change: change.get("written_ns", 0))
     last = {change["serial"]: change for change in by_time}
     changes = sorted(last.values(), key=lambda change: change["serial"])

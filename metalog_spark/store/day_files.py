@@ -1,9 +1,8 @@
-"""Workers write a table's rows as Parquet themselves, one folder per day, in Spark's layout.
+"""Writes a table's rows in a worker, as Parquet with one folder per day, in Spark's layout.
 
 Passing a row to Spark's own writer takes longer than all other work on the row. A worker may write
-files itself if the folder is on its own machine's disk, and if nobody reads the files before a
-commit. If a task runs twice, it writes the same file names again. This module must not know Spark,
-nor what a row means.
+files itself if the folder is on the worker's disk, and if nobody reads the files before a commit. A
+task that runs again overwrites its files. This module must not know Spark, nor what a row means.
 """
 
 from __future__ import annotations
@@ -18,18 +17,18 @@ from pyarrow import parquet
 from metalog_spark.store.places import WITHOUT_DAY
 
 MOST_WAITING: Final = 1 << 17
-"""At most this many rows wait for more rows of their days. Waiting makes files larger; a small file
-costs as much as a large one."""
+"""At most this many rows wait for more rows of their day, because a small file costs as much as a
+large one."""
 _DIFFERENT: Final = (pa.timestamp("us", "UTC"), pa.int64())
-"""The types of columns with different values in most rows: a dictionary does not pay for them."""
+"""The types of columns whose values mostly differ, so that a dictionary does not pay."""
 DAY: Final = "day"
 
 
 class DayFiles:
-    """The files that the task called ``task`` writes below ``folder``.
+    """Writes files below ``folder``; ``task`` is a part of each file's name.
 
-    Each batch of rows without a day has one value in the column ``kind``. Rows of different kinds
-    go to different files, so a reader of one kind skips the files of the others."""
+    A batch of rows without a day has one value in the column ``kind``. Each kind of row has its own
+    files, so that a reader of one kind skips all other files."""
 
     def __init__(self, folder: Path, task: str, kind: str) -> None:
         self._folder, self._task, self._kind = folder, task, kind

@@ -1,7 +1,7 @@
-"""Values that are computed from a folder's tables, and kept until a commit changes the folder.
+"""Caches values that are computed from a folder's tables, until a commit changes the folder.
 
-All ``Tables`` of a Spark session share them, so a session's second query does not compute them
-again. This module must not know what a value means.
+All ``Tables`` of a Spark session share a cache, so a session's second query does not compute the
+values again. This module must not know what a value means.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 _MOST: Final = 64
-"""How many values a session keeps at most. The largest values have an entry for each ACL."""
+"""The cache of a session has at most this many values. The largest values have an entry for each
+ACL."""
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 
 
 class DerivedValues:
-    """The values of one session that it used last."""
+    """The most recently used values of one session."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Hashable, tuple[CommittedState, Any]] = OrderedDict()
 
     def get(self, key: Hashable, state: CommittedState, make: Callable[[], T]) -> T:
-        """The kept value of ``key`` if it was made in the same ``state``, else a new one."""
+        """The cached value of ``key`` if it was made in the same ``state``, else a new value."""
         kept = self._kept.pop(key, None)
         if kept is None or kept[0] != state:
             kept = state, make()
@@ -48,8 +49,8 @@ _OF_SESSIONS: Final[WeakKeyDictionary[SparkSession, DerivedValues]] = WeakKeyDic
 
 
 def kept_until_commit(make: Callable[[Tables, *Arguments], T]) -> Callable[[Tables, *Arguments], T]:
-    """Decorates a function of ``Tables`` and hashable arguments. Its results must not be changed,
-    because later calls return them again."""
+    """Caches the results of a function of ``Tables`` and hashable arguments. Callers must not
+    change a result, because later calls return the same object."""
 
     @wraps(make)
     def kept(tables: Tables, *arguments: *Arguments) -> T:
@@ -64,8 +65,8 @@ def kept_until_commit(make: Callable[[Tables, *Arguments], T]) -> Callable[[Tabl
 
 @contextmanager
 def query_threads() -> Iterator[ThreadPoolExecutor]:
-    """Threads whose queries Spark runs at the same time. If the block raises, also by Ctrl-C, it
-    does not wait for queries that still run."""
+    """Threads whose queries Spark runs at the same time. The end of the block does not wait for
+    running queries, so Ctrl-C ends it at once."""
     threads = ThreadPoolExecutor()
     try:
         yield threads

@@ -1,4 +1,4 @@
-"""Paths of this machine's disk, as Spark names them.
+"""Converts Spark's names of local files to paths.
 
 This module must not know what a file holds.
 """
@@ -16,14 +16,13 @@ if TYPE_CHECKING:
 
 
 def local_path(named: str) -> str:
-    """The path of a file that Spark names ``file:/x`` or ``file:///x``; others are returned as they
-    are."""
+    """The path ``/x`` for ``file:/x`` or ``file:///x``; any other name is returned unchanged."""
     return re.sub(r"^file:/+", "/", named)
 
 
 def folder_here(session: SparkSession, path: str) -> Path | None:
-    """The folder that ``path`` means to Spark, if it is on this machine: then no Spark job is
-    needed to read or write a small file. None if the workers or the file system are elsewhere."""
+    """The folder on this machine that Spark finds at ``path``: its small files need no Spark job.
+    None if the workers or the file system are elsewhere."""
     if has_workers_elsewhere(session):
         return None
     place = local_path(path)

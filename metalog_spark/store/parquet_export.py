@@ -1,7 +1,7 @@
-"""Writes the tables in force as plain Parquet elsewhere, one folder per table.
+"""Exports the rows in force as plain Parquet, one folder per table.
 
-On this machine's disk the whole export appears by one rename. Elsewhere a table is complete if it
-has Spark's file ``_SUCCESS``. This module must not know what a row means.
+On this machine's disk, one rename makes the whole export visible. Elsewhere, a table is complete if
+it has Spark's file ``_SUCCESS``. This module must not know what a row means.
 """
 
 from __future__ import annotations
@@ -30,11 +30,10 @@ class Exported(NamedTuple):
 
 
 def check_target(folder: str, out: str, *, is_here: bool) -> None:
-    """Check ``out``; ``is_here`` says that it is on this machine's disk.
+    """Check the target ``out``; ``is_here`` says whether it is on this machine's disk.
 
     Raises:
-        InvalidTarget: it lies in the folder of the tables, or is on this machine's disk and has
-            files.
+        InvalidTarget: ``out`` is in the folder of the tables, or has files on this machine's disk.
     """
     check_is_outside(checked_folder(out), "the tables' folder", folder)
     if is_here:
@@ -44,8 +43,8 @@ def check_target(folder: str, out: str, *, is_here: bool) -> None:
 def export(
     tables: Tables, out: str, *, is_here: bool, doing: Callable[[str], None] = lambda _: None
 ) -> list[Exported]:
-    """Write all tables into ``out``, which passed ``check_target``. ``doing`` is called with each
-    step's name."""
+    """Write all tables into ``out``, which must have passed ``check_target``. ``doing`` is called
+    with the name of each step."""
     place = checked_folder(out)
     if not is_here:
         return _written(tables, place, doing)
@@ -75,7 +74,7 @@ def _written(tables: Tables, place: str, doing: Callable[[str], None]) -> list[E
 
 
 def _write(table: TableSchema, rows: DataFrame, place: str) -> None:
-    """Write few files, split by day. A table without rows has one file, so that readers find its
+    """Write few files for each day. A table without rows has one file, so that readers find its
     columns."""
     writer = rows.hint("rebalance", *table.partitions).write
     if table.partitions and not rows.isEmpty():

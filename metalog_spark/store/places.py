@@ -1,11 +1,9 @@
-"""The directories ("places") with rows of one table: their names, which rows are in force, and
-which places should be merged.
+"""The directories ("places") with rows of one table: their names, the rows in force, and the places
+to merge.
 
-Places are merged in levels, like the files of a log-structured merge tree. So their number grows
+Places are merged in levels, like the files of a log-structured merge tree, so their number grows
 with the logarithm of the number of commits. A place with many rows is not merged again, because
-that would take long.
-
-This module must not know what is written to a directory.
+that would take long. This module must not know what is written to a directory.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ _WHOLE: Final = "whole-"
 WITHOUT_DAY: Final = "__HIVE_DEFAULT_PARTITION__"
 """Spark's name for the directory of the rows without a day."""
 MANY_ROWS: Final = 1_000_000
-"""A place with so many rows is not merged again."""
+"""A place with this many rows or more is not merged again."""
 
 
 def place_of(table: TableSchema, name: str) -> str:
@@ -41,14 +39,15 @@ def name_of(place: str) -> str:
 
 
 def merged_place(table: TableSchema, level: int, rows: int, serial: int) -> str:
-    """The place for ``rows`` rows, merged from places of ``level``; no other has the ``serial``."""
+    """The new place for ``rows`` rows from merged places of ``level``. The ``serial`` makes its
+    name unique."""
     kind = f"joined{level + 1}-" if rows < MANY_ROWS else _WHOLE
     return place_of(table, f"{kind}{serial}")
 
 
 def to_merge(places: Sequence[str], most: int) -> tuple[int, tuple[str, ...]]:
-    """The lowest level with more than ``most`` of the ``places``, and its places; no places if
-    there is no such level. Places that were not merged yet have level 0."""
+    """The lowest level with more than ``most`` of the ``places``, and the places of this level; no
+    places without such a level. Places that no merge has written have level 0."""
     levels = {place: _level_of(place) for place in places}
     sizes = Counter(level for level in levels.values() if level is not None)
     level = min((level for level, size in sizes.items() if size > most), default=0)
@@ -65,7 +64,7 @@ def _level_of(place: str) -> int | None:
 
 
 def is_newest(table: TableSchema, laid: Sequence[Days]) -> Column:
-    """Whether a row is in the newest of the directories that have its day."""
+    """Whether a row is in the newest place with its day; ``laid`` is in order."""
     from pyspark.sql import functions as f
 
     [key] = table.partitions

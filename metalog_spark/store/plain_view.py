@@ -1,11 +1,11 @@
-"""Plain Parquet beside the tables: ``FOLDER/current`` has the files in force and no others.
+"""Plain Parquet beside the tables: ``FOLDER/current`` has only the files in force.
 
-The store keeps replaced rows beside those in force, and only its commit log distinguishes them. So
+The tables keep replaced rows, and only the commit log distinguishes them from rows in force. So
 each commit of rows makes a folder ``versions/SERIAL`` of hard links to the files in force, and then
-points the symbolic link ``current`` to it: at every moment ``current`` is one whole commit. A table
-that is stored within another table has the other table's files, with more columns than its own. A
-version does not change, so a reader that resolves the link once reads one commit. This module must
-not know Spark, nor what a row means.
+points the symbolic link ``current`` to this folder. So ``current`` is always one whole commit. A
+version does not change, so a reader that resolves the link once reads one commit. A table that is
+stored within another table has the files of that table, with more columns than its own. This module
+must not know Spark, nor what a row means.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from metalog_spark.store.tables import TABLES, TableSchema
 CURRENT: Final = "current"
 VERSIONS: Final = "versions"
 _KEPT: Final = 3
-"""How many versions are kept at most, including the newest, for readers that have started."""
+"""This many of the newest versions are kept, for readers that have already resolved the link."""
 PASSED_OVER: Final = ("_", ".")
 """First characters of names that Spark ignores."""
 _PARQUET: Final = ".parquet"
@@ -39,8 +39,8 @@ _NOWHERE: Final = f"{_DAY}{WITHOUT_DAY}"
 
 
 def publish(folder: Path, contents: CommittedState) -> None:
-    """Point ``current`` of ``folder`` to the files in force by ``contents``, if the folder with
-    these contents is on this machine's disk."""
+    """Point ``current`` of ``folder`` to the files in force by ``contents``, if this machine's disk
+    has the folder in the state ``contents``."""
     if not is_on_this_disk(folder, contents):
         return
     versions = folder / VERSIONS
@@ -57,7 +57,7 @@ def publish(folder: Path, contents: CommittedState) -> None:
 
 
 def in_force(folder: Path, table: str, contents: CommittedState) -> Mapping[str, Path]:
-    """The table's files in force, by their paths below the table, with their day folders."""
+    """The table's files in force, by their paths below the table's folder in ``current``."""
     laid = contents.days.get(table, ())
     newest = {day: each.place for each in laid for day in each.days}
     of_days = {each.place for each in laid}
@@ -80,8 +80,8 @@ def days_of(folder: Path, table: TableSchema) -> Iterator[str]:
 
 
 def lines_of(commit_log: Path) -> Sequence[str]:
-    """The lines of a commit log on this machine's disk. If a writer removes lines meanwhile, all
-    lines are read again."""
+    """The lines of a commit log on this machine's disk. If a writer removes a line during the read,
+    all lines are read again."""
     while True:
         with suppress(FileNotFoundError):
             return [*_lines_in(commit_log)]
@@ -95,8 +95,8 @@ def _lines_in(commit_log: Path) -> Iterator[str]:
 
 
 def add_line(commit_log: Path, line: str, *, alone: bool = False) -> None:
-    """Add one line durably: as a whole or not at all. With ``alone``, then remove all other
-    lines."""
+    """Add one line durably, as a whole or not at all. With ``alone``, remove all other lines
+    afterwards."""
     commit_log.mkdir(parents=True, exist_ok=True)
     before = [file for file in commit_log.iterdir() if alone and file.is_file()]
     replace_whole(LOCAL_FILES, commit_log / f"part-{uuid4().hex}.txt", f"{line}\n".encode())
@@ -105,8 +105,8 @@ def add_line(commit_log: Path, line: str, *, alone: bool = False) -> None:
 
 
 def is_on_this_disk(folder: Path, contents: CommittedState) -> bool:
-    """Whether this machine's disk has the folder with these contents. For Spark, the same path can
-    be on another disk."""
+    """Whether this machine's disk has ``folder`` in the state ``contents``. For Spark, the path can
+    be on another machine's disk."""
     log = folder / LIST
     found = replayed(lambda: lines_of(log), str(folder)) if log.is_dir() else None
     return found is not None and found.serial == contents.serial
@@ -162,7 +162,7 @@ def _write_empty(place: Path, table: TableSchema) -> None:
 
 
 def _point(link: Path, version: Path) -> None:
-    """Move the link by one rename: a reader finds the old version or the new one."""
+    """Replace the link by one rename, so that a reader finds the old version or the new version."""
     made = link.with_name(f".{link.name}")
     made.unlink(missing_ok=True)
     made.symlink_to(version)

@@ -23,7 +23,7 @@ from metalog_spark.store.refusals import lacks_table, no_folder, occupied
 from metalog_spark.store.table_store import checked_folder, is_pattern, placed
 
 _IN_A_DEMO: Final = "tables"
-"""The name of the pipeline's folder inside the folder of metalog pipeline demo."""
+"""The name of the pipeline's folder inside the folder of ``metalog pipeline demo``."""
 _LOCK: Final = ".lock"
 _SMALL_BYTES: Final = 16 << 20
 _FEW_FILES: Final = 1_000
@@ -38,7 +38,7 @@ PARQUET: Final = (b"PAR1", b"PARE")
 
 
 def check_can_be_read(path: str) -> None:
-    """Raise ``InvalidSource`` if ``path`` is not a whole folder of the pipeline."""
+    """Raise ``InvalidSource`` if ``path`` is not a pipeline's folder with all its tables."""
     if _contents(Path(checked_folder(path)), path) is not None:
         return
     refused, inside = no_folder(path), Path(path, _IN_A_DEMO)
@@ -48,8 +48,8 @@ def check_can_be_read(path: str) -> None:
 
 
 def check_can_be_filled(path: str) -> CommittedState | None:
-    """The state of the pipeline's folder at ``path``, None if it is new; ``InvalidTarget`` if other
-    files are there."""
+    """The state of the pipeline's folder at ``path``, None if the folder is new. Raises
+    ``InvalidTarget`` if ``path`` has other files."""
     place = Path(checked_folder(path))
     contents = _contents(place, path)
     if contents is None and (found := next(files_below(place), None)) is not None:
@@ -58,16 +58,16 @@ def check_can_be_filled(path: str) -> CommittedState | None:
 
 
 def files_named(audit: str) -> Iterator[Path]:
-    """The local files that ``audit`` names, one after the other: a file, the files below a folder,
-    or those of a pattern, also ``FOLDER/**/NAME``. A file comes twice if a pattern matches it and
-    its folder."""
+    """Yield the local files that ``audit`` names: a file, all files below a folder, or the files of
+    a pattern, also ``FOLDER/**/NAME``. A file comes twice if a pattern matches the file and its
+    folder."""
     places = iter([Path(audit)]) if audit and Path(audit).exists() else _matches(audit)
     return (file for place in places for file in files_below(place) if file.is_file())
 
 
 def is_small(paths: Iterable[str]) -> bool:
-    """Whether the local files in ``paths``, which are patterns or joined by ``+``, are few and
-    small. A file that is removed meanwhile has no size."""
+    """Whether the local files that ``paths`` name are few and small. A path can be a pattern, or
+    several paths joined by ``+``."""
     left = _SMALL_BYTES
     places = chain.from_iterable(map(_named, paths))
     for number, file in enumerate(chain.from_iterable(map(files_below, places))):
@@ -79,20 +79,20 @@ def is_small(paths: Iterable[str]) -> bool:
 
 
 def _matches(pattern: str) -> Iterator[Path]:
-    """The matches, one after the other. Memory holds the names in one folder at a time."""
+    """Yield the matches. Memory holds the names in one folder at a time."""
     return map(Path, glob.iglob(pattern, recursive=True))  # noqa: PTH207 - may be absolute
 
 
 def check_is_new(path: str) -> None:
-    """Raise ``InvalidTarget`` if ``path`` is a file or has files."""
+    """Raise ``InvalidTarget`` if ``path`` is a file or a folder with files."""
     if next(files_below(Path(checked_folder(path))), None) is not None:
         raise InvalidTarget(f"{path}: not empty; name a new or empty folder")
 
 
 @contextmanager
 def taken(path: str) -> Iterator[None]:
-    """Lock the pipeline's folder ``path`` for this process within the block, or until the process
-    ends. Creates the folder if needed, and removes it again if nothing was written.
+    """Lock the pipeline's folder ``path`` within the block. A missing folder is created, and
+    removed after the block if nothing was written.
 
     Raises:
         InvalidTarget: another process holds the lock, or the file system has no locks.
@@ -112,8 +112,8 @@ def _locked(lock: Path, made: Sequence[Path]) -> FileLock:
         return LOCAL_FILES.lock(lock)
     except BlockingIOError:
         raise InvalidTarget(
-            f"{lock.parent}: another metalog pipeline build or follow writes to it; wait for its"
-            " end"
+            f"{lock.parent}: another metalog pipeline build or follow writes to it; wait until it"
+            " ends"
         ) from None
     except OSError as error:
         if error.errno not in _WITHOUT_LOCKS:
@@ -126,8 +126,7 @@ def _locked(lock: Path, made: Sequence[Path]) -> FileLock:
 
 
 def _take_back(made: Sequence[Path]) -> None:
-    """Remove the lock and its folder, if this process ``made`` them and they have no
-    other files."""
+    """Remove the lock and its folder, if they are in ``made`` and the folder has no other files."""
     for each in made:
         with suppress(OSError):
             if each.is_dir():
@@ -137,8 +136,8 @@ def _take_back(made: Sequence[Path]) -> None:
 
 
 def check_can_be_followed(audit: str) -> None:
-    """Raise ``InvalidRequest`` if no finished logs can appear in the folder ``audit``; a pattern
-    can name folders that are created later."""
+    """Raise ``InvalidRequest`` if no finished logs can appear in the folder ``audit``. A pattern
+    passes, because its folders can be created later."""
     place = Path(audit)
     if place.exists():
         checked_folder(audit)
@@ -152,8 +151,8 @@ def check_can_be_followed(audit: str) -> None:
 
 
 def check_is_outside(out: str, option: str, source: str) -> None:
-    """Raise ``InvalidTarget`` if ``out`` is in a folder that ``source`` names: every reader of that
-    folder would find foreign files."""
+    """Raise ``InvalidTarget`` if ``out`` is in a folder that ``source`` names, because readers of
+    that folder would find foreign files."""
     if not placed(out).startswith("/"):
         return
     place = Path(placed(out)).resolve()
@@ -163,7 +162,8 @@ def check_is_outside(out: str, option: str, source: str) -> None:
 
 
 def _named(source: str) -> Iterator[Path]:
-    """The files and folders of a pattern, or of folders joined by ``+``, existing or not."""
+    """The matches of a pattern, or the paths that ``+`` joins. A path is returned even if it does
+    not exist."""
     is_one = Path(source).exists()
     for part in filter(None, [source] if is_one else source.split("+")):
         found = iter(()) if is_one else _matches(part)
@@ -172,15 +172,15 @@ def _named(source: str) -> Iterator[Path]:
 
 
 def passed_over(audit: str) -> list[Path]:
-    """The files in the folder ``audit``, or of a pattern, that Spark ignores because their names
-    are not UTF-8. Hidden files are not listed."""
+    """The files that ``audit`` names and Spark ignores, because their names are not UTF-8. Hidden
+    files are not listed."""
     files = (file for root in _named(audit) for file in files_below(root))
     return sorted(file for file in files if has_lone_surrogate(str(file)))
 
 
 def check_is_table(path: str, option: str) -> None:
-    """Raise ``InvalidRequest`` if there is no table, or an unreadable one; for a folder Spark
-    checks the rest."""
+    """Raise ``InvalidRequest`` if ``path`` is missing, encrypted, or a file that is not Parquet.
+    Spark checks all else in a folder."""
     place = Path(path)
     if not is_pattern(path) and not place.exists():
         raise InvalidRequest(f"{option} {path}: there is no such file or folder")
@@ -196,7 +196,6 @@ def check_is_table(path: str, option: str) -> None:
 
 
 def first_bytes(file: Path) -> bytes:
-    """The bytes of ``file`` to compare with ``PARQUET``."""
     with file.open("rb") as opened:
         return opened.read(len(PARQUET[0]))
 
@@ -213,7 +212,7 @@ def _contents(place: Path, path: str) -> CommittedState | None:
 
 
 def files_below(place: Path) -> Iterator[Path]:
-    """``place`` if it is a file, or the files below it without those that Spark ignores."""
+    """The file ``place``, or all files below the folder ``place`` that Spark does not ignore."""
     if place.is_file():
         yield place
     for folder, folders, names in os.walk(place):

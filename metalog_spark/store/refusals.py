@@ -12,7 +12,7 @@ from metalog.errors import InvalidSource, InvalidTarget
 from metalog_spark.store.commit_log import CommittedState
 
 FOLLOWED: Final = "followed"
-"""The name under which ``Tables.state`` stores what ``metalog pipeline follow`` reads."""
+"""The name under which ``Tables.state`` stores the input of ``metalog pipeline follow``."""
 
 
 def no_folder(path: str | Path) -> InvalidSource:
@@ -24,8 +24,7 @@ def occupied(path: str | Path, *, is_file: bool) -> InvalidTarget:
     """The error about other files in the folder, or about a file in place of the folder."""
     there = "is a file" if is_file else "holds files that are not a pipeline's"
     return InvalidTarget(
-        f"{path}: {there}; name a folder that is new, empty, or one that metalog pipeline build"
-        " made"
+        f"{path}: {there}; name a new or empty folder, or one that metalog pipeline build made"
     )
 
 

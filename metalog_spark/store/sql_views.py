@@ -1,4 +1,4 @@
-"""Names for SQL: each table of a pipeline's folder as a temporary view of a session.
+"""Registers each table of a pipeline's folder as a temporary view of a session, for SQL.
 
 This module must not know what is queried.
 """

@@ -1,13 +1,12 @@
-"""The store of a pipeline's tables: a folder with their rows, and a commit log.
+"""Stores a pipeline's tables in a folder, with a commit log.
 
-The commit log has one small JSON line per commit; its replay gives the files in force. New rows, of
-a whole table or of some days, are first written beside the rows in force. One commit then puts them
-in force, in one table or in several. So a reader sees either the old rows or the new ones, also
-after a crash.
+The commit log has one small JSON line per commit; its replay gives the files in force. New rows are
+first written beside the rows in force. Then one commit puts the new rows of one or several tables
+in force. So a reader sees either the old rows or the new rows, also after a crash.
 
-Spark reads and writes the rows, so the folder may be wherever Spark can write. Spark also reads and
-writes the lines of the commit log, unless they are on this machine's disk. The caller must keep two
-writers of one folder apart. This module must not know what a row means.
+Spark reads and writes the rows, so the folder can be wherever Spark can write. Spark also reads and
+writes the commit log, unless it is on this machine's disk. The caller must prevent two writers of
+one folder. This module must not know what a row means.
 """
 
 from __future__ import annotations
@@ -48,7 +47,8 @@ _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:/")
 _PATTERN: Final = re.compile(r"[*?\[\]{}\\]")
 _SIDES: Final = ("a", "b")
 _MOST_DAYS: Final = 8
-"""How many directories may replace days of a table before the whole table is rewritten."""
+"""At most this many directories replace days of a table; the next one makes a build rewrite the
+whole table."""
 _STAGED: Final = "-read"
 NOT_THERE: Final = "PATH_NOT_FOUND"
 _OF_ROWS: Final = frozenset({"all", "places", "parts", "joined", "days"})
@@ -68,7 +68,7 @@ class Tables:
 
     @classmethod
     def open(cls, session: SparkSession, path: str | Path) -> Tables:
-        """The tables in ``path``; ``InvalidSource`` if it does not exist or is not a pipeline's
+        """Open the tables in ``path``. Raises ``InvalidSource`` if it is not a pipeline's
         folder."""
         contents = _read_list(session, checked_folder(path))
         if contents is None:
@@ -77,8 +77,8 @@ class Tables:
 
     @classmethod
     def make(cls, session: SparkSession, path: str | Path) -> Tables:
-        """The tables in ``path``, which may not exist yet: the first write creates the folder.
-        ``InvalidTarget`` if other files are there."""
+        """Open the tables in ``path``, which can be missing: the first write creates the folder.
+        Raises ``InvalidTarget`` if other files are in ``path``."""
         place = checked_folder(path)
         contents = _read_list(session, place)
         if contents is None:
@@ -100,7 +100,7 @@ class Tables:
 
     @property
     def is_changing(self) -> bool:
-        """Whether a block of ``at_once`` runs, whose changes can still be dropped."""
+        """Whether a block of ``at_once`` runs: its changes are not committed yet."""
         return self._held is not None
 
     def state(self, **facts: Any) -> None:
@@ -110,9 +110,9 @@ class Tables:
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """Commit all changes of the block at its end, as one commit. If the block raises, or the
-        process dies, nothing changes. A block may replace a table only once. Ctrl-C is delayed
-        until the end of the commit."""
+        """Commit all changes of the block at its end, as one commit. If the block raises an error,
+        or the process dies, nothing changes. A block may replace a table only once. The commit
+        delays Ctrl-C."""
         self._held = []
         try:
             yield
@@ -128,8 +128,8 @@ class Tables:
                 self._note({"all": changes})
 
     def mark(self, name: str, number: int) -> None:
-        """Store ``number`` beside the commit log, for a caller that must not write the commit log:
-        if two Spark jobs append to one directory at once, one undoes the other."""
+        """Store ``number`` beside the commit log, for a caller that must not write the commit log.
+        If two Spark jobs append to one directory at once, one job undoes the other."""
         last = self.marked(name)
         self._append(name, str(number if last is None else max(number, last)), alone=True)
 
@@ -143,8 +143,8 @@ class Tables:
         return bool(self._places(table))
 
     def read(self, table: TableSchema) -> DataFrame:
-        """The rows in force, in the table's own schema; none if it was never written. Rows without
-        a day are never in force."""
+        """The rows in force, in the table's own schema; no rows if the table was never written.
+        Rows without a day are never in force."""
         places = self._places(table)
         if not places:
             return frame_of(self.session, [], table.schema)
@@ -157,12 +157,11 @@ class Tables:
         return rows.drop("place")
 
     def staged(self, table: TableSchema, place: str) -> DataFrame:
-        """The rows at a ``place``, in force or not, including rows without a day."""
+        """All rows at ``place``, in force or not, including rows without a day."""
         return self._loaded(table, [place]).drop("place")
 
     def _loaded(self, table: TableSchema, places: Sequence[str]) -> DataFrame:
-        """The rows at ``places``. A Connect server checks the places only when the columns are
-        read."""
+        """A Connect server checks ``places`` only when code reads the columns."""
         from pyspark.errors import AnalysisException
 
         read = self.session.read.format(_FORMAT).schema(table.schema)
@@ -182,7 +181,7 @@ class Tables:
         return self._contents.stored(table.name, table.within)
 
     def replace(self, table: TableSchema, rows: DataFrame) -> None:
-        """Replace all rows of the table; a reader sees the old rows or the new ones."""
+        """Replace all rows of the table; a reader sees the old rows or the new rows."""
         self._check_is_not_added_to(table)
         place = self._other_side(table)
         self._write(table, rows, place)
@@ -196,10 +195,8 @@ class Tables:
         replaced: Mapping[TableSchema, DataFrame],
         **facts: Any,
     ) -> None:
-        """Add rows to some tables, replace others, and store ``facts``, in one commit. If an
-        earlier attempt at the same batch left files without a commit, they are overwritten. A
-        committed batch must not be committed again.
-        """
+        """Add and replace rows, and store ``facts``, in one commit. Files of an earlier attempt at
+        the same batch are overwritten. A committed batch must not be committed again."""
         parts = {table.name: place_of(table, batch) for table in added}
         places = {table.name: self._other_side(table) for table in replaced}
         for table, rows in added.items():
@@ -209,9 +206,8 @@ class Tables:
         self._note({"parts": parts, "places": places, "facts": facts})
 
     def join(self, table: TableSchema, most: int) -> None:
-        """Merge the added places of the lowest level with more than ``most`` places, if there is
-        one (``to_merge``). On this machine's disk, a merge of new places also removes the
-        places that earlier merges replaced."""
+        """Merge the added places that ``to_merge`` finds. On this machine's disk, a merge of level
+        0 also removes the places that earlier merges replaced."""
         level, merged = to_merge(self._contents.parts.get(table.name, ()), most)
         if merged:
             rows = self._loaded(table, merged)
@@ -232,8 +228,8 @@ class Tables:
         return next(place for side in _SIDES if (place := place_of(table, side)) != current)
 
     def replace_days(self, table: TableSchema, rows: DataFrame, days: Iterable[object]) -> None:
-        """Replace the rows of ``days`` (values of the partition) by ``rows``, which have only
-        these days; the rows of other days stay."""
+        """Replace the rows of ``days`` (values of the partition) by ``rows``, which must not have
+        other days."""
         if not table.partitions:
             raise InvalidRequest(f"the table {table.name} is not partitioned; replace it whole")
         self._check_is_not_added_to(table)
@@ -245,8 +241,9 @@ class Tables:
             self.put(table, place, values)
 
     def stage(self, table: TableSchema, make: Callable[[Path | None], Iterable[DataFrame]]) -> str:
-        """Write the frames that ``make`` returns to a new place, and return the place; ``put`` puts
-        it in force. ``make`` gets the place's folder if workers may write there (``DayFiles``)."""
+        """Write the frames of ``make`` to a new place, and return the place; ``put`` puts it in
+        force. ``make`` gets the place's folder if workers may write there (``DayFiles``), else
+        None."""
         self._check_is_not_added_to(table)
         is_first = table.name not in self._contents.places
         place = self._other_side(table) if is_first else f"{self._next_place(table)}{_STAGED}"
@@ -256,7 +253,7 @@ class Tables:
         return place
 
     def aside(self, table: TableSchema, rows: DataFrame) -> DataFrame:
-        """Write ``rows`` to a place that is never in force, and return them as read from there."""
+        """Write ``rows`` to a place that is never in force, and return the written rows."""
         place = place_of(table, "aside")
         self._write(table, rows, place)
         return self.staged(table, place)
@@ -268,8 +265,8 @@ class Tables:
         return folder / place
 
     def put(self, table: TableSchema, place: str, days: Iterable[object]) -> None:
-        """Replace the rows of ``days`` by those at ``place``; in a table that was never written,
-        all rows."""
+        """Replace the rows of ``days`` by those at ``place``. In a table that was never written,
+        all rows at ``place`` come into force."""
         if table.name not in self._contents.places:
             self._note({"places": {table.name: place}})
             return
@@ -318,7 +315,7 @@ class Tables:
             self._contents = self._contents._replace(serial=self._written.serial)
 
     def _committed(self, change: Mapping[str, Any]) -> CommittedState:
-        """The state after ``change``, which becomes the next line of the commit log."""
+        """Write ``change`` as the next line of the commit log, and return the new state."""
         known = {"serial": self._written.serial + 1, "written_ns": time.time_ns()}
         contents = self._written.after(change).committed(**known)
         is_whole = contents.serial % LINES == 0
@@ -374,7 +371,8 @@ def is_pattern(path: str | Path) -> bool:
 
 
 def checked_folder(path: str | Path) -> str:
-    """The path as ``placed`` returns it; ``InvalidRequest`` if it is empty or Spark's pattern."""
+    """The path as ``placed`` returns it. Raises ``InvalidRequest`` if ``path`` is empty or Spark's
+    pattern."""
     if not str(path):
         raise InvalidRequest("the name of a folder is empty: is a variable of the shell unset?")
     place = placed(path)
@@ -387,6 +385,6 @@ def checked_folder(path: str | Path) -> str:
 
 
 def placed(path: str | Path) -> str:
-    """A URI as it is, a path made absolute."""
+    """A URI unchanged; any other ``path`` made absolute."""
     text = str(path).rstrip("/") or "/"
     return text if _SCHEME.match(text) else str(Path(text).absolute())

@@ -1,9 +1,9 @@
 """The tables of a pipeline's folder: names, schemas and partitions.
 
-Findings read only these tables. Times are UTC with microseconds. Offsets are those of the metadata
-log and exclusive, as in a snapshot's name: the state *at* an offset is the state after all records
-below it. Enum members have Kafka's upper-case names. This module must not know Spark, nor how a
-table is filled: a schema is text in Spark's DDL.
+Findings read only these tables. Times are UTC with microseconds. Offsets belong to the metadata
+log, and are exclusive, as in a snapshot's name: the state *at* an offset is the state after all
+records below it. Enum members have Kafka's upper-case names. This module must not know Spark, nor
+how a table is filled: a schema is text in Spark's DDL.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ HISTORY: Final = TableSchema(
     "source STRING, kind STRING, from_offset BIGINT, to_offset BIGINT,"
     " from_time TIMESTAMP, to_time TIMESTAMP, why STRING",
 )
-"""The known and unknown ranges of the log, one row each.
+"""One row per known or unknown range of the log.
 
-``kind`` is KNOWN, GAP or DAMAGED (skipped); ``why`` says why a range is not known. Times are those
-of the neighbouring batches. ``source`` is the argument of ``--log``, because a known range can
-extend over a hundred folders.
+``kind`` is KNOWN, GAP or DAMAGED (skipped); ``why`` says why a range is not known. An unknown range
+has the times of the known ranges beside it. ``source`` is the argument of ``--log``, because a
+known range can extend over a hundred folders.
 """
 
 ACL_CHANGELOG: Final = TableSchema(
@@ -60,16 +60,17 @@ ACL_CHANGELOG: Final = TableSchema(
 """One row per lifetime of an ACL.
 
 ``from_*`` is null if the lifetime began before the history, ``to_*`` is null if it has not ended.
-``*_known`` is false if that end of the lifetime is in a gap: ``from`` is then the gap's end, ``to``
-its start. ``source`` is the folder, file or topic with the record that added the ACL, or else the
-first one that contains the ACL.
+If ``from_known`` is false, the lifetime began in a gap, and ``from_*`` is the gap's end. If
+``to_known`` is false, the lifetime ended in a gap, and ``to_*`` is the gap's start. ``source`` is
+the folder, file or topic with the record that added the ACL, or else the first one that contains
+the ACL.
 """
 
 REQUESTS: Final = TableSchema("requests", f"{_REQUEST}, day DATE", ("day",), within="decisions")
 """One row per usable line of an audit log: a broker's answer.
 
-``rule`` is null in lines of Kafka before StandardAuthorizer; ``result`` is ALLOWED or DENIED. Each
-request is decided as soon as it is written, so DECISIONS holds its row.
+``rule`` is null in lines of Kafka before StandardAuthorizer; ``result`` is ALLOWED or DENIED.
+DECISIONS stores the rows, because a build decides each request when it writes the row.
 """
 
 POSSIBLE: Final = TableSchema(
@@ -77,13 +78,13 @@ POSSIBLE: Final = TableSchema(
     f"time TIMESTAMP, broker STRING, {_QUESTION}, result STRING, file STRING, line BIGINT,"
     " zone STRING",
 )
-"""Possible requests: other readings of an ambiguous line, whose likeliest is in REQUESTS, and
-readings of a line that is cut off.
+"""Possible requests: readings of a line that is cut off, and all readings of an ambiguous line but
+the likeliest, which is in REQUESTS.
 
 ``zone`` is set if the line has only one reading, but clocks of that zone showed its time twice:
-``time`` is the second of the two, and REQUESTS has the first. ``pattern_type`` is PREFIXED if a
-line is cut off within the name: the requested name begins with ``resource_name``, or
-``resource_name`` begins with the requested name. ``time`` is null if no time is known.
+``time`` is the second of the two, and REQUESTS has the first. If a line is cut off within the name,
+``pattern_type`` is PREFIXED: the requested name begins with ``resource_name``, or ``resource_name``
+begins with the requested name. ``time`` is null if no time is known.
 """
 
 REJECTED: Final = TableSchema("rejected", "file STRING, line BIGINT, text STRING, reason STRING")
@@ -94,11 +95,11 @@ FILES: Final = TableSchema(
     "path STRING, length BIGINT, modified TIMESTAMP, file STRING, same STRING, lines BIGINT,"
     " head BIGINT, days ARRAY<DATE>",
 )
-"""The audit files that were read. A file with the same ``path``, ``length`` and modification time
-is not read again.
+"""The audit files that were read. If the ``path``, ``length`` and modification time of a file have
+not changed, a build does not read the file again.
 
-``file`` is the file's name in other tables. ``same`` is another file that begins in the same way
-and is not shorter; then this file is not in the other tables. ``head`` is a fingerprint of the
+``file`` is the file's name in other tables. If the file is left out of the other tables, ``same``
+is another file that begins in the same way and is not shorter. ``head`` is a fingerprint of the
 file's beginning, and ``days`` are the days of its requests.
 """
 
@@ -109,26 +110,25 @@ COVERAGE: Final = TableSchema(
 )
 """Per broker and hour, the number of allowed and of denied lines.
 
-``state`` is BOTH, DENIALS_ONLY or NOTHING. ``ambiguous`` lines are counted, and do not make the
-state BOTH; lines of an hour that came twice are ambiguous. In an hour in which a topic deleted
-unread lines, no line makes the state BOTH. Kafka logs allowed requests only at DEBUG: without such
-lines, no ACL counts as unused. ``controller``: a line that only a controller writes made it BOTH.
-A gap of more than a year between lines has no rows: a broker's clock can have been wrong, for
-example at 1970 or 9999. Hours without a row count as NOTHING in every finding.
+``state`` is BOTH, DENIALS_ONLY or NOTHING. ``ambiguous`` lines are counted, but do not make the
+state BOTH; lines of an hour that came twice are ambiguous. If a topic deleted unread lines of an
+hour, no line makes the state BOTH. Kafka logs allowed requests only at DEBUG: without such lines,
+no ACL counts as unused. ``controller``: at least one line that made the state BOTH is a line that
+only a controller writes. A gap of more than a year between lines has no rows: a broker's clock can
+have been wrong, for example at 1970 or 9999. Findings count hours without a row as NOTHING.
 """
 
 DECISIONS: Final = TableSchema(
     "decisions", f"{_REQUEST}, {_DECIDED}, known BOOLEAN, disagrees BOOLEAN, day DATE", ("day",)
 )
-"""Every request, decided again as of its own time: by the ACLs and the configuration then in force.
+"""Every request, decided again by the ACLs and the configuration in force at its time.
 
-``log_offset`` is the offset of the last earlier change that concerns the request: the ACLs that
-match it have been the same since then. If no ACL matches, the resource's name has had ACLs, or
-has had none, since then. Other changes leave it as it is, so equal requests of a day mostly have
-one offset.
+``log_offset`` is the offset of the last earlier change that concerns the request. Since then, the
+same ACLs have matched the request. If no ACL matches, the resource's name has had ACLs since then,
+or has had none. No other change counts, so equal requests of a day mostly have one offset.
 
-``known`` is false in a gap and before the history begins; ``disagrees`` (our answer differs from
-the broker's) is then null. ``acl_id`` is null if no ACL decided.
+``known`` is false in a gap and before the history begins. ``disagrees`` says whether our answer
+differs from the broker's; it is null if ``known`` is false. ``acl_id`` is null if no ACL decided.
 """
 
 USAGE: Final = TableSchema(
@@ -137,8 +137,8 @@ USAGE: Final = TableSchema(
     " first_time TIMESTAMP, last_time TIMESTAMP, day DATE",
     ("day",),
 )
-"""``decisions`` without repetition: one row per day and distinct question and answer, with its
-count. Findings read this table, which is much smaller, because traffic repeats."""
+"""One row per day, question and answer, with the number of equal rows of DECISIONS. Findings read
+this table, which is much smaller, because traffic repeats."""
 
 CONFIGURATION: Final = TableSchema(
     "configuration",
@@ -157,8 +157,8 @@ DENIALS: Final = TableSchema(
     "principal STRING, since TIMESTAMP, denied BIGINT,"
     " operation STRING, resource_type STRING, resource_name STRING",
 )
-"""How many denials of a principal ``follow`` counted in the five minutes from ``since`` on, and the
-most frequent denial of the latest batch."""
+"""How many denials of a principal ``follow`` counted in the five minutes that begin at ``since``,
+and the most frequent denial of the latest batch."""
 
 ALERTS: Final = TableSchema(
     "alerts",
@@ -167,8 +167,8 @@ ALERTS: Final = TableSchema(
 )
 """The alerts of ``follow``, by batch.
 
-In alerts without an ACL, the fields of an ACL are null except the principal. In alerts without a
-principal, the principal is null, too. ``log_offset`` is the first offset at which the ACL exists.
+An alert without an ACL has only the principal among the fields of an ACL. An alert without a
+principal has none of these fields. ``log_offset`` is the first offset at which the ACL exists.
 """
 
 TABLES: Final = {

@@ -414,12 +414,12 @@ def test_a_broker_is_named_by_its_files(path: str, pattern: str | None, broker: 
 
 
 def test_a_pattern_that_finds_no_broker_is_pointed_out() -> None:
-    with pytest.raises(InvalidRequest, match=r"x\.log: 'node\(.\)' finds no broker's name in it"):
+    with pytest.raises(InvalidRequest, match=r"x\.log: 'node\(.\)' finds no broker's name in this"):
         broker_of("/logs/x.log", re.compile("node(.)"))
 
 
 @pytest.mark.parametrize("pattern", ["x()", r"node-(\d+)|x", "y*", "()(x)"])
 def test_a_pattern_whose_name_is_empty_finds_no_broker(pattern: str) -> None:
-    text = re.escape(f"/logs/x.log: {pattern!r} finds no broker's name in it")
+    text = re.escape(f"/logs/x.log: {pattern!r} finds no broker's name in this path")
     with pytest.raises(InvalidRequest, match=text):
         broker_of("/logs/x.log", re.compile(pattern))

@@ -93,7 +93,7 @@ def test_two_do_not_write_to_one_folder_at_once(
         for verb, *how in ("build",), ("follow",), ("build", "--spark-conf=spark.driver.memory=8g"):
             done = run_here(capsys, "pipeline", verb, *words, *how)
             assert (done.returncode, done.stdout) == (2, "")
-            said = f"{new}: another metalog pipeline build or follow writes to it; wait for its end"
+            said = f"{new}: another metalog pipeline build or follow writes to it; wait until it ends"
             assert f"metalog: {said}" in done.stderr
     assert not new.exists()
     new.mkdir()
@@ -223,7 +223,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
     ("words", "said"),
     [
         ("build --log /nowhere --audit AUDIT --out NEW", "/nowhere: there is no such file or"),
-        ("build --log /nowhere/* --audit AUDIT --out NEW", "/nowhere/*: nothing matches it"),
+        ("build --log /nowhere/* --audit AUDIT --out NEW", "/nowhere/*: nothing matches this pattern"),
         ("build --log topic:///t --audit AUDIT --out NEW", "topic:///t: give topic://HOST:PORT"),
         ("build --log ACLS --audit AUDIT --out NEW", "has only the present state"),
         ("build --log LOG --audit /nowhere/x* --out NEW", "/nowhere/x*: no file has this name"),
@@ -250,7 +250,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
         ("build --log LOG --audit SECRET --out NEW", "--audit {SECRET}: encrypted Parquet, an"),
         (
             "build --log LOG --audit SECRETS/* --out NEW",
-            "x.parquet is Parquet; name a table by a folder of its own, or by one file, not by",
+            "x.parquet is Parquet; name a Parquet table by its folder or file, without a pattern",
         ),
         ("build --log LOG --audit AUDIT --out NOW", "metalog pipeline follow fills it; build into"),
         ("build --log LOG --audit NOW --out NOW", "metalog pipeline follow fills it; build into"),

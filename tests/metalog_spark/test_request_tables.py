@@ -139,7 +139,7 @@ def test_a_time_that_is_no_timestamp_is_refused(
     with pytest.raises(InvalidRequest) as refused:
         read_table(spark, path)
     assert str(refused.value) == (
-        f"{path}: its column time is {said}, not a timestamp; convert it, for example"
+        f"{path}: the column 'time' has the type {said}; make it a timestamp, for example"
         " from milliseconds by Spark's timestamp_millis(time)"
     )
 

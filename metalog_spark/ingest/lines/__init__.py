@@ -1,1 +1,1 @@
-"""Parses lines of audit logs, and finds half lines by the form of the others."""
+"""Parses lines of audit logs, and finds half lines by the form of other lines."""

@@ -1,9 +1,9 @@
-"""Parses one text of an audit log: its request, the half lines in it, and its other readings.
+"""Parses one line of an audit log: its request, the half lines in it, and its possible requests.
 
-If a writer dies, it leaves half a line, and the next line may be appended to that half. If the half
-line has no complete verdict, the text is read as two lines: a broken line and a whole line. Any
-other text with several readings is one request, the likeliest; each other reading is a possible
-request. This module must not know files, Arrow, nor Spark.
+A writer that dies can leave half a line, and the next line can be appended to the half. If the half
+line has no complete verdict, the text is read as two lines: a broken line and a whole line. In any
+other text with several readings, the likeliest reading is the request, and each other reading is a
+possible request. This module must not know files, Arrow, nor Spark.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MOST_POSSIBLE: Final = 256
 _NEXT: Final = re.compile(
     r'\[?[12]\d{3}-\d\d|\{"|\x00+|(?:\[?[12](?:\d{0,3}|\d{3}-\d?)|\[|\{)\r?\Z'
 )
-"""Text with which the next line may begin, or bytes that were never written."""
+"""The text with which a next line can begin, or zeros in place of bytes that were never written."""
 _NEXT_LINE: Final = re.compile(r'\[?[12]\d{3}-\d\d-\d\d[ T]\d\d|\{"|\x00')
 """The beginning of a next line, in a form that few names have."""
 _REQUEST: Final = " for request = "
@@ -55,9 +55,9 @@ _ENCODINGS: Final = ("cp1252", "latin-1")
 
 
 class Possible(NamedTuple):
-    """A request that may have been made at ``micros`` (None if the time is unknown): one of several
-    readings of a line. With ``zone``, the line has only this reading, but clocks of that zone
-    showed its time twice; ``micros`` is the second of the two times."""
+    """A possible request, from one of several readings of a line. ``micros`` is its time in
+    microseconds since 1970, None if unknown. With ``zone``, the line has only this reading, but
+    clocks in the zone showed its time twice; ``micros`` is the second of the two times."""
 
     row: Row
     micros: int | None
@@ -65,8 +65,8 @@ class Possible(NamedTuple):
 
 
 class TextRead(NamedTuple):
-    """The request of a text with its time, or None; its ``rejected`` parts with the reasons; and
-    the other ``possible`` requests."""
+    """The request of a text with its time in microseconds since 1970, or None; the ``rejected``
+    parts of the text with their reasons; and the ``possible`` requests."""
 
     request: tuple[Row, int] | None
     rejected: list[tuple[str, str]]
@@ -114,8 +114,7 @@ def _read(text: str, zone: Zone, *, is_whole: bool, is_damaged: bool) -> TextRea
 
 
 def whole_readings(text: str, zone: Zone) -> list[Possible]:
-    """The possible readings of several lines that are one record, because a name has a line
-    feed."""
+    """The possible requests of a record that has several lines, because a name has a line feed."""
     try:
         entry = read_entry(text, zone)
     except InvalidRequest:
@@ -124,7 +123,7 @@ def whole_readings(text: str, zone: Zone) -> list[Possible]:
 
 
 def _parts(text: str) -> list[str]:
-    """The half lines in ``text``, and the rest of it."""
+    """The half lines in ``text``, then the rest of ``text``."""
     try:
         inner = unwrapped(text)
     except InvalidRequest:
@@ -148,7 +147,7 @@ def _divided(text: str) -> list[str]:
 
 
 def _of_entry(entry: LayoutEntry, zone: Zone, row: Row) -> Iterator[Possible]:
-    """The readings of a line except ``row``, the likeliest."""
+    """All readings of a line but ``row``, its likeliest reading."""
     text = entry.text
     later_heads = [*islice(heads_in(text), 1, _MOST_HALVES)]
     may_break_off = row.rule is None or bool(later_heads) or text.count(_REQUEST) > 1
@@ -160,8 +159,8 @@ def _of_entry(entry: LayoutEntry, zone: Zone, row: Row) -> Iterator[Possible]:
 
 
 def half_readings(text: str, zone: Zone) -> Iterator[Possible]:
-    """The possible requests of a half line that contains the verdict. In half of a JSON object,
-    names are still escaped."""
+    """The possible requests of a half line, if the half line has a verdict. In half of a JSON
+    object, names are still escaped."""
     found = (
         _timed([*readings(each), *_begun(each)], each, zone, None, None)
         for each in _with_unescaped(text)
@@ -171,8 +170,8 @@ def half_readings(text: str, zone: Zone) -> Iterator[Possible]:
 
 
 def _begun(text: str) -> Iterator[Reading]:
-    """The readings of ``text``, and of the text before each place where another line can begin, as
-    lines whose rest is lost."""
+    """The readings of ``text`` as a line whose end is lost. Also reads each beginning of ``text``
+    after which another line can begin."""
     yield from unfinished(text)
     for found in islice(_NEXT.finditer(text, max(text.find(HEAD), 0)), _MOST_HALVES):
         yield from unfinished(_CUT_ESCAPE.sub("", text[: found.start()]))
@@ -195,8 +194,8 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def _of_other_encodings(raw: bytes, zone: Zone, *, is_whole: bool) -> Iterator[Possible]:
-    """The readings of a line if its bytes, or only those that are not UTF-8, have another
-    encoding, or are a part of a character."""
+    """The possible requests of a line whose bytes have another encoding, all or only those that are
+    not UTF-8. Also those of the text before a character that is cut."""
     with_bytes = raw.decode(errors="surrogateescape")
     for cut in islice(_CUT_CHARACTER.finditer(with_bytes), _MOST_HALVES):
         before = with_bytes[: cut.start()].encode(errors="surrogateescape")

@@ -1,10 +1,10 @@
 """Turns lines of audit logs into rows: requests, rejected lines and possible requests.
 
-No line is dropped: each is a request or rejected, or both if a part of it is a half line. The rows
-of a file's line do not depend on other lines, so a file may be read in any splits. ``file_context``
-adds the facts that only neighbouring lines show. A line is ambiguous if it has bytes that are not
-UTF-8 (shown as escapes), if a hostile name or two joined lines may have made it, or if its time
-came twice when clocks were set back. This module must not know Spark.
+Each line becomes a request or a rejected line, or both if a part of the line is a half line. The
+rows of a line do not depend on other lines, so a file can be read in any splits. ``file_context``
+adds the facts that only other lines show. A line is ambiguous if it has bytes that are not UTF-8
+(shown as escapes), if a hostile name or two joined lines can have made it, or if its time came
+twice because clocks were set back. This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -61,14 +61,15 @@ SCHEMA: Final = pa.schema(
         ("head", pa.list_(pa.int64())),
     ]
 )
-"""The columns of ``requests.READ``. ``start`` is the position of the split in the file. The columns
-after ``start`` are those of ``ReadSplit``; only the one row about the split itself has them."""
+"""The columns of ``requests.READ``. ``start`` is the position of the split in the file, in bytes.
+Only the row about a split itself has the columns after ``start``, which are those of
+``ReadSplit``."""
 
 
 class ReadSplit(NamedTuple):
-    """The facts about a split that was read: the number of ``lines``, their ``bytes`` with an LF
-    for each, the ``size`` of the file, and the fingerprints of the file's beginning (``head``),
-    which only the file's first split has."""
+    """The facts about a split that was read. ``bytes`` is the length of its lines, with an LF for
+    each line. ``size`` is the length of the file in bytes. ``head`` has the fingerprints of the
+    file's beginning, and is empty for all splits but the file's first."""
 
     lines: int
     bytes: int
@@ -77,14 +78,14 @@ class ReadSplit(NamedTuple):
 
 
 LESS_WITH_A_MARK: Final = 2
-"""If a file begins with a byte order mark and ends within a line, its splits together have this
-many bytes less than the file. Hadoop removes the three bytes of the mark, and an LF is added to the
-last line."""
+"""If a file begins with a byte order mark and ends within a line, the ``bytes`` of its splits are
+this many less than its ``size``. Hadoop removes the three bytes of the mark, and an LF is added to
+the last line."""
 
 
 class Origin(NamedTuple):
-    """The position of lines: for each line, its index in ``files`` and ``brokers`` (``of``), the
-    start of its split (``starts``), and its number (``numbers``)."""
+    """The origin of lines. For each line, ``of`` is an index into ``files`` and ``brokers``,
+    ``starts`` has the start of its split, and ``numbers`` has its number."""
 
     files: Sequence[str]
     brokers: Sequence[str]
@@ -103,7 +104,8 @@ class Origin(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """The results of lines that are parsed one by one, with each line's position."""
+    """The results for lines that are parsed one by one. Each tuple begins with the line's
+    position."""
 
     rows: list[tuple[int, Row, int]]
     rejected: list[tuple[int, str, str]]
@@ -119,11 +121,11 @@ def read_lines(
     unended: AbstractSet[int] = frozenset(),
     packed: AbstractSet[int] = frozenset(),
 ) -> list[pa.RecordBatch]:
-    """Parse ``lines`` from ``origin`` into a batch of common lines and batches of others.
+    """Parse ``lines`` into a batch of common lines and batches of all other lines.
 
-    Lines with ``faults`` are rejected; each may be the beginning of a request. Lines at
-    ``unended`` have no LF; such a line is a request only if it has a rule. ``packed`` lines share
-    a record with others, and are ambiguous.
+    ``faults``, ``unended`` and ``packed`` have positions of lines. A line with a fault is rejected,
+    and can be the beginning of a request. An unended line has no LF, and is a request only if it
+    has a rule. A packed line shares a record with other lines, and is ambiguous.
     """
     common = _without(common_lines(lines, zone), faults)
     is_odd = np.ones(len(lines), np.bool_)
@@ -145,8 +147,8 @@ def read_lines(
 
 
 def record_readings(lines: bytes, place: int, origin: Origin, zone: Zone) -> list[pa.RecordBatch]:
-    """What several ``lines`` of one record can mean as one line, which a line feed in a name cut.
-    ``place`` is the position of the first."""
+    """The possible requests of one record whose ``lines`` are one audit line, because a name in it
+    has a line feed. ``place`` is the position of the record's first line."""
     found = whole_readings(shown(lines), zone)
     return list(_odd_batches(_Read([], [], [(place, each) for each in found]), origin))
 
@@ -244,7 +246,7 @@ def _batch(size: int, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
 
 
 def _column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Half of a surrogate pair, which JSON can contain and UTF-8 cannot, becomes an escape."""
+    """Half of a surrogate pair, which JSON can contain but UTF-8 cannot, becomes an escape."""
     try:
         return pa.array(values, kind)
     except UnicodeEncodeError:

@@ -1,10 +1,9 @@
-"""Parses the most common audit lines as columns: Kafka 3.3 and later, with log4j's time.
+"""Parses the most common audit lines as columns: lines of Kafka 3.3 or later with log4j's time.
 
-Such a line has the separator `` = `` exactly six times. So each part lies between two known
-separators, and a name cannot be mistaken for a part. Parts are dictionary-encoded, so each
-distinct text is parsed at most once per batch. All other lines are left to ``audit_lines``, which
-would parse the common lines to the same result. This module must not know files, Spark, nor what
-else a line may mean.
+A common line has the separator `` = `` exactly six times, so a name cannot be mistaken for another
+part of the line. Each distinct text of a part is parsed at most once per batch. All other lines are
+left to ``audit_lines``, which would parse the common lines to the same result. This module must not
+know files, Spark, nor other readings of a line.
 """
 
 from __future__ import annotations
@@ -32,7 +31,8 @@ _SECONDS_END: Final = _MINUTE_BYTES + 7
 _LAYOUT: Final = re.compile(rb"\]? (?:(?:TRACE|DEBUG|INFO|WARN) )?")
 _LONGEST_PREFIX: Final = 1 + _SECONDS_END + len("] DEBUG ")
 _TAIL_BYTES: Final = 48
-"""How many bytes after a line's last separator are read: more than its text before the ACL has."""
+"""The number of bytes after a line's last separator that are read: more than the text before the
+ACL has."""
 _REMEMBERED: Final = 1 << 16
 _PARTS: Final = (
     re.compile(rb"(?s:(.*)) is (Allowed|Denied) [Oo]peration"),
@@ -117,7 +117,8 @@ def common_lines(lines: pa.BinaryArray, zone: Zone) -> Common:
 
 
 def _bytes_of(lines: pa.BinaryArray) -> tuple[NDArray[np.uint8], Numbers]:
-    """All bytes of the array's buffer, each line's start in it, and the last line's end."""
+    """All bytes of the array's buffer, and the positions in it: of each line's start, and of the
+    last line's end."""
     _, offsets, data = lines.buffers()
     edges = np.frombuffer(offsets, np.int32)[lines.offset :][: len(lines) + 1]
     found = np.frombuffer(data or b"", np.uint8)
@@ -125,7 +126,7 @@ def _bytes_of(lines: pa.BinaryArray) -> tuple[NDArray[np.uint8], Numbers]:
 
 
 def _with_six_signs(data: NDArray[np.uint8], edges: Numbers) -> tuple[Numbers, Numbers]:
-    """Which lines have six separators, and the position of the ``=`` of each."""
+    """The lines with six separators, and the positions of the six ``=`` of each line."""
     begin = int(edges[0])
     inside = data[begin : int(edges[-1])]
     equals = np.flatnonzero(inside == _EQUALS)
@@ -141,7 +142,8 @@ def _kept(rows: Numbers, signs: Numbers, mask: Truths) -> tuple[Numbers, Numbers
 
 
 def _has_head(data: NDArray[np.uint8], begins: Numbers, signs: Numbers) -> Truths:
-    """Whether the head is valid, and no two separators share a space, as in `` = = ``."""
+    """Whether ``Principal`` is before the first separator, and no two separators share a space, as
+    in `` = = ``."""
     heads = signs[:, 0] - 1 - len(_HEAD)
     is_so = (heads >= begins) & (np.diff(signs, axis=1) > 2).all(axis=1)
     found = data[np.maximum(heads, 0)[:, None] + np.arange(len(_HEAD))]
@@ -167,7 +169,8 @@ def _is_utf8(
 def _times(
     data: NDArray[np.uint8], begins: Numbers, heads: Numbers, zone: Zone
 ) -> tuple[Numbers, Truths]:
-    """Microseconds since 1970 of the texts before the heads, and which of them are valid."""
+    """The time before each line's head, in microseconds since 1970, and whether the time is
+    valid."""
     micros = np.zeros(len(begins), np.int64)
     is_timed = np.zeros(len(begins), np.bool_)
     lengths = heads - begins
@@ -182,7 +185,7 @@ def _times(
 
 
 def _time_of(prefixes: NDArray[np.uint8], zone: Zone) -> tuple[Numbers, Truths]:
-    """The times of prefixes that begin with the time and have the same length."""
+    """The times at the beginning of ``prefixes``, which all have one length."""
     minutes, seconds, layout = np.split(prefixes, [_MINUTE_BYTES, _SECONDS_END], axis=1)
     digits = seconds[:, [1, 2, 4, 5, 6]].astype(np.int64) - ord("0")
     is_so = ((digits >= 0) & (digits <= 9)).all(axis=1) & (digits[:, 0] < 6)
@@ -207,7 +210,7 @@ def _minute(zone: Zone, text: bytes) -> int | None:
 def _by_value(
     texts: NDArray[np.uint8], value_of: Callable[[bytes], int | None]
 ) -> tuple[Numbers, Truths]:
-    """The value of each of ``texts``, which have the same length, and which texts are valid."""
+    """The value of each of ``texts``, which all have one length, and whether the text is valid."""
     whole = np.ascontiguousarray(texts)
     width = whole.shape[1]
     coded = pa.Array.from_buffers(
@@ -240,7 +243,7 @@ def _parts(
 
 
 def _coded(place: int, part: pa.BinaryArray) -> tuple[dict[str, pa.Array], Truths]:
-    """The columns of a part, and which rows have values."""
+    """The columns of a part, and whether each row has values."""
     coded = part.dictionary_encode()
     values = _values(place, coded.dictionary.to_pylist())
     names, _ = _READ[place]

@@ -1,10 +1,9 @@
-"""Finds half lines by the form of the other lines in the same broker's log.
+"""Finds half lines by the form of other lines in the same broker's log.
 
-Kafka's lines became longer: since 2.4 they name the request after the resource, and
-StandardAuthorizer's also name a rule. So half a line looks like a whole line of an older Kafka.
-From the time of a broker's first line with a longer form on, each shorter line of the broker is
-half a line. So the result does not depend on files, splits or the order of reading. This module
-must not know findings.
+Lines of Kafka 2.4 or later name the request after the resource, and lines of StandardAuthorizer
+also name a rule. So half a line can look like a whole line of an older Kafka. A shorter line is
+half a line if its time is not before the broker's first line with the longer form. So the result
+does not depend on files, splits or the order of reading. This module must not know findings.
 """
 
 from __future__ import annotations
@@ -20,8 +19,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 FORMS: Final = "forms"
-"""The name under which ``Tables.state`` stores line forms: by the broker's name, the first times of
-lines with a request name and of lines with a rule, in microseconds since 1970, or null."""
+"""The name under which ``Tables.state`` stores line forms. By broker, these are the first time of a
+line with a request name and the first time of a line with a rule, in microseconds since 1970, or
+null."""
 HALF: Final = "half a line: it lacks a part that an earlier line of its broker has"
 Shown = Mapping[str, Sequence[int | None]]
 _LINE: Final = f"{IS_REQUEST} AND line IS NOT NULL"
@@ -29,8 +29,8 @@ _LACKS_REQUEST: Final = "request_name IS NULL"
 
 
 def look(read: DataFrame) -> tuple[Shown, bool]:
-    """The forms in rows of ``requests.READ``, except in rows that a hostile name may have forged;
-    and whether any line has no rule."""
+    """The line forms in ``read`` (rows of ``requests.READ``), and whether any line has no rule.
+    Ambiguous rows show no form, because a hostile name can have forged them."""
     from pyspark.sql import functions as f
 
     time, has_rule = f.unix_micros("time"), f.col("rule").isNotNull()
@@ -50,7 +50,7 @@ def look(read: DataFrame) -> tuple[Shown, bool]:
 
 
 def earliest(*shown: Shown) -> Shown:
-    """All of ``shown``, each form at its first time."""
+    """All line forms in ``shown``, each with its earliest time."""
     found: dict[str, list[int | None]] = {}
     for broker in sorted({name for each in shown for name in each}):
         pairs = [each[broker] for each in shown if broker in each]
@@ -63,8 +63,8 @@ def _first(times: Iterable[int | None]) -> int | None:
 
 
 def is_half(shown: Shown) -> Column:
-    """Whether a row of REQUESTS is from half a line; false without a line number, as in rows from
-    a table."""
+    """Whether a row of REQUESTS is from half a line. False for a row without a line number, such as
+    a row from a table."""
     from pyspark.sql import functions as f
 
     limits = [_by_broker(shown, place) for place in range(2)]
@@ -84,9 +84,9 @@ def _by_broker(shown: Shown, place: int) -> Column:
 
 
 def divided(read: DataFrame, shown: Shown, broken: DataFrame | None = None) -> DataFrame:
-    """Rows of ``requests.READ`` with the half lines rejected, and the possible readings of each.
-    ``broken`` names other half lines by file and line, with ``why``; its lines without ``why`` are
-    ambiguous."""
+    """``read`` (rows of ``requests.READ``), in which each half line becomes a rejected line and a
+    possible request. ``broken`` has rows of ``file_context.broken_lines``: lines with ``why`` are
+    half lines too, and lines without ``why`` become ambiguous."""
     from pyspark.sql import functions as f
 
     half = is_half(shown) & f.expr(_LINE)
@@ -124,7 +124,7 @@ def divided(read: DataFrame, shown: Shown, broken: DataFrame | None = None) -> D
 
 
 def _written() -> Column:
-    """The line from which a row of REQUESTS was read, as far as the row has the line's parts."""
+    """The text of a line, rebuilt from the parts in a row of REQUESTS."""
     from pyspark.sql import functions as f
 
     return f.expr(
