@@ -100,8 +100,8 @@ def build(
     at: Callable[[str], None],
     warn: Callable[[str], None] = lambda line: None,
 ) -> FilesRead:
-    """Fill the tables from ``inputs``, which must have passed ``check``. ``at`` is called with the
-    name of each step, and ``warn`` with each warning about the log."""
+    """Fill the tables from ``inputs``, which ``check`` must have accepted. ``at`` gets the name of
+    each step, ``warn`` gets warnings about the log."""
     check_is_built(tables.path, tables.contents)
     inputs = inputs._replace(
         requests=list(dict.fromkeys(map(placed, inputs.requests))),
@@ -185,7 +185,6 @@ class _NewInput(NamedTuple):
         )
 
     def days(self) -> set[date]:
-        """The days with requests."""
         return set().union(self.kept.days, *(each.days for each in self.tables.values()))
 
     def days_of_others(self) -> set[date]:
@@ -203,7 +202,6 @@ class _NewInput(NamedTuple):
 def _stale_days(
     tables: Tables, log: tuple[pa.Table, pa.Table], configuration: Configuration, days: Days
 ) -> Days:
-    """Those of ``days`` on which decisions can have changed."""
     now = deciding_by(*log, configuration.table())
     return stale_days(deciding_in(tables), now, days)
 
@@ -287,8 +285,8 @@ class _Lines(NamedTuple):
         return days
 
     def resolved(self, others: DataFrame, days: Collection[date]) -> DataFrame:
-        """The staged requests of ``days`` and the rows ``others`` of REQUESTS, as rows of
-        ``requests.READ`` in which half lines are rejected."""
+        """The staged requests of ``days`` and ``others`` (rows of REQUESTS), with half lines
+        rejected."""
         own = requests_of(self.rows).where(_is_of(days))
         return divided(as_read(own.unionByName(others)), self.shown, self.broken)
 
@@ -329,8 +327,7 @@ def _cover(
 
 
 def _usage(tables: Tables, staged: Staged | None, fresh: Days, days: Days) -> DataFrame:
-    """Rows of USAGE for ``days``. Workers have already counted most ``fresh`` days while they read
-    the lines."""
+    """Workers have already counted most ``fresh`` days while they read the lines."""
     done = frozenset() if staged is None else fresh - staged.uncounted()
     rows = []
     if (others := days - done) or not done:

@@ -36,9 +36,9 @@ recognizes the file by them."""
 class FileLook(NamedTuple):
     """A preview of an audit file. ``size`` is in bytes; ``lines`` is an estimate.
 
-    ``first`` and ``last`` are the times of the first and last audit line in the bytes that were
-    read, None if unknown. ``last`` is None for a compressed file that was not read whole. If
-    ``is_known``, an earlier build has read the file, and a build does not read the file again.
+    ``first`` and ``last`` are the times of the first and last audit line that was read, or None.
+    ``last`` is None for a compressed file that was not read whole. ``is_known``: an earlier build
+    has read the file.
     """
 
     path: str
@@ -75,10 +75,10 @@ class RepeatedHour(NamedTuple):
 
 
 class DryRun(NamedTuple):
-    """A preview of a build. ``days`` has the days of the ``files`` that the build would read.
-    ``again`` has the days whose earlier requests the build would decide again: days in ``days``,
-    and ``stale`` days, on which the changed log or configuration can decide differently. The log
-    has the offsets from ``start`` up to ``end``, exclusive."""
+    """``days`` has the days of the files that a build would read. ``again`` has the days whose
+    earlier requests it would decide again: days in ``days``, and ``stale`` days, on which the
+    changed log or configuration can decide differently. The log has the offsets from ``start`` up
+    to ``end``, exclusive."""
 
     files: Sequence[FileLook]
     days: Sequence[date]
@@ -99,8 +99,8 @@ def dry_run(
     *,
     stale: Set[date] = frozenset(),
 ) -> DryRun:
-    """Preview a build of the audit files ``audit`` and the log ``archive`` into the folder ``out``.
-    ``stale`` is the result of ``stale_days_in``."""
+    """Preview a build of ``audit`` and ``archive`` into the folder ``out``. ``stale`` is the result
+    of ``stale_days_in``."""
     from metalog_spark.history.splits import LogHole
 
     paths = dict.fromkeys(path for pattern in audit for path in sorted(files_named(pattern)))
@@ -197,8 +197,8 @@ def _look(path: Path, zone: Zone, broker: str, known: Set[_Stamp]) -> FileLook:
 
 
 def _unpacked(packed: bytes) -> tuple[bytes, int]:
-    """The decompressed content of ``packed``, and the number of compressed bytes that were read.
-    Both end before the first damaged gzip member."""
+    """The decompressed content, and the number of compressed bytes that were read. Both end before
+    the first damaged gzip member."""
     content, left = b"", packed
     while left and len(content) < _SAMPLE:
         unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)

@@ -1,8 +1,7 @@
 """Opens a Spark session: on this machine, on a cluster, or on a Spark Connect server.
 
 On this machine, Spark listens only on the loopback interface. Python workers on other machines get
-our packages from here; the guide says what else these machines need. The pipeline runs in classic
-sessions and in Connect sessions. This module must not know what the session is for.
+our packages from here. This module must not know what the session is for.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ _ALWAYS: Final = {
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
     "spark.sql.hive.filesourcePartitionFileCacheSize": "0",
 }
-"""Settings of every session. An archive has hundreds of thousands of small files. So many files
+"""Settings of every session. An archive has hundreds of thousands of small files, so many files
 share one task, few tasks list folders, and Spark does not keep the lists
 (docs/decisions/0066-audit-files-through-spark.md). A task that writes at most eight days at once
 does not sort its rows by day."""
@@ -81,8 +80,8 @@ _SMALL_SETTINGS: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""With small input, Spark compiles no plans, and the JVM does not use the optimizing compiler. A
-build of twelve lines then takes two thirds of the CPU time (docs/performance/small-queries.md)."""
+"""Without compiled plans and the optimizing compiler, a build of twelve lines takes two thirds of
+the CPU time (docs/performance/small-queries.md)."""
 _OWN_OPTIONS: Final = re.compile(rf"-XX:\+Use\w+GC\b|{re.escape(_DEFAULT_OPTIONS)}")
 _WITH_OPTIONS: Final = (
     "PYSPARK_SUBMIT_ARGS",
@@ -116,14 +115,13 @@ def open_session(
     log: Path | None = None,
     has_small_input: bool = False,
 ) -> SparkSession:
-    """Open a session of ``master`` (in Spark's form: ``local[4]``, ``spark://…``, ``yarn``), or of
-    the Connect server ``remote`` (``sc://HOST:PORT``, or ``local`` to start a server here). Without
-    ``master`` and ``remote``, the session uses all cores of this machine.
+    """Open a session of ``master`` (``local[4]``, ``spark://…``, ``yarn``), or of the Connect
+    server ``remote`` (``sc://HOST:PORT``, or ``local`` to start a server here). Without ``master``
+    and ``remote``, the session uses all cores of this machine.
 
-    ``settings`` are Spark settings, which override our settings. The time zone must be UTC, because
-    the tables' days and hours are in UTC. The JVM appends its output to the file ``log``, or writes
-    to standard error without ``log``. If ``has_small_input``, the input has at most a few MiB, so
-    Spark should start and plan fast rather than run fast.
+    ``settings`` are Spark settings, which override ours. The time zone must be UTC, as the tables'
+    days and hours are. The JVM's output goes to the end of the file ``log``, or to standard error.
+    If ``has_small_input`` (a few MiB), Spark should start and plan fast rather than run fast.
 
     Raises:
         InvalidRequest: no session can be opened.
@@ -154,8 +152,7 @@ def open_session(
 
 
 def _leave_errors_to_callers() -> None:
-    """Silence the loggers that print a page of JSON for each error of a query before PySpark raises
-    the error."""
+    """Silence the loggers that print a page of JSON for each error of a query."""
     from pyspark.logger import PySparkLogger
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
@@ -179,7 +176,7 @@ def first_line(error: Exception) -> str:
 
 def error_of_ours(error: Exception) -> MetalogError | None:
     """The ``MetalogError`` that our code raised in a worker, or an error about a module that a
-    worker lacks. Both are found in the text of ``error``. None for any other error."""
+    worker lacks, from the text of ``error``. None for any other error."""
     text = str(error)
     if errors := _OURS.findall(text):
         kind, message = errors[-1]
@@ -260,8 +257,8 @@ def _connected(remote: str, settings: Mapping[str, str], log: Path | None) -> Sp
 
 @contextmanager
 def _by_this_python(place: str) -> Iterator[None]:
-    """In this block, a started JVM runs its local workers with this Python and this installed
-    PySpark. Spark's default is an archive of PySpark, which each worker process compiles again."""
+    """In this block, a started JVM runs its local workers with this Python and this PySpark. By
+    default, each worker process compiles an archive of PySpark again."""
     is_ours = place.startswith(_HERE) and (
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable) == sys.executable
     )
@@ -281,7 +278,7 @@ def java_options(
     settings: Mapping[str, str], environ: Mapping[str, str], ours: str = _JAVA_OPTIONS
 ) -> dict[str, str]:
     """The setting that gives the options ``ours`` to Spark's JVM. Empty if this setting or a
-    garbage collector is already configured: a JVM with two collectors does not start."""
+    garbage collector is configured: a JVM does not start with two collectors."""
     folder = environ.get("SPARK_CONF_DIR") or Path(environ.get(_HOME, ""), "conf")
     defaults = Path(folder, "spark-defaults.conf")
     settings_text = [word for setting in settings.items() for word in setting]
@@ -292,10 +289,9 @@ def java_options(
 
 
 def sockets(folder: Path) -> dict[str, str]:
-    """Settings with which Spark and its Python workers communicate through Unix sockets in
-    ``folder``. Over TCP, both sides blocked forever when each side sent megabytes
-    (docs/performance/worker-sockets.md). Empty if the path of ``folder`` is too long for a
-    socket."""
+    """Settings for Unix sockets in ``folder`` between Spark and its Python workers; empty if the
+    path is too long. Over TCP, both sides blocked forever when each side sent megabytes
+    (docs/performance/worker-sockets.md)."""
     if len(os.fsencode(folder)) + _SOCKET_NAME > _LONGEST_SOCKET:
         return {}
     return {f"{_SOCKETS}.enabled": "true", f"{_SOCKETS}.dir": str(folder)}

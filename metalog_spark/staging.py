@@ -71,8 +71,8 @@ Numbers = dict[tuple[str, int], int]
 
 
 class AuditInput(NamedTuple):
-    """The audit input of a build: files and tables. ``by_table`` is the result of ``read_tables``
-    for the ``tables``. ``zone`` and ``broker_from`` are options for reading lines."""
+    """The audit input of a build. ``by_table`` is the result of ``read_tables``. ``zone`` and
+    ``broker_from`` are options for reading lines."""
 
     files: FileGroups
     by_table: DataFrame | None
@@ -82,8 +82,6 @@ class AuditInput(NamedTuple):
 
 
 class Decider(NamedTuple):
-    """The ACLs and the configuration that decide requests."""
-
     state: bytes
     configuration: Configuration
 
@@ -94,9 +92,8 @@ class Decider(NamedTuple):
 class Staged(NamedTuple):
     """The written rows, in the directory ``place`` of DECISIONS, which is not in force yet.
 
-    ``files`` has rows of ``FACTS`` about the files. The last three fields are about the input
-    tables: ``facts`` by the table's name, the line forms (``shown``), and whether a line has no
-    rule (``lacks_rule``).
+    ``files`` has rows of ``FACTS``. The input tables have ``facts`` (by the table's name), the line
+    forms ``shown``, and ``lacks_rule`` if a line has no rule.
     """
 
     tables: Tables
@@ -177,15 +174,13 @@ def read_tables(
     broker_from: re.Pattern[str] | None,
 ) -> DataFrame | None:
     """The rows of all input tables as rows of ``requests.READ``; None without any table.
-    ``requests`` names Parquet tables of requests, ``tables`` names tables for
-    ``read_audit_table``."""
+    ``requests`` are Parquet tables, ``tables`` are tables for ``read_audit_table``."""
     found = [read_table(session, path) for path in requests]
     found += [read_audit_table(session, name, zone, broker_from) for name in tables]
     return reduce(lambda one, more: one.unionByName(more), found) if found else None
 
 
 def stage(tables: Tables, audit: AuditInput, decider: Decider) -> Staged:
-    """Decide and write the whole input ``audit``."""
     counted_groups = [group for group in audit.files.groups if _may_be_split(group)]
     for _ in range(_ATTEMPTS):
         before = _lines_before(tables.session, audit.files, counted_groups)
@@ -209,8 +204,8 @@ def stage(tables: Tables, audit: AuditInput, decider: Decider) -> Staged:
 def _rows(
     session: SparkSession, before: Splits, audit: AuditInput, decider: Decider, folder: Path | None
 ) -> Iterator[DataFrame]:
-    """A frame of DECISIONS and side rows for the input tables, then one for each group of files.
-    The frames lack all rows that workers write to ``folder`` themselves."""
+    """A frame of DECISIONS and side rows for the input tables, then one for each group of files,
+    without the rows that workers write to ``folder``."""
     if audit.by_table is not None:
         yield _rows_of(audit.by_table, decider)
     numbers = frame_of(session, before, SPLITS) if before else None
@@ -221,8 +216,8 @@ def _rows(
 
 
 def _deciding(decider: Decider, folder: Path | None, group: FileGroup) -> Mapped:
-    """A function for workers, which decides lines of ``group``. With a ``folder``, the function
-    writes all rows to files in the folder, and none is left for Spark."""
+    """A function that decides lines of ``group`` in a worker. With a ``folder``, the function
+    writes all rows there, and Spark gets none."""
     state, periods = decider.state, decider.configuration.periods
 
     def decide(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -269,8 +264,7 @@ def _rows_of(by_table: DataFrame, decider: Decider) -> DataFrame:
 
 
 def _may_be_split(group: FileGroup) -> bool:
-    """Whether a file of ``group`` can have several splits. Only file lengths count, because the
-    number of Spark's tasks varies."""
+    """Only file lengths count, because the number of Spark's tasks varies."""
     return group.longest > max(_SMALL_BYTES, group.total // _LARGE_PART)
 
 

@@ -140,8 +140,8 @@ def summary(tables: Tables) -> Summary:
 
 
 def tally(tables: Tables, alerted: int | None) -> TableTotals:
-    """Count the rows. Only the alerts of batches up to the number ``alerted`` count; if it is None,
-    no alert counts."""
+    """Only the alerts of batches up to the number ``alerted`` count; if it is None, no alert
+    counts."""
     from pyspark.sql import functions as f
 
     counted = {
@@ -156,8 +156,8 @@ def tally(tables: Tables, alerted: int | None) -> TableTotals:
 
 
 def _covered(tables: Tables, repeated: Sequence[RepeatedHours]) -> DataFrame:
-    """The coverage of each broker, and of all brokers together. An hour with several brokers counts
-    once for all brokers."""
+    """The coverage of each broker, and of all brokers together, where an hour with several brokers
+    counts once."""
     from pyspark.sql import functions as f
 
     lines = {name: f.sum(name).alias(f"{name}_lines") for name in ("allowed", "denied")}
@@ -185,14 +185,12 @@ def _covered(tables: Tables, repeated: Sequence[RepeatedHours]) -> DataFrame:
 
 
 def _window(values: Mapping[str, Any]) -> Window | None:
-    """The window from the first to the last hour with requests."""
     if values["first"] is None:
         return None
     return Window(values["first"] * 1_000_000, values["last"] * 1_000_000 + HOUR_US)
 
 
 def _seen(values: dict[str, Any], window: Window | None) -> WindowCoverage:
-    """The coverage of ``window``, as findings count it."""
     led, led_or_repeated = (values.pop(name) or 0 for name in ("led", "led_or_repeated"))
     brokers = values.pop("of_brokers")
     if window is None:
@@ -208,8 +206,7 @@ def _values(*one_row: DataFrame) -> dict[str, Any]:
 
 
 def _row(table: DataFrame, **columns: Column) -> DataFrame:
-    """One row with the values of ``columns`` as JSON, so that one query can collect the rows of all
-    tables."""
+    """One row of JSON, so that one query can collect the rows of all tables."""
     from pyspark.sql import functions as f
 
     named = f.struct(*(column.alias(name) for name, column in columns.items()))

@@ -117,7 +117,6 @@ def seen_hours(inside: Column, is_repeated: Column | None = None) -> tuple[Colum
 
 
 def usage(decisions: DataFrame) -> DataFrame:
-    """The rows of USAGE for rows of DECISIONS."""
     return _summed(decisions, "count(*)", "min(time)", "max(time)")
 
 

@@ -1,8 +1,8 @@
 """Decides Arrow columns of requests in a worker process, each request as of its own time.
 
 The parts of questions become numbers, so each text is examined once per batch. The decision
-timeline of a question stays in a cache for later batches. A request's time only selects from the
-timeline. This module must not know Spark, nor where the columns come from.
+timeline of a question stays in a cache; a request's time only selects from it. This module must not
+know Spark, nor where the columns come from.
 """
 
 from __future__ import annotations
@@ -103,8 +103,6 @@ def deciding(state: bytes, periods: tuple[ConfigPeriod, ...]) -> DecideWorker:
 
 
 class DecideWorker:
-    """Decides by one history and its configuration periods."""
-
     def __init__(self, state: FolderState, periods: Sequence[ConfigPeriod]) -> None:
         timeline = state.timeline or Timeline(Edge(0, 0), ())
         self._moments = _Moments(state, periods)
@@ -328,8 +326,8 @@ class _Coded(NamedTuple):
 
 
 class _Moments:
-    """The history's version, the configuration period, and whether the ACLs are known, for each
-    interval in which these are constant."""
+    """What is constant in each interval of time: the history's version, the configuration period,
+    and whether the ACLs are known."""
 
     def __init__(self, state: FolderState, periods: Sequence[ConfigPeriod]) -> None:
         timeline = state.timeline

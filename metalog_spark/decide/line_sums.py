@@ -75,8 +75,8 @@ class SplitSums:
             found["has_end"] |= ends_one(text)
 
     def add_requests(self, batch: pa.RecordBatch) -> None:
-        """Add requests in runs of consecutive rows with one split and hour, because most lines of a
-        log are in order."""
+        """Add requests in runs of rows with one split and hour: most lines of a log are in
+        order."""
         coded = batch["file"].dictionary_encode()
         files, starts = coded.indices.to_numpy(), batch["start"].to_numpy()
         us = batch["time"].cast(pa.int64()).to_numpy()

@@ -67,7 +67,7 @@ class TimelineColumns:
         return number
 
     def at(self, timelines: Numbers, versions: Numbers) -> tuple[Numbers, Numbers]:
-        """For each pair of a timeline's number and a version of the history: the deciding ACL
+        """For each of ``timelines`` (numbers) and ``versions`` of the history: the deciding ACL
         lifetime, and the version since which the same ACLs match."""
         columns = self._firsts, self._counts, self._since, self._by
         firsts, counts, since, by = (np.frombuffer(column, np.int64) for column in columns)

@@ -69,7 +69,7 @@ class Archive(NamedTuple):
 
     @property
     def is_snapshot(self) -> bool:
-        """Whether the archive is a single snapshot file, without a log after it."""
+        """Whether the archive is a single snapshot file."""
         return any(
             isinstance(part, LogSplit) and isinstance(part.split, SnapshotSplit)
             for part in self.parts
@@ -84,7 +84,7 @@ class Archive(NamedTuple):
 
 class Unproven(NamedTuple):
     """A log whose records from ``offset`` up to ``end`` are left out, because they are not proven
-    to be committed; ``why`` says what proves the records before ``offset``."""
+    to be committed. ``why`` says what proves the earlier records."""
 
     text: str
     offset: int
@@ -98,9 +98,8 @@ class Unproven(NamedTuple):
 
 @runtime_checkable
 class _Growing(Protocol):
-    """A log that can be read again for new records. It is a protocol, so that the reader of a
-    folder does not import the reader of a quorum: a worker's import would take longer than its
-    work."""
+    """A log that can be read again for new records. A protocol avoids the import of the quorum's
+    reader, which would take a worker longer than its work."""
 
     def refresh(self) -> None: ...
 
@@ -158,9 +157,9 @@ class Logs:
         )
 
     def unproven(self) -> list[Unproven]:
-        """The logs of the last ``look`` with records that are left out, because no log proves these
-        records to be committed. If such records begin at one offset in several logs, only the log
-        that reaches furthest is listed."""
+        """The logs of the last ``look`` with records that no log proves to be committed. If such
+        records begin at one offset in several logs, only the log that reaches furthest is
+        listed."""
         members = sorted(map(self._member, self._sources.values()), key=lambda member: member.start)
         by_offset: dict[int, Unproven] = {}
         for member in members:
@@ -238,8 +237,8 @@ def _in_order(members: Sequence[Member]) -> Iterator[LogSplit | LogHole]:
 def _holes(
     start: int, end: int, damage: CorruptLog | None, members: Sequence[Member]
 ) -> Iterator[LogHole]:
-    """The gaps from ``start`` up to ``end``. With ``damage``, the whole range is damaged. Otherwise
-    records that are not proven to be committed come first, then offsets that no folder has."""
+    """The gaps from ``start`` up to ``end``: either all is damaged, or records that are not proven
+    to be committed come first, then offsets that no folder has."""
     if damage is not None:
         yield LogHole(start, end, damage.found, is_damage=True)
         return
@@ -315,7 +314,6 @@ def _check_one_log(sources: Sequence[Source]) -> None:
 
 
 def cluster_of(source: Source) -> str | None:
-    """The cluster's id, if the folder has one."""
     log = source.log
     if isinstance(log, FoldersLog):
         log = log.source

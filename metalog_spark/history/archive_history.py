@@ -53,9 +53,9 @@ class RelevantRecord(NamedTuple):
 
 
 class ScannedSplit(NamedTuple):
-    """The scan of a split: the records ``found`` up to offset ``reached``, and the ``damage``
-    there, if any. ``first_ms`` and ``latest_ms`` are the first and the latest time of its batches;
-    None without batches."""
+    """The records ``found`` up to offset ``reached``, and the ``damage`` there, if any.
+    ``first_ms`` and ``latest_ms`` are the first and the latest time of the split's batches; None
+    without batches."""
 
     found: Sequence[RelevantRecord]
     reached: int
@@ -90,8 +90,8 @@ class ChangelogRow(NamedTuple):
 
 
 class ArchiveHistory(NamedTuple):
-    """The history of the ACLs in an archive. ``foreign`` has lines of text about records of another
-    Kafka. ``metadata_version`` is the last metadata.version, None if no record has one."""
+    """``foreign`` has lines of text about records of another Kafka. ``metadata_version`` is the
+    last metadata.version, None if no record has one."""
 
     ranges: Sequence[KnownRange]
     lifetimes: Sequence[ChangelogRow]
@@ -142,8 +142,8 @@ def history_of(
     skip_damaged: bool = False,
     advice: str = ADVICE,
 ) -> ArchiveHistory:
-    """The history of ``archive``. ``scanned`` has the scan of each split, by its index in
-    ``archive.parts``. With ``skip_damaged``, a damaged range is a row of its own.
+    """``scanned`` has the scan of each split, by its index in ``archive.parts``. With
+    ``skip_damaged``, a damaged range is a row of its own.
 
     Raises:
         CorruptLog: without ``skip_damaged``, at the first damage; the message ends with ``advice``.
@@ -186,8 +186,6 @@ def history_of(
 
 
 class _Run(NamedTuple):
-    """A readable range of one split, or of several consecutive splits."""
-
     start: int
     end: int
     found: Sequence[RelevantRecord]

@@ -49,8 +49,8 @@ def read_changelog(
 ) -> tuple[pa.Table, pa.Table, int | None]:
     """The rows of ACL_CHANGELOG and HISTORY for ``logs``, and the last metadata.version.
 
-    Without a ``session``, this process scans all splits. ``warn`` is called with a line for each
-    kind of record of another Kafka. With ``skip_damaged``, damage becomes a row of HISTORY.
+    Without a ``session``, this process scans all splits. ``warn`` gets a line for each kind of
+    record of another Kafka. With ``skip_damaged``, damage becomes a row of HISTORY.
 
     Raises:
         CorruptLog: the log is damaged, and ``skip_damaged`` is false.
@@ -68,13 +68,12 @@ def read_changelog(
 
 
 def replace_changelog(tables: Tables, lifetimes: pa.Table, ranges: pa.Table) -> None:
-    """Replace both tables by the rows of ``read_changelog``."""
     tables.replace(ACL_CHANGELOG, in_spark(tables.session, lifetimes, ACL_CHANGELOG.schema))
     tables.replace(HISTORY, in_spark(tables.session, ranges, HISTORY.schema))
 
 
 def check_log(logs: Logs, *, skip_damaged: bool) -> None:
-    """Check the ends of ``logs``. Only a read of the whole log finds earlier damage.
+    """Only a read of the whole log finds damage before the ends of ``logs``.
 
     Raises:
         CorruptLog: a log is damaged at its end, and ``skip_damaged`` is false.

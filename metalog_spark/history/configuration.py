@@ -38,9 +38,8 @@ class ConfigPeriod(NamedTuple):
     """``config`` is in force from ``from_us`` (microseconds since 1970; None is the beginning)
     until the next period. ``source`` is its file, or ``ASSUMED``.
 
-    ``config`` has only the keys that decide requests: super users, the default rule and the version
-    of Kafka. All other keys have their defaults, because they differ between brokers and the tables
-    do not keep them.
+    ``config`` has only the super users, the default rule and the version of Kafka. All other keys
+    have their defaults, because they differ between brokers and decide no request.
     """
 
     from_us: int | None
@@ -164,7 +163,6 @@ def _read(path: Path) -> tuple[AuthorizerConfig, list[str]]:
 
 
 def deciding_config(row: Mapping[str, Any] | Row) -> AuthorizerConfig:
-    """The configuration in a row of CONFIGURATION."""
     return AuthorizerConfig(
         frozenset(row["super_users"] or ()),
         bool(row["allow_everyone"]),

@@ -84,11 +84,8 @@ class _Row(NamedTuple):
 
 
 class Columns:
-    """Makes Arrow batches of ``schema``.
-
-    Without ``secrets``, salts, keys and passwords are left out, and also the bytes of undecodable
-    records, which can contain secrets.
-    """
+    """Makes Arrow batches of ``schema``. Without ``secrets``, salts, keys and passwords are left
+    out, and also the bytes of undecodable records, which can contain secrets."""
 
     def __init__(self, schema: pa.Schema, *, secrets: bool) -> None:
         unknown = [name for name in schema.names if name not in _COLUMNS]

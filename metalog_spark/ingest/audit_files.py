@@ -30,7 +30,7 @@ _gzip_stream: Final = partial(zlib.decompressobj, 16 + zlib.MAX_WBITS)
 _BZIP2_MAGIC: Final = b"BZh"
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _READS: Final = 1 << 16
-"""The number of compressed bytes in one read; one of Arrow's reads takes as many."""
+"""How many compressed bytes one read takes; one of Arrow's reads takes as many."""
 _KAFKAS_NAME: Final = "kafka-authorizer"
 BrokerPattern = re.Pattern[str] | None
 
@@ -46,9 +46,8 @@ class Block(NamedTuple):
 def broker_of(path: str, pattern: BrokerPattern) -> str:
     """The name of the broker that wrote the log ``path``.
 
-    With ``pattern``, the name is the result of ``name_found``. Without a pattern, a file with
-    Kafka's own name, ``kafka-authorizer``, has the folder's name as its broker. Any other file has
-    its own name up to the first dot.
+    Without a pattern, a file with Kafka's own name, ``kafka-authorizer``, has the folder's name as
+    its broker. Any other file has its own name up to the first dot.
 
     Raises:
         InvalidRequest: ``pattern`` finds no name in ``path``.
@@ -151,8 +150,8 @@ class _SlowFile:
 
 
 def _before_damage(single_bytes: Iterator[bytes]) -> Iterator[bytes]:
-    """Gather single bytes up to the damage. A call that raises an error loses all that it has
-    decompressed, so each call must return one byte."""
+    """A call of a decompressor that raises an error loses all that it has decompressed, so each
+    call returns one byte."""
     found = bytearray()
     with suppress(*DAMAGE):
         for byte in single_bytes:

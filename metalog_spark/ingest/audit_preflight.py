@@ -78,8 +78,7 @@ def check_has_line(patterns: Sequence[str]) -> None:
 
 
 def no_audit_line(first: str, count: int) -> InvalidRequest:
-    """The error about ``count`` files without an audit line; ``first`` is the path of one of the
-    files."""
+    """The error about ``count`` files without an audit line, such as the file ``first``."""
     rest = f" and {counted(count - 1, 'more file')}" if count > 1 else ""
     return InvalidRequest(
         f"--audit {first}{rest}: no audit line in {'them' if rest else 'it'}; name the brokers'"

@@ -92,8 +92,8 @@ def _listed(session: SparkSession, pattern: str) -> DataFrame:
 
 
 def no_file_system(place: str, error: Exception) -> InvalidRequest | None:
-    """The error to raise if Spark has no file system for the scheme of the URI ``place``, or cannot
-    reach ``place``; None for any other ``error``."""
+    """The error if Spark has no file system for the scheme of the URI ``place``, or cannot reach
+    ``place``; None for any other ``error``."""
     scheme, is_uri, _ = place.partition(":/")
     reason = first_line(error)
     if not is_uri:
@@ -118,7 +118,7 @@ def read_audit(
 
 
 class AuditFiles:
-    """The files at ``paths``. Spark lists them once."""
+    """Spark lists the files at ``paths`` once."""
 
     def __init__(self, session: SparkSession, paths: pa.Array | pa.ChunkedArray) -> None:
         self._session = session
@@ -129,8 +129,8 @@ class AuditFiles:
         self._contents = _contents_of(session, packed.to_pylist()) if len(packed) else None
 
     def splits(self) -> DataFrame:
-        """Rows of ``SPLITS`` with the number of lines in each split of plain files, counted without
-        Python workers."""
+        """Rows of ``SPLITS`` with the number of lines in each split of plain files. No Python
+        worker runs."""
         from pyspark.sql import functions as f
 
         if self._lines is None:
@@ -145,9 +145,9 @@ class AuditFiles:
         schema: str = READ,
         before: DataFrame | None = None,
     ) -> DataFrame:
-        """All lines as rows of ``schema``. ``then`` runs on the workers, and converts batches of
-        ``READ`` to ``schema``. ``before`` (rows of ``SPLITS``) has the number of lines before each
-        split, so that lines are numbered from the file's start."""
+        """All lines as rows of ``schema``. ``then`` converts batches of ``READ`` to ``schema`` on
+        the workers. ``before`` (rows of ``SPLITS``) has the number of lines before each split, so
+        that lines are numbered from the file's start."""
         from metalog_spark.ingest.audit_splits import read_packed, read_splits
 
         def on_worker(decode: Callable[..., Iterator[pa.RecordBatch]]) -> Mapped:

@@ -2,8 +2,8 @@
 
 Spark sends a plain file as splits, line by line, and a compressed file whole. This module
 decompresses the file, so that content before damage is read. Only LF ends a line. The last row of a
-split is about the split itself: it serves to number the file's lines, and to recognize the file in
-a later build. This module must not know what a line says, nor how Spark is asked for files.
+split is about the split itself: it serves to number lines, and to recognize the file later. This
+module must not know what a line says, nor how Spark is asked for files.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ LINES: Final = (
 bytes."""
 _MISNAMED: Final = "packed by gzip, and its name does not end in .gz: rename the file"
 _HEAD_BYTES: Final = 16 << 10
-"""The number of bytes at a file's start that are fingerprinted. A container's start scripts can
-begin every file with the same output, which has fewer bytes."""
+"""How many bytes at a file's start are fingerprinted: more than the equal output of start
+scripts."""
 _MOST_LINES: Final = 16_384
 _MOST_BYTES: Final = 16 << 20
 """A batch ends after this many bytes of lines, because a topic's records can have any size."""
@@ -93,13 +93,11 @@ class _Head:
 
 
 def file_at(uri: str) -> str:
-    """The file's name in the tables, from the URI that Spark gives."""
+    """The name in the tables of the file at ``uri``."""
     return local_path(unquote(uri, errors="backslashreplace"))
 
 
 class _Running:
-    """A split while its lines are read."""
-
     def __init__(self, path: str, start: int, size: int, pattern: BrokerPattern) -> None:
         self.path, self.start, self.size = path, start, size
         self.file = file_at(path)
@@ -166,7 +164,7 @@ def read_splits(
 
 def _too_long(lines: pa.BinaryArray) -> tuple[dict[int, str], NDArray[np.int64]]:
     """The faults of the lines that ``LINES`` has cut, by position, and the whole length of every
-    line in bytes."""
+    line."""
     offsets = np.frombuffer(lines.buffers()[1], np.int32)[lines.offset :][: len(lines) + 1]
     lengths = np.diff(offsets).astype(np.int64)
     data = np.frombuffer(lines.buffers()[2] or b"", np.uint8)
@@ -223,8 +221,8 @@ def _read_packed(
 
 
 def read_records(records: Iterable[Record], zone: Zone) -> Iterator[pa.RecordBatch]:
-    """Read all lines of ``records``. A record is one event. If a name has an LF, the record has
-    several lines, and each of its lines is ambiguous."""
+    """A record is one event. If a name has an LF, the record has several lines, which are
+    ambiguous."""
     gathered = _Gathered(zone)
     for record in records:
         if record.fault is not None:
@@ -255,8 +253,6 @@ def _add_record(record: Record, gathered: _Gathered) -> None:
 
 
 class _Gathered:
-    """Gathers the lines of several files or records for one batch."""
-
     def __init__(self, zone: Zone) -> None:
         self._zone = zone
         self.splits: list[tuple[ReadSplit, str, str, int]] = []
@@ -287,7 +283,6 @@ class _Gathered:
         is_ended: bool = True,
         is_packed: bool = False,
     ) -> None:
-        """Add lines of ``file``; ``first`` is the number of the first line."""
         begin = len(self._lines)
         of = self._files.setdefault((file, broker), len(self._files))
         self._lines += texts
@@ -304,8 +299,7 @@ class _Gathered:
         self._faults[len(self._lines) - 1] = fault
 
     def add_record(self, record: Record) -> None:
-        """Add the possible readings of the whole ``record`` as one text. The record's lines must
-        have been added before."""
+        """Add the possible readings of all lines of ``record`` as one text, after its lines."""
         of = self._files[record.file, record.broker]
         self._whole.append((self._of.index(of), record.lines))
 

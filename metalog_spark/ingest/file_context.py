@@ -32,13 +32,12 @@ _BEGINS_ONE: Final = f"{IS_REQUEST} AND line IS NOT NULL AND rule IS NULL"
 
 
 def ends_one(rejected: str) -> bool:
-    """Whether a ``rejected`` line ends a record that begins in another line."""
     return _END in rejected and HEAD not in rejected
 
 
 def resolved(read: DataFrame, known: Shown) -> tuple[DataFrame, Shown]:
     """``read`` (rows of ``READ``) with half lines rejected, and with lines numbered from the start
-    of their file. Also returns the line forms of brokers, in ``read`` and in ``known`` together."""
+    of their file. Also returns the line forms in ``read`` and in ``known``."""
     shown, lacks_rules = look(read)
     shown = earliest(known, shown)
     edges = _edges(read)
@@ -74,8 +73,8 @@ def _numbered(read: DataFrame) -> DataFrame:
 
 
 def broken_lines(read: DataFrame) -> DataFrame:
-    """The ``file`` and ``line`` of lines that other lines show to be broken, and ``why``. ``why``
-    is null for a line that can be a part of a name."""
+    """The ``file`` and ``line`` of lines that other lines show to be broken, and ``why``: null for
+    a line that can be a part of a name."""
     from pyspark.sql import functions as f
 
     edges = read.where(f"({_ENDS_ONE}) OR ({_BEGINS_ONE})").selectExpr(

@@ -1,8 +1,8 @@
 """Counts facts about each audit file from the file's rows.
 
-The facts are rows on Spark's disks. The driver gets only sums over many files, and a row for each
-file that a message names. This module must not know which files are duplicates, nor what is done
-with rows.
+The facts stay on Spark's disks. The driver gets only sums over many files, and a row for each file
+that a message names. This module must not know which files are duplicates, nor what is done with
+rows.
 """
 
 from __future__ import annotations
@@ -42,8 +42,7 @@ back. ``lacks_rule``: a request has no rule; ``has_end``: a line is only the end
 _COUNTS: Final = ("requests", "not_audit", "broken")
 _FORMS: Final = ("request_us", "rule_us")
 _LOG: Final = "regexp_extract(path, '(?s)^(.*/)?([^/.]+|[^/]*)', 0)"
-"""The path up to the first dot of the file's name. The paths of a file and of its rotated
-predecessors share this beginning."""
+"""The path up to the first dot of the file's name: the same for a log and its rotated files."""
 
 
 _NAMED: Final = "CASE WHEN coalesce(requests, 0) = 0 OR fault IS NOT NULL OR is_same THEN path END"
@@ -51,17 +50,16 @@ _NAMED: Final = "CASE WHEN coalesce(requests, 0) = 0 OR fault IS NOT NULL OR is_
 
 
 class Same(NamedTuple):
-    """The reason why a file is left out: another file, ``file``, begins in the same way and is not
-    shorter. If an earlier build read ``file``, ``longer`` is the number of lines of ``file``."""
+    """Why a file is left out: another file, ``file``, begins in the same way and is not shorter. If
+    an earlier build read ``file``, ``longer`` is its number of lines."""
 
     file: str
     longer: int | None
 
 
 class FileRead(NamedTuple):
-    """The number of a file's lines of each kind. ``why`` says what is wrong with one broken line.
-    ``fault`` says why a part of the file cannot be read. If the file is left out, ``same`` and
-    ``longer`` are the fields of its ``Same``."""
+    """The number of lines of each kind. ``why`` says what is wrong with one broken line, ``fault``
+    why a part of the file cannot be read. ``same`` and ``longer`` are those of ``Same``."""
 
     file: str
     requests: int
@@ -77,8 +75,7 @@ class FileRead(NamedTuple):
         return self.requests + self.not_audit + self.broken
 
     def empty_text(self) -> str | None:
-        """The error about a file that has lines, but no readable audit line; None for any other
-        file."""
+        """The error about a file with lines, but without a readable audit line."""
         none = f"none of its {counted(self.lines, 'line')}"
         if self.requests or not self.lines:
             return None
@@ -88,8 +85,8 @@ class FileRead(NamedTuple):
 
 
 class FileFacts(NamedTuple):
-    """Facts about one file. The first five fields are those of ``FileRead``. ``heads`` has the
-    fingerprints of the file's beginning, and ``days`` the days of its requests."""
+    """The first five fields are those of ``FileRead``. ``heads`` has the fingerprints of the file's
+    beginning, and ``days`` the days of its requests."""
 
     requests: int = 0
     not_audit: int = 0
@@ -106,9 +103,8 @@ class FileFacts(NamedTuple):
 
 
 class LogRead(NamedTuple):
-    """Sums over some files of one log, whose paths begin with ``path``: the numbers of ``files``,
-    of ``requests`` and of ``rejected`` lines. ``is_kept``: at least one of these files is not left
-    out."""
+    """Sums over some files of one log, whose paths begin with ``path``. ``is_kept``: at least one
+    of these files is not left out."""
 
     path: str
     files: int
@@ -118,12 +114,9 @@ class LogRead(NamedTuple):
 
 
 class FilesRead(NamedTuple):
-    """``named`` has all files and tables that a message can name, sorted: files without a request,
-    files with a fault, files that are left out, and all tables. ``logs`` has the sums over all
-    files.
-
-    ``nothing_new``: earlier builds had read all files. ``days_again`` is the number of days of
-    earlier builds whose requests were decided again."""
+    """``named`` has, sorted, all tables, and the files without a request, with a fault, or left
+    out. ``logs`` has sums over all files. ``nothing_new``: earlier builds had read all files.
+    ``days_again`` is the number of days of earlier builds whose requests were decided again."""
 
     named: Sequence[FileRead]
     logs: Sequence[LogRead]
@@ -142,8 +135,7 @@ class FilesRead(NamedTuple):
 def files_read(
     files: DataFrame, same: Mapping[str, Same], tables: Mapping[str, FileFacts]
 ) -> FilesRead:
-    """Summarize ``files`` (rows of ``FACTS``) and ``tables``. ``same`` has the files that are left
-    out."""
+    """``files`` has rows of ``FACTS``, and ``same`` has the files that are left out."""
     from pyspark.sql import functions as f
 
     is_same = _at(files, same).withColumn("is_same", f.lit(True))
@@ -170,10 +162,10 @@ def files_read(
 
 
 class KeptFacts(NamedTuple):
-    """Facts about all files that are not left out. ``lines`` is the number of requests and broken
-    lines. By broker, ``shown`` has the line forms, and ``set_back`` the times at which clocks were
-    set back. ``lacks_rule``: a request has no rule. ``may_be_broken``: a file ends within a line,
-    or a line is only the end of a record."""
+    """Facts about all files that are not left out. ``lines`` counts requests and broken lines. By
+    broker, ``shown`` has the line forms, and ``set_back`` the times at which clocks were set back.
+    ``lacks_rule``: a request has no rule. ``may_be_broken``: a file ends within a line, or a line
+    is only the end of a record."""
 
     lines: int = 0
     days: Set[date] = frozenset()
@@ -184,7 +176,7 @@ class KeptFacts(NamedTuple):
 
 
 def kept_facts(files: DataFrame) -> KeptFacts:
-    """The facts about ``files`` (rows of ``FACTS``). The driver gets a row for each broker."""
+    """``files`` has rows of ``FACTS``. The driver gets one row for each broker."""
     import pyarrow.compute as pc
     from pyspark.sql import functions as f
 

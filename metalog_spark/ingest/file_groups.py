@@ -1,9 +1,8 @@
 """Divides audit files into groups, so that the driver has the paths of one group at a time.
 
 Spark lists the files once. The list is written beside the tables, so that Spark can drop its own
-list. Groups follow the order of the files' base names. Kafka names a rotated log by the hour, so a
-group covers few days, and a task writes rows of few days. This module must not know what a file
-says.
+list. Groups follow the order of base names. Kafka names a rotated log by the hour, so a task writes
+rows of few days. This module must not know what a file says.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ _PLACE: Final = "row_number() OVER (ORDER BY regexp_replace(path, '(?s)^.*/', ''
 
 
 class FileGroup(NamedTuple):
-    """``files`` is the number of files, ``longest`` and ``total`` are lengths in bytes, and
-    ``parquet`` is the path of a file with the suffix ``.parquet``, or None."""
+    """``longest`` and ``total`` are lengths in bytes. ``parquet`` is the path of a file with the
+    suffix ``.parquet``, or None."""
 
     number: int
     files: int
@@ -48,8 +47,8 @@ class FileGroups(NamedTuple):
 
     @classmethod
     def of(cls, tables: Tables, files: DataFrame) -> FileGroups:
-        """Group ``files`` (rows of ``LISTED``). Spark keeps its own list while a DataFrame refers
-        to it. DataFrames are in reference cycles, which only the garbage collector frees."""
+        """``files`` has rows of ``LISTED``. Spark keeps its own list while a DataFrame refers to
+        the list. DataFrames are in cycles, which only the garbage collector frees."""
         from pyspark.sql import functions as f
 
         number = f"CAST(({_PLACE}) DIV {MOST_FILES} AS INT) AS number"
@@ -64,7 +63,6 @@ class FileGroups(NamedTuple):
 
     @property
     def parquet(self) -> str | None:
-        """The path of a file with the suffix ``.parquet``; None if there is none."""
         return min((group.parquet for group in self.groups if group.parquet), default=None)
 
     @property

@@ -2,9 +2,8 @@
 
 The table FILES has the known files. A file with the path, length and modification time of a known
 file is not read again. Fingerprints of the first 16 KiB show whether a file begins as a known file
-does, also at another path. Such a file replaces the known file, or is left out if it has fewer
-lines. Spark compares the files; the driver gets only files that match another file. This module
-must not know lines.
+does, at any path. Such a file replaces the known file, or is left out if it has fewer lines. The
+driver gets only files that match another file. This module must not know lines.
 """
 
 from __future__ import annotations
@@ -62,8 +61,8 @@ class _Grown(NamedTuple):
 
 
 def unread(listed: DataFrame, known: DataFrame | None) -> DataFrame:
-    """The files in ``listed`` that are not in ``known`` (rows of FILES), or have changed. ``known``
-    is None in a new folder: then all files are unread."""
+    """The files in ``listed`` that are not in ``known`` (rows of FILES), or have changed. In a new
+    folder, ``known`` is None."""
     return listed if known is None else listed.join(known.select(*_LISTED), _LISTED, "left_anti")
 
 
@@ -125,8 +124,8 @@ def _copies(read: DataFrame) -> Iterable[tuple[str, str]]:
 
 
 def _grown(taken: DataFrame, known: DataFrame) -> Mapping[str, Sequence[_Grown]]:
-    """By path, the files that begin as known files do. A known file without a whole line has no
-    fingerprint, so its path identifies it."""
+    """By path, the files that begin as known files do. A known file without a whole line is
+    recognized by its path."""
     own = taken.selectExpr("path", "coalesce(lines, 0) AS lines", "heads")
     rows = known.selectExpr("path AS at", "head", "file", "lines AS known_lines", "days")
     by_head = own.selectExpr("*", "explode(heads) AS head").join(rows, "head")

@@ -1,7 +1,7 @@
 """Reads tables of requests, and defines ``READ``, the common form of all rows that are read.
 
-A row of ``READ`` is a request, a rejected line or a possible request, so one pass over a file fills
-three tables. This module must not know how a line is read, nor how the rows are used.
+One pass over a file fills three tables: a row is a request, a rejected line or a possible request.
+This module must not know how a line is read, nor how the rows are used.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ _NO_WORDS: Final = {
 def spread(
     session: SparkSession, tasks: int, work: Callable[[int], Iterator[pa.RecordBatch]], schema: str
 ) -> DataFrame:
-    """The rows that ``work`` yields for each number from 0 up to ``tasks``, exclusive. Each number
-    is a Spark task of its own."""
+    """The rows that ``work`` yields for each number from 0 up to ``tasks``, each in a Spark
+    task."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -77,9 +77,9 @@ def read_table(session: SparkSession, path: str) -> DataFrame:
 def requests_in(table: DataFrame, path: str, broker: str) -> DataFrame:
     """The rows of ``table`` as rows of ``READ``, with ``path`` as their file. The table needs the
     columns ``NEEDED``; ``time`` is a timestamp or text. Operations and types may have the spelling
-    of any Kafka version. If another column is missing or null, ``broker`` is the argument,
-    ``pattern_type`` is LITERAL, ``ambiguous`` is false, and any other column is null. ``line`` is
-    always null, because only a line of a log can prove to be a half line.
+    of any Kafka version. The default of ``broker`` is the argument, of ``pattern_type`` LITERAL, of
+    ``ambiguous`` false, and of all other columns null. ``line`` is null, because only a line of a
+    log can prove to be a half line.
 
     Raises:
         InvalidRequest: a column is missing, or the times are numbers.
@@ -146,8 +146,8 @@ def _client_hosts(hosts: Column) -> Column:
 
 
 def _client_host(host: bytes) -> bytes:
-    """The host in the spelling of brokers. A text that is not ASCII is not an address, and is
-    returned unchanged."""
+    """The host as brokers write it. A text that is not ASCII is not an address, and stays as it
+    is."""
     return client_host(host.decode()).encode() if b":" in host and host.isascii() else host
 
 
@@ -161,15 +161,12 @@ def _parquet(session: SparkSession, path: str) -> DataFrame:
 
 
 def requests_of(read: DataFrame) -> DataFrame:
-    """The rows of REQUESTS among rows of ``READ``."""
     return read.where(IS_REQUEST).select(*REQUESTS.columns)
 
 
 def possible_of(read: DataFrame) -> DataFrame:
-    """The rows of POSSIBLE among rows of ``READ``."""
     return read.where("possible").select(*POSSIBLE.columns)
 
 
 def rejected_of(read: DataFrame) -> DataFrame:
-    """The rows of REJECTED among rows of ``READ``."""
     return read.where("reason IS NOT NULL").select("file", "line", "text", "reason")

@@ -31,9 +31,8 @@ class Days(NamedTuple):
 
 class CommittedState(NamedTuple):
     """The state after the commit number ``serial``, made at ``written_ns`` (nanoseconds since
-    1970). By table, ``places`` has the directory of the last whole replacement. ``parts`` and
-    ``days`` have the directories that were added, and the days that were replaced, after that, in
-    order."""
+    1970). By table, ``places`` has the directory of the last whole replacement. ``parts`` has the
+    directories that were added after that, and ``days`` the days that were replaced, in order."""
 
     serial: int
     places: Mapping[str, str]
@@ -144,9 +143,9 @@ def _is_ours(change: Mapping[str, Any]) -> bool:
 
 
 def _in_order(written: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The changes in the order of their serials, beginning with the last whole state. If several
-    lines have one serial, the newest line counts: a killed process can leave a line that becomes
-    visible only after another process has used its serial."""
+    """The changes in order, from the last whole state on. If several lines have one serial, the
+    newest line counts: a killed process can leave a line that becomes visible after another process
+    has used its serial."""
     by_time = sorted(written, key=lambda change: change.get("written_ns", 0))
     last = {change["serial"]: change for change in by_time}
     changes = sorted(last.values(), key=lambda change: change["serial"])

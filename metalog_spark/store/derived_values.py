@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 _MOST: Final = 64
-"""The cache of a session has at most this many values. The largest values have an entry for each
-ACL."""
+"""A session has at most this many values. The largest values have an entry for each ACL."""
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 
@@ -65,8 +64,8 @@ def kept_until_commit(make: Callable[[Tables, *Arguments], T]) -> Callable[[Tabl
 
 @contextmanager
 def query_threads() -> Iterator[ThreadPoolExecutor]:
-    """Threads whose queries Spark runs at the same time. The end of the block does not wait for
-    running queries, so Ctrl-C ends it at once."""
+    """Threads whose queries Spark runs at the same time. The end of the block, also by Ctrl-C, does
+    not wait for running queries."""
     threads = ThreadPoolExecutor()
     try:
         yield threads

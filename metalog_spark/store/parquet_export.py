@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 
 class Exported(NamedTuple):
-    """How many rows of a table were written."""
-
     table: str
     rows: int
 

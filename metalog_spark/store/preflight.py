@@ -79,7 +79,6 @@ def is_small(paths: Iterable[str]) -> bool:
 
 
 def _matches(pattern: str) -> Iterator[Path]:
-    """Yield the matches. Memory holds the names in one folder at a time."""
     return map(Path, glob.iglob(pattern, recursive=True))  # noqa: PTH207 - may be absolute
 
 

@@ -16,7 +16,6 @@ FOLLOWED: Final = "followed"
 
 
 def no_folder(path: str | Path) -> InvalidSource:
-    """The error for a path without a pipeline's folder."""
     return InvalidSource(f"{path}: not a pipeline's folder; metalog pipeline build makes one")
 
 
@@ -29,7 +28,6 @@ def occupied(path: str | Path, *, is_file: bool) -> InvalidTarget:
 
 
 def lacks_table(path: str | Path, name: str) -> InvalidSource:
-    """The error for a table that was written and is missing."""
     return InvalidSource(
         f"{path}: its table {name} is gone; restore the whole folder from a backup, or build it"
         " again"

@@ -1,8 +1,8 @@
 """Stores a pipeline's tables in a folder, with a commit log.
 
 The commit log has one small JSON line per commit; its replay gives the files in force. New rows are
-first written beside the rows in force. Then one commit puts the new rows of one or several tables
-in force. So a reader sees either the old rows or the new rows, also after a crash.
+written beside the rows in force. Then one commit puts the new rows of one or several tables in
+force. So a reader sees either the old rows or the new rows, also after a crash.
 
 Spark reads and writes the rows, so the folder can be wherever Spark can write. Spark also reads and
 writes the commit log, unless it is on this machine's disk. The caller must prevent two writers of
@@ -128,8 +128,8 @@ class Tables:
                 self._note({"all": changes})
 
     def mark(self, name: str, number: int) -> None:
-        """Store ``number`` beside the commit log, for a caller that must not write the commit log.
-        If two Spark jobs append to one directory at once, one job undoes the other."""
+        """Store ``number`` beside the commit log, for a caller that must not write the commit log:
+        if two Spark jobs append to one directory at once, one job undoes the other."""
         last = self.marked(name)
         self._append(name, str(number if last is None else max(number, last)), alone=True)
 
@@ -139,7 +139,6 @@ class Tables:
         return max(map(int, rows), default=None) if rows else None
 
     def has(self, table: TableSchema) -> bool:
-        """Whether the table was ever written."""
         return bool(self._places(table))
 
     def read(self, table: TableSchema) -> DataFrame:
@@ -241,9 +240,9 @@ class Tables:
             self.put(table, place, values)
 
     def stage(self, table: TableSchema, make: Callable[[Path | None], Iterable[DataFrame]]) -> str:
-        """Write the frames of ``make`` to a new place, and return the place; ``put`` puts it in
-        force. ``make`` gets the place's folder if workers may write there (``DayFiles``), else
-        None."""
+        """Write the frames of ``make`` to a new place, and return the place, which is not in force
+        until ``put``. ``make`` gets the place's folder if workers may write there (``DayFiles``),
+        else None."""
         self._check_is_not_added_to(table)
         is_first = table.name not in self._contents.places
         place = self._other_side(table) if is_first else f"{self._next_place(table)}{_STAGED}"
@@ -324,7 +323,7 @@ class Tables:
         return contents
 
     def _append(self, place: str, line: str, *, alone: bool = False) -> None:
-        """Add a line. On this machine's disk, ``alone`` also removes all other lines."""
+        """On this machine's disk, ``alone`` also removes all other lines."""
         folder = folder_here(self.session, self._inside(place))
         if folder is not None:
             add_line(folder, line, alone=alone)

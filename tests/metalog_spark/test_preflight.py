@@ -93,7 +93,7 @@ def test_two_do_not_write_to_one_folder_at_once(
         for verb, *how in ("build",), ("follow",), ("build", "--spark-conf=spark.driver.memory=8g"):
             done = run_here(capsys, "pipeline", verb, *words, *how)
             assert (done.returncode, done.stdout) == (2, "")
-            said = f"{new}: another metalog pipeline build or follow writes to it; wait until it ends"
+            said = f"{new}: another metalog pipeline build or follow writes to it; wait until"
             assert f"metalog: {said}" in done.stderr
     assert not new.exists()
     new.mkdir()
@@ -223,7 +223,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
     ("words", "said"),
     [
         ("build --log /nowhere --audit AUDIT --out NEW", "/nowhere: there is no such file or"),
-        ("build --log /nowhere/* --audit AUDIT --out NEW", "/nowhere/*: nothing matches this pattern"),
+        ("build --log /nowhere/* --audit AUDIT --out NEW", "/nowhere/*: nothing matches this pat"),
         ("build --log topic:///t --audit AUDIT --out NEW", "topic:///t: give topic://HOST:PORT"),
         ("build --log ACLS --audit AUDIT --out NEW", "has only the present state"),
         ("build --log LOG --audit /nowhere/x* --out NEW", "/nowhere/x*: no file has this name"),
@@ -260,7 +260,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
             "build --log LOG --audit AUDIT --out AUDIT",
             "audit: holds files that are not a pipeline's",
         ),
-        ("build --log LOG --audit AUDIT --out FILE", "b1.log: is a file; name a folder that is"),
+        ("build --log LOG --audit AUDIT --out FILE", "b1.log: is a file; name a new or empty"),
         ("follow --log /nowhere --audit AUDIT --out NEW", "/nowhere: there is no such file or"),
         (
             "build --log BAD --audit AUDIT --out NEW",

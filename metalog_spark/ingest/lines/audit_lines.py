@@ -55,9 +55,9 @@ _ENCODINGS: Final = ("cp1252", "latin-1")
 
 
 class Possible(NamedTuple):
-    """A possible request, from one of several readings of a line. ``micros`` is its time in
-    microseconds since 1970, None if unknown. With ``zone``, the line has only this reading, but
-    clocks in the zone showed its time twice; ``micros`` is the second of the two times."""
+    """A possible request. ``micros`` is its time in microseconds since 1970, None if unknown. With
+    ``zone``, its line has only this reading, but clocks in the zone showed its time twice;
+    ``micros`` is the second time."""
 
     row: Row
     micros: int | None
@@ -65,8 +65,8 @@ class Possible(NamedTuple):
 
 
 class TextRead(NamedTuple):
-    """The request of a text with its time in microseconds since 1970, or None; the ``rejected``
-    parts of the text with their reasons; and the ``possible`` requests."""
+    """The request of a text and its time in microseconds since 1970, or None; the ``rejected``
+    parts with their reasons; and the ``possible`` requests."""
 
     request: tuple[Row, int] | None
     rejected: list[tuple[str, str]]
@@ -159,8 +159,8 @@ def _of_entry(entry: LayoutEntry, zone: Zone, row: Row) -> Iterator[Possible]:
 
 
 def half_readings(text: str, zone: Zone) -> Iterator[Possible]:
-    """The possible requests of a half line, if the half line has a verdict. In half of a JSON
-    object, names are still escaped."""
+    """The possible requests of a half line with a verdict. In half of a JSON object, names are
+    still escaped."""
     found = (
         _timed([*readings(each), *_begun(each)], each, zone, None, None)
         for each in _with_unescaped(text)

@@ -67,9 +67,9 @@ Only the row about a split itself has the columns after ``start``, which are tho
 
 
 class ReadSplit(NamedTuple):
-    """The facts about a split that was read. ``bytes`` is the length of its lines, with an LF for
-    each line. ``size`` is the length of the file in bytes. ``head`` has the fingerprints of the
-    file's beginning, and is empty for all splits but the file's first."""
+    """The facts about a split. ``bytes`` is the length of its lines, with an LF for each line;
+    ``size`` is the length of the file. ``head`` has the fingerprints of the file's beginning, and
+    is empty except in the file's first split."""
 
     lines: int
     bytes: int
@@ -79,8 +79,8 @@ class ReadSplit(NamedTuple):
 
 LESS_WITH_A_MARK: Final = 2
 """If a file begins with a byte order mark and ends within a line, the ``bytes`` of its splits are
-this many less than its ``size``. Hadoop removes the three bytes of the mark, and an LF is added to
-the last line."""
+this many less than its ``size``. Hadoop removes three bytes, and an LF is added to the last
+line."""
 
 
 class Origin(NamedTuple):
@@ -104,8 +104,7 @@ class Origin(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """The results for lines that are parsed one by one. Each tuple begins with the line's
-    position."""
+    """For lines that are parsed one by one. Each tuple begins with the position of its line."""
 
     rows: list[tuple[int, Row, int]]
     rejected: list[tuple[int, str, str]]
@@ -154,7 +153,6 @@ def record_readings(lines: bytes, place: int, origin: Origin, zone: Zone) -> lis
 
 
 def split_batch(rows: Sequence[tuple[ReadSplit, str, str, int]]) -> pa.RecordBatch:
-    """The rows about splits, each with its file, broker and start."""
     splits, files, brokers, starts = zip(*rows, strict=True)
     values = {"file": files, "broker": brokers, "start": starts}
     values |= dict(zip(ReadSplit._fields, zip(*splits, strict=True), strict=True))

@@ -117,8 +117,8 @@ def common_lines(lines: pa.BinaryArray, zone: Zone) -> Common:
 
 
 def _bytes_of(lines: pa.BinaryArray) -> tuple[NDArray[np.uint8], Numbers]:
-    """All bytes of the array's buffer, and the positions in it: of each line's start, and of the
-    last line's end."""
+    """All bytes of the array's buffer, and the positions in it of each line's start and of the last
+    line's end."""
     _, offsets, data = lines.buffers()
     edges = np.frombuffer(offsets, np.int32)[lines.offset :][: len(lines) + 1]
     found = np.frombuffer(data or b"", np.uint8)
@@ -185,7 +185,6 @@ def _times(
 
 
 def _time_of(prefixes: NDArray[np.uint8], zone: Zone) -> tuple[Numbers, Truths]:
-    """The times at the beginning of ``prefixes``, which all have one length."""
     minutes, seconds, layout = np.split(prefixes, [_MINUTE_BYTES, _SECONDS_END], axis=1)
     digits = seconds[:, [1, 2, 4, 5, 6]].astype(np.int64) - ord("0")
     is_so = ((digits >= 0) & (digits <= 9)).all(axis=1) & (digits[:, 0] < 6)
@@ -226,7 +225,6 @@ def _by_value(
 def _parts(
     lines: pa.BinaryArray, edges: Numbers, rows: Numbers, signs: Numbers
 ) -> Iterator[pa.BinaryArray]:
-    """The text after each separator, one column for each separator."""
     offsets = np.empty((len(rows), 2 * _SIGNS), np.int32)
     offsets[:, ::2] = signs + 2
     offsets[:, 1:-1:2] = signs[:, 1:] - 1
@@ -243,7 +241,6 @@ def _parts(
 
 
 def _coded(place: int, part: pa.BinaryArray) -> tuple[dict[str, pa.Array], Truths]:
-    """The columns of a part, and whether each row has values."""
     coded = part.dictionary_encode()
     values = _values(place, coded.dictionary.to_pylist())
     names, _ = _READ[place]

@@ -63,8 +63,8 @@ def _first(times: Iterable[int | None]) -> int | None:
 
 
 def is_half(shown: Shown) -> Column:
-    """Whether a row of REQUESTS is from half a line. False for a row without a line number, such as
-    a row from a table."""
+    """Whether a row of REQUESTS is from half a line. False without a line number, as in a row from
+    a table."""
     from pyspark.sql import functions as f
 
     limits = [_by_broker(shown, place) for place in range(2)]
@@ -85,8 +85,8 @@ def _by_broker(shown: Shown, place: int) -> Column:
 
 def divided(read: DataFrame, shown: Shown, broken: DataFrame | None = None) -> DataFrame:
     """``read`` (rows of ``requests.READ``), in which each half line becomes a rejected line and a
-    possible request. ``broken`` has rows of ``file_context.broken_lines``: lines with ``why`` are
-    half lines too, and lines without ``why`` become ambiguous."""
+    possible request. ``broken`` is the result of ``broken_lines``: lines with ``why`` are half
+    lines, and all its other lines become ambiguous."""
     from pyspark.sql import functions as f
 
     half = is_half(shown) & f.expr(_LINE)
@@ -136,6 +136,5 @@ def _written() -> Column:
 
 
 def as_read(requests: DataFrame) -> DataFrame:
-    """Rows of REQUESTS as rows of ``requests.READ``."""
     nothing = frame_of(requests.sparkSession, [], READ)
     return nothing.unionByName(requests, allowMissingColumns=True)
