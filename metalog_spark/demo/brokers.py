@@ -1,8 +1,8 @@
-"""The demo brokers' audit logs, with their planned errors.
+"""Writes the demo brokers' audit logs, with planned errors.
 
-Planned errors: times at which a broker logs only denials, or nothing; half a day with a slow clock;
-lines that a client makes ambiguous or forges by topic names; a line that a full disk cuts off. This
-module must not know how a request is decided.
+The planned errors are hours in which a broker logs only denials or nothing, half a day with a slow
+clock, lines that a client makes ambiguous or forges by topic names, and a line that a full disk
+cuts off. This module must not know how a request is decided.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ NOTHING: Final = "NOTHING"
 
 
 class LoggingGap(NamedTuple):
-    """``broker`` (None is every broker) logs only ``state`` from one hour up to another,
-    exclusive."""
+    """From ``begin`` to ``end`` (exclusive), ``broker`` logs only ``state``. The broker None stands
+    for every broker."""
 
     broker: int | None
     begin: int
@@ -37,8 +37,7 @@ HOLES: Final = (
     LoggingGap(2, moment("2025-05-17T02:00"), moment("2025-05-17T11:00"), NOTHING),
     LoggingGap(1, moment("2025-08-04T10:00"), moment("2025-08-08T16:00"), DENIALS_ONLY),
 )
-"""The gaps. Their causes: DEBUG was not enabled yet, a disk was full, an upgrade restored the old
-logging."""
+"""The causes: DEBUG was not enabled yet, a disk was full, an upgrade restored the old logging."""
 
 SLOW_BROKER: Final = 2
 SLOW_BY: Final = 90 * SECOND
@@ -60,7 +59,7 @@ BROKEN_LINES: Final = (
         " (kafka.server.BrokerServer)\n",
     ),
 )
-"""A broker, an hour, and the text at the hour's beginning that has no whole audit line."""
+"""A broker, an hour, and a text without a whole audit line that the broker then writes."""
 
 _IN_HOUR: Final = [f"{second // 60:02d}:{second % 60:02d}," for second in range(3600)]
 _IN_SECOND: Final = [f"{millisecond:03d}" for millisecond in range(1000)]
@@ -79,7 +78,7 @@ class Disagreement(NamedTuple):
 
 
 class LineTally:
-    """The numbers of requests and of lines, also of lines that a pipeline should doubt."""
+    """The numbers of requests and lines, and the disagreements that a pipeline should find."""
 
     def __init__(self) -> None:
         self.requests = self.unlogged = 0
@@ -187,8 +186,8 @@ def _write_hour(
 
 
 def _count_probe(tally: LineTally, broker: int, activity: Activity) -> None:
-    """The line has two readings. If the name has a line feed, the line is read as two, and the
-    second one is forged."""
+    """The line has two readings. A name with a line feed makes two lines, and the second line is
+    forged."""
     tally.ambiguous += 1
     if "\n" in activity.name:
         tally.allowed += 1

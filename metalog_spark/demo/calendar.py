@@ -1,4 +1,4 @@
-"""The demo's year, in epoch milliseconds, UTC.
+"""The demo's year, in milliseconds since 1970, UTC.
 
 This module must not know the year's events.
 """
@@ -20,7 +20,7 @@ YEAR: Final = range(DAYS)
 
 
 def moment(text: str) -> int:
-    """Epoch milliseconds of an ISO 8601 time, UTC."""
+    """An ISO 8601 time (UTC), in milliseconds since 1970."""
     return round(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * SECOND)
 
 
@@ -38,7 +38,7 @@ def days_from(date: str, count: int) -> range:
     """``count`` days of the year from ``date`` on.
 
     Raises:
-        InvalidRequest: the year does not have them.
+        InvalidRequest: the year has fewer days from ``date`` on, or ``count`` is less than 1.
     """
     first = (moment(date) - START) // DAY
     if not 0 < count <= DAYS - first:
@@ -47,13 +47,12 @@ def days_from(date: str, count: int) -> range:
 
 
 def is_weekend(day: int) -> bool:
-    """Whether the year's day number ``day`` (from 0) is on a weekend: 2025 begins on a
-    Wednesday."""
+    """Whether day number ``day`` (from 0) is on a weekend. 2025 begins on a Wednesday."""
     return (2 + day) % 7 >= 5
 
 
 def office_hour(random: Random, day: int) -> int:
-    """A moment in office hours on ``day``, or on the Friday before a weekend."""
+    """A random time in the office hours of ``day``, or of the Friday before a weekend."""
     while is_weekend(day):
         day -= 1
     return START + day * DAY + 8 * HOUR + random.randrange(9 * HOUR)

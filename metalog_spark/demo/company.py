@@ -35,7 +35,7 @@ _ROLES: Final = ("api", "worker", "projector", "exporter", "sync", "notifier", "
 _WITH_CERTIFICATES: Final = ("fraud", "payments")
 TILLS: Final = tuple(f"shops.till-{number:02d}.sales" for number in range(1, 41))
 UNPROTECTED: Final = ("intranet.news.v1", "intranet.menu.v1")
-"""Topics without an ACL at first: allow.everyone.if.no.acl.found allows access to them."""
+"""Topics that have no ACL at first. allow.everyone.if.no.acl.found allows access to them."""
 MOVED: Final = (
     "orders.placed.v1",
     "payments.charges.v1",
@@ -48,10 +48,9 @@ _SHARE_ENDING_EARLY: Final = 0.12
 
 
 class Service(NamedTuple):
-    """A service. ``reads`` are the topics that it was granted; it uses only the first ``used`` of
-    them.
+    """A service. It may read the topics in ``reads``, and uses only the first ``used`` of these.
 
-    It runs from day ``begins`` of the year up to day ``ends``, exclusive.
+    It runs from day ``begins`` of the year to day ``ends`` (exclusive).
     """
 
     name: str
@@ -115,7 +114,7 @@ def topics() -> list[str]:
 
 
 def all_services(random: Random) -> list[Service]:
-    """All services that run at some time of the year: the four above, and random ones."""
+    """All services that run at some time of the year: four fixed services, and random services."""
     named = [TRACKER, LOADER, TILL_COLLECTOR, INTRANET]
     everything = [topic(team, entity) for team, entities in TEAMS.items() for entity in entities]
     drawn = [

@@ -1,4 +1,4 @@
-"""The demo brokers' answers, decided by the authorizer's own code as of each request's time.
+"""Decides the demo's requests with the authorizer's code and the ACLs at each request's time.
 
 This module must not know how often a request is sent, nor where an answer is logged.
 """
@@ -23,7 +23,7 @@ from metalog.ids import Uuid
 from metalog_spark.demo.traffic import Activity
 
 _PLACEHOLDER: Final = "{name}"
-"""A placeholder for the resource's name, whose line feeds Kafka writes unescaped."""
+"""A placeholder for the resource's name. Kafka does not escape line feeds in a name."""
 _REMEMBERED: Final = 4
 _NEVER: Final = 2**63
 
@@ -38,7 +38,7 @@ class Answer(NamedTuple):
 
 
 class Answers:
-    """The answers to ``activities``, by number, valid before the time ``until``."""
+    """The answers to ``activities`` by number. The answers change at the time ``until``."""
 
     def __init__(
         self, decision_context: DecisionContext, activities: Sequence[Activity], until: int

@@ -1,4 +1,4 @@
-"""Makes the whole year: a metadata log, the brokers' audit logs, their configurations.
+"""Makes the whole year: a metadata log, and the brokers' audit logs and configurations.
 
 - ``OUT/log``: a ``metadata.log.dir``;
 - ``OUT/audit/BROKER/``: compressed audit files, one per month;
@@ -40,12 +40,12 @@ LEAST_REQUESTS: Final = 2_000
 SEED: Final = 7
 
 ProgressReport = Callable[[str, int, int], None]
-"""Called with the current step, how much of it is done, and how much there is."""
+"""Called with the name of the current step, the finished items, and the number of all items."""
 
 
 class Made(NamedTuple):
-    """The paths of a year's parts; ``configs`` are files by the ISO 8601 time from which they
-    are in force."""
+    """The files of a year. ``configs`` has, for each ISO 8601 time, the configuration that comes
+    into force."""
 
     log: Path
     audit: Path
@@ -62,7 +62,7 @@ def make(
     days: range = YEAR,
     report: ProgressReport,
 ) -> Made:
-    """Make the year in ``out``, an empty folder; audit logs only for ``days``."""
+    """Make the year in the empty folder ``out``. The audit logs cover only ``days``."""
     check_requests(requests)
     random = Random(seed)  # noqa: S311  the values need not be hard to guess
     services = all_services(random)

@@ -56,7 +56,7 @@ EVERYTHING_READ: Final = moment("2025-06-18T13:37:00")
 
 
 class Event(NamedTuple):
-    """One request to Kafka: the ACLs that it removes, then those that it adds."""
+    """One request to Kafka. It removes the ACLs in ``removed``, then adds those in ``added``."""
 
     time_ms: int
     removed: tuple[Acl, ...]

@@ -1,7 +1,7 @@
 """The requests of the demo's year: principals, resources, rates and times.
 
-Few clients send most of the requests (Zipf). Requests are fewer at night and on weekends, and more
-towards the end of the year. This module must not know the answers, nor what a broker logs.
+Few clients send most of the requests (Zipf). There are fewer requests at night and on weekends, and
+more towards the end of the year. This module must not know the answers, nor what a broker logs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _LOADS: Final = (5, 4, 3)
 _STORM: Final = 0.006
 """The requests that a storm of denials adds, as a share of all requests."""
 _RETRIES_S: Final = (1, 3, 7, 15, 31, 63)
-"""When a denied client tries again, in seconds after the denial."""
+"""A denied client tries again so many seconds after the denial."""
 _ZIPF: Final = 1.1
 _WISHED_FOR: Final = ("payments.cards.v1", "finance.ledger.v1", "customers.consents.v1")
 
@@ -66,7 +66,7 @@ FORGED: Final = Forged("2025-11-19 03:14:07,000", "User:intranet-web", f"finance
 
 
 class Activity(NamedTuple):
-    """A request that a principal repeats from ``begins`` up to ``ends``, exclusive."""
+    """A request that a principal repeats from ``begins`` to ``ends`` (exclusive)."""
 
     principal: str
     host: str
@@ -96,7 +96,7 @@ PROBES: Final = (
         f" from host = 192.0.2.66 on resource = Topic:LITERAL:{FORGED.resource_name}"
     ),
 )
-"""Names that a client requested so that the audit lines about them can be misread."""
+"""Requests for names that make the audit lines ambiguous."""
 _CHANGES_OF_ACLS: Final = tuple(
     Activity(DEPLOYER, "10.20.0.30", name, Op.ALTER, _CLUSTER, CLUSTER_NAME, 0.0)
     for name in ("CreateAcls", "DeleteAcls")
@@ -110,8 +110,8 @@ _BEAT: Final = Activity(
     CLUSTER_NAME,
     0.0,
 )
-"""One of a broker's many heartbeats, in the audit log of the first broker: only the active
-controller logs heartbeats, so this log has the controller's lines, too."""
+"""A broker's heartbeat. Only the active controller logs heartbeats. In the demo, the first broker's
+audit log has the controller's lines, too."""
 _BEATS_FROM: Final = 50
 """If the hours have fewer requests than this on average, no heartbeat is added."""
 _PROBED: Final = moment("2025-11-19T03:14:05")
@@ -232,10 +232,8 @@ def hours(
     requests: int,
     days: Container[int],
 ) -> Iterator[tuple[int, list[Request]]]:
-    """For each hour of ``days``: its start, and its requests in order of time; ``requests`` in
-    total.
-
-    ``activities`` is the result of the function of that name.
+    """For each hour of ``days``: its start, and its requests in order of time. The sum of all hours
+    is ``requests``.
 
     Raises:
         ValueError: ``requests`` is too small.
@@ -276,7 +274,7 @@ def hours(
 def _planned(
     random: Random, activities: Sequence[Activity], events: Iterable[Event], requests: int
 ) -> defaultdict[int, list[Request]]:
-    """By hour of the year: the requests that change ACLs, the probes, and the storms."""
+    """For each hour of the year: the requests that change ACLs, the probes, and the storms."""
     by_hour: defaultdict[int, list[Request]] = defaultdict(list)
     creates, deletes = map(activities.index, _CHANGES_OF_ACLS)
     for event in events:

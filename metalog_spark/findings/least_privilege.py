@@ -53,7 +53,7 @@ _QUESTIONS_OF_A_TASK: Final = 50_000
 """How many questions a task decides in one or two seconds. By default Spark would start 200 tasks,
 each with its own Python process."""
 USES_OF_EVERYONE: Final = (
-    "the principals that connected have its uses, because nobody connects as User:*"
+    "its uses are counted for the principals that connected: nobody connects as User:*"
 )
 _LAST: Final = "# run these last: other principals need these ACLs until they have their own"
 

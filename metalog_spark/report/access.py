@@ -1,4 +1,4 @@
-"""The access matrix: principals by resource patterns, grants and their use.
+"""Makes the access matrix: the grants of each principal on each pattern, and their use.
 
 This module must not know Spark, nor how the matrix is drawn.
 """
@@ -15,9 +15,9 @@ Pattern = tuple[str, str, str]
 
 
 def access(grants: Iterable[Row], order: Sequence[str]) -> Access:
-    """The matrix of ACLs in force, each with a ``state`` as in ``unused``. Principals in ``order``
-    come first, and topics come first among patterns. ``says`` begins a sentence about the matrix,
-    which the caller completes."""
+    """The matrix of ``grants``: ACLs in force with a ``state`` as in ``unused``. Principals in
+    ``order`` come first, and topics come first among patterns. The caller completes the sentence
+    in ``says``."""
     rows_by_cell: dict[tuple[str, Pattern, bool], list[Row]] = {}
     for row in grants:
         pattern = (row["resource_type"], row["pattern_type"], row["resource_name"])

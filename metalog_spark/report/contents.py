@@ -1,7 +1,6 @@
-"""The contents of a report, before the page: words, numbers and rows.
+"""The contents of a report: words, numbers and rows.
 
-``data`` makes the contents, and ``page`` shows them. This module must not know Spark,
-nor HTML.
+``data`` makes the contents, and ``page`` makes the HTML. This module must not know Spark, nor HTML.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ class ColumnKind(Enum):
     WORD = "w"
     """A short text, such as the name of an enum member."""
     NAME = "m"
-    """A name from outside: it may contain anything."""
+    """A name from an ACL or an audit line. It can contain any character."""
     ACLS = "a"
-    """ACLs in words, with names from outside: long."""
+    """ACLs in words. The text can be long, and contain any character."""
     NUMBER = "n"
     MOMENT = "t"
     SEVERITY = "s"
     LINES = "l"
-    """Lines to be expanded and copied, or a sentence."""
+    """Lines to expand and copy, or a sentence."""
 
 
 class Column(NamedTuple):
@@ -45,13 +44,13 @@ SECTIONS: Final = (
     "disagreements",
     "unseen",
 )
-"""The ids of the tables under the charts, in their order."""
+"""The ids of the tables under the charts, in the order of the page."""
 CHANGES: Final = "changes"
-"""The id of the section before those of ``SECTIONS``: the changes since the last report."""
+"""The id of the first section, with the changes since the last report."""
 
 
 class Section(NamedTuple):
-    """A table under a heading. ``found`` counts all rows; ``rows`` may have only the first."""
+    """A table under a heading. ``rows`` are all or the first rows; ``found`` counts all."""
 
     id: str
     title: str
@@ -80,12 +79,12 @@ class Strip(NamedTuple):
     name: str
     states: str
     hours: tuple[int, int, int]
-    """The number of hours with both, with denials only, and with nothing."""
+    """The hours with allowed and denied requests, with denials only, and with nothing."""
 
 
 class TimeBars(NamedTuple):
-    """Counts over time, in bars of ``step`` days from ``start`` on: one number per bar. ``strips``
-    show the coverage."""
+    """Counts over time, a number for each bar of ``step`` days. The first bar begins at ``start``.
+    ``strips`` show the coverage."""
 
     start: date
     step: int
@@ -111,8 +110,7 @@ class Excess(NamedTuple):
 
 
 class Access(NamedTuple):
-    """The access matrix: the grants of each principal on each pattern, and how much of them was
-    used."""
+    """The access matrix: the grants of each principal on each pattern, and their use."""
 
     principals: tuple[str, ...]
     patterns: tuple[tuple[str, str, str], ...]
@@ -135,7 +133,7 @@ class AccessCell(NamedTuple):
 
 
 def can_go_text(number: int, accepted: int = 0) -> str:
-    """``8 (2 more accepted) can go``, of grants."""
+    """``8 (2 more accepted) can go``, about grants."""
     more = f" ({accepted:,} more accepted)" if accepted else ""
     return f"{number:,}{more} can go"
 
@@ -144,7 +142,7 @@ class ReportContents(NamedTuple):
     """All contents of a page.
 
     ``facts`` are pairs of a label and a value; ``teams`` are pairs of a name and its page's file.
-    ``section_command`` prints all of a section; the section's name at its end is left out.
+    ``section_command`` with the id of a section at its end prints the whole section.
     ``caveats`` are clauses that limit what ``sentence`` says.
     """
 

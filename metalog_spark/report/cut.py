@@ -42,8 +42,8 @@ class Cut:
         return f"{shown[: self._limits.name]}…"
 
     def lines(self, lines: tuple[str, ...]) -> tuple[str, ...]:
-        """The first lines. The remark about the others is a comment, so that the copied lines still
-        run. Long lines count as several; no line is cut."""
+        """The first lines, and a comment of the shell that counts the other lines. Long lines count
+        as several; no line is cut."""
         room = self._limits.lines * self._limits.name
         sizes = accumulate(map(len, lines[: self._limits.lines]))
         fit = sum(size <= room for size in sizes)
@@ -93,8 +93,8 @@ class Cut:
         )
 
     def text(self, section_command: str, sections: Iterable[Section]) -> str:
-        """A line about the omissions; call this method last. ``section_command`` plus the name of
-        one of ``sections`` is the command that prints the whole section."""
+        """A line about the omissions. Call this method last. ``section_command`` is as in
+        ``ReportContents``."""
         parts = list(self._left_out)
         if self._shortened:
             names = "a name" if len(self._shortened) == 1 else counted(len(self._shortened), "name")
@@ -106,7 +106,7 @@ class Cut:
             return "Nothing was cut from this file."
         names = " | ".join(section.id for section in sections if section.id != CHANGES)
         return (
-            f"Cut: {'; '.join(parts)}. All of a table: {section_command} TABLE, which is {names}."
+            f"Cut: {'; '.join(parts)}. All of a table: {section_command} TABLE; TABLE is {names}."
         )
 
 

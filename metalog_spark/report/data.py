@@ -1,8 +1,8 @@
 """Computes a report's contents from the gathered input.
 
-A team's page covers the principals and resources that the team owns. The page's coverage is that of
-the whole cluster, since unlogged requests may concern any team. This module must not know Spark,
-nor HTML.
+A team's page covers the principals and resources that the team owns. It shows the coverage of the
+whole cluster, because unlogged requests can concern any team. This module must not know Spark, nor
+HTML.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def contents(
     made_by: str = "",
     section_command: str = "",
 ) -> ReportContents:
-    """The page of ``team``, or of the whole cluster; ``teams`` are names and files to link to."""
+    """The page of ``team``, or of the whole cluster. The page links to the files in ``teams``."""
     owned, parts = _TeamFilter(team), gathered.parts
     traffic = gathered.traffic[EVERYBODY if team is None else team.name]
     acls, least = _in_force(parts, owned), _least(parts, owned)
@@ -163,8 +163,8 @@ def _unused(parts: Parts, owned: _TeamFilter, end: str) -> Section:
 
 
 def _later(judged: Sequence[Row], today: Sequence[Acl], owned: _TeamFilter) -> list[Acl]:
-    """The ACLs in force at the log's end that no row has. If ACLs were judged, these were added
-    after the window."""
+    """The ACLs of ``today`` that are not in ``judged``. If ``judged`` has any ACL, these ACLs were
+    added after the window."""
     known = {acl_of(row[name] for name in ACL_COLUMNS) for row in judged}
     return [acl for acl in today if owned.acl(acl) and acl not in known]
 
@@ -226,8 +226,8 @@ def _sentence(uses: _Uses | None, acls: int, traffic: Traffic) -> str:
     answers = roughly(traffic.requests)
     if uses is None:
         return (
-            f"Which of {counted(acls, 'ACL was', 'ACLs were')} used is not known: no"
-            " broker logged what it allowed."
+            f"The use of {counted(acls, 'ACL')} is unknown, because no broker logged allowed"
+            " requests."
         )
     if not uses.grants:
         return (
@@ -313,10 +313,11 @@ def _excess_says(gathered: Gathered, excessive: int, principals: int) -> str:
     if not excessive:
         return "No principal is granted more than the proposed ACLs allow."
     among = counted(principals, "principal")
-    first = f", the first {TOP}" if excessive > TOP else ""
+    first = f"; the first {TOP} are shown" if excessive > TOP else ""
+    have = plural(excessive, "has", "have")
     return (
-        f"{excessive:,} of {among}{first}. Used and granted count pairs of an operation and a known"
-        " name. ACLs counts those in force at "
-        f"{log_end(gathered.parts.history, gathered.parts.window)} and those of the proposal (Least"
-        " privilege). The commands put the latter in place of the former."
+        f"{excessive:,} of {among} {have} more grants than the proposal (Least privilege){first}."
+        " Used and granted count pairs of an operation and a known name. ACLs counts the ACLs in"
+        f" force at {log_end(gathered.parts.history, gathered.parts.window)} and the proposed ACLs."
+        " The commands replace the ACLs in force by the proposed ACLs."
     )

@@ -1,8 +1,7 @@
 """Collects a report's input from a pipeline's tables, once for all pages.
 
-The input is counts and findings, never all requests. Its size is bounded by the number of ACLs, the
-bars of time, and a limit on the most frequent rows, overall and per team. This module must not know
-what is shown.
+The input is counts and findings. Its size depends on the number of ACLs, the number of bars, and
+the limits in ``Most``. This module must not know what is shown.
 """
 
 from __future__ import annotations
@@ -52,9 +51,9 @@ if TYPE_CHECKING:
 
 
 class Most(NamedTuple):
-    """How many of the most frequent rows are collected where nothing else limits them: ``denied``
-    pairs, each of which is explained; ``denied_of_team``, the pairs of one team; and ``rows`` of
-    other tables."""
+    """Limits for collected rows; the most frequent rows are kept. ``denied`` limits the denials of
+    the cluster, ``denied_of_team`` those of one team, and ``rows`` the disagreements and the lines
+    that could not be read."""
 
     denied: int = 100
     denied_of_team: int = 20
@@ -62,7 +61,7 @@ class Most(NamedTuple):
 
     @classmethod
     def all_of(cls, section: str) -> Most:
-        """All rows of ``section``, and the usual number of the others."""
+        """No limit for the rows of ``section``, and the usual limits for other rows."""
         if section == "denied":
             return cls(denied=_ALL)
         return cls(rows=_ALL) if section in ("disagreements", "unseen") else cls()
@@ -70,7 +69,7 @@ class Most(NamedTuple):
 
 _ALL: Final = (1 << 31) - 1
 _WITH_FIRST_REQUESTS: Final = 100
-"""How many disagreements, and how many ACLs, show their first requests."""
+"""At most this many disagreements, and as many ACLs, show their first requests."""
 _STEPS: Final = {
     "looking for unused grants": ("unused",),
     "looking for the least set of grants": ("least",),
@@ -84,8 +83,8 @@ _OF_ANSWERS: Final = ("broker", "principal", "host", *_OF_DENIALS[1:], "result")
 
 
 class Parts:
-    """The content of the tables under a page's charts; each part is computed at its first use.
-    ``desired`` is the desired state of the cluster; with None, the state at the window's start."""
+    """The content of the tables under a page's charts. Each part is computed at its first use.
+    ``desired`` is the desired state of the cluster; None stands for the window's start."""
 
     def __init__(
         self,
@@ -201,7 +200,7 @@ class Parts:
 
 
 class Gathered(NamedTuple):
-    """``name`` is the cluster's name as the caller gave it; ``traffic`` is by team."""
+    """``name`` is the cluster's name from the caller. ``traffic`` has each team's traffic."""
 
     parts: Parts
     name: str | None
@@ -225,8 +224,8 @@ def gathered(
     desired: Tables | None,
     doing: Callable[[str], None],
 ) -> Gathered:
-    """The input of all pages. ``desired`` is as in ``Parts``; ``doing`` is called with each step's
-    name."""
+    """The input of all pages. ``desired`` is as in ``Parts``. ``doing`` is called with the name of
+    each step."""
     parts = Parts(tables, window, tolerated=tolerated, desired=desired, teams=teams)
     bars = Bars.of(window)
     doing("counting what was seen")
@@ -263,8 +262,8 @@ def _unless_refused(make: Callable[[], Rows]) -> Rows:
 
 
 def _with_uses(tables: Tables, window: Window, rows: Sequence[Row]) -> list[Row]:
-    """Rows of ``unused``, each with the command that prints its requests. The ACLs that decided
-    most also have their first requests."""
+    """Rows of ``unused`` with the command that prints a row's requests. The ACLs that decided the
+    most requests also have their first requests."""
     with_command = with_commands(tables, window, rows, _of_use)
     used = sorted(
         (row for row in with_command if row["requests"]), key=lambda row: -row["requests"]
@@ -300,7 +299,7 @@ def _collected(rows: DataFrame) -> list[Row]:
 def _of_teams(
     rows_found: DataFrame, teams: Sequence[Team], most: int, order: Sequence[Column]
 ) -> dict[str, Rows]:
-    """By team: its first ``most`` rows, and the total number of its rows."""
+    """For each team: its first ``most`` rows, and the number of all its rows."""
     from pyspark.sql import Window as Ordered
     from pyspark.sql import functions as f
 
@@ -320,7 +319,7 @@ def _of_teams(
 
 
 def _disagreements(tables: Tables, window: Window, teams: Sequence[Team], most: int) -> Rows:
-    """By broker and question, the most frequent first."""
+    """Rows by broker, question and answers. The most frequent row comes first."""
     from pyspark.sql import functions as f
 
     time = f.unix_micros("time")
@@ -347,7 +346,7 @@ def _disagreements(tables: Tables, window: Window, teams: Sequence[Team], most: 
 
 
 def _rejected(tables: Tables, most: int) -> list[Row]:
-    """By reason: how many lines, and the first of them in the order of files."""
+    """For each reason: the number of lines, and the first line in the order of files."""
     from pyspark.sql import functions as f
 
     first = f.min(f.struct("file", "line")).alias("first")
@@ -356,7 +355,7 @@ def _rejected(tables: Tables, most: int) -> list[Row]:
 
 
 def _ambiguous(tables: Tables, most: int) -> list[Row]:
-    """By file: how many lines are ambiguous, and the first of them."""
+    """For each file: the number of ambiguous lines, and the first of these lines."""
     from pyspark.sql import functions as f
 
     first = f.min("line").alias("first")

@@ -1,5 +1,4 @@
-// The report's charts, filter and copy buttons. All text reaches the page as text: nothing
-// here makes HTML, and the policy of the page would not run it.
+// The report's charts, filter and copy buttons. This script inserts text, and never makes HTML.
 (() => {
   'use strict';
   const data = JSON.parse(document.getElementById('data').textContent);
@@ -16,14 +15,14 @@
   };
   const clamp = (value, least, most) => Math.max(least, Math.min(most, value));
 
-  // The width between the margins of A4 or Letter: when the browser prints, the elements still have
-  // their width on the screen.
+  // The width between the margins of A4 or Letter. When the browser prints, an element's clientWidth
+  // is still its width on the screen.
   const SHEET = 690;
   let isPrinting = false;
   const isPaper = () => isPrinting || matchMedia('print').matches;
   const widthOf = (box) => (isPaper() ? SHEET : box.clientWidth);
 
-  // The names with at most `room` letters: the parts that differ are kept, others are cut.
+  // The names, each cut to at most `room` letters. The letters in which names differ are kept.
   function shortened(names, room) {
     const sorted = [...new Set(names)].sort();
     const alike = (one, other = '') => {
@@ -359,7 +358,7 @@
       };
     }
 
-    // The cells of the first principals whose patterns fit beside each other into `room` columns.
+    // The cells of as many first principals as have patterns that fit into `room` columns.
     function onSheet(room) {
       const columns = new Set();
       let rows = 0;

@@ -1,8 +1,8 @@
 """Renders a report's contents as one self-contained HTML file.
 
-A topic may be called ``<script>``. So Jinja2 escapes every value, the charts' numbers are JSON
-that cannot end its element, and the page's content security policy allows only its own scripts and
-style, by their hashes. Content that is too long for a page is cut, and the page says so. This
+A topic can have the name ``<script>``. So Jinja2 escapes every value, the charts' data are JSON
+that cannot close its HTML element, and the page's content security policy allows only the page's
+own scripts and style, by their hashes. Content that is too long is cut, and the page says so. This
 module must not know Spark, nor compute any number.
 """
 
@@ -44,7 +44,7 @@ _HERE: Final = Path(__file__).parent
 _STEPS: Final = {1: "day", 7: "week"}
 _AFTER_WHICH_TO_BREAK: Final = re.compile(r"(?<=[._,:/-])(?=[^._,:/-])")
 _WHOLE: Final = 20
-"""The length up to which a word stays whole, such as DESCRIBE_CONFIGS or an IPv4 address."""
+"""A word of at most this length stays whole, for example an IPv4 address."""
 _COVERAGE: Final = (
     Column("Log"),
     Column("Hours with allowed and denied requests", ColumnKind.NUMBER),
@@ -60,7 +60,7 @@ _ANSWERS: Final = (
 
 
 def page(contents: ReportContents, visible: Callable[[str], str]) -> bytes:
-    """The file, of at most ``MAX_BYTES``; tables that are too long are cut.
+    """The HTML file, with at most ``MAX_BYTES``. Tables that are too long are cut.
 
     ``visible`` makes invisible characters of a name visible.
     """
@@ -126,7 +126,7 @@ def _hash(text: str) -> str:
 
 
 def _labels(section: Section) -> str:
-    """On a narrow page a row becomes a list, in which each cell has its column's label."""
+    """On a narrow page, a row becomes a list, and each cell shows the title of its column."""
     return "".join(
         f"\n@media (max-width: 40rem) {{ #{section.id} td:nth-child({number})::before "
         f'{{ content: "{column.title}"; }} }}'

@@ -11,9 +11,9 @@ Row = Mapping[str, Any]
 
 
 class Rows(NamedTuple):
-    """Rows of a finding, or in ``refused`` why there are none. ``found`` counts all rows,
-    ``requests`` the requests behind them if these are shown. ``of_teams`` has the same for each
-    team."""
+    """Rows of a finding. ``refused`` says why the finding could not be computed. ``found`` counts
+    all rows, and ``requests`` can count the requests behind all rows. ``of_teams`` has each team's
+    rows."""
 
     rows: Sequence[Row] = ()
     found: int = 0

@@ -1,4 +1,4 @@
-"""The tables of a report under its charts, one function each. Pure; see ``data``."""
+"""Makes the tables under a report's charts. Each function makes one table."""
 
 from __future__ import annotations
 
@@ -111,9 +111,9 @@ def unused(result: Rows, acls: Sequence[Row], later: int, end: str) -> Section:
     says = (
         f"Of {counted(len(rows), 'ACL')} ({counted(grants, 'grant')}, "
         f"{counted(len(rows) - grants, 'DENY', 'DENYs')}) in force in this window and still at "
-        f"{end}, {can_go_text(can_go)}: without all of them every answer of this window stays the "
-        f"same. The use of {unknown:,} more is unknown; each row says why. Last used may be outside"
-        " of this window."
+        f"{end}, {can_go_text(can_go)}: if all these are removed, every answer of this window "
+        f"stays the same. The use of {unknown:,} more is unknown; each row says why. The time in"
+        " Last used can be outside of this window."
     )
     if later:
         says += f" {later:,} more came after this window and are not judged."
@@ -162,10 +162,10 @@ def least(result: Rows, rows: Sequence[Row], end: str) -> Section:
     today, needed = (sum(row[name] for row in rows) for name in ("acls_today", "acls_least"))
     says = (
         f"{counted(needed, 'grant')} instead of the {today:,} in force at {end} would allow every "
-        "request of this window that was allowed and still is, as a replay has shown, and nothing "
-        "that is not allowed today. Grants that came after this window stay. "
-        "Granted, used and left count pairs of an operation and a known name. Requests counts what "
-        "the principal was allowed and still is; Its requests prints all that it was allowed."
+        "request of this window that brokers allowed and that today's ACLs allow, and nothing that "
+        "is denied today; a replay has proved this. Grants that came after this window stay. "
+        "Granted, used and left count pairs of an operation and a known name. Requests counts the "
+        "requests that today's ACLs still allow; Its requests prints all that brokers allowed."
     )
     fields = (
         _SEVERITY,
@@ -184,12 +184,12 @@ def least(result: Rows, rows: Sequence[Row], end: str) -> Section:
 
 
 def remark(row: Row) -> str | None:
-    """Why a principal with used grants has no use: nobody connects as ``User:*``."""
+    """Why ``User:*`` has no uses."""
     return USES_OF_EVERYONE if row["principal"] == WILDCARD_PRINCIPAL else None
 
 
 def access(rows: Sequence[Row], end: str) -> Section:
-    """The matrix again, as text."""
+    """The access matrix as a table."""
     fields = (
         _SEVERITY,
         _PRINCIPAL,
@@ -220,7 +220,7 @@ def exposure(rows: Sequence[Row], end: str) -> Section:
         f"{counted(errors, 'error')}, {counted(warnings, 'warning')}: dangerous or "
         f"misleading ACLs in force at {end}, and super users."
         if rows
-        else "No ACL is dangerous by this traffic, or by the checks of lint for open access."
+        else "This traffic and the checks of lint for open access show no dangerous ACL."
     )
     fields = (
         _SEVERITY,
@@ -239,10 +239,9 @@ def denied(result: Rows) -> Section:
     rows = result.rows
     storms = sum(row["storm"] for row in rows)
     says = (
-        f"The {counted(len(rows), 'question that was', 'questions that were')} denied most (a"
-        " principal, an operation and a "
-        f"resource), {counted(storms, 'storm')} among them (a day with {STORM_FROM:,} or more), and"
-        " the ACL that came nearest to allowing them then."
+        f"The {counted(len(rows), 'question')} (a principal, an operation and a resource) with the"
+        f" most denials, {counted(storms, 'storm')} among them ({STORM_FROM:,} or more denials in a"
+        " day), and the ACL that nearly allowed each question."
         if rows
         else "Nothing was denied."
     )
@@ -274,7 +273,8 @@ def drift(
 ) -> Section:
     """``configs`` are the desired and the actual configuration, if these may differ."""
     says = (
-        f"{counted(len(rows), 'ACL')} came or went {since}, up to {end}; each remedy undoes one."
+        f"{counted(len(rows), 'ACL')} came or went {since}, up to {end}; each remedy undoes one"
+        " change."
         if rows
         else f"No ACL came or went {since}, up to {end}."
     )
@@ -292,7 +292,8 @@ def _other_settings(desired: AuthorizerConfig, actual: AuthorizerConfig) -> Iter
     if actual.allow_everyone is not desired.allow_everyone:
         yield f"allow.everyone.if.no.acl.found is {str(actual.allow_everyone).lower()} only here."
     if actual.kafka is not desired.kafka:
-        yield f"Requests are decided as by Kafka {actual.kafka.value}, there {desired.kafka.value}."
+        here, there = f"Kafka {actual.kafka.value}", f"Kafka {desired.kafka.value}"
+        yield f"Requests are decided as by {here} here, and as by {there} in the other tables."
 
 
 def disagreements(result: Rows) -> Section:
@@ -355,7 +356,7 @@ def unseen(parts: Parts) -> Section:
     )
     says = (
         "Changes in a gap are unknown, and each finding that depends on them says so. Lines are "
-        "of any time, also outside of this window; the table rejected has each rejected one."
+        "of any time, also outside of this window; the table rejected has every rejected line."
         if cells
         else "The metadata log has no gap, and every line of the audit logs was read."
     )

@@ -1,8 +1,7 @@
-"""Coverage and answers over time, for the charts: counted by Spark, a few thousand rows.
+"""Counts the coverage and the answers over time for the charts.
 
-A bar spans a day, or as many weeks as needed for at most ``_BARS`` bars. One pass counts, for each
-team, the requests of its principals and the requests for its resources. This module must not know
-how the counts are shown.
+A bar is a day, or as many weeks as needed for at most ``_BARS`` bars. A team's requests are those
+of its principals or for its resources. This module must not know how the counts are shown.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 EVERYBODY: Final = ""
-"""Stands for all requests, in place of a team's name."""
+"""This name stands for all requests, not for a team."""
 _BARS: Final = 400
 _WEEK: Final = 7
 _LOG: Final = "metadata log"
@@ -37,8 +36,8 @@ _HourCounts = tuple[int, int, int]
 
 
 class Bars(NamedTuple):
-    """The bars of a chart: ``number`` bars of ``step`` days each, from the day ``first`` (counted
-    from 1970) on."""
+    """The bars of a chart: ``number`` bars of ``step`` days each. The first bar begins on the day
+    ``first``, in days since 1970."""
 
     first: int
     step: int
@@ -61,7 +60,7 @@ class Bars(NamedTuple):
         return f"CAST((unix_date(CAST({column} AS DATE)) - {self.first}) DIV {self.step} AS INT)"
 
     def hours(self, bar: int) -> range:
-        """The hours of the window in a bar, counted from 1970."""
+        """The hours of the window in a bar, in hours since 1970."""
         first = self.first * 24 + bar * self.step * 24
         begin, end = self.window.start_us // HOUR_US, -(-self.window.end_us // HOUR_US)
         return range(max(begin, first), min(end, first + self.step * 24))
@@ -79,7 +78,7 @@ class Traffic(NamedTuple):
 
 
 def traffic(tables: Tables, bars: Bars, teams: Sequence[Team]) -> Mapping[str, Traffic]:
-    """The traffic by team, and of ``EVERYBODY``."""
+    """The traffic of each team, and of ``EVERYBODY``."""
     from pyspark.sql import functions as f
 
     team = f.explode(f.array_append(teams_of(teams), EVERYBODY))
@@ -110,7 +109,7 @@ def teams_of(teams: Sequence[Team]) -> Column:
 
 
 def _is_owned(own: Own) -> Column:
-    """The same as ``Own.covers``, for the principal and the resource of a request."""
+    """``Own.covers`` as a condition on the principal and the resource of a request."""
     from pyspark.sql import functions as f
 
     holds = f.lit(True)
@@ -126,7 +125,7 @@ def _is_owned(own: Own) -> Column:
 
 
 def changes(tables: Tables, bars: Bars) -> list[tuple[int, tuple[str, ...]]]:
-    """The bar of each added or removed ACL, and the ACL, in the order of ``ACL_COLUMNS``."""
+    """For each added or removed ACL: its bar, and its words in the order of ``ACL_COLUMNS``."""
     from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS
 
     lifetimes = tables.read(ACL_CHANGELOG)
@@ -140,7 +139,7 @@ def changes(tables: Tables, bars: Bars) -> list[tuple[int, tuple[str, ...]]]:
 
 
 def strips(tables: Tables, bars: Bars) -> tuple[Strip, ...]:
-    """The coverage of each broker, by number or name, then that of the metadata log."""
+    """A strip for each broker, sorted by number or name, and one for the metadata log."""
     counts = _hours_seen(tables, bars)
     brokers = sorted({broker for broker, _ in counts}, key=_broker_order)
     broker_strips = [
@@ -159,9 +158,8 @@ def _broker_order(name: str) -> tuple[int, str]:
 
 
 def _hours_seen(tables: Tables, bars: Bars) -> dict[tuple[str, int | None], _HourCounts]:
-    """By broker and bar: hours with allowed lines, hours with any line, and hours that came twice,
-    in which no line is expected. Rows outside of the window have no bar; they only show that the
-    broker exists."""
+    """The hours by broker and bar. Hours outside of the window have the bar None; they only show
+    that the broker exists."""
     from pyspark.sql import functions as f
 
     inside = touched_by(bars.window)
@@ -174,7 +172,7 @@ def _hours_seen(tables: Tables, bars: Bars) -> dict[tuple[str, int | None], _Hou
 
 
 def _hours_known(history: DataFrame, bars: Bars) -> list[_HourCounts]:
-    """By bar: the number of hours for which the metadata log is known, as ``_strip`` expects."""
+    """For each bar: the hours for which the metadata log is known, in the form of ``_strip``."""
     rows = history.selectExpr(
         "kind", "unix_micros(from_time) AS from_us", "unix_micros(to_time) AS to_us"
     ).collect()
@@ -195,8 +193,8 @@ def _hours(from_us: int | None, to_us: int | None, bars: Bars) -> Iterable[int]:
 
 
 def _strip(name: str, counts: Iterable[_HourCounts], bars: Bars) -> Strip:
-    """The coverage strip. A bar has the state of most of its hours; of states with equally many
-    hours, the one with less coverage."""
+    """A bar has the state of most of its hours. If two states have equally many hours, the bar has
+    the state with less coverage."""
     states, sums = "", [0, 0, 0]
     for bar, (allowed, seen, repeated) in enumerate(counts):
         hours = (allowed, seen - allowed, len(bars.hours(bar)) - repeated - seen)

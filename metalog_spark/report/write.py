@@ -1,5 +1,5 @@
 """Writes the report of a pipeline's folder: a page of the cluster, a page of each team, and the
-findings as JSON, with which the next report compares its own."""
+findings as JSON. The next report compares its findings with this JSON."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 class KnownFindings(NamedTuple):
-    """What people decided and saw before: the ``accepted`` findings, as of ``today``, and the
-    findings of the earlier report ``before``, if there is one."""
+    """The ``accepted`` findings, the day ``today`` that is compared with their last days, and the
+    findings ``before`` of an earlier report, or None."""
 
     accepted: Sequence[Accepted]
     today: date
@@ -37,8 +37,8 @@ NOTHING_KNOWN: Final = KnownFindings((), date.min)
 
 
 class ReportFile(NamedTuple):
-    """A written page. ``team`` is None for the page of the whole cluster; only that page has the
-    ``caveats``, and the ``idle`` entries, which match no finding."""
+    """A written page. ``team`` is None for the page of the whole cluster. Only this page has
+    ``caveats``, and ``idle``, the entries that match no finding."""
 
     path: Path
     team: str | None
@@ -68,10 +68,10 @@ def write_report(
     known: KnownFindings = NOTHING_KNOWN,
     doing: Callable[[str], None] = lambda _: None,
 ) -> list[ReportFile]:
-    """Write the page ``out``, those of ``teams``, and the findings.
+    """Write the page ``out``, the pages of ``teams``, and the findings.
 
     ``visible`` makes invisible characters of a name visible. ``section_command`` is as in
-    ``ReportContents``, ``name`` is the cluster's, and ``tolerated``, ``desired`` and ``doing`` are
+    ``ReportContents``, ``name`` is the cluster's name. ``tolerated``, ``desired`` and ``doing`` are
     as in ``gathered``.
     """
     input_ = gathered(

@@ -1,1 +1,1 @@
-"""The report's texts: numbers, times, ACLs and requests as words. Pure."""
+"""Writes numbers, times, ACLs and requests as words."""

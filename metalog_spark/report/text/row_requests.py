@@ -1,4 +1,4 @@
-"""The requests of a row of a report, as text. Pure; see ``data``."""
+"""Writes the requests behind a row of a report as text."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ REQUESTS_COLUMN: Final = Column("Its requests", ColumnKind.LINES)
 
 
 def row_requests(row: Row) -> tuple[str, ...] | None:
-    """The command that prints all requests of a row, and the first of them as comments. Names are
-    quoted, so none can end a line. None if the requests were not looked up."""
+    """The command that prints all requests of a row, and the first requests as comments. Names are
+    quoted, so no name can end a line. None if the row has no command."""
     if "command" not in row:
         return None
     if "requests_first" not in row:

@@ -1,4 +1,4 @@
-"""Says to which moment a statement applies: the window, or the log's end. Pure.
+"""Words for the log's end, and for the configuration in a window.
 
 This module must not know where its words are shown.
 """
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def log_end(history: Sequence[Row], window: Window) -> str:
-    """``the log's end (20 December 2025, after this window)``: a noun phrase, with the day if it is
-    known. "after this window" is left out if the end is within the window."""
+    """The log's end as a noun phrase: ``the log's end (20 December 2025, after this window)``. The
+    text in brackets is left out if the day is unknown."""
     ends = [row["to_time"] for row in history]
     if not ends or None in ends:
         return "the log's end"
@@ -34,7 +34,7 @@ def log_end(history: Sequence[Row], window: Window) -> str:
 
 
 def configuration_text(periods: Sequence[ConfigPeriod], window: Window) -> str:
-    """The configuration in the window and each change within it; and today's, if it differs."""
+    """The configuration in the window, its changes, and today's configuration if it differs."""
     inside = list(_different(_touched(periods, window)))
     parts = [_rules(inside[0].config)]
     parts += [f"from {_at(period)} on: {_rules(period.config)}" for period in inside[1:]]

@@ -1,6 +1,6 @@
 """Formats numbers, times and ACLs for a report.
 
-This module must not know where these are shown.
+This module must not know where its words are shown.
 """
 
 from __future__ import annotations

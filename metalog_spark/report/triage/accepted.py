@@ -1,9 +1,9 @@
-"""Findings that were accepted, with a reason and until a day: the file of ``--accepted``.
+"""Reads the accepted findings in the file of ``--accepted``, and marks their rows.
 
 An entry names a section of the report, some of the fields that identify a finding, a ``reason``,
-and ``until``, the last day on which it holds. Accepted rows are marked and come last in their
-section; after that day they only show that the acceptance has ended. This module must not know
-Spark, nor the current day.
+and ``until``, the last day of the acceptance. Accepted rows come last in their section. After the
+last day, a row only shows that its acceptance has ended. This module must not know Spark, nor the
+current day.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _COLUMN: Final = Column("Accepted")
 
 
 class Accepted(NamedTuple):
-    """``fields`` are values that a row of ``section`` must have; ``until`` is the last day."""
+    """``fields`` are values that an accepted row of ``section`` has. ``until`` is the last day."""
 
     position: FilePosition
     section: str
@@ -54,7 +54,7 @@ def read_accepted(text: str, file: str) -> tuple[Accepted, ...]:
     """The entries in the file's order.
 
     Raises:
-        InvalidRequest: names the place of a mistake.
+        InvalidRequest: the file has a mistake. The message says where.
     """
     return tuple(
         _entry(item)
@@ -71,17 +71,18 @@ def _entry(node: Node) -> Accepted:
     section = text_of(words[_SECTION], _SECTION)
     if section not in FIELDS:
         raise fault(
-            words[_SECTION].position, f"{section} is not a section; {near(section, FIELDS)}"
+            words[_SECTION].position,
+            f"{section} is not a section with findings; {near(section, FIELDS)}",
         )
     known = [_SECTION, _REASON, _UNTIL, *FIELDS[section]]
     fields_of(node, f"an accepted finding of {section}", known)
     fields = {key: text_of(words[key], key) for key in FIELDS[section] if key in words}
     if not fields:
         names = ", ".join(FIELDS[section])
-        raise fault(node.position, f"this accepts all of {section}; name one or more of {names}")
+        raise fault(node.position, f"this accepts all of {section}; add one or more of {names}")
     reason = text_of(words[_REASON], _REASON).strip()
     if not reason:
-        raise fault(words[_REASON].position, "the reason is empty; say why it is accepted")
+        raise fault(words[_REASON].position, "the reason is empty; say why the finding is accepted")
     return Accepted(node.position, section, fields, reason, _until(words[_UNTIL]))
 
 
@@ -92,15 +93,15 @@ def _until(node: Node) -> date:
             return date.fromisoformat(text)
     except ValueError:
         pass
-    raise fault(node.position, f"until: {text} is not a day; write it as 2026-12-31")
+    raise fault(node.position, f"until: {text} is not a day in the form 2026-12-31")
 
 
 def marked(
     section: Section, entries: Iterable[Accepted], today: date, elsewhere: Collection[Accepted] = ()
 ) -> Marked:
-    """The section with its accepted rows marked. A section without columns could not be computed,
-    so none of its entries counts as unmatched; nor do those ``elsewhere``, which match a row of
-    another page."""
+    """The section with its accepted rows marked. Entries in ``elsewhere`` match a row of another
+    page, so they are not idle. If the section has no columns, it could not be computed, and no
+    entry is idle."""
     own = [entry for entry in entries if entry.section == section.id]
     if not own or not section.columns:
         return Marked(section)
@@ -150,8 +151,8 @@ def with_accepted(
     today: date,
     elsewhere: Collection[Accepted] = (),
 ) -> tuple[ReportContents, list[Accepted]]:
-    """The page with accepted findings marked, and not counted as grants that can go or as dangers;
-    and the entries that match no row here nor, if ``elsewhere``, on another page."""
+    """The page with marked accepted findings, and the idle entries. Accepted findings do not count
+    as grants that can go or as dangers. ``elsewhere`` is as in ``marked``."""
     marked_sections = {
         section.id: marked(section, entries, today, elsewhere) for section in contents.sections
     }
@@ -170,7 +171,7 @@ def with_accepted(
 
 
 def _without(accepted: int, text: str, can_go: int) -> str:
-    """A text about ``can_go`` grants, without those that are accepted."""
+    """A text about ``can_go`` grants, in which accepted grants do not count."""
     return text.replace(can_go_text(can_go), can_go_text(can_go - accepted, accepted))
 
 
@@ -188,14 +189,14 @@ def _without_accepted(number: Number, marked_sections: dict[str, Marked]) -> Num
 
 
 def idle_text(entry: Accepted) -> str:
-    """What to do about an entry that matches nothing."""
+    """The message about an entry that matches no finding."""
     return f"{entry.position}: no finding of {entry.section} matches; remove or correct the entry"
 
 
 def ended_text(entry: Accepted) -> str:
-    """What an entry means whose last day is over."""
+    """The message about an entry whose last day is over."""
     return (
-        f"{entry.position}: this acceptance ended on {entry.until}, so what it covers counts again;"
+        f"{entry.position}: this acceptance ended on {entry.until}, so its findings count again;"
         " give it a later day, or remove it"
     )
 

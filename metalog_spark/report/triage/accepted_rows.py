@@ -1,4 +1,4 @@
-"""Compares rows of findings with accepted findings, by Spark.
+"""Finds the rows that entries of ``--accepted`` accept, with Spark.
 
 This module must not know the findings, nor where entries come from.
 """
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def marked(
     findings: DataFrame, entries: Sequence[Accepted], columns: Mapping[str, str], today: date
 ) -> DataFrame:
-    """``findings`` with the number of the matching ``entry`` that ends last; null if none is in
-    force. ``columns`` has the column of each field of an entry."""
+    """``findings`` with a column ``entry``: the index of the matching entry that ends last, or null
+    if no entry in force matches. ``columns`` has the column of each field of an entry."""
     from pyspark.sql import functions as f
 
     in_force = [at for at, entry in enumerate(entries) if entry.until >= today]

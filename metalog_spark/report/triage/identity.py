@@ -1,6 +1,6 @@
-"""The identity of a finding: the fields by which two rows are the same finding.
+"""The fields that identify a finding. Two rows with equal fields are the same finding.
 
-Pure. This module must not know where rows come from, nor what is done with them.
+This module must not know where rows come from.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _BEFORE_HOSTS: Final = " from "
 
 
 def _kind(text: str) -> str:
-    """``everyone`` of ``whoever can connect may do it (everyone)``."""
+    """``everyone`` from ``whoever can connect may do it (everyone)``."""
     match = _KIND.search(text)
     return text if match is None else match[1]
 
 
 def _operation(text: str) -> str:
-    """``READ`` of ``READ from 10.0.0.1``: the hosts change from day to day."""
+    """``READ`` from ``READ from 10.0.0.1``, because the hosts change from day to day."""
     return text.partition(_BEFORE_HOSTS)[0]
 
 
@@ -49,16 +49,16 @@ FIELDS: Final[Mapping[str, Mapping[str, _Read]]] = {
         **_RESOURCE,
     },
 }
-"""The identifying fields by section: the keys of a finding, the column of each key, and the part of
-its text that counts. ``what-if`` is not a section of a report: ``metalog pipeline what-if`` prints
-these rows."""
+"""The identifying fields of each section. A key has the title of its column, and a function that
+returns the identifying part of a cell. ``metalog pipeline what-if`` prints the rows of ``what-if``,
+which is not a section of a report."""
 
 COMPARED: Final = FIELDS.keys() - {"least", "what-if"}
 """The sections for which a report shows the changes since the last report."""
 
 
 def fields_in(section: Section, row: tuple[Cell, ...]) -> FindingWords:
-    """The fields of a row of a section in ``FIELDS``, without those that are empty."""
+    """The fields of a row of a section in ``FIELDS``. Empty fields are left out."""
     titles = [column.title for column in section.columns]
     identity = {}
     for key, (title, read) in FIELDS[section.id].items():

@@ -19,7 +19,7 @@ from metalog_sources.formats.nodes.rules import read_own
 from metalog_sources.formats.nodes.yaml_nodes import yaml_documents
 
 _FILE_CHARACTERS: Final = 60
-"""How many characters of a team's name are in the name of its file."""
+"""A file's name has at most this many characters of the team's name."""
 
 
 class Team(NamedTuple):
@@ -37,7 +37,7 @@ def read_owners(text: str, file: str) -> tuple[Team, ...]:
     """The teams in the file's order.
 
     Raises:
-        InvalidRequest: names the place of a mistake.
+        InvalidRequest: the file has a mistake. The message says where.
     """
     owned: dict[str, list[Own]] = {}
     for document in yaml_documents(text, file):
@@ -54,7 +54,7 @@ def read_owners(text: str, file: str) -> tuple[Team, ...]:
 
 
 def file_names(stem: str, teams: Iterable[Team]) -> dict[str, str]:
-    """Unique file names beside ``stem`` for the teams' pages, by team."""
+    """A unique file name for each team's page. It begins with ``stem``."""
     names: dict[str, str] = {}
     for team in teams:
         plain = (

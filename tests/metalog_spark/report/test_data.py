@@ -78,7 +78,7 @@ def test_a_comparison_names_each_setting_that_differs() -> None:
         "No ACL came or went against w1.tables, up to the end."
         " Super users only here: User:a. Super users only in the other tables: User:c."
         " allow.everyone.if.no.acl.found is true only here."
-        " Requests are decided as by Kafka 4.4, there 4.3."
+        " Requests are decided as by Kafka 4.4 here, and as by Kafka 4.3 in the other tables."
     )
     assert drift([], (here, here), "against w1.tables", "the end").says.endswith("up to the end.")
 
@@ -86,7 +86,7 @@ def test_a_comparison_names_each_setting_that_differs() -> None:
 def test_where_nothing_allowed_was_logged_nothing_is_called_unused() -> None:
     told = contents(DARK, None)
     assert told.sentence == (
-        "Which of 2 ACLs were used is not known: no broker logged what it allowed."
+        "The use of 2 ACLs is unknown, because no broker logged allowed requests."
     )
     assert [number.value for number in told.numbers] == [9, None, 0, 0]
     says = {section.id: section.says for section in told.sections}
@@ -129,7 +129,7 @@ def test_the_matrix_begins_with_the_principals_of_the_first_screen() -> None:
     everyones = [*least.rows, excess("User:*", 99)]
     first, *others = contents(found._replace(parts=parts(least=Rows(everyones))), None).excess
     assert (first.principal, first.used) == ("User:*", 0)
-    assert "uses count at the principals" in (first.remark or "")
+    assert "uses are counted for the principals" in (first.remark or "")
     assert {each.remark for each in others} == {None}
     own = Team("team", (Own(principal="User:03"), Own(name="t")))
     of_team = contents(found._replace(traffic={"team": Traffic((0, 0), (0, 0))}), own).access

@@ -118,7 +118,7 @@ def test_a_report_of_many_findings_is_cut_to_its_size_and_says_so() -> None:
     assert len(made) <= MAX_BYTES
     said = (
         "Cut: Unused, 1,000 of 200,000. All of a table: metalog pipeline report DIR -o csv "
-        "--section TABLE, which is unused | quiet."
+        "--section TABLE; TABLE is unused | quiet."
     )
     read = ReadPage(made.decode())
     assert said in read.all("p")
