@@ -178,7 +178,7 @@ def test_any_bytes_at_all_give_records_or_corrupt_log(data):
         (COUNT_AT, "i", 4, "4 records, but the last offset delta is 4"),
         (COUNT_AT, "i", 0, "0 records"),
         (COUNT_AT, "i", -1, "-1 records"),
-        (COUNT_AT, "i", 6, "6 records with"),
+        (COUNT_AT, "i", 6, "6 records, but"),
         (LAST_OFFSET_DELTA_AT, "i", 5, "5 records, but the last offset delta is 5"),
         (LAST_OFFSET_DELTA_AT, "i", -1, "last offset delta is -1"),
     ],
