@@ -58,7 +58,7 @@ class LocatedProperties:
             raise ConfigException(self.placed_text(str(error), key)) from None
 
     def placed_text(self, text: str, default: str = "") -> str:
-        """``text`` after the file and line of a key. The key is the first word of ``text``, or else
+        """The file and line of a key, then ``text``. The key is the first word of ``text``, or else
         ``default``. If an option set the key, the option's name replaces the key."""
         begin = re.split("[:= ]", text, maxsplit=1)[0]
         key = begin if begin in self._lines.keys() | self._options.keys() else default

@@ -26,8 +26,8 @@ def parse_properties(data: bytes) -> list[Property]:
     """The properties of a file in order, repeated keys included.
 
     Raises:
-        ValueError: four hex digits do not follow a ``\\u``; the message names the line. Java
-            refuses nothing else.
+        ValueError: a ``\\u`` without four hex digits; the message names the line. Java accepts all
+            other texts.
     """
     return [_property(line, text) for line, text in _logical_lines(data.decode("latin-1"))]
 

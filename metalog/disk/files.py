@@ -119,7 +119,6 @@ def opened(files: Files, path: Path) -> Iterator[ReadableFile]:
 
 
 def read_whole(files: Files, path: Path) -> bytes:
-    """All bytes of a small file."""
     with opened(files, path) as file:
         return file.read_at(0, file.size())
 
@@ -140,8 +139,8 @@ def replace_whole(files: Files, path: Path, data: bytes) -> None:
 def write_out(path: Path, data: bytes) -> None:
     """Write ``data`` to ``path`` on the real disk.
 
-    This function replaces a file by ``replace_whole``. It writes into a pipe, a device, or an open
-    file of this process, such as ``/dev/stdout`` or a shell's ``>(…)``.
+    ``replace_whole`` writes an ordinary file. A pipe, a device, or an open file of this process,
+    such as ``/dev/stdout`` or a shell's ``>(…)``, is written directly.
     """
     number = _descriptor_of(path)
     if number is None and not _is_stream_at(path):
@@ -239,8 +238,8 @@ class LocalFiles:
     """The disk of this machine. Reading never takes a lock.
 
     A file or folder that root creates gets the owner of its folder, because a node cannot start
-    with files of root in its folder. No file is created through a symbolic link: with a link, the
-    folder's owner could make root write a file elsewhere.
+    with files of root in its folder. No file is created through a symbolic link, because the
+    folder's owner could use the link to make root write a file elsewhere.
     """
 
     def is_folder(self, path: Path) -> bool:

@@ -41,7 +41,7 @@ def refuse_unknown_kafka(kafka: str | None) -> None:
 
 
 def foreign_traces(features: FeaturesImage, skipped: Mapping[str, Skipped]) -> dict[str, str]:
-    """A line for each trace. Its key is ``metadata.version`` or the type of the skipped records."""
+    """A line for each trace; the key is ``metadata.version`` or the type of skipped records."""
     problem = features.problem
     about_version = {} if problem is None else {METADATA_VERSION: problem}
     return {**about_version, **{kind: skipped_line(each) for kind, each in skipped.items()}}

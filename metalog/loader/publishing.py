@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 
 class PublisherFault(NamedTuple):
-    """A publisher's latest ``error``, at the image of ``offset``; ``times`` counts its errors.
+    """A publisher's latest ``error``, at the image up to ``offset``; ``times`` counts its errors.
 
     The publisher missed a delta, so its next delta is the whole image. If ``healed``, the publisher
     has accepted a whole image.
@@ -78,8 +78,7 @@ class Delivery:
                     publisher.complete_initial_load()
 
     def note_staleness(self, for_ms: int) -> None:
-        """Any thread may call this method, because a lock keeps publishers on one thread at a
-        time."""
+        """Any thread may call this method; a lock serializes all calls of publishers."""
         with self._turn:
             for publisher in self._publishers:
                 if isinstance(publisher, Gate):

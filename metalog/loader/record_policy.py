@@ -59,12 +59,10 @@ class RecordPolicy:
 
     @property
     def skipped(self) -> Mapping[str, Skipped]:
-        """The skipped records by type. Missing records are a type of their own."""
         return dict(self._skipped)
 
     @property
     def doubts(self) -> Mapping[str, LoadDoubt]:
-        """The faults at which a strict policy would have stopped, by kind."""
         return dict(self._doubts)
 
     def doubt(self, kind: str, fault: CorruptLog, records: int = 1) -> None:
@@ -117,8 +115,8 @@ class RecordPolicy:
         delta.replay_all([(offset, readable)], partial(self._refuse, delta, batches))
 
     def readable(self, batch: Batch, controls: Iterable[Any], first: int) -> Iterator[Any]:
-        """The readable records in ``controls``, which begin at offset ``first`` of ``batch``. An
-        unreadable record is skipped, or stops a strict loader."""
+        """The readable records in ``controls``, the control records of ``batch`` from offset
+        ``first`` on. An unreadable record is skipped, or stops a strict loader."""
         for offset, message in enumerate(controls, first):
             if not isinstance(message, Undecodable):
                 yield message
@@ -152,7 +150,6 @@ class RecordPolicy:
         )
 
     def accept_gap(self, gap: Gap) -> None:
-        """Accept ``gap``; a gap of lost records is a doubt."""
         if not gap.lost:
             return
         missing = CorruptLog(
@@ -164,7 +161,6 @@ class RecordPolicy:
         _count(self._skipped, _LOST, gap.start, "missing", gap.end - gap.start)
 
     def note_cut(self, event: CutShort) -> None:
-        """Note that the log ends before records that it once had."""
         self.doubt(_CUT_OFF, event.fault)
 
     def _note_doubtful(self, span: range, batches: Sequence[Batch]) -> None:

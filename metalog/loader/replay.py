@@ -1,13 +1,13 @@
 """Replay: turns the events of a log into images, and publishes the images.
 
 The loader does no I/O. Its driver (a Replica, a command) reads the log and opens the snapshots. The
-loader publishes nothing above the last stable offset. This is the high-water mark, or the beginning
-of an open metadata transaction if that is lower. Higher batches are held back, up to a limit. A
-transaction takes effect as a whole at its end; an aborted transaction has no effect.
+loader publishes nothing above the last stable offset, which is the high-water mark, or the
+beginning of an open metadata transaction if that is lower. Higher batches are held back, up to a
+limit. A transaction takes effect as a whole at its end; an aborted transaction has no effect.
 
-A fault raises ``CorruptLog``. The loader returns to its last published state, or to the log's
-beginning after ``Diverged``, and ``position`` is the offset from which to read again. The old image
-stays in force. This module must not know files, threads, clocks, nor what publishers do.
+A fault raises ``CorruptLog``. The loader returns to its last published state, or after ``Diverged``
+to the log's beginning, and ``position`` is the offset from which to read again. The old image stays
+in force. This module must not know files, threads, clocks, nor what publishers do.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ class Loader:
 
     With ``tolerant``, for tools that show a log's content, the loader counts every unreadable
     record and continues. A strict loader stops at an unreadable record that concerns authorization.
-    A ``selection`` limits the kinds of state (``ImageSubject``) that are read. With a ``kafka``
-    version, a log that this version refuses raises ``ConfigException``. The loader calls
-    ``note_records`` for each replayed batch of the log, with the offset of the first replayed
-    record and the replayed records.
+    A ``selection`` limits the kinds of state (``ImageSubject``) that are read. At a log that the
+    version ``kafka`` refuses, the loader raises ``ConfigException``. It calls ``note_records`` for
+    each replayed batch of the log, with the offset of the first replayed record and the replayed
+    records.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class Loader:
         return self._policy.doubts
 
     def note_fault(self, fault: Exception) -> None:
-        """Go back as after a fault of the loader; the driver reports faults of the log here."""
+        """The driver reports a fault of the log; the loader goes back as after its own fault."""
         offset = fault.offset if isinstance(fault, CorruptLog) else None
         self._fault = (self._replayed.offset if offset is None else offset, fault)
         if isinstance(fault, Diverged):
@@ -169,8 +169,7 @@ class Loader:
             self._delivery.note_staleness(for_ms)
 
     def handle(self, event: LogEvent) -> None:
-        """Take the next event of the log; for ``SnapshotNeeded``, call ``load_snapshot``
-        instead."""
+        """Take the next event of the log; ``load_snapshot`` takes ``SnapshotNeeded``."""
         try:
             if isinstance(event, Appended):
                 self._append(event.batch)
@@ -251,7 +250,6 @@ class Loader:
         self._position = max(self._position, gap.end)
 
     def _take_committed(self) -> None:
-        """Replay all held-back records below the high-water mark."""
         mark = -1 if self.high_watermark is None else self.high_watermark
         waiting = self._waiting
         while waiting and waiting[0].base_offset < mark:

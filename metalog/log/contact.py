@@ -21,6 +21,6 @@ class Contact:
 
     @property
     def silent_for_s(self) -> float | None:
-        """Seconds since the peer was last alive; None before ``heard``."""
+        """Seconds since the last call of ``heard``; None before the first call."""
         last = self._last_s
         return None if last is None else time.monotonic() - last

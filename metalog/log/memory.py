@@ -22,7 +22,6 @@ from metalog.records.messages.leader_change_message import Voter
 DEFAULT_BOOTSTRAP: Final[Sequence[tuple[Message, int]]] = (
     (FeatureLevelRecord(METADATA_VERSION, DEFAULT_METADATA_VERSION), 0),
 )
-"""The default first records of a log."""
 
 
 class MemoryLog:

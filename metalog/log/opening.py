@@ -77,8 +77,8 @@ class OpenedLog(Log, Protocol):
     def bootstrap(self) -> Iterator[Batch] | None:
         """The batches that an empty log's controller will write first.
 
-        They are in ``bootstrap.checkpoint``, or in the snapshot of offset 0. None if the log has
-        records, or if there is no such file.
+        They are in ``bootstrap.checkpoint``, or in the snapshot of offset 0. None without such a
+        file, or if the log has records.
         """
         ...
 
@@ -205,7 +205,8 @@ def connected_log(
 ) -> OpenedLog:
     """The log at a ``quorum://`` or ``topic://`` URL.
 
-    Error messages call the ``properties`` ``named``. A relative folder of snapshots is in ``base``.
+    ``named`` is the name of ``properties`` in errors, and ``base`` the parent of a relative folder
+    of snapshots.
     """
     if scheme_of(url) == "quorum":
         return _quorum(url, properties, named)
@@ -242,7 +243,7 @@ def log_on_disk(
 
 
 def is_log_file(path: Path) -> bool:
-    """Whether the name of the file is that of a segment or a snapshot."""
+    """Whether ``path`` has the name of a segment or a snapshot."""
     is_snapshot = path.suffix == CHECKPOINT_SUFFIX or avro_snapshot_id(path.name) is not None
     return is_snapshot or path.suffix == SEGMENT_SUFFIX
 
@@ -295,7 +296,7 @@ def _quorum(url: str, properties: Mapping[str, str], named: str) -> OpenedLog:
 def _check_reachable(address: str, properties: Mapping[str, str]) -> None:
     """Raise ``Unanswered`` if no server accepts a connection and answers a request.
 
-    This check takes less time than librdkafka, and its error lists the attempts.
+    This check needs less time than librdkafka, and its error lists the attempts.
     """
     from metalog.hosts.host_port import parse_addresses
     from metalog.wire.client.bootstrap import first_connection

@@ -1,13 +1,12 @@
 """Proves from files alone which records are committed.
 
 The high-water mark is not on disk, so a leader's folder looks the same whether its followers lag or
-have caught up. A proof is a snapshot or an archive, which have only committed records, a node that
-is the only voter, or the same records in the folders of a majority.
+have caught up. There are four proofs: a snapshot, an archive, a node that is the only voter, or the
+same records in the folders of a majority. A snapshot or an archive has only committed records.
 
-As for Kafka's leader, a majority proves its records only if one of these has the newest leader's
-epoch: without such a record, a voter that lacks the records can still win an election by a later
-epoch. The folders of all voters can show that no voter can win so. Pure. This module must not read
-anything.
+As for Kafka's leader, a majority proves records only if one of the records has the newest leader's
+epoch. Without such a record, another voter could still win an election by a later epoch, unless the
+folders of all voters show that none can. Pure. This module must not read anything.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Proven(NamedTuple):
 def proven_by_one(
     *, end: int, newest_snapshot_end: int | None, voters: Collection[int], node_id: int | None
 ) -> Proven:
-    """The proof from one node's folder; empty ``voters`` are unknown."""
+    """The proof from one node's folder. Empty ``voters`` mean that the voters are unknown."""
     if node_id is not None and set(voters) == {node_id}:
         return Proven(end, f"node {node_id} is the only voter")
     if newest_snapshot_end is not None:
@@ -43,8 +42,7 @@ def proven_by_one(
 
 
 class Stamp(NamedTuple):
-    """A batch's offsets, epoch and checksum. Another batch at these offsets has another
-    checksum."""
+    """The identity of a batch. Different batches at the same offsets differ in ``crc``."""
 
     base_offset: int
     next_offset: int
@@ -81,7 +79,7 @@ class Copy(NamedTuple):
 
 
 class Divergence(NamedTuple):
-    """Two copies have different records from ``offset`` on; at most one copy has committed ones."""
+    """Two copies have different records from ``offset`` on. At most one copy is committed there."""
 
     first: str
     second: str
@@ -106,8 +104,8 @@ class Agreement(NamedTuple):
 def agree(copies: Sequence[Copy], voters: Collection[int]) -> Agreement:
     """The longest prefix that a snapshot or archive has, or that most of ``voters`` must keep.
 
-    Empty ``voters`` are unknown, so there is no majority. A copy without an id counts for no voter,
-    because it can be an observer's, or a second copy of one voter.
+    If ``voters`` is empty, there is no majority. A copy without an id counts for no voter, because
+    it can be an observer's, or a second copy of one voter.
     """
     divergences: list[Divergence] = []
     shared = [[copy.end] * len(copies) for copy in copies]
@@ -148,9 +146,9 @@ def _kept_by_majority(
 ) -> int:
     """The end of the records of copy ``place`` that a majority of the voters has and must keep.
 
-    The majority must keep the records if one of these has the newest leader's epoch, or if no voter
-    without the records can win an election by a later epoch. All voters' copies are needed to know
-    the latter.
+    The majority must keep the records if one of the records has the newest leader's epoch, or if no
+    voter without the records can win an election by a later epoch. The second condition needs the
+    copies of all voters.
     """
     ends = _by_voter(copies, shared, voters)
     epochs = _by_voter(copies, [copy.epoch for copy in copies], voters)
@@ -168,7 +166,7 @@ def _kept_by_majority(
 def _by_voter(
     copies: Sequence[Copy], numbers: Sequence[int], voters: Collection[int]
 ) -> Mapping[int, int]:
-    """Voter -> the largest number of the voter's copies."""
+    """For each voter, the largest of its copies' ``numbers``."""
     by_voter: dict[int, int] = {}
     for copy, number in zip(copies, numbers, strict=True):
         if copy.voter is not None and copy.voter in voters:

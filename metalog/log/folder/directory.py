@@ -111,19 +111,18 @@ class DirectoryLog:
     def damage(self) -> CorruptLog | None:
         """The damage at which the search for the log's end stopped, or None.
 
-        ``bounds`` ends before the damage, and ``read`` raises this error at the damage.
+        ``bounds`` ends before the damage, where ``read`` raises it.
         """
         return self._ends.damage
 
     @property
     def missing(self) -> CorruptLog | None:
-        """The error for records that were lost at the log's end, as a file's name proves; or
-        None."""
+        """The error if a file's name proves that records at the log's end were lost, else None."""
         return self._beyond(self._ends, is_certain=True)
 
     @property
     def may_be_missing(self) -> CorruptLog | None:
-        """The error for records that are lost if an index entry or an epoch is right; or None.
+        """The error if an index entry or an epoch suggests lost records, else None.
 
         A power cut can leave such an entry without a loss of records.
         """
@@ -247,8 +246,8 @@ class DirectoryLog:
                 return
 
     def control_batches(self, start: int) -> Iterator[Batch]:
-        """The control batches in ``batches``. Batches that the search for the log's end kept come
-        from memory."""
+        """The control batches in ``batches``. The search for the log's end kept the newest in
+        memory."""
         ends = self._ends
         if ends.replaced_by is not None:
             return
@@ -294,7 +293,7 @@ class DirectoryLog:
     def bootstrap_path(self) -> Path | None:
         """The file with the first records: the snapshot of offset 0, or ``bootstrap.checkpoint``.
 
-        When Kafka 4.4 formats a folder, the snapshot of offset 0 has metadata records.
+        The snapshot of offset 0 has metadata records if Kafka 4.4 formatted the folder.
         """
         if FORMATTED_SNAPSHOT in self._folder.snapshots:
             path = self._folder.snapshot_path(FORMATTED_SNAPSHOT)

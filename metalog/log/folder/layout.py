@@ -60,17 +60,14 @@ def producer_state_name(base_offset: int) -> str:
 
 
 def segment_base_offset(name: str) -> int | None:
-    """The base offset in a segment's name; None for any other file."""
     return _named_offset(_SEGMENT_NAME.fullmatch(name))
 
 
 def index_base_offset(name: str) -> int | None:
-    """The base offset in the name of a segment's index; None for any other file."""
     return _named_offset(_INDEX_NAME.fullmatch(name))
 
 
 def producer_state_offset(name: str) -> int | None:
-    """The offset in the name of a producer snapshot; None for any other file."""
     return _named_offset(_PRODUCER_STATE_NAME.fullmatch(name))
 
 
@@ -85,7 +82,6 @@ def snapshot_name(id: SnapshotId) -> str:
 
 
 def snapshot_id(name: str) -> SnapshotId | None:
-    """The id in a snapshot's name; None for any other file."""
     return _named_id(_SNAPSHOT_NAME.fullmatch(name))
 
 
@@ -94,7 +90,6 @@ def avro_snapshot_name(id: SnapshotId) -> str:
 
 
 def avro_snapshot_id(name: str) -> SnapshotId | None:
-    """The id in the name of a snapshot in Avro; None for any other file."""
     return _named_id(_AVRO_SNAPSHOT_NAME.fullmatch(name))
 
 
@@ -180,7 +175,6 @@ def parse_leader_epochs(data: bytes, file: str) -> LeaderEpochs:
 
 
 def leader_epochs_bytes(starts: Sequence[CheckpointedEpoch]) -> bytes:
-    """The bytes of ``leader-epoch-checkpoint``, as ``parse_leader_epochs`` reads it."""
     lines = ["0", str(len(starts)), *(f"{epoch} {offset}" for epoch, offset in starts)]
     return "".join(f"{line}\n" for line in lines).encode()
 

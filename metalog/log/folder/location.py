@@ -25,11 +25,11 @@ _SEARCHED: Final = 200
 class LogFolder(NamedTuple):
     """The files of a metadata log's folder at one moment, before any batch is read.
 
-    ``partition`` is the folder with the segments, and ``log_dir`` the ``metadata.log.dir`` around
+    ``partition`` is the folder with the segments. ``log_dir`` is the ``metadata.log.dir`` around
     it, or None for a partition's folder alone. ``quorum_state``, ``meta_properties`` or ``archive``
     is None if its file is missing or damaged; ``problems`` names the damaged files. ``extents`` are
-    the ends that the log once reached, as other files show. If ``is_marked``, the folder's name or
-    a file in it shows that the log is a metadata log.
+    the ends that the log once reached, as other files show. If ``is_marked``, a name or file in the
+    folder shows that this is a metadata log.
     """
 
     partition: Path

@@ -1,4 +1,4 @@
-"""Reads several folders of one quorum as one log, up to the offset that they prove committed.
+"""Reads the part of a log that several folders of one quorum prove to be committed.
 
 This module must not apply any record.
 """
@@ -26,7 +26,7 @@ from metalog.records.batch import Batch
 
 
 class FoldersLog:
-    """The part of a log that ``logs`` together prove to be committed, read from one of them."""
+    """The committed part of the log in the folders of ``logs``, read from one folder."""
 
     def __init__(self, logs: Sequence[DirectoryLog]) -> None:
         _refuse_two_clusters(logs)
@@ -38,8 +38,8 @@ class FoldersLog:
         self.agreement = agree(copies, self.voters.ids)
         best = min(self.agreement.holders, key=lambda place: copies[place].start)
         self.source = logs[best]
-        """The log that is read. Of the logs with the whole committed part, it begins at the lowest
-        offset."""
+        """The log that is read. It begins at the lowest offset of all ``logs`` with the whole
+        committed part."""
         self._epoch = _epoch_below(self.agreement.committed, copies[best], self.source)
 
     @property

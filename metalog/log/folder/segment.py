@@ -3,8 +3,8 @@
 Every returned batch is complete, has a right CRC, and follows the previous batch. At any other
 batch, ``CorruptLog`` names file, offset and byte. A crash can leave an incomplete batch at the end
 of the last segment: the batch is cut short, or has zeros in place of sectors that were never
-written. This is a ``TornTail``, without an error. The memory does not depend on the file's size.
-This module must not know folders, and it does not apply records.
+written. Such a batch becomes a ``TornTail`` without an error. The memory does not depend on the
+file's size. This module must not know folders, and it does not apply records.
 """
 
 from __future__ import annotations
@@ -44,13 +44,11 @@ _MOST_GUESSES: Final = 16
 _SECTOR: Final = 512
 """The number of bytes that a disk writes atomically."""
 _LEAST_HOLE: Final = 16
-"""At least this many zeros at the end count as unwritten. Many complete batches end with fewer
-zeros."""
+"""This many zeros at the end, or more, count as unwritten; most batches end with fewer zeros."""
 
 
 class TornTail(NamedTuple):
-    """Bytes at the end of the last segment that were left out, because they are no complete
-    batch."""
+    """The bytes of an incomplete batch at the end of the last segment. The reader left them out."""
 
     file: str
     byte: int
@@ -205,8 +203,7 @@ def _first_hole(data: bytes, position: int) -> int:
 
 
 def _end_hole(data: bytes, position: int) -> int:
-    """The index at which the unwritten sectors at the end of ``data`` begin; without any, its
-    length."""
+    """The index of the unwritten sectors at the end of ``data``; its length if there are none."""
     end = len(data.rstrip(b"\0"))
     hole = end + -(position + end) % _SECTOR
     return hole if len(data) - hole >= _LEAST_HOLE else len(data)
@@ -221,8 +218,8 @@ def _has_at_most_one_wrong_bit(batch: bytes) -> bool:
 def _why_no_torn_batch(tail: bytes, next_offset: int | None, written: int) -> str | None:
     """Why ``tail`` is damage; None if a crash can have left it.
 
-    ``written`` bytes are before the unwritten sectors. In a torn tail, these bytes are zeros or the
-    start of the next batch. They are not a complete batch with a damaged length.
+    The first ``written`` bytes are before the unwritten sectors. In a torn tail, these bytes are
+    zeros or the start of the next batch. They are not a complete batch with a damaged length.
     """
     head = tail[: min(written, HEADER_SIZE)]
     if not tail[:written].strip(b"\0"):
@@ -246,7 +243,7 @@ def _hides_whole_batch(tail: bytes, stated: int, written: int) -> bool:
     """Whether ``tail`` begins with a complete batch whose length field, ``stated``, is wrong.
 
     The batch can end at the end of the file or of the ``written`` bytes, at each length that
-    differs by one bit, or where the next batch seems to begin.
+    differs from ``stated`` by one bit, or where the next batch seems to begin.
     """
     if len(tail) < HEADER_SIZE:
         return False

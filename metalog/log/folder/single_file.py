@@ -62,8 +62,7 @@ def read_checkpoint(path: Path, files: Files) -> Iterator[Batch]:
 
 
 def read_snapshot_file(path: Path, files: Files) -> Iterator[Batch]:
-    """The batches of a ``.checkpoint`` or ``.avro`` file; the caller checks header, footer and
-    epoch."""
+    """As ``read_checkpoint``, for a ``.checkpoint`` or ``.avro`` file."""
     named = layout.avro_snapshot_id(path.name)
     return read_checkpoint(path, files) if named is None else _read_avro(path, named, files)
 
@@ -79,7 +78,7 @@ def _read_avro(path: Path, id: SnapshotId, files: Files) -> Iterator[Batch]:
 
 
 class SegmentLog:
-    """One ``.log`` file with any name; a name as in Kafka has the segment's base offset."""
+    """One ``.log`` file with any name. A name in Kafka's form has the segment's base offset."""
 
     def __init__(self, path: str | Path, *, files: Files = LOCAL_FILES) -> None:
         self.path = Path(path)
@@ -88,12 +87,9 @@ class SegmentLog:
         self._epochs = _epochs_beside(self.path, files)
         self.torn_tail: TornTail | None = None
         self.damage: CorruptLog | None = None
-        """The damage that prevents reading to the end, or None; ``read`` raises it there."""
         extents = _extents_beside(self.path, files)
         self._bounds = self._survey()
         self.missing: CorruptLog | None = None
-        """The error for records that were lost at the end, as another file's name proves; or
-        None."""
         self._missing_by_index: CorruptLog | None = None
         if self.damage is None:
             end = self._bounds.end

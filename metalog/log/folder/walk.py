@@ -20,8 +20,8 @@ from metalog.records.batch import Batch, prefix_of
 
 MOST_CONTROLS: Final = 1024
 LARGEST_KEPT: Final = 4096
-"""The largest number of control batches that are kept, and the largest size of one in bytes. Most
-have a few hundred bytes."""
+"""The limits for kept control batches: their number, and the size of each in bytes. Most have a few
+hundred bytes."""
 
 
 class ReadPosition(NamedTuple):
@@ -63,7 +63,6 @@ class SegmentWalk:
 
     @property
     def read_position(self) -> ReadPosition:
-        """The position after the last batch of the iteration."""
         if self._reader is None:
             return self._began
         next_offset, epoch = self._continuity.next_offset, self._continuity.epoch
@@ -137,7 +136,7 @@ class LogEnds(NamedTuple):
     end: int
     epoch: int
     replaced_by: SnapshotId | None
-    """The snapshot that replaces the segments: it has a higher epoch, or is past their end."""
+    """The snapshot that replaces the segments: it has a higher epoch, or ends past their end."""
     torn_tail: TornTail | None
     damage: CorruptLog | None
     """The damage at which the search for the end stopped; ``end`` is before it."""

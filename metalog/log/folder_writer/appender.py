@@ -140,12 +140,11 @@ class Appender:
 
 class IndexBuilder:
     """Builds the entries of a segment's ``.index`` and ``.timeindex`` as Kafka's LogSegment does.
-    Pure.
 
     ``add`` takes the segment's batches in order. After approximately every 4096 bytes of log, it
     returns an offset entry: the last offset of a batch, and the position of this batch. If the
     largest timestamp has grown after the last time entry, it also returns a time entry: the largest
-    timestamp, and the last offset of the batch with it. Offsets are relative to the segment's base.
+    timestamp, and the last offset of its batch. Offsets are relative to the segment's base. Pure.
     """
 
     __slots__ = ("_base", "_indexed_time", "_largest", "_since_entry")

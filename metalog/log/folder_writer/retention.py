@@ -108,7 +108,8 @@ def _remove_beside(folder: LogFolder, base: int, files: Files) -> None:
 
 
 def _from_start(starts: Sequence[CheckpointedEpoch], start: int) -> list[CheckpointedEpoch]:
-    """The epochs from offset ``start`` on. As in Kafka, an earlier epoch in force begins there."""
+    """The epochs from offset ``start`` on. As in Kafka, the epoch in force there gets this
+    offset."""
     later = [each for each in starts if each.start_offset > start]
     reigning = [each for each in starts if each.start_offset <= start]
     return [CheckpointedEpoch(reigning[-1].epoch, start), *later] if reigning else later

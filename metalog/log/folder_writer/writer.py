@@ -146,8 +146,7 @@ class WritableDirectoryLog:
         ]
 
     def trim(self, before: SnapshotId) -> None:
-        """Delete the files that snapshot ``before`` replaces; after ``OSError`` the log is still
-        sound."""
+        """Delete the files that snapshot ``before`` replaces; an ``OSError`` leaves a sound log."""
         if self._appender is None:
             raise LogFenced(f"{self.path}: {self._fenced or 'not claimed'}")
         trim_folder(self.folder, before, self._files)

@@ -1,7 +1,7 @@
 """The connection of a quorum's observer to one controller.
 
-After the loss of a connection, the first other controller that accepts one is used. This module
-also requests the cluster's id. It must not know the log.
+After a loss, it connects to the first other controller that accepts a connection. This module also
+requests the cluster's id. It must not know the log.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CONTROLLERS: Final = 2
 
 
 class ControllerConnection:
-    """Connects at the first request; errors call the log ``path``.
+    """Connects at the first request; ``path`` names the log in errors.
 
     ``follower`` knows the controllers, and learns which controllers do not answer. With
     ``identifies``, the cluster's id is requested at the first connection.
@@ -110,7 +110,6 @@ class ControllerConnection:
         return verdict, trouble
 
     def connect_to_any(self) -> None:
-        """Connect to the first controller that accepts a connection."""
         try:
             connection = first_connection(
                 self._follower.controllers, self._settings, check=_refuse_a_broker

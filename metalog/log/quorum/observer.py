@@ -160,7 +160,7 @@ class QuorumLog:
         return LogBounds(start, mark, leader.epoch, mark, why)
 
     def refresh(self) -> None:
-        """Forget the end of the log, so that the next method asks the leader."""
+        """Forget the end of the log, so that the next call asks the leader."""
         self._survey = None
 
     def read(self, start: int) -> Iterator[LogEvent]:
@@ -219,8 +219,7 @@ class QuorumLog:
         self._controller.close()
 
     def _surveyed(self) -> LeaderState:
-        """The leader's log; the answer to a fetch of offset 0 has the log's start and the
-        snapshot."""
+        """The leader's log; its start and snapshot are in the answer to a fetch of offset 0."""
         while self._survey is None:
             answer = self._ask_leader(FetchPosition(0, 0, self._follower.leader.epoch, -1), 0.0)
             if answer is None:
@@ -234,8 +233,7 @@ class QuorumLog:
         return self._survey
 
     def _advance(self, wait_s: float) -> Sequence[LogEvent]:
-        """The events from one request; empty if another node must be asked, or if no record
-        came."""
+        """The events from one request; empty without a record, or if another node must be asked."""
         answer = self._ask_leader(self._follower.fetch_position, wait_s)
         return () if answer is None else self._follower.read(*answer)
 

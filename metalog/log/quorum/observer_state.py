@@ -2,8 +2,8 @@
 
 The observer finds the leader: it asks any controller, and follows redirects. After a vain request
 to the last controller of the list, it pauses. Its events include records above the high-water mark,
-which the loader holds back, and a ``Truncated`` event if the leader's log diverges. Pure. This
-module must not know sockets, time, nor how requests are encoded.
+which the loader holds back. If the leader's log diverges, there is a ``Truncated`` event. Pure.
+This module must not know sockets, time, nor how requests are encoded.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class EpochBoundary(NamedTuple):
 class Epochs:
     """The epochs that the follower read, for truncation (KIP-595, "Log Reconciliation").
 
-    The first record is at offset ``start``; ``before`` is the epoch of the previous record, if
+    The follower began at offset ``start``; ``before`` is the epoch of the previous record, if
     known.
     """
 
@@ -55,7 +55,6 @@ class Epochs:
         self.end = end
 
     def at(self, offset: int) -> int | None:
-        """The epoch of the record at ``offset``; None if it is unknown."""
         if offset == self.start - 1:
             return self._before
         index = bisect_right(self._starts, offset, key=lambda each: each.start)
@@ -90,9 +89,11 @@ class FollowVerdict(Enum):
 
 
 class Follower:
-    """Ask ``target`` for ``fetch_position``, then pass the answer to ``handle_response``.
+    """The caller asks ``target`` for ``fetch_position``, and passes the answer to
+    ``handle_response``.
 
-    If the leader answered, pass its answer to ``read``. Without an answer, call ``no_answer``.
+    If the leader answered, the caller passes the answer to ``read``. Without an answer, it calls
+    ``no_answer``.
     """
 
     def __init__(self, controllers: Sequence[Address]) -> None:

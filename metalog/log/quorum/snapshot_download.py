@@ -17,7 +17,7 @@ from metalog.wire.schema import error_name
 
 
 class Download:
-    """The caller fetches the chunk at ``position`` until ``is_done``; errors call the log
+    """The caller fetches the chunk at ``position`` until ``is_done``; errors name the log
     ``name``."""
 
     def __init__(self, id: SnapshotId, name: str) -> None:

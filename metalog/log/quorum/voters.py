@@ -99,7 +99,6 @@ def _applied(quorum: Quorum, batches: Iterable[Batch]) -> Quorum:
 
 
 def find_voters(log: BatchSource, state: QuorumState | None) -> Voters:
-    """The voters at the end of ``log``."""
     if state is not None and state.data_version == 0 and state.voters:
         return Voters(tuple(sorted(state.voters)), "quorum-state")
     start = 0

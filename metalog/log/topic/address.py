@@ -17,8 +17,7 @@ _ADDRESS: Final = re.compile(r"(?P<servers>[^/,?]+(?:,[^/,?]+)*)/(?P<topic>[A-Za
 
 
 class TopicAddress(NamedTuple):
-    """``topic://HOST:PORT[,HOST:PORT]/TOPIC``, also as ``str()``; a metadata log has partition
-    0."""
+    """``topic://HOST:PORT[,HOST:PORT]/TOPIC``, also as ``str()``; a log is in partition 0."""
 
     servers: str
     topic: str

@@ -82,7 +82,7 @@ class TopicCluster:
 
     def create(self, settings: Mapping[str, str]) -> TopicFacts:
         """Create the topic with one partition and the cluster's replication factor. If another
-        program has just created the topic, its settings are returned."""
+        program has just created the topic, that topic is used."""
         wanted = _admin.NewTopic(self.address.topic, 1, config=dict(settings))
         try:
             self._administered(
@@ -191,7 +191,6 @@ class TopicCluster:
         return self.consumer(own)
 
     def consumer(self, own: Mapping[str, Any]) -> tuple[Troubles, Any]:
-        """A consumer with the cluster's settings and the settings in ``own``."""
         troubles = Troubles()
         try:
             consumer = _api.Consumer({**self._settings, **own, **troubles.settings})
@@ -206,8 +205,7 @@ _NOT_OURS: Final = ("GROUP_AUTHORIZATION_FAILED", "COORDINATOR_NOT_AVAILABLE")
 
 
 class CommittedMessages:
-    """The committed messages from ``position`` on; ``position`` moves past each returned
-    message."""
+    """The committed messages from ``position`` on; each returned message moves ``position``."""
 
     def __init__(self, cluster: TopicCluster, troubles: Troubles, consumer: Any, start: int):
         self.position = start
@@ -234,8 +232,7 @@ class CommittedMessages:
                 )
 
     def within(self, timeout_s: float) -> Iterator[Stored]:
-        """Waits up to ``timeout_s`` seconds for a message; yields the messages that have
-        arrived."""
+        """Waits up to ``timeout_s`` seconds, and yields the messages that have arrived."""
         first = self._consumer.poll(timeout_s)
         if first is None:
             self._prove_contact()

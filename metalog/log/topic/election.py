@@ -2,7 +2,7 @@
 
 The writer is the node that owns the topic's partition in the consumer group ``TOPIC-controllers``.
 Kafka assigns the partition, and detects the loss of its owner. The consumer reads nothing and
-commits no offset. The owner may claim the log; only the claim keeps two writers apart (see
+commits no offset. Only the owner may claim the log, and only the claim keeps two writers apart (see
 ``writer``). This module must not know what is written.
 """
 

@@ -1,4 +1,4 @@
-"""Reads ranges of offsets of a topic of audit lines, which can have several partitions.
+"""Reads a topic of audit lines by ranges of offsets; the topic can have several partitions.
 
 It never waits for new messages, and reports deleted messages. This module must not know what a
 record means.
@@ -51,11 +51,9 @@ class PartitionedTopic:
             )
 
     def id(self) -> str:
-        """The topic's id; a recreated topic has another id."""
         return self._cluster().id()
 
     def ends(self) -> dict[int, TopicEnds]:
-        """The ends of each partition."""
         topic = self.address.topic
         with self._cluster().consuming() as consumer:
             found = consumer.list_topics(topic, timeout=TIMEOUT_S).topics[topic]

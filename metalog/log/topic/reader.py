@@ -138,7 +138,7 @@ class TopicLog:
         return LogBounds(start, stable, epoch, stable, WHY_STABLE)
 
     def refresh(self) -> None:
-        """Forget the end of the log, so that the next method asks the cluster."""
+        """Forget the end of the log, so that the next call asks the cluster."""
         self._ends = self._last = None
 
     def read(self, start: int) -> Iterator[LogEvent]:
@@ -210,8 +210,7 @@ class TopicLog:
         return self._ends
 
     def _find_last(self, ends: TopicEnds) -> Last | None:
-        """Search backwards for the last append, because markers and aborted records can follow
-        it."""
+        """The last append, searched backwards because markers or aborted records can follow it."""
         back = _LOOK_BACK
         while ends.start < ends.stable:
             begin = max(ends.start, ends.stable - back)
@@ -244,7 +243,7 @@ class TopicLog:
         return self._follower
 
     def _in_folder(self) -> Mapping[SnapshotId, Path]:
-        """The snapshots' files, oldest first; a ``.checkpoint`` replaces the ``.avro`` of its
+        """The snapshots' files, oldest first; a ``.checkpoint`` replaces an ``.avro`` with its
         id."""
         if self._folder is None:
             return {}

@@ -129,8 +129,6 @@ def read_header(message: Stored, topic: str) -> AppendHeader:
 
 
 class _Open(NamedTuple):
-    """An incomplete append: its first message, and its records so far."""
-
     first: Stored
     header: AppendHeader
     encoding: Encoding

@@ -1,10 +1,9 @@
 """The only writer of a metadata log in a Kafka topic: it claims the log, then appends durably.
 
-A claim takes three steps. The writer takes over the topic's ``transactional.id``, so the cluster
-refuses the previous writer. It looks for the log's last append. It appends a LEADER_CHANGE record
-with the next epoch. Each append is a transaction, which is visible as a whole or not at all. After
-a failed write the writer may never append again. This module must not know what metadata records
-mean.
+A claim takes over the topic's ``transactional.id``, so the cluster refuses the previous writer.
+Then it looks for the log's last append, and appends a LEADER_CHANGE record with the next epoch.
+Each append is a transaction, which is visible as a whole or not at all. After a failed write the
+writer may never append again. This module must not know what metadata records mean.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from metalog.text.plurals import counted
 MIN_MESSAGE_BYTES: Final = 1_000_000
 """The largest batch that the library sends; a topic must accept it (``max.message.bytes``)."""
 MAX_RECORD_BYTES: Final = 900_000
-"""The largest value; the rest of the message needs space too."""
+"""The largest value in bytes; the rest of the message needs space, too."""
 _MARKER: Final = 1
 """A transaction's end marker takes one offset. If the log's end is past this marker, another writer
 has begun, and its records must not be skipped."""
@@ -179,7 +178,6 @@ class WritableTopicLog:
         return self._log.open_snapshot(id)
 
     def _refuse_unwritable(self) -> None:
-        """Refuse a log that cannot be read from its start, or that has another encoding."""
         if self._log.bounds().start > 0:
             self._log.check()
         last = self._log.last
@@ -190,8 +188,7 @@ class WritableTopicLog:
             )
 
     def _begin_epoch(self) -> None:
-        """Begin the next epoch. The cluster has already aborted the previous writer's
-        transaction."""
+        """Begin the next epoch; the cluster has aborted the previous writer's transaction."""
         self._log.refresh()
         self._refuse_unwritable()
         bounds, last = self._log.bounds(), self._log.last
