@@ -1,6 +1,6 @@
 """Reads a SOURCE, at its end or at a point of its past.
 
-The names below are the package's public API; each is imported when it is first used.
+The names below are the package's public API; a name is imported at its first use.
 """
 
 from typing import TYPE_CHECKING

@@ -1,10 +1,10 @@
-"""Decides whether a source gives certain answers: only if it has no doubt.
+"""Refuses to answer from a source with a doubt.
 
-A doubt is anything at which a strict loader stops: an unreadable record, an ambiguous one, missing
-records; or a part of a store that could not be read. One rule holds for every verb whose output
-depends on ACLs or SCRAM users: a doubt means no answer. With ``--salvage`` there is an output,
-which lists what is missing. Verbs that only show a log continue despite a doubt. This module must
-not know verbs, nor how anything is printed.
+A doubt is a fault at which a strict loader stops (an unreadable or ambiguous record, missing
+records), or an unreadable part of a store. If there is a doubt, a verb whose output depends on ACLs
+or SCRAM users prints no answer. With ``--salvage``, such a verb prints an answer and lists what is
+missing. Verbs that only show a log continue despite a doubt. This module must not know verbs, nor
+how output is printed.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ _ADVICE_TO_WRITERS: Final = (
     "so nothing is written; metalog export --salvage writes what can be read"
 )
 MARK: Final = "# missing: "
-"""The beginning of a line in an incomplete file of ACLs; the rest of the line says what is
-missing."""
+"""Begins a line of an incomplete file of ACLs. The end of the line says what is missing."""
 
 
 def refuse_doubts(doubts: Sequence[LoadDoubt], *, salvage: bool | None) -> None:
@@ -44,21 +43,21 @@ def refuse_doubts(doubts: Sequence[LoadDoubt], *, salvage: bool | None) -> None:
 
 
 def doubt_line(doubt: LoadDoubt) -> str:
-    """One line: the position, the problem, and the number of records if it is above one."""
+    """One line: the position, the problem, and the number of records if there are several."""
     fault = doubt.fault
     text = CorruptLog(fault.problem, file=fault.file, offset=fault.offset).found
     return text if doubt.records <= 1 else f"{text} ({doubt.records:,} records)"
 
 
 def marks_in(text: str) -> tuple[str, ...]:
-    """What the lines with ``MARK`` say is missing from a file of ACLs."""
+    """The texts after ``MARK`` in ``text``, a file of ACLs: what is missing from the file."""
     if MARK not in text:
         return ()
     return tuple(line.removeprefix(MARK) for line in text.splitlines() if line.startswith(MARK))
 
 
 def doubt_fields(doubt: LoadDoubt) -> dict[str, Any]:
-    """A doubt as JSON; ``offset`` and ``file`` are null if they are not known."""
+    """A doubt as JSON; an unknown ``offset`` or ``file`` is null."""
     fault = doubt.fault
     return {
         "file": fault.file,

@@ -2,10 +2,10 @@
 
 A point in time has one of four forms:
 
-- digits: an offset (exclusive, as in a snapshot's name); commas are allowed, as we print them;
+- digits: an offset, for the state before this record; commas are allowed, as in our output;
 - ``@DIGITS``: milliseconds since the epoch;
-- ``-6h``: counted back from the last record;
-- anything else: ISO 8601, in UTC if it has no zone.
+- ``-6h``: six hours before the time of the last record;
+- any other text: ISO 8601, in UTC if the text has no zone.
 
 This module must not know how a log is stored, and it does not replay.
 """
@@ -39,13 +39,13 @@ class AtOffset(NamedTuple):
 
 
 class AtTime(NamedTuple):
-    """The state before the first batch of the log whose time is after ``epoch_ms``."""
+    """The state before the first batch whose time is after ``epoch_ms``."""
 
     epoch_ms: int
 
 
 _LIKELY_MS: Final = 10**12
-"""From this number on, an offset past the log's end was probably meant as epoch milliseconds."""
+"""If an offset past the log's end is at least this large, the user probably meant milliseconds."""
 
 
 class BeforeLast(NamedTuple):
@@ -74,7 +74,7 @@ class ResolvedMoment(NamedTuple):
 
 
 def parse_moment(text: str) -> Moment:
-    """The point in time that ``text`` names; ``InvalidMoment`` if it has none of the forms."""
+    """The point in time that ``text`` names; ``InvalidMoment`` if ``text`` has no valid form."""
     if _OFFSET.fullmatch(text):
         return AtOffset(int(text.replace(",", "")))
     if match := _EPOCH_MS.fullmatch(text):
@@ -91,14 +91,14 @@ def parse_moment(text: str) -> Moment:
 
 
 def resolve_moment(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
-    """The offset of ``moment`` in ``log``, if the state there can be rebuilt.
+    """The offset of ``moment`` in ``log``, if the state at this offset can be rebuilt.
 
     Raises:
         InvalidMoment: ``moment`` is before the earliest state that the log and its snapshots have;
-            an offset past the log's end; a time after both ``now_ms`` and the last record; or a
-            time, and the log has no records.
-        CorruptLog: damage prevents finding a time.
-        InvalidSource: the log is truncated meanwhile.
+            ``moment`` is an offset past the log's end; ``moment`` is a time after both ``now_ms``
+            and the last record; ``moment`` is a time, and the log has no records.
+        CorruptLog: damage stops the search for a time.
+        InvalidSource: the log is truncated during the search.
     """
     bounds = log.bounds()
     if isinstance(moment, AtOffset):
@@ -135,8 +135,8 @@ def resolve_moment(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
 def resolve_begin(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
     """The start of a range of ``log`` that should begin at ``moment``.
 
-    If ``moment`` is too early, the range begins at the earliest state, if any, from which the log
-    can be followed. Otherwise this function returns and raises as ``resolve_moment`` does.
+    If ``moment`` is too early, the range begins at the earliest state from which the log can be
+    followed. If there is no such state, and for any other ``moment``, this is ``resolve_moment``.
     """
     try:
         return resolve_moment(moment, log, now_ms=now_ms)
@@ -146,7 +146,7 @@ def resolve_begin(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
         if start > 0 and not ends:
             raise
         offset = min(ends) if start > 0 else 0
-        text = f"offset {offset}, the start of the log: {early.point} is before it"
+        text = f"offset {offset}, the start of the log, because {early.point} is earlier"
         return ResolvedMoment(offset, text, ())
 
 
@@ -160,11 +160,11 @@ def time_text(epoch_ms: int) -> str:
 
 
 class _Times:
-    """The first batch of a log after ``epoch_ms``, and where times decrease.
+    """Finds the first batch of a log whose time is after ``epoch_ms``, and where times decrease.
 
-    Controllers stamp batches with their own clocks, so a batch of an earlier time can follow one
-    of a later time. The search goes on to a batch that is a day after ``epoch_ms``; Kafka's own
-    search by time stops at the first batch after it.
+    Times can decrease, because controllers stamp batches with their own clocks. So the search ends
+    at a batch that is more than a day after ``epoch_ms``. Kafka's search by time stops at the first
+    batch after ``epoch_ms``.
     """
 
     def __init__(self, log: Log, epoch_ms: int) -> None:
@@ -173,7 +173,7 @@ class _Times:
         self.last: int | None = None
         """The time of the last batch that was read."""
         self.offset: int | None = None
-        """The offset of the first batch after ``epoch_ms``; None if there is none."""
+        """The offset of the first batch after ``epoch_ms``, or None."""
         self.damage: CorruptLog | None = None
         self._backwards: tuple[int, int] | None = None
         self._left_out = 0
@@ -194,7 +194,7 @@ class _Times:
                 break
 
     def check_end(self) -> None:
-        """Raise the damage that prevents reading the log to its end, if any."""
+        """Raise the damage, if any, that stopped the search before the log's end."""
         if self.damage is not None:
             raise self.damage
 
@@ -205,7 +205,7 @@ class _Times:
             self.damage = error
 
     def warnings(self) -> tuple[str, ...]:
-        """Warnings about these times for the reader of an answer."""
+        """Warnings about these times, for a person who reads an answer."""
         if self._backwards is None:
             return ()
         offset, by_ms = self._backwards
@@ -220,8 +220,8 @@ class _Times:
 
 
 def _last_time(log: Log) -> int:
-    """The time of the log's last batch; ``InvalidMoment`` if there is none. A log in a Kafka topic
-    can end with transaction markers, for which ``read`` yields no batch. So each further search
+    """The time of the log's last batch; ``InvalidMoment`` without a batch. A log in a Kafka topic
+    can end with transaction markers, for which ``read`` yields no batch. So a repeated search
     begins twice as far from the end."""
     bounds, back = log.bounds(), 1
     while True:
@@ -241,8 +241,8 @@ def _no_times(bounds: LogBounds) -> InvalidMoment:
 
 
 def _batches(log: Log, start: int) -> Iterator[Batch]:
-    """The batches from offset ``start`` on. ``InvalidSource`` if the log is truncated meanwhile:
-    the times would differ."""
+    """The batches from offset ``start`` to the log's end. ``InvalidSource`` if the log is truncated
+    during this, because the times would differ."""
     for event in log.read(start):
         if isinstance(event, Appended):
             yield event.batch

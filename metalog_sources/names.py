@@ -1,8 +1,8 @@
-"""Named sources: ``@NAME`` in ``metalog.toml``, and ``@`` for the one in the environment.
+"""Named sources: ``@NAME`` in ``metalog.toml``, and ``@`` for the SOURCE in ``$METALOG_SOURCE``.
 
-A name is looked up in the file of the working folder, then of each folder above it, then of the
-user's configuration folder (``metalog/metalog.toml`` under ``$XDG_CONFIG_HOME`` or ``~/.config``);
-the first file that has the name counts:
+A look-up reads ``metalog.toml`` of the working folder, then of each parent folder, then of the
+user's configuration folder (``metalog`` under ``$XDG_CONFIG_HOME`` or ``~/.config``). The first
+file that has the name counts:
 
     [sources.prod]
     url = "/var/lib/kafka/metadata"
@@ -11,8 +11,8 @@ the first file that has the name counts:
     kafka.version = "4.4"
 
 ``@demo`` is a bookshop's log in the package, unless a file defines this name. Paths in a file are
-relative to its folder. In a folder above the working folder, a file is used only if the user, root
-or sudo's caller owns it: another owner could redirect a password. This module must not open a
+relative to the file's folder. A file of a parent folder is used only if the user, root or sudo's
+caller owns the file, because another owner could redirect a password. This module must not open a
 source.
 """
 
@@ -52,8 +52,8 @@ KEYS: Final = ("url", "config", "command-config", "kafka.version")
 class NamedSource(NamedTuple):
     """The source that a name stands for.
 
-    A relative ``url`` is relative to ``base``. ``kafka_version`` is the version of Kafka that
-    decides. ``notes`` name the files that were skipped.
+    A relative ``url`` is relative to ``base``. Decisions follow the rules of ``kafka_version``.
+    ``notes`` name the files that were skipped.
     """
 
     url: str
@@ -81,7 +81,7 @@ def is_packaged(path: Path) -> bool:
 
 
 def known_names(environ: Mapping[str, str], cwd: Path, files: Files) -> list[str]:
-    """Every name that can be looked up, except for names in unreadable files."""
+    """The names in all readable files that a look-up reads, and ``demo``."""
     names: dict[str, None] = {}
     trusted = _trusted(environ)
     for path in _places(environ, cwd):
@@ -145,7 +145,7 @@ def _places(environ: Mapping[str, str], cwd: Path) -> Iterator[Path]:
 
 
 def _others(path: Path, cwd: Path, trusted: frozenset[int], files: Files) -> frozenset[int]:
-    """The owners of a file above ``cwd`` that are not ``trusted``; empty for any other file."""
+    """The owners that are not ``trusted``, of a file above ``cwd``; empty for any other file."""
     is_above = path.parent in cwd.absolute().parents
     return files.owners(path) - trusted if is_above else frozenset()
 
@@ -166,10 +166,10 @@ def _sources(path: Path, files: Files) -> dict[str, Any]:
 
 
 def sources_in(data: bytes, path: Path) -> dict[str, Any]:
-    """The tables of the names in ``data``, the contents of ``path``.
+    """The tables under ``sources`` in ``data``, the content of ``path``, by name.
 
     ``InvalidSource`` if ``data`` is not TOML, if ``sources`` is not a table, or if a key has too
-    many parts: Python's reader stores every prefix of such a key.
+    many parts, because Python's reader stores every prefix of such a key.
     """
     import tomllib
 
@@ -199,7 +199,7 @@ def _named(entry: Any, name: str, path: Path) -> NamedSource:
         raise InvalidSource(f"{place} has an unknown key {unknown[0]!r}{hint}")
     url = entry.get("url", "")
     if not url or url.startswith("@"):
-        raise InvalidSource(f"{place} needs a url that is not a name itself")
+        raise InvalidSource(f"{place} needs a url that does not begin with @")
 
     def file(key: str) -> Path | None:
         return path.parent / entry[key] if key in entry else None
@@ -221,7 +221,7 @@ def _supported_kafka(version: str | None, place: str) -> str | None:
 
 
 def _with_dotted_keys(entry: Any) -> Any:
-    """The table with ``kafka.version`` as one key, as in Kafka; TOML reads it as a nested table."""
+    """The table with one key ``kafka.version``, as in Kafka: TOML's reader makes two keys."""
     if not isinstance(entry, dict) or not isinstance(entry.get("kafka"), dict):
         return entry
     others = {key: value for key, value in entry.items() if key != "kafka"}

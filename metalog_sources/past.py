@@ -26,7 +26,7 @@ def image_at(
     command_config: str | Path | None = None,
     is_whole: bool = False,
 ) -> MetadataImage:
-    """Replay a SOURCE up to a moment; nothing is changed there.
+    """Replay a SOURCE up to a moment, and change nothing.
 
     ``StandardAuthorizer.from_acls(image.acls.by_id.values(), tolerant=True)`` decides by the image.
 
@@ -35,11 +35,11 @@ def image_at(
             ``quorum://``, ``topic://``, ``cluster://``, or ``@NAME`` of a ``metalog.toml``.
         moment: as for ``--at``: an offset (``151``: the state before that record), a time
             (``2026-11-21T18:44:50``, in UTC), ``@MILLIS``, or ``-6h`` before the log's last
-            record. None is the end, the only moment of a SOURCE without a history.
+            record. None is the end. A store has no other moment.
         command_config: a file of a client's keys, for a SOURCE of a running cluster.
-        is_whole: read all kinds of state (``ImageSubject``). By default only those that decisions
-            depend on, and topic names: on a cluster's log that takes a fifth of the time. Any use
-            of another kind raises.
+        is_whole: read all kinds of state (``ImageSubject``). By default, the image has only the
+            kinds on which decisions depend, and topic names. This takes a fifth of the time on a
+            cluster's log. The use of an unread kind raises ``AttributeError``.
 
     Returns:
         The image; ``image.provenance`` has its offset and time.

@@ -1,7 +1,6 @@
-"""A caller's notes about the records of a log, taken during their replay.
+"""Notes that a caller takes about the records of a log during a replay.
 
-The protocol is here so that a replay imports no caller. This module must not know what the notes
-are used for.
+This module must not know what the notes are used for.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from metalog.records.fast_decode.partition_fast_decode import PartitionChangeRun
 from metalog.records.messages import AccessControlEntryRecord, PartitionChangeRecord
 
 NotedRecord = tuple[int, int, Any]
-"""A record's offset, the latest time of all batches up to its own, and its message."""
+"""A record's offset, the latest time of all batches up to the record's batch, and the message."""
 
 _TYPES_OF_RUNS: Final[Mapping[type, str]] = {
     AclRun: AccessControlEntryRecord.TYPE_NAME,
@@ -37,12 +36,12 @@ class RecordNotes(Protocol):
         ...
 
     def note(self, batch: Batch, offset: int, parts: Sequence[Part]) -> None:
-        """Take the decoded records of ``batch`` from ``offset`` on."""
+        """Take ``parts``, decoded records of ``batch``. The first record has ``offset``."""
         ...
 
 
 class NotedRecords:
-    """The ACLs in a replay, and the records of ``types``, with their offsets and times."""
+    """Notes records that add ACLs and records of ``types``, with their offsets and times."""
 
     def __init__(self, types: Iterable[type]) -> None:
         self._types = frozenset({AclRun, *types})
@@ -56,7 +55,7 @@ class NotedRecords:
 
     def note(self, batch: Batch, offset: int, parts: Sequence[Part]) -> None:
         self.time_ms = time_ms = max(self.time_ms, batch.max_timestamp)
-        while self._parts and self._parts[-1][0] >= offset:  # after a fault, replayed again
+        while self._parts and self._parts[-1][0] >= offset:  # replayed again after a fault
             self._parts.pop()
         for at, part in numbered(parts, offset):
             readable = readable_of(part) or part
@@ -67,8 +66,8 @@ class NotedRecords:
         self._parts = [part for part in self._parts if part[0] >= offset]
 
     def records(self, start: int, time_ms: int = 0) -> Iterator[NotedRecord]:
-        """The records from offset ``start`` on. ``time_ms`` is the latest time of the batches
-        before the noted ones."""
+        """The noted records with offset ``start`` or higher. ``time_ms`` is the latest time of all
+        batches before the first noted batch."""
         for at, noted_ms, part in self._parts:
             for offset, message in enumerate(messages_of([part]), at):
                 if offset >= start:

@@ -1,8 +1,8 @@
 """Replays a SOURCE into an image.
 
-A replay begins at the newest usable snapshot. If that is damaged, the replay begins at an older one
-or at the log's beginning, and reports the damage. This module must not print, and must not know
-what the image is used for.
+A replay begins at the newest usable snapshot. If this snapshot is damaged, the replay begins at an
+older snapshot or at the log's beginning, and reports the damage. This module must not print, and
+must not know what the image is used for.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ UNPROVEN: Final = "nothing is proven to be committed"
 class Replayed(NamedTuple):
     """A replayed source.
 
-    ``image`` has the records below ``offset``, without those of an open transaction. ``snapshot``
-    is the one where the replay began, None for the log's beginning. ``skipped`` counts unreadable
-    records. ``doubts`` are all reasons why no answer may be given from ``image``: see
-    ``metalog_sources.certainty``. ``problems`` are lines for a person, each about an oddity that
-    did not stop the replay. ``ready`` is false for a log without a record below ``offset``.
-    ``is_bootstrap``: no node has started on the formatted folder yet.
+    ``image`` has the records below ``offset``, without the records of an open transaction. The
+    replay began at ``snapshot``; None means the log's beginning. ``skipped`` counts unreadable
+    records. ``doubts`` are all reasons why answers from ``image`` are not certain
+    (``metalog_sources.certainty``). ``problems`` are lines for a person, about oddities that did
+    not stop the replay. ``ready`` is false for a log without a record below ``offset``.
+    ``is_bootstrap`` is true if no node has started on the formatted folder yet.
     """
 
     source: Source
@@ -76,8 +76,7 @@ class Replayed(NamedTuple):
 
     @property
     def cluster_id(self) -> str | None:
-        """The cluster's id in ``meta.properties``, or from the controllers; the log itself lacks
-        it."""
+        """The cluster's id in ``meta.properties``, or from the controllers; or None."""
         return cluster_id_of(self.source)
 
     @property
@@ -112,11 +111,11 @@ def replay_source(
 
     ``committed`` ignores records that are not proven to be committed. ``tolerant`` counts
     unreadable records and goes on. ``salvage`` reads a damaged snapshot or log up to the damage.
-    ``selection`` names the subjects to read. ``notes`` gets all records that are replayed, except
-    those of a snapshot.
+    ``selection`` names the subjects to read. ``notes`` gets the replayed records of the log, but no
+    records of a snapshot.
 
     Raises ``CorruptLog`` at damage or an unreadable record, ``InvalidMoment`` if ``at`` cannot be
-    reached, ``InvalidSource`` if the log was cut at either end meanwhile, or if a store is asked
+    reached, ``InvalidSource`` if the log is cut during the replay, or if the caller asks a store
     for the past or for committed records.
     """
     if source.store is not None and at is None and not committed:
@@ -166,7 +165,7 @@ def replay_source(
 
 
 def _state_of(source: Source, store: Store) -> Replayed:
-    """The content of a store, in the form of a replay: committed, ready, and without offsets."""
+    """The content of a store as a ``Replayed`` without offsets."""
     state = store.state()
     return Replayed(
         source=source,
@@ -186,8 +185,8 @@ def _state_of(source: Source, store: Store) -> Replayed:
 
 
 class _Replay:
-    """One replay up to ``limit``: loads an undamaged base (a snapshot, or the log's beginning),
-    then feeds the log after it."""
+    """One replay up to the offset ``limit``: loads an undamaged base (a snapshot, or the log's
+    beginning), then feeds the log after the base."""
 
     def __init__(
         self,
@@ -209,9 +208,9 @@ class _Replay:
         self.doubts: list[LoadDoubt] = []
         self.is_bootstrap = False
 
-    def note_damage(self, error: CorruptLog, left: str = "the part before it") -> None:
-        """Note the damage ``error``, and that only ``left`` was salvaged."""
-        self.problems = [f"{error.found}; salvaged: {left}"]
+    def note_damage(self, error: CorruptLog, salvaged: str = "the part before it") -> None:
+        """Note the damage ``error``, and which part is ``salvaged``."""
+        self.problems = [f"{error.found}; salvaged: {salvaged}"]
         self.doubts = [LoadDoubt(1, error)]
 
     def run(self, progress: Progress | None) -> Loader:
@@ -230,8 +229,8 @@ class _Replay:
         return loader
 
     def _from_base(self) -> Loader:
-        """A loader at the best undamaged base. Without one, salvage the newest snapshot, or raise
-        the first damage."""
+        """A loader at the newest undamaged base. If every base is damaged, salvage the newest
+        snapshot, or raise the first damage."""
         damages: list[CorruptLog | InvalidSource] = []
         candidates = self._candidates()
         for base in candidates:
@@ -255,7 +254,7 @@ class _Replay:
     def _candidates(self) -> list[SnapshotId | None]:
         bounds, snapshots = self._log.bounds(), self._log.snapshots()
         candidates = bases(self.limit, bounds, snapshots)
-        if isinstance(self._log, CheckpointLog):  # nothing is left without the snapshot
+        if isinstance(self._log, CheckpointLog):  # the file has only the snapshot
             return [base for base in candidates if base is not None]
         is_one_segment = not candidates and not snapshots and isinstance(self._log, SegmentLog)
         return [None] if is_one_segment else candidates
@@ -283,7 +282,7 @@ class _Replay:
         return loader
 
     def _feed(self, loader: Loader) -> Iterator[int]:
-        """Feed the log up to the limit to ``loader``; yields each offset reached."""
+        """Feed the log up to the limit to ``loader``; yield the next offset after each event."""
         loader.handle(HighWatermark(self.limit))
         start = loader.position
         if self.base is None and (begin := self._log.bounds().start) > start:
@@ -305,11 +304,11 @@ class _Replay:
 def survey_rest(
     replayed: Replayed, counts: RecordCounts, progress: Callable[[int], None] = lambda offset: None
 ) -> CorruptLog | None:
-    """Completes ``counts``, which a replay began, with the records that the replay did not read.
+    """Complete the ``counts`` of a replay with the records below the snapshot where it began.
 
-    These are the records below the snapshot where the replay began. All records are counted again
-    if the replay did not reach the log's end, or if the source is a snapshot's file. ``progress``
-    gets the next offset after every batch. Returns the first damage, or None.
+    All records are counted again if the replay did not reach the log's end, if the log is damaged,
+    or if the source is a snapshot's file. ``progress`` gets the next offset after every batch.
+    Returns the first damage, or None.
     """
     log, end = replayed.source.log, None
     if isinstance(log, CheckpointLog) or replayed.offset != log.bounds().end or log.damage:

@@ -1,9 +1,9 @@
 """Opens a SOURCE, the first argument of every reading verb.
 
 A SOURCE names a log (a folder, several folders joined by ``+``, a ``.log`` or ``.checkpoint`` file,
-``quorum://``, ``topic://``), a store (a file of ACLs, a folder of YAML, ``cluster://``,
-``zookeeper://``), or either by ``@NAME`` of ``metalog.toml``. Opening changes nothing. This module
-must not replay.
+``quorum://``, ``topic://``) or a store (a file of ACLs, a folder of YAML, ``cluster://``,
+``zookeeper://``). ``@NAME`` is a SOURCE that ``metalog.toml`` defines. To open a SOURCE changes
+nothing. This module must not replay.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Source(NamedTuple):
     """An opened SOURCE.
 
     ``kind`` is "folder", "folders", "segment", "snapshot", "quorum" or "topic" for a log, and
-    "file", "files", "cluster" or "zookeeper" for a store. ``describe`` names it for a person.
+    "file", "files", "cluster" or "zookeeper" for a store. ``describe`` is for people.
     ``config`` and ``kafka_version`` come from ``metalog.toml``, ``command_config`` from the caller
     or ``metalog.toml``. ``notes`` are lines about the look-up of the name.
     """
@@ -76,8 +76,8 @@ def open_source(
 ) -> Source:
     """Open the source that ``text`` names; ``InvalidSource`` (one line) if it cannot be opened.
 
-    ``command_config`` has a client's settings; without it, those of the name are used. A source of
-    a kind that is not in ``kinds`` is refused before any connection.
+    ``command_config`` is a file of client settings; without it, ``metalog.toml`` can name the file.
+    A source of a kind that is not in ``kinds`` is refused before any connection.
     """
     base, url = cwd or Path(), text
     config = None

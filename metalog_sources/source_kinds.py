@@ -29,9 +29,10 @@ _NO_HISTORY: Final = "has only the present state, without offsets and history"
 
 
 class SourceKinds(NamedTuple):
-    """The kinds that a verb accepts, and how to write each; ``lacks`` is why it refuses others.
+    """The kinds of SOURCE that a verb accepts.
 
-    A verb that accepts only logs refuses a store because a store has no history.
+    ``forms`` maps a kind to the way to write it. ``lacks`` is the reason against any other kind. If
+    a verb accepts only logs, the reason against a store is that a store has no history.
     """
 
     forms: Mapping[str, str]
@@ -42,7 +43,7 @@ class SourceKinds(NamedTuple):
         return ", ".join(self.forms.values())
 
     def check(self, kind: str, text: str) -> None:
-        """Raise the ``refusal`` of ``text`` if the verb does not accept its ``kind``."""
+        """Raise the ``refusal`` of ``text`` if the verb does not accept ``kind``."""
         if kind not in self.forms:
             raise self.refusal(kind, text)
 

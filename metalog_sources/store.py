@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 YAML_SUFFIXES: Final = (".yaml", ".yml")
 _SCRIPT: Final = ".sh"
-"""The suffix of scripts. Their byte order mark is kept: to bash it is part of the first word."""
+"""The suffix of scripts. A byte order mark is kept, because bash reads it as part of a word."""
 SUFFIXES: Final = (*YAML_SUFFIXES, ".json", ".jsonl", ".csv", ".avro", _SCRIPT)
 _LOG_MARKS: Final = ("__cluster_metadata-0", "meta.properties", "partition.metadata")
 _LOG_SUFFIXES: Final = (".log", ".checkpoint")
@@ -38,8 +38,8 @@ _DEEPEST: Final = 8
 class StoreState(NamedTuple):
     """The content of a store; ``problems`` are lines about oddities.
 
-    ``unread`` names ACLs that exist, or perhaps exist, and cannot be read. ``unread_users`` names
-    such SCRAM users.
+    ``unread`` has doubts about ACLs that exist, or perhaps exist, and cannot be read.
+    ``unread_users`` has such doubts about SCRAM users.
     """
 
     document: Document
@@ -49,10 +49,9 @@ class StoreState(NamedTuple):
 
     @property
     def doubts(self) -> tuple[LoadDoubt, ...]:
-        """The reasons why answers about these ACLs are not certain: ``unread``, and what a file
-        says is missing.
+        """Why answers about ACLs are not certain: ``unread``, and the ``missing`` of the document.
 
-        Answers about SCRAM users depend on ``unread_users`` too.
+        Answers about SCRAM users depend on ``unread_users``, too.
         """
         declared = (LoadDoubt(1, CorruptLog(line)) for line in self.document.missing)
         return (*self.unread, *declared)
@@ -61,20 +60,20 @@ class StoreState(NamedTuple):
 @runtime_checkable
 class Store(Protocol):
     def state(self) -> StoreState:
-        """The present state; each call reads it again."""
+        """The present state; each call reads the store again."""
         ...
 
 
 @runtime_checkable
 class NarrowStore(Store, Protocol):
-    """A store that can return the ACLs on some resources only."""
+    """A store that can return only the ACLs on some resources."""
 
     def state_about(
         self, patterns: Sequence[ResourcePatternFilter], principals: Sequence[str] = ()
     ) -> StoreState:
-        """The ACLs on resources that one of ``patterns`` matches; for ``principals`` also their
-        readable other ACLs and their SCRAM users. Each pattern and principal costs one request, and
-        all SCRAM users together another."""
+        """The ACLs on resources that ``patterns`` match, and all readable ACLs and SCRAM users of
+        ``principals``. A call sends one request for each pattern, one for each principal, and one
+        for the SCRAM users."""
         ...
 
 
@@ -88,8 +87,8 @@ class TopicStore(Store, Protocol):
 
 
 class FileStore:
-    """One file of ACLs, or the YAML files in a folder and below it, as one. A pipe has no suffix:
-    it can contain YAML or JSON lines."""
+    """A file of ACLs, or all YAML files in a folder and its subfolders. A pipe has no suffix, so it
+    can contain YAML or JSON lines."""
 
     def __init__(self, path: Path, files: Files) -> None:
         self._path = path
@@ -101,7 +100,7 @@ class FileStore:
         files = list(_visible_files(self._path, self._files))
         document = joined(self._read(path).document for path in files if _is_yaml(path))
         left_out = tuple(
-            f"{path}: left out: of a folder only {' and '.join(YAML_SUFFIXES)} files are read"
+            f"{path}: left out: in a folder, only {' and '.join(YAML_SUFFIXES)} files are read"
             for path in files
             if _suffix(path) in SUFFIXES and not _is_yaml(path)
         )
@@ -151,7 +150,7 @@ def _reader(path: Path, text: str) -> Callable[[str, str], Document]:
 
 
 def is_folder_of_yaml(folder: Path, files: Files) -> bool:
-    """Whether ``folder`` has YAML files and none of a log's files."""
+    """Whether ``folder`` has YAML files, in it or below, and no file of a log."""
     names = files.names(folder)
     if any(name in _LOG_MARKS or name.endswith(_LOG_SUFFIXES) for name in names):
         return False
@@ -159,10 +158,10 @@ def is_folder_of_yaml(folder: Path, files: Files) -> bool:
 
 
 def yaml_files(folder: Path, files: Files) -> Iterator[Path]:
-    """The YAML files in ``folder`` and below it, sorted. Files and folders whose names begin with a
-    dot are left out.
+    """The YAML files in ``folder`` and its subfolders, sorted. Files and folders whose names begin
+    with a dot are skipped.
 
-    ``InvalidSource`` if folders are nested too deeply, as with a link that leads back.
+    ``InvalidSource`` if folders are nested too deeply, for example because a link leads back.
     """
     return filter(_is_yaml, _visible_files(folder, files))
 
@@ -180,8 +179,8 @@ def _visible_files(
             yield from _visible_files(path, files, depth + 1, is_whole=is_whole)
         elif is_whole:
             raise InvalidSource(
-                f"{path}: deeper than {_DEEPEST} nested folders; name a folder "
-                "further down, or remove the link that leads back"
+                f"{path}: more than {_DEEPEST} nested folders; give a folder further down as"
+                " SOURCE, or remove a link that leads back"
             )
 
 
@@ -190,14 +189,14 @@ def _is_yaml(path: Path) -> bool:
 
 
 def _suffix(path: Path) -> str:
-    """In lower case: other systems write ``A.YML``."""
+    """The suffix in lower case, because other systems write ``A.YML``."""
     return path.suffix.lower()
 
 
 def image_of(document: Document) -> MetadataImage:
-    """The image of a cluster with these ACLs and users, and nothing else.
+    """The image of a cluster that has only the ACLs and users of ``document``.
 
-    A store has no ids, so each ACL gets one derived from its content, the same every time.
+    A store has no ids, so the id of an ACL is derived from the ACL (``derived_id``).
     """
     by_id = Table((derived_id(acl), acl) for acl in document.acls)
     mechanisms: dict[ScramMechanism, dict[str, ScramCredential]] = {}

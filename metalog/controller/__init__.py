@@ -1,6 +1,6 @@
-"""Changes to a log: pure functions from an image and a request to records and a response.
+"""Pure functions that turn an image and a request into records and a response.
 
-``Replica.submit`` carries out a change. The names below are the public API. This package must not
+``Replica.submit`` writes the records. The names below are the public API. This package must not
 know connections, nor how a log is written.
 """
 

@@ -1,10 +1,10 @@
 """Turns requests to create and delete ACLs into records.
 
-It refuses the requests that Kafka's admin handlers and AclControlManager refuse, with the same
-codes and texts; which hosts it refuses depends on Kafka's version (``acl_hosts``). It also refuses
-texts that no record can hold, and has a limit on the ACLs in a response. Creating an existing ACL
-succeeds and writes nothing. An ACL that two filters match is removed once and listed by both. Pure:
-ids come from ``entropy``. This module must not know the caller, nor check permissions.
+This module refuses what Kafka's admin handlers and AclControlManager refuse, with the same codes
+and texts. The valid hosts depend on Kafka's version (``acl_hosts``). This module also refuses texts
+that no record can hold, and limits the ACLs in a response. To create an existing ACL succeeds and
+writes nothing. If two filters match an ACL, one record removes the ACL, and both results list the
+ACL. Pure: ids come from ``entropy``. This module must not know the caller, nor check permissions.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from metalog.records.primitives.text import text_problem
 
 _FEW: Final = 4
 _MOST_LISTED: Final = 10 * MAX_RECORDS_PER_USER_OPERATION
-"""A response lists at most this many ACLs. It lists the matches of each filter, so many filters
-with the same matches could fill the memory."""
+"""The limit on the ACLs in a response. A response lists the matches of each filter, so many filters
+with equal matches could fill the memory."""
 _TEXTS: Final = ("name", "principal", "host")
 
 _TOO_MANY_CREATED: Final = ApiError(
@@ -50,7 +50,7 @@ _TOO_MANY_DELETED: Final = ApiError(
 def create_acls(
     image: AclsImage, acls: Sequence[Acl], entropy: Entropy, creator: AclCreator | None = None
 ) -> ControllerResult[list[ApiError]]:
-    """One outcome for each of ``acls``, in order; without a ``creator`` any host is accepted."""
+    """Records, and one outcome per ACL, in order. Without a ``creator`` any host is accepted."""
     results = [why_not(acl, creator) for acl in acls]
     sound = (acl for acl, error in zip(acls, results, strict=True) if not error)
     records = creations(image, sound, entropy)
@@ -60,7 +60,7 @@ def create_acls(
 
 
 def creations(image: AclsImage, acls: Iterable[Acl], entropy: Entropy) -> list[tuple[Message, int]]:
-    """A record with a new id for each of ``acls`` that does not exist."""
+    """A record with a new id for each of ``acls`` that ``image`` does not have."""
     created: dict[Acl, Uuid] = {}
     taken: set[Uuid] = set()
     for acl in acls:
@@ -73,7 +73,7 @@ def creations(image: AclsImage, acls: Iterable[Acl], entropy: Entropy) -> list[t
 def delete_acls(
     image: AclsImage, filters: Sequence[AclFilter]
 ) -> ControllerResult[list[AclDeleteResult]]:
-    """One result for each of ``filters``, in their order; a bad filter fails alone."""
+    """Records, and one result per filter, in order. A bad filter does not stop valid filters."""
     removed: dict[Uuid, None] = {}
     results, listed = [], 0
     sought = _AclLookup(image, filters)
@@ -95,14 +95,14 @@ def delete_acls(
 
 
 def why_not(acl: Acl, creator: AclCreator | None = None) -> ApiError:
-    """Why the creation of ``acl`` is refused, in Kafka's order of checks, or a success."""
+    """Why the creation of ``acl`` is refused, or SUCCESS. The checks have Kafka's order."""
     if problem := _problem(acl):
         return ApiError(ErrorCode.INVALID_REQUEST, problem)
     return SUCCESS if creator is None else why_no_host(acl.host, creator)
 
 
 def why_no_filter(wanted: AclFilter) -> ApiError:
-    """Why a deletion by ``wanted`` is refused, or a success."""
+    """Why a deletion by ``wanted`` is refused, or SUCCESS."""
     pattern, entry = wanted
     if 0 in (pattern.resource_type, pattern.pattern_type):
         return ApiError(ErrorCode.INVALID_REQUEST, "Unknown patternFilter.")
@@ -125,7 +125,7 @@ _Named = tuple[bool, ...]
 
 
 class _NumberedAcl(NamedTuple):
-    place: int
+    position: int
     """The position in the image's order."""
     uuid: Uuid
     acl: Acl
@@ -136,25 +136,26 @@ _Codes = tuple[int, int, int, int]
 
 
 class _FilterTexts(NamedTuple):
-    """The texts in the filters that name the same attributes; MATCH filters are kept apart."""
+    """The texts in all filters that name the same attributes."""
 
     whole: set[tuple[str, ...]]
+    """All texts of a filter that is not a MATCH filter."""
     names: list[str]
-    """The names in MATCH filters, in order."""
+    """The resource names in MATCH filters, sorted."""
     others: set[tuple[str, ...]]
-    """The other texts in MATCH filters."""
+    """The principals and hosts in MATCH filters."""
 
 
 class _AclLookup:
     """Finds an image's ACLs by filters.
 
-    ACLs are grouped by the texts that a filter names, and each group is divided into parts by
-    codes. A filter matches all or none of a part. So with many filters, the cost of a filter
+    For many filters, an index groups ACLs by the texts that a filter names, and divides a group
+    into parts by codes. A filter matches all ACLs of a part or none. So the cost of a filter
     depends on its matches, not on the number of ACLs.
 
-    An index of all ACLs would have an object per ACL. Creating or freeing 500,000 objects stops
-    every thread for a third of a second. So a group has only ACLs with the texts of a filter, and a
-    part has at most one ACL more than a request may delete.
+    An index of all ACLs would need an object per ACL. To create or free 500,000 objects stops all
+    threads for a third of a second. So a group has only ACLs with the texts of a filter, and a part
+    has at most one ACL more than a request may delete.
     """
 
     def __init__(self, image: AclsImage, filters: Sequence[AclFilter]) -> None:
@@ -196,13 +197,13 @@ class _AclLookup:
     def _grouped(self, named: _Named) -> dict[tuple[str, ...], dict[_Codes, _Part]]:
         groups: dict[tuple[str, ...], dict[_Codes, _Part]] = {}
         sought = self._texts_of(named)
-        for place, (uuid, acl) in enumerate(self._image.by_id.items()):
+        for position, (uuid, acl) in enumerate(self._image.by_id.items()):
             texts = tuple(compress((acl.resource_name, acl.principal, acl.host), named))
             if texts in sought.whole or (sought.names and _may_match(sought, acl, texts)):
                 codes = acl.resource_type, acl.pattern_type, acl.operation, acl.permission_type
                 part = groups.setdefault(texts, {}).setdefault(codes, [])
                 if len(part) <= MAX_RECORDS_PER_USER_OPERATION:
-                    part.append(_NumberedAcl(place, uuid, acl))
+                    part.append(_NumberedAcl(position, uuid, acl))
         return groups
 
     def _texts_of(self, named: _Named) -> _FilterTexts:
@@ -234,8 +235,8 @@ def _other_texts(wanted: AclFilter) -> tuple[str, ...]:
 
 
 def _may_match(sought: _FilterTexts, acl: Acl, texts: tuple[str, ...]) -> bool:
-    """Whether one MATCH filter has a name that suits ``acl``, and one, perhaps another, the other
-    ``texts``: only then a MATCH filter can match."""
+    """Whether some MATCH filter has a name that suits ``acl``, and some MATCH filter has the other
+    ``texts``. If not, no MATCH filter matches ``acl``."""
     name, names = acl.resource_name, sought.names
     if texts[1:] not in sought.others:
         return False

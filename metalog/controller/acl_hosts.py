@@ -1,8 +1,8 @@
-"""Checks the host of a new ACL; the version of Kafka that creates the ACL decides which are valid.
+"""Checks the host of a new ACL by the rules of the Kafka version that creates the ACL.
 
-Kafka 4.3 accepts any text. Kafka 4.4 refuses an empty text, and a text with a slash unless it is a
-CIDR block (KIP-1276) and the metadata.version allows blocks. Error codes and messages are Kafka's.
-This module must not know the stored ACLs, nor what an ACL decides.
+Kafka 4.3 accepts any text. Kafka 4.4 refuses an empty text. It accepts a text with a slash only if
+the text is a CIDR block (KIP-1276) and the metadata.version allows blocks. Error codes and messages
+are Kafka's. This module must not know the stored ACLs, nor what an ACL decides.
 """
 
 from __future__ import annotations
@@ -27,29 +27,28 @@ _TOO_EARLY: Final = ApiError(
 
 
 class AclCreator(NamedTuple):
-    """The Kafka that creates the ACLs: its version, such as ``4.4``, and the metadata.version."""
+    """The version of the Kafka that creates the ACLs, such as ``4.4``, and the metadata.version."""
 
     kafka: str
     metadata_version: int
 
 
 def creator_for(features: FeaturesImage, kafka: str | None = None) -> AclCreator:
-    """The creator on a log with these features: version ``kafka``, or else the version that the
-    log's metadata.version suggests.
-    """
+    """The creator for a log with ``features``. Without ``kafka``, the log's metadata.version
+    suggests the version of Kafka."""
     return AclCreator(kafka or features.assumed_kafka, features.metadata_version or 0)
 
 
 def creator_of_cluster(supported: int, finalized: int) -> AclCreator:
     """The creator for a cluster: ``supported`` is the newest metadata.version that the cluster
-    supports, and ``finalized`` the one in force."""
+    supports, ``finalized`` is the cluster's metadata.version."""
     oldest, *others = LATEST_METADATA_VERSIONS
     newer = [kafka for kafka in others if LATEST_METADATA_VERSIONS[kafka] <= supported]
     return AclCreator(newer[-1] if newer else oldest, finalized)
 
 
 def why_no_host(host: str, creator: AclCreator) -> ApiError:
-    """Why ``creator`` refuses ``host``; success if it accepts the host."""
+    """Why ``creator`` refuses ``host``, or SUCCESS."""
     if LATEST_METADATA_VERSIONS[creator.kafka] < CIDR_HOSTS_SINCE:
         return SUCCESS
     if not host:

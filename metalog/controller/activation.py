@@ -1,10 +1,10 @@
 """The records that a new leader writes first, as Kafka's ActivationRecordsGenerator does.
 
-A log without a metadata.version gets its bootstrap records, even if it has other records. They are
-one metadata transaction if their metadata.version supports transactions, else one batch. A
-transaction that the previous leader left open is aborted. As in Kafka, a metadata.version without
-transactions has no record for that, so then no node can lead. Pure. This module must not know where
-the bootstrap records come from.
+If a log has no metadata.version, the new leader writes the bootstrap records, even if the log has
+other records. The bootstrap records are one metadata transaction if their metadata.version supports
+transactions, else one batch. The new leader aborts a transaction that the previous leader did not
+end. As in Kafka, a metadata.version without transactions has no record for this abort, so no node
+can lead. Pure. This module must not know where the bootstrap records come from.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from metalog.records.message import Message
 from metalog.records.messages import AbortTransactionRecord, ConfigRecord, FeatureLevelRecord
 
 _ELR: Final = "eligible.leader.replicas.version"
-"""The feature of eligible leader replicas, which needs a min.insync.replicas (KIP-966)."""
+"""The feature of eligible leader replicas; it needs a min.insync.replicas (KIP-966)."""
 _BROKER: Final = 4
 
 
 def activation_batches(
     image: MetadataImage, open_since: int | None, bootstrap: Callable[[], Records]
 ) -> Iterator[Records]:
-    """The batches to append. ``open_since`` is the offset at which an open transaction began.
+    """The batches to append. ``open_since`` is the offset of the first record of an open
+    transaction. ``bootstrap`` is called only if the log has no metadata.version.
 
-    ``bootstrap`` is called only if its records are needed. ``CorruptLog`` if a transaction is open
-    and the metadata.version has no transactions.
+    ``CorruptLog`` if a transaction is open and the metadata.version has no transactions.
     """
     level = image.features.metadata_version
     records = [] if level is not None else _first_records(bootstrap())

@@ -1,7 +1,7 @@
 """Turns a migration into records: one change to ACLs and credentials together.
 
-The change takes effect as a whole. Kafka's limit on the records of a request does not apply to it.
-Pure. This module must not know where the wanted ACLs and credentials came from.
+The change takes effect as a whole, and can have more records than a request to Kafka. Pure. This
+module must not know where the wanted ACLs and credentials came from.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from metalog.scram import ScramCredential, ScramMechanism
 
 
 class Migration(NamedTuple):
-    """ACLs to add, ACLs to remove, and credentials to store as they are, without a password."""
+    """ACLs to add, ACLs to remove, and credentials to store unchanged, without a password."""
 
     added: Sequence[Acl] = ()
     removed: Sequence[Acl] = ()
@@ -32,7 +32,7 @@ class Migration(NamedTuple):
 
 
 def migrate(image: MetadataImage, change: Migration, entropy: Entropy) -> ControllerResult[None]:
-    """The records of ``change``; ``InvalidRequest`` if a part of it is refused."""
+    """The records of ``change``; ``InvalidRequest`` if an ACL or a credential is refused."""
     creator = creator_for(image.features)
     for acl in change.added:
         if error := why_not(acl, creator):

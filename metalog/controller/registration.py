@@ -1,6 +1,6 @@
 """Turns requests about registered controllers into records.
 
-It refuses the requests that Kafka 4.4's QuorumController and ClusterControlManager refuse, with the
+This module refuses what Kafka 4.4's QuorumController and ClusterControlManager refuse, with the
 same codes and messages. Pure. This module must not know the caller, nor how a controller registers.
 """
 

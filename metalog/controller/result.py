@@ -1,4 +1,4 @@
-"""A controller's result: the records to append, and the response once they are durable.
+"""A controller's result: records to append, and the response to give when they are durable.
 
 This module must not know any particular request.
 """
@@ -19,7 +19,7 @@ MAX_RECORDS_PER_USER_OPERATION: Final = 10_000
 
 
 class ControllerResult(NamedTuple, Generic[R]):
-    """``records`` are (message, version) pairs in request order; all or none take effect."""
+    """``records`` are (message, version) pairs in request order. All take effect, or none."""
 
     records: Sequence[tuple[Any, int]]
     response: R

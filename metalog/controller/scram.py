@@ -1,9 +1,9 @@
 """Turns requests about SCRAM credentials into records (KIP-554).
 
-The client sends a salted password. If it sends the password itself (KIP-506), ``scram_password``
-turns that request into one for this module. Requests are refused as by Kafka 4.3's
-ScramControlManager and ScramImage, with the same codes and messages. ``new_user_problem`` adds
-limits of ours. A user may appear only once in an ``AlterScramRequest``, whatever the mechanism.
+The client sends a salted password. ``scram_password`` is for clients that send the password itself
+(KIP-506). This module refuses what Kafka 4.3's ScramControlManager and ScramImage refuse, with the
+same codes and messages. ``new_user_problem`` has limits that Kafka does not have. As in Kafka, a
+user may occur only once in an ``AlterScramRequest``, even with two mechanisms.
 
 Pure. The ``repr`` of a request shows no secret. This module must not know connections.
 """
@@ -31,7 +31,7 @@ from metalog.scram import (
 )
 
 SCRAM_SINCE: Final = 11
-"""metadata.version 3.5-IV2, the first that may write SCRAM records (KIP-900)."""
+"""metadata.version 3.5-IV2, the first with SCRAM records (KIP-900)."""
 
 MECHANISMS: Final[Mapping[int, ScramMechanism]] = {each.value: each for each in ScramMechanism}
 """The code on the wire -> the mechanism."""
@@ -44,7 +44,7 @@ _UNSUPPORTED: Final = ApiError(
 
 
 class ScramDeletion(NamedTuple):
-    """A credential to delete; ``mechanism`` is the code on the wire, which may be unknown."""
+    """A credential to delete; ``mechanism`` is the code on the wire, known or unknown."""
 
     name: str
     mechanism: int
@@ -69,7 +69,7 @@ class ScramUpsertion(NamedTuple):
 def salted_upsertion(
     name: str, mechanism: ScramMechanism, password: str, salt: bytes, iterations: int
 ) -> ScramUpsertion:
-    """A change that sets the password of a user, salted as a KIP-554 client salts it."""
+    """A change that sets a user's password. This function salts it as a KIP-554 client does."""
     salted = salted_password(mechanism, password, salt, iterations)
     return ScramUpsertion(name, mechanism.value, iterations, salt, salted)
 
@@ -82,7 +82,7 @@ class AlterScramRequest(NamedTuple):
 
 
 class ScramDescription(NamedTuple):
-    """One user's iterations by mechanism, or the error instead."""
+    """The iterations of one user's credentials, by mechanism; or an error."""
 
     error: ApiError = SUCCESS
     iterations: Mapping[ScramMechanism, int] = {}
@@ -111,7 +111,7 @@ def alter_credentials(
 def describe_credentials(
     image: ScramImage, users: Sequence[str] | None
 ) -> dict[str, ScramDescription]:
-    """One description per user; without ``users``, of all users, sorted."""
+    """One description per user. Without ``users``, all users are described, sorted by name."""
     if not users:
         return {
             user: _description(image, user)
@@ -140,9 +140,9 @@ def name_problem(name: str) -> str | None:
 
 
 def new_user_problem(name: str, salt: bytes) -> str | None:
-    """Why no credential of this ``name`` and ``salt`` is created, or None.
+    """Why a new credential with ``name`` and ``salt`` is refused, or None.
 
-    A log may already have such a credential: it is read, and can be deleted.
+    Credentials that are already in a log need not keep these limits.
     """
     if problem := name_problem(name):
         return problem
@@ -150,7 +150,7 @@ def new_user_problem(name: str, salt: bytes) -> str | None:
         return "Username contains NUL, which SCRAM does not allow (RFC 5802)"
     size = len(name.encode())
     if size > MOST_NAME_BYTES:
-        return f"Username has {size:,} bytes in UTF-8; at most {MOST_NAME_BYTES:,} can log in"
+        return f"Username has {size:,} bytes in UTF-8; at most {MOST_NAME_BYTES:,} are accepted"
     if len(salt) > MOST_SALT_BYTES:
         return f"The salt has {len(salt):,} bytes; at most {MOST_SALT_BYTES:,} are accepted"
     return None

@@ -1,9 +1,9 @@
 """Turns requests with plain SCRAM passwords (KIP-506) into KIP-554's requests.
 
-Only a super user may send a password, and only over TLS. The policy checks it, and it is salted
-here. The results are ``AlterScramRequest``s, which do not contain the password.
-``alter_credentials`` carries them out, here or at the controller to which they are forwarded.
-Request and response have the fields of KIP-506's messages.
+Only a super user may send a password, and only over TLS. The policy checks the password. This
+module salts it and makes ``AlterScramRequest``s, which do not contain the password. This node or
+the active controller carries out these requests (``alter_credentials``). Request and response have
+the fields of KIP-506's messages.
 
 Pure: salts come from the ``entropy`` argument. The ``repr`` of a request shows no password. This
 module must not know connections, nor how a policy is found.
@@ -45,7 +45,7 @@ _UNANSWERED: Final = ApiError(
 
 
 class ScramCredentials(NamedTuple):
-    """One credential to set; without a ``password``, one to delete. ``hash_type`` is the code of a
+    """A credential to set, or, without a ``password``, to delete. ``hash_type`` is the code of a
     ``ScramMechanism``."""
 
     username: str
@@ -104,11 +104,11 @@ class Caller(NamedTuple):
 
 
 class ScramPasswordPlan(NamedTuple):
-    """The requests to carry out, and the outcomes that are already certain.
+    """The requests to carry out, and the changes that are already refused.
 
     ``requests`` has one request per mechanism, because a KIP-554 request may name a user only
-    once. ``refused`` has an entry for every hash type and user of the request: an error, or a
-    success, which means that the outcome depends on ``requests``.
+    once. ``refused`` has an entry for every hash type and user of the request: an error, or SUCCESS
+    if the outcome depends on ``requests``.
     """
 
     requests: Mapping[ScramMechanism, AlterScramRequest]
@@ -117,7 +117,7 @@ class ScramPasswordPlan(NamedTuple):
     def response(
         self, outcomes: Mapping[ScramMechanism, Mapping[str, ApiError]]
     ) -> ScramPasswordResponse:
-        """The response for the outcomes of ``requests``, by user; a missing outcome is an error."""
+        """The response, from the outcomes of ``requests``; a missing outcome is an error."""
         results: dict[int, list[UserResult]] = {}
         for (hash_type, username), refusal in self.refused.items():
             error = refusal
@@ -178,14 +178,14 @@ def _unsupported(hash_type: int, config: ScramPasswordConfig) -> ApiError:
     enabled = ", ".join(f"{each.value} ({each.short_name})" for each in config.iterations)
     return ApiError(
         ErrorCode.UNSUPPORTED_SASL_MECHANISM,
-        f"Passwords cannot be set for hash type {hash_type}; those enabled: {enabled or 'none'}",
+        f"Passwords cannot be set for hash type {hash_type}; enabled types: {enabled or 'none'}",
     )
 
 
 def _policy_error(policy: ScramPasswordPolicy, password: str) -> ApiError:
-    """The policy's decision; any answer but True refuses.
+    """SUCCESS if the policy answers True; in all other cases an error.
 
-    The message of an exception in the policy is not shown: it may contain the password.
+    The error hides the message of the policy's exception, which can contain the password.
     """
     try:
         if policy.accept(password) is True:

@@ -1,8 +1,7 @@
-"""Changes larger than a batch: records as one metadata transaction (KIP-868).
+"""Divides a change that is larger than a batch into batches of one transaction (KIP-868).
 
-The records between BeginTransaction and EndTransaction take effect together or not at all: the
-next leader aborts a transaction that is still open. Pure. This module must not know what the
-records mean.
+A metadata transaction takes effect as a whole or not at all, because the next leader aborts an open
+transaction. Pure. This module must not know what the records mean.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ Records = Sequence[tuple[Message, int]]
 TRANSACTIONS_SINCE: Final = 13
 """metadata.version 3.6-IV1, the first with metadata transactions."""
 MAX_TRANSACTION_BYTES: Final = 128 << 20
-"""The largest transaction. Readers hold back a transaction until it ends; our loader's limit
+"""The limit on a transaction. A reader buffers a transaction until it ends; the loader's limit
 (``BUFFER_LIMIT``) is twice as large."""
 RECORDS_PER_BATCH: Final = 10_000
 
 _BATCH_HEADER: Final = 61
 _RECORD_OVERHEAD: Final = 19
-"""A record needs at most this many bytes beside its value: lengths, offset delta, and so on."""
+"""A record needs at most this many bytes besides its value: lengths, offset delta, and so on."""
 
 
 def transaction_batches(
@@ -40,7 +39,7 @@ def transaction_batches(
     If ``metadata_version`` has no transactions, all records are one batch.
 
     Raises:
-        InvalidRequest: a record, this batch, or the whole transaction would be too large.
+        InvalidRequest: a record, the one batch, or the transaction would be too large.
     """
     has_transactions = metadata_version >= TRANSACTIONS_SINCE
     if has_transactions:

@@ -1,8 +1,7 @@
-"""The changes of an image: one delta for each subject of ``SUBJECTS``.
+"""Collects changes to an image: one delta for each subject of ``SUBJECTS``.
 
-A delta applies records one after another and then makes the image after them. It never
-changes the image that it started from. This module must not know transactions, nor which records
-are committed: the loader knows.
+A delta applies records in order and then makes a new image; the old image stays unchanged. This
+module must not know transactions, nor which records are committed.
 """
 
 from __future__ import annotations
@@ -33,20 +32,20 @@ from metalog.records.frame import Undecodable
 from metalog.records.unread import UnreadRecord, UnreadRun
 
 Refused = Callable[[int, Any, CorruptLog], None]
-"""Called with the offset, the record and the fault, for a record that cannot be read or contradicts
-the state. If it returns, the record is skipped."""
+"""A function that replay calls with the offset, the record and the fault, if a record is unreadable
+or contradicts the state. If the function returns, replay skips the record."""
 
 
 def stop_at(offset: int, message: Any, fault: CorruptLog) -> None:
-    """Raise ``fault``, with its offset."""
+    """Raise ``fault`` with the record's offset."""
     raise fault.located(offset=offset) from None
 
 
 class MetadataDelta:
-    """Changes to ``image``; a replacement holds a whole snapshot instead.
+    """Changes to ``image``, or (``is_replacement``) a whole snapshot that replaces ``image``.
 
-    A subject's delta (``acls``, ``scram``, …) is None until a record changes the subject; in a
-    replacement it is None only if the subject is not read.
+    The delta of a subject (``acls``, ``scram``, …) is None until a record changes the subject. In a
+    replacement, only the deltas of unread subjects are None.
     """
 
     __slots__ = (
@@ -88,21 +87,18 @@ class MetadataDelta:
 
     @property
     def doubtful(self) -> int:
-        """How many of the applied records perhaps do not mean what they seem to mean."""
+        """How many applied records perhaps do not mean what they seem to mean."""
         count = 0
         for delta in self._uncertain:
             count += delta.doubtful
         return count
 
     def replay(self, message: Any) -> None:
-        """Apply one metadata record; ``CorruptLog`` if it contradicts the state."""
+        """Apply one record; ``CorruptLog`` if the record is unreadable or contradicts the state."""
         self.replay_all([(0, message)], refused=_raise)
 
     def replay_all(self, records: Iterable[tuple[int, Any]], refused: Refused = stop_at) -> None:
-        """Apply (offset, metadata record or run of records) pairs in order.
-
-        If ``refused`` returns, its record changes nothing, and replay goes on with the next one.
-        """
+        """Apply ``records`` in order: pairs of an offset and a record, or a run of records."""
         changes = self._changes
         for offset, message in records:
             try:
@@ -120,18 +116,18 @@ class MetadataDelta:
                 refused(offset, message, CorruptLog(f"{message.TYPE_NAME} {fault.problem}"))
 
     def finish_snapshot(self) -> None:
-        """End a replacement: entries of the old image that the snapshot lacks are removed."""
+        """End a replacement: remove the entries of the old image that the snapshot lacks."""
         if self.is_replacement:
             for _, delta in self._opened_deltas():
                 delta.finish_snapshot()
 
     def apply(self, provenance: Provenance) -> MetadataImage:
-        """The image after the changes; may be called again after more changes."""
+        """The image after the changes. A caller may apply more records and call this again."""
         changed = {name: delta.apply() for name, delta in self._opened_deltas()}
         return self.image._replace(provenance=provenance, **changed)  # type: ignore[arg-type]
 
     def opened(self, subject: ImageSubject) -> Any:
-        """The delta of ``subject``, created if it does not exist yet."""
+        """The delta of ``subject``; the first call creates the delta."""
         delta = getattr(self, subject.name)
         if delta is None:
             before = getattr(self.image, subject.name)
@@ -154,10 +150,10 @@ _Change = Callable[[MetadataDelta, Any], None]
 
 
 def _applied_by(subject: ImageSubject, method: Callable[[Any, Any], object]) -> _Change:
-    """A function that applies the first record of a type, and makes ``method`` apply the next ones.
+    """A function that applies the first record of a type, and makes ``method`` apply later records.
 
-    The function ignores records of subjects that are not read: a record with a key or headers is
-    decoded even if its type is unread.
+    The function ignores records of unread subjects. Such records are decoded if they have a key or
+    headers.
     """
 
     def replay(delta: MetadataDelta, message: Any) -> None:
@@ -173,7 +169,7 @@ def _applied_by(subject: ImageSubject, method: Callable[[Any, Any], object]) -> 
 
 
 def _remove_topic(delta: MetadataDelta, record: m.RemoveTopicRecord) -> None:
-    """The only record that changes two subjects: it also removes the topic's configuration."""
+    """Remove a topic and the topic's configuration: no other record changes two subjects."""
     if not delta._reads(_TOPICS):
         return
     name = delta.opened(_TOPICS).remove(record)
@@ -181,8 +177,8 @@ def _remove_topic(delta: MetadataDelta, record: m.RemoveTopicRecord) -> None:
         delta.opened(_CONFIGS).remove_topic(name)
 
 
-def _nothing(delta: MetadataDelta, message: Any) -> None:
-    """Ignore a record that has no effect on the state, or none in Kafka 4."""
+def _ignore(delta: MetadataDelta, message: Any) -> None:
+    """Ignore an unread record, or a record of ``NOT_KEPT``."""
 
 
 def _unreadable(delta: MetadataDelta, message: Undecodable) -> None:
@@ -206,7 +202,7 @@ _CHANGES: Final[Mapping[type, _Change]] = {
         for subject in SUBJECTS
         for record, method in subject.records.items()
     },
-    **dict.fromkeys((*NOT_KEPT, UnreadRun, UnreadRecord), _nothing),
+    **dict.fromkeys((*NOT_KEPT, UnreadRun, UnreadRecord), _ignore),
     m.RemoveTopicRecord: _remove_topic,
     Undecodable: _unreadable,
 }

@@ -1,4 +1,4 @@
-"""The origin of an image: the log offset that it reaches, and its latest change.
+"""The offset of an image in the log, and the kinds of changes that make an image.
 
 This module must not know images, deltas or records.
 """
@@ -11,10 +11,10 @@ from metalog.ids import SnapshotId
 
 
 class Provenance(NamedTuple):
-    """An image holds all committed records below ``offset`` (exclusive, as in a snapshot's name).
+    """The offset of an image: all committed records below ``offset`` are in the image.
 
-    ``epoch`` and ``timestamp`` (ms) are those of the last batch below ``offset``. Before any
-    replay, both are -1 and ``offset`` is 0.
+    ``epoch`` and ``timestamp`` (ms) are those of the last batch below ``offset``. An image without
+    records has offset 0, epoch -1 and timestamp -1.
     """
 
     offset: int
@@ -26,14 +26,14 @@ NOTHING: Final = Provenance(0, -1, -1)
 
 
 class Leader(NamedTuple):
-    """The leader that writes the log, from its LEADER_CHANGE record; ``id`` is -1 if unknown."""
+    """The leader that writes the log, from a LEADER_CHANGE record; ``id`` is -1 if unknown."""
 
     id: int
     epoch: int
 
 
 class LogManifest(NamedTuple):
-    """Batches of the log made this change; ``size`` is the batches' size in bytes."""
+    """A change that batches of the log made; ``size`` is the size of these batches in bytes."""
 
     provenance: Provenance
     leader: Leader
@@ -43,7 +43,7 @@ class LogManifest(NamedTuple):
 
 
 class SnapshotManifest(NamedTuple):
-    """A snapshot replaced the whole image; the same change may include batches after it."""
+    """A snapshot replaced the whole image; the change can include later batches, too."""
 
     provenance: Provenance
     leader: Leader
@@ -54,4 +54,4 @@ class SnapshotManifest(NamedTuple):
 
 
 Manifest = LogManifest | SnapshotManifest
-"""The source of the latest change; publishers receive it with the image."""
+"""Publishers receive the manifest of the latest change with each image."""

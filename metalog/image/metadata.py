@@ -1,8 +1,8 @@
 """The whole state of a cluster at one offset.
 
-An image is deeply immutable, and shares its unchanged parts with the image before it. Two images
-are equal if all their fields are. The fields are ``provenance`` and the subjects, in the order of
-``SUBJECTS`` (a test checks this). This module must not know what a subject holds.
+An image shares its unchanged parts with the previous image. The fields of an image are
+``provenance`` and the subjects, in the order of ``SUBJECTS`` (a test checks the order). This module
+must not know what a subject holds.
 """
 
 from __future__ import annotations
@@ -44,15 +44,14 @@ class MetadataImage(NamedTuple):
     def write(self) -> Iterator[tuple[Any, int]]:
         """The records of a snapshot of this image with their versions, in Kafka's order.
 
-        The image's own metadata.version determines the record versions. A replay of the records
-        makes equal subjects. The records of a subject are sorted, so equal subjects give equal
-        snapshots.
+        The image's metadata.version determines the record versions. A replay of the records gives
+        equal subjects. Equal subjects give equal records, because each subject sorts its records.
         """
         level = self.features.level_to_write
         return chain.from_iterable(getattr(self, subject.name).write(level) for subject in SUBJECTS)
 
     def write_values(self) -> Iterator[bytes]:
-        """The records of ``write``, each encoded."""
+        """The encoded records of ``write``."""
         level = self.features.level_to_write
         for subject in SUBJECTS:
             image = getattr(self, subject.name)

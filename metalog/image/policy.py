@@ -1,10 +1,11 @@
 """Which faulty records a loader may skip, and which must stop it.
 
-Authorization and authentication must not fail open. A record that concerns them stops a strict
-loader if it cannot be read, contradicts the state, or perhaps does not mean what it seems to mean.
-Three other kinds stop it too, because each can hide such a record: one with an unreadable type, a
-control record at which Kafka stops, and a faulty record that begins or ends a transaction. Any
-other faulty record is counted and skipped: a loader that stopped at an unreadable PartitionRecord
+Authorization and authentication must not fail open. A record is faulty if it is unreadable,
+contradicts the state, or perhaps does not mean what it seems to mean. A strict loader stops at a
+faulty record of ACLs, SCRAM credentials or delegation tokens. A strict loader also stops at three
+kinds of records that can hide a change of ACLs: a record with an unreadable type, a control record
+at which Kafka stops, and a faulty record that begins or ends a transaction. A loader counts and
+skips all other faulty records. If a loader stopped at an unreadable PartitionRecord, the loader
 would miss later removals of ACLs.
 
 This module must not know logs, offsets or what is committed.
@@ -47,7 +48,7 @@ _CONTROL: Final = "unreadable control record"
 
 
 def concerns_authorization(message: Any) -> bool:
-    """Whether a strict loader must not skip ``message``."""
+    """Whether a strict loader must stop at ``message`` if ``message`` is faulty."""
     if type(message) is Undecodable and message.control_type is not None:
         return message.lenient is None
     api_key = message.api_key if type(message) is Undecodable else message.API_KEY
@@ -55,13 +56,14 @@ def concerns_authorization(message: Any) -> bool:
 
 
 def may_be_marker(message: Any) -> bool:
-    """Whether ``message`` cannot be read and may begin or end a transaction."""
+    """Whether ``message`` is unreadable and perhaps begins or ends a transaction."""
     return type(message) is Undecodable and (message.api_key is None or message.api_key in _MARKED)
 
 
 def readable_of(message: Any) -> Any | None:
-    """The metadata record in an Undecodable ``message`` if only its version is unknown, or if only
-    Kafka's reader refuses it. None for any other message, and for a transaction marker."""
+    """The metadata record in an Undecodable ``message`` that this project can read, although the
+    record's version is unknown or Kafka refuses the record. None for all other messages, and for
+    a record that begins or ends a transaction."""
     if type(message) is not Undecodable or message.control_type is not None:
         return None
     readable: Any = message.lenient
@@ -90,7 +92,7 @@ class RecordDoubt(NamedTuple):
 def doubt_about(value: bytes) -> RecordDoubt | None:
     """The doubt about the record in ``value``, or None.
 
-    Text with U+FFFD is not doubtful if the record's bytes encode that very character.
+    Text with U+FFFD is not doubtful if the record's bytes encode U+FFFD.
     """
     version, message = decode_value(value)
     if isinstance(message, AccessControlEntryRecord):

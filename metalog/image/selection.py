@@ -1,8 +1,8 @@
 """Selects the subjects of the image (rows of ``SUBJECTS``) that a replay reads.
 
-A record of any other subject is not applied; if it has no key and no headers (``records.unread``),
-only its frame is checked. In the image, an ``UnreadSubject`` replaces each subject that was not
-read, and refuses every use. Subjects that concern authorization are in every selection.
+A replay does not apply records of other subjects. If such a record has no key and no headers, only
+its frame is checked (``records.unread``). An ``UnreadSubject`` replaces each unread subject in the
+image, and refuses every use.
 
 This module must not know who selects, nor what a log is.
 """
@@ -27,7 +27,7 @@ class ImageSelection:
         subjects: names of ``SUBJECTS``.
         partitions: whether to read partitions; if false, topics have names and ids only.
 
-    ``empty`` is the image to begin with. ``unread`` are the record types to skip.
+    A replay begins with the image ``empty`` and skips the record types in ``unread``.
     """
 
     def __init__(self, subjects: Iterable[str], *, partitions: bool) -> None:

@@ -1,9 +1,9 @@
-"""The table of subjects: each kind of state in a metadata image, and the records that change it.
+"""``SUBJECTS`` lists each kind of state in a metadata image, and the records that change the state.
 
-Replay, snapshots, the policy for unreadable records and the metadata shell's ``/image`` are
-derived from ``SUBJECTS``. Each record type is in it, or in ``NOT_KEPT``, or marks a transaction.
-The order is that of Kafka's snapshots: features come first, because they determine how the others
-are read.
+Replay, snapshots, the policy for unreadable records and the metadata shell's ``/image`` use
+``SUBJECTS``. A record type is in ``SUBJECTS`` or in ``NOT_KEPT``, or it marks a transaction. The
+order is that of Kafka's snapshots: features come first, because the metadata.version determines
+how Kafka reads the other records.
 
 This module must not know what any subject holds.
 """
@@ -33,7 +33,7 @@ class SubjectImage(Protocol):
     """One subject's state at one offset, immutable."""
 
     def write(self, metadata_version: int) -> Iterator[tuple[Any, int]]:
-        """The records of a snapshot with their versions, as ``metadata_version`` allows them."""
+        """The records of a snapshot with their versions, which depend on ``metadata_version``."""
 
 
 class SubjectDelta(Protocol):
@@ -41,13 +41,13 @@ class SubjectDelta(Protocol):
 
     @property
     def doubtful(self) -> int:
-        """How many of the applied records perhaps do not mean what they seem to mean."""
+        """How many applied records perhaps do not mean what they seem to mean."""
 
     def finish_snapshot(self) -> None:
-        """End a replacement: entries of the old image that the snapshot lacks are removed."""
+        """End a replacement: remove the entries of the old image that the snapshot lacks."""
 
     def apply(self) -> SubjectImage:
-        """The image after the changes; may be called again after more changes."""
+        """The image after the changes. A caller may apply more records and call this again."""
 
 
 class ImageSubject(NamedTuple):
@@ -55,8 +55,8 @@ class ImageSubject(NamedTuple):
 
     ``name`` is a field of ``MetadataImage`` and of ``MetadataDelta``; ``kafka_name`` is the
     directory in Kafka's metadata shell. ``records`` maps a record type to the method of ``delta``
-    that applies it. If the subject ``concerns_authorization``, a strict loader stops at each of
-    its records that cannot be read.
+    that applies such records. If ``concerns_authorization`` is true, a strict loader stops at
+    unreadable records of the subject.
     """
 
     name: str
@@ -162,4 +162,4 @@ SUBJECTS: Final = (
 )
 
 NOT_KEPT: Final = (m.NoOpRecord, m.ZkMigrationStateRecord)
-"""Records that change no state: Kafka 4 ignores them too."""
+"""Records that change no state, as in Kafka 4."""

@@ -1,14 +1,14 @@
-"""An immutable map that shares its unchanged entries with the map it was made from.
+"""An immutable map that shares its unchanged entries with the map from which it was made.
 
-The first entries (the "bulk") are in one plain dict, which is the fastest to fill and to read.
-Later changes are in front of it, in a tree of two levels with 64 x 64 small dicts ("leaves"). The
-high bits of the key's hash choose the leaf; the low bits choose the slot inside a dict. A change
-copies only the leaf that it changes, and the pointers to it. In two cases a change makes one new
-dict of all entries: if the bulk has at most ``SMALL`` entries, and if more than a sixteenth of it
-would have changed, so that few removed entries stay in memory.
+The first entries (the "bulk") are in one plain dict, because a dict is fast to fill and to read. A
+tree of 64 x 64 small dicts ("leaves") holds the later changes, and is read first. The high bits of
+a key's hash choose the leaf, because the low bits choose the slot inside a dict. A change copies
+the leaf that it changes, and the lists that lead to this leaf. A change makes one new dict of all
+entries if the bulk has at most ``SMALL`` entries, or if more than a sixteenth of the bulk would
+have changed. So few removed entries stay in memory.
 
-Keys must have well spread hashes, such as bytes, strings and tuples. Integers work, too, but
-in a table of more than ``SMALL`` entries all changed ones would share one leaf.
+The hashes of keys must be well spread, as for bytes, strings and tuples. In a table of more than
+``SMALL`` entries, all changed keys that are small integers would share one leaf.
 
 The order of iteration is arbitrary. ``repr`` shows no values, because some of them are secrets.
 This module must not know what is stored.
@@ -31,14 +31,14 @@ Parts = tuple[dict[K, V], Nodes | None, int, int]
 
 SMALL: Final = 2048
 FAN: Final = 64
-_KEPT_APART: Final = 16
-"""A change makes one dict if more than 1/``_KEPT_APART`` of the bulk would have changed."""
+_ENTRIES_PER_CHANGE: Final = 16
+"""A table has at most one changed key for this many entries of the bulk."""
 _HIGH: Final = 48
 _MASK: Final = FAN * FAN - 1
 
 
 class _Removed:
-    """The value, in a leaf, of a key that is in the bulk and was removed from the table."""
+    """Replaces, in a leaf, the value of a removed key that is still in the bulk."""
 
 
 _REMOVED: Final = _Removed()
@@ -46,7 +46,7 @@ _NO_CHANGES: Final[Nodes] = [[{} for _ in range(FAN)]] * FAN
 
 
 class Table(Mapping[K, V]):
-    """An immutable mapping; ``changed`` makes a new one from it. No value is None."""
+    """An immutable mapping; ``changed`` makes a new table. No value is None."""
 
     __slots__ = ("_bulk", "_count", "_nodes", "_size")
 
@@ -58,7 +58,7 @@ class Table(Mapping[K, V]):
     def __init__(
         self, items: Mapping[K, V] | Iterable[tuple[K, V]] = (), *, parts: Parts[K, V] | None = None
     ) -> None:
-        """``parts``, instead of ``items``, are the inner parts of another table."""
+        """Pass either ``items``, or the inner parts of a table as ``parts``."""
         if parts is None:
             bulk: dict[K, V] = dict(items)
             parts = bulk, None, 0, len(bulk)
@@ -70,13 +70,13 @@ class Table(Mapping[K, V]):
         return Table(parts=(bulk, None, 0, len(bulk)))
 
     def changed(self, changes: Mapping[K, V | None]) -> Table[K, V]:
-        """A new table with ``changes``; the value None removes a key, which may be absent."""
+        """A new table with ``changes``. The value None removes a key if the table has the key."""
         if len(changes) <= 1:
             for key, value in changes.items():
                 return self.with_one(key, self.get(key), value)
             return self
         bulk = self._bulk
-        if len(bulk) <= SMALL or self._count + len(changes) > len(bulk) // _KEPT_APART:
+        if len(bulk) <= SMALL or self._count + len(changes) > len(bulk) // _ENTRIES_PER_CHANGE:
             return Table.owning(self._replaced(changes))
         before = _NO_CHANGES if self._nodes is None else self._nodes
         nodes = before.copy()
@@ -103,9 +103,9 @@ class Table(Mapping[K, V]):
         return Table(parts=(bulk, nodes, count, size))
 
     def with_one(self, key: K, before: V | None, value: V | None) -> Table[K, V]:
-        """As ``changed({key: value})``, but faster; ``before`` is the present value."""
+        """Like ``changed({key: value})``, but faster. ``before`` is the value in this table."""
         bulk, count = self._bulk, self._count
-        if len(bulk) <= SMALL or count + 1 > len(bulk) // _KEPT_APART:
+        if len(bulk) <= SMALL or count + 1 > len(bulk) // _ENTRIES_PER_CHANGE:
             return Table.owning(self._replaced({key: value}))
         nodes = (_NO_CHANGES if self._nodes is None else self._nodes).copy()
         bits = hash(key) >> _HIGH
@@ -126,9 +126,9 @@ class Table(Mapping[K, V]):
         return after
 
     def changed_since(self, before: Table[K, V]) -> Iterable[K]:
-        """The keys whose values are not the same objects as in ``before``, and perhaps others.
+        """The keys whose values are other objects than in ``before``, and perhaps unchanged keys.
 
-        If this table was made from ``before`` by few changes, only differing leaves are compared.
+        This is fast if few changes made this table from ``before``.
         """
         if self._bulk is before._bulk:
             nodes = zip(self._nodes or _NO_CHANGES, before._nodes or _NO_CHANGES, strict=True)
@@ -169,7 +169,7 @@ class Table(Mapping[K, V]):
 
     @property
     def finder(self) -> Callable[[K], V | None]:
-        """A function like ``get`` that may be faster, for many look-ups."""
+        """A function like ``get``, for many look-ups: without changes it is faster than ``get``."""
         return self._bulk.get if self._nodes is None else self.get
 
     def __contains__(self, key: object) -> bool:

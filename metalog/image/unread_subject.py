@@ -1,4 +1,4 @@
-"""A placeholder in an image for a subject that its replay did not read.
+"""A placeholder in an image for a subject that the replay did not read.
 
 This module must not know which subjects there are.
 """
@@ -10,7 +10,7 @@ from typing import NoReturn
 
 
 class UnreadSubject:
-    """Refuses every use: an empty subject instead would give wrong answers."""
+    """Refuses every use, because an empty subject would give wrong answers."""
 
     __slots__ = ("_name",)
 
@@ -18,7 +18,7 @@ class UnreadSubject:
         self._name = name
 
     def __getattr__(self, attribute: str) -> NoReturn:
-        raise AttributeError(f"the image has no {self._name}: its replay did not read them")
+        raise AttributeError(f"the image has no {self._name}: the replay did not read this part")
 
     def __len__(self) -> int:
         return self.__getattr__("__len__")

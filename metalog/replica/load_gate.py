@@ -1,4 +1,4 @@
-"""A publisher that only reports when the first image is published, or why it is not yet.
+"""A publisher that reports when the first image is published, or what prevents the publication.
 
 This module must not know what an image contains.
 """
@@ -12,21 +12,21 @@ from metalog.image.metadata import MetadataImage
 
 
 class LoadGate:
-    """``loaded`` is done once the log was replayed up to its high-water mark."""
+    """The future ``loaded`` completes when the log is replayed up to its high-water mark."""
 
     def __init__(self) -> None:
         self.loaded = InitialLoad()
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        """Ignores the image."""
+        """Ignore the image."""
 
     def complete_initial_load(self) -> None:
-        """The first image was published."""
+        """Complete ``loaded``: the first image was published."""
         self.loaded.complete()
 
     def note_load_fault(self, fault: Exception) -> None:
-        """Report ``fault``, which keeps the log from being loaded."""
+        """Report ``fault``, which prevents the load."""
         self.loaded.note_fault(fault)
 
     def note_staleness(self, for_ms: int) -> None:
-        """Does nothing: a loaded log stays loaded, however old its image becomes."""
+        """Do nothing: the log stays loaded, even if the image is stale."""

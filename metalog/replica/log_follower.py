@@ -1,10 +1,9 @@
-"""Follows a log: reads it to its end, polls it for more, and feeds a loader.
+"""Follows a log: reads the log to its end, polls for more records, and feeds a loader.
 
-A fault does not stop the follower. The last good image stays in force, and after a pause, which
-grows up to ``MAX_BACKOFF_S``, the log is read again. If this node leads the log, the follower hands
-over to ``LogLeader`` and continues when that returns. ``run`` is for the replica's thread; any
-thread may read the properties. This module must not know what kind of log it has, nor what
-publishers do.
+A fault does not stop the follower. The last good image stays in force, and the follower reads the
+log again after a pause of at most ``MAX_BACKOFF_S``. While this node leads the log, the follower
+lets ``LogLeader`` run. Only the replica's thread may call ``run``; any thread may read the
+properties. This module must not know the kind of log, nor what publishers do.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ from metalog.replica.staleness import Staleness
 
 _log = logging.getLogger(__name__)
 POLL_S: Final = 0.5
-"""How long, in seconds, one poll waits; ``stop`` may take as long to have an effect."""
+"""How long one poll waits, in seconds; ``stop`` can take as long to have an effect."""
 MIN_BACKOFF_S: Final = 0.1
 MAX_BACKOFF_S: Final = 10.0
 SILENT_AFTER_S: Final = 2.0
-"""After so many seconds without an answer a log's peer is silent; it should answer twice a
+"""A log's peer is silent if it has not answered for so many seconds; it should answer twice a
 second."""
 
 
@@ -40,9 +39,9 @@ class LogFollower:
 
     Args:
         log: the log.
-        loader: replays its events.
-        leader: leads the log while this node is its writer.
-        prepare: called before the log is claimed, at each attempt; it may raise as ``claim`` does.
+        loader: replays the log's events.
+        leader: leads the log while this node is the log's writer.
+        prepare: called before each attempt to claim the log; may raise the errors of ``claim``.
         observers: publishers that report to waiting callers why the log is not loaded yet.
         monotonic_s: a clock in seconds.
     """
@@ -66,13 +65,13 @@ class LogFollower:
         self._failing_since_s: float | None = None
         self._foreign = ForeignTracesLog()
         self._closing = Event()
-        # A weak reference: gc_paused freezes this object, and a cycle would then never be freed.
+        # A weak reference, because gc_paused freezes this object, and frozen cycles are not freed.
         follower = ref(self)
         self.staleness = Staleness(loader, lambda: _failing_for_s(follower()))
 
     @property
     def state(self) -> State:
-        """The loader's state, but ``Stale`` instead of ``Ready`` while the log's peer is silent."""
+        """The loader's state; ``Stale`` replaces ``Ready`` while the log's peer is silent."""
         state, silent_s = self._loader.state, self.silent_for_s or 0.0
         if isinstance(state, Ready) and silent_s >= SILENT_AFTER_S:
             why = Unanswered(f"no answer from the log for {silent_s:.0f} s")
@@ -88,8 +87,8 @@ class LogFollower:
 
     @property
     def failing_for_s(self) -> float | None:
-        """Seconds for which the image may have been out of date, because of a fault of the replay
-        or a silent peer; None without either."""
+        """How long the image has perhaps been older than the log, in seconds, because of a fault of
+        the replay or a silent peer; None without a fault and without a silent peer."""
         since, silent_s = self._failing_since_s, self.silent_for_s
         if silent_s is not None and silent_s < SILENT_AFTER_S:
             silent_s = None
@@ -97,7 +96,8 @@ class LogFollower:
         return max(filter(None, (failing_s, silent_s)), default=failing_s)
 
     def begin(self) -> None:
-        """Claim the log or stand for election, once; raises what ``claim`` raises."""
+        """Claim the log or stand for election; raises the errors of ``claim``. After a success, a
+        further call does nothing."""
         if not self._has_begun:
             self._prepare()
             self._leader.begin()
@@ -107,7 +107,7 @@ class LogFollower:
         """Follow the log until ``stop``, or to the end of a log that is not live.
 
         Args:
-            fault: the reported error of an earlier ``begin``, which is tried again; or None.
+            fault: the reported error of a failed ``begin``, which ``run`` calls again; or None.
         """
         backoff, before = MIN_BACKOFF_S, self._loader.position
         while fault is not None or (fault := self._stopped_by()) is not None:
@@ -128,13 +128,13 @@ class LogFollower:
         self._closing.set()
 
     def note_load_fault(self, fault: Exception) -> None:
-        """Report the reason to the gates that are still closed, for their waiting callers."""
+        """While the log is loading, report ``fault`` to the observers."""
         if isinstance(self._loader.state, Loading):
             for each in self._observers:
                 each.note_load_fault(fault)
 
     def report(self, fault: Exception) -> Exception:
-        """Write ``fault`` to this program's own log; return it without its traceback."""
+        """Write ``fault`` to this program's own log; return ``fault`` without its traceback."""
         problem = "replay stopped" if self._has_begun else "replay cannot begin"
         if isinstance(fault, (MetalogError, OSError)):
             retry = "" if isinstance(fault, ConfigException) else " and will be retried"
@@ -179,17 +179,17 @@ def _failing_for_s(follower: LogFollower | None) -> float | None:
 
 
 def catch_up(loader: Loader, log: Log, is_over: Callable[[], bool]) -> None:
-    """Feed ``log`` to ``loader`` from the loader's position to the log's end. If the newest
-    snapshot is damaged, an older one is loaded.
+    """Feed ``log`` to ``loader`` from the loader's position to the log's end. If a snapshot is
+    damaged, load an older snapshot.
 
-    Returns earlier once ``is_over()``. Raises what the log and the loader raise.
+    Returns earlier if ``is_over()``. Raises the errors of the log and the loader.
     """
     while not _read_to_end(loader, log, is_over):
         pass
 
 
 def _read_to_end(loader: Loader, log: Log, is_over: Callable[[], bool]) -> bool:
-    """Read to the end; False if an older snapshot was loaded, so that reading must begin again."""
+    """Read to the log's end. False if an older snapshot was loaded: the caller must read again."""
     for event in log.read(loader.position):
         try:
             feed(loader, log, (event,))
@@ -204,7 +204,7 @@ def _read_to_end(loader: Loader, log: Log, is_over: Callable[[], bool]) -> bool:
 
 
 def _load_older(loader: Loader, log: Log, damaged: SnapshotId) -> bool:
-    """Load the newest whole snapshot before ``damaged`` from which the log continues."""
+    """Load the newest undamaged snapshot before ``damaged`` from which the log continues."""
     start = log.bounds().start
     for older in reversed(log.snapshots()):
         if older != FORMATTED_SNAPSHOT and start <= older.end_offset < damaged.end_offset:

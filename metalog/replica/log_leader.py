@@ -1,10 +1,10 @@
-"""Leads a log: claims it, carries out queued changes, and hands the lead over.
+"""Leads a log: claims the log, carries out queued changes, and resigns.
 
-A ``WritableLog`` has one writer, which leads from start to end. With a ``Candidacy`` this node
-leads after its election, until it is dismissed or fenced. Publishers that change ACLs
-(``UsesAclMutator``) get the leader when it begins to lead, and None at the end. Any thread may call
-``submit`` and its variants. This module must not know how a log is followed, nor what a change is
-about.
+A ``WritableLog`` has one writer, which leads from start to end. With a ``Candidacy``, this node
+leads after an election, until it is dismissed or fenced. Publishers that change ACLs
+(``UsesAclMutator``) get the ``LogLeader`` when the lead begins, and None when the lead ends. Any
+thread may call ``submit`` and similar methods. This module must not know how a log is followed, nor
+what a change does.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _log = logging.getLogger(__name__)
 
 
 class LogLeader(ChangeSubmitter):
-    """Writes a ``WritableLog`` always, and another log while its ``candidacy`` is elected.
+    """Writes a ``WritableLog`` always, and any other log while ``candidacy`` is elected.
 
     Args:
         log: the log that the replica follows.
-        loader: changes are decided on its image.
-        publishers: the leader is passed to those that change ACLs.
+        loader: makes the image on which changes are decided.
+        publishers: publishers that change ACLs get this object.
         candidacy: takes part in elections; None without elections.
         idle_s: write a NoOp record after so many seconds without a change; None writes none.
         entropy: the source of random ids and salts.
@@ -70,7 +70,7 @@ class LogLeader(ChangeSubmitter):
 
     @property
     def fence(self) -> Exception | None:
-        """Why the active writer refuses changes; None if it accepts them, or if none is active."""
+        """Why this node, as the active writer, refuses changes; else None."""
         queue = self._queue
         return None if queue is None else queue.refusal
 
@@ -88,7 +88,7 @@ class LogLeader(ChangeSubmitter):
         return queue
 
     def begin(self) -> None:
-        """Claim the log, or stand for election; raises what ``claim`` raises."""
+        """Claim the log, or stand for election; raises the errors of ``claim``."""
         if self._queue is not None:
             self._queue.claim()
             self._offer(self)
@@ -135,13 +135,13 @@ class LogLeader(ChangeSubmitter):
             self._queue.fail_waiting(fault)
 
     def stop(self) -> None:
-        """Accept no more changes; ``close`` follows once the replica's thread has ended."""
+        """Refuse further changes. Call ``close`` after the replica's thread has ended."""
         queue = self._queue
         if queue is not None:
             queue.stop(LogFenced("the replica was closed"))
 
     def close(self) -> None:
-        """Give the log and the candidacy up; may be called again."""
+        """Close the log and the candidacy. A caller may repeat the call."""
         if self._queue is not None:
             self._queue.close()
             self._offer(None)

@@ -1,13 +1,12 @@
-"""Follows one log on its own thread, and writes it if it may; embedding programs use this class.
+"""``Replica``, for embedding programs, follows one log on its own thread, and can write the log.
 
-``LogFollower`` reads the log and feeds the loader, which feeds the publishers. ``LogLeader`` writes
-the log: a ``WritableLog`` from the start, any other log after its ``Candidacy`` was elected. All
-images form one sequence, whichever node writes. ``Replica`` starts and stops follower and leader,
-and shows their state.
+``LogFollower`` reads the log and feeds the loader. The loader feeds the publishers. ``LogLeader``
+writes a ``WritableLog`` from the start, and any other log after an election (``Candidacy``).
+``Replica`` starts and stops the follower and the leader, and shows their state.
 
 The replica's thread replays the log and publishes. Another thread (``staleness``) tells the
-publishers' gates how long the image may have been out of date. Any thread may read the replica's
-attributes. This module must not know what kind of log it has.
+publishers' gates how long the image has perhaps been stale. Any thread may read the replica's
+attributes. This module must not know the kind of log.
 """
 
 from __future__ import annotations
@@ -36,27 +35,27 @@ from metalog.replica.write_queue import WriteQueue
 class Replica(ChangeSubmitter):
     """``with Replica(log, publishers=[…]):`` follows ``log`` until the block ends.
 
-    A log that is not a ``LiveLog`` is read once. A ``WritableLog`` is claimed at the start (which
-    raises the errors of ``claim``) and closed at the end. The future of a change is done when the
-    change is durable and published; an exception means that the log perhaps lacks the change.
+    A log that is not a ``LiveLog`` is read once. A ``WritableLog`` is claimed at the start, which
+    can raise the errors of ``claim``, and closed at the end. The future of a change completes when
+    the change is durable and published; an exception means that the log perhaps lacks the change.
 
     Args:
         log: the log to follow, and to write if it is a ``WritableLog``.
-        publishers: they receive each new image, in order.
-        tolerant: count faulty records that concern authorization, instead of stopping at them.
+        publishers: receive each new image, in order.
+        tolerant: count faulty records that concern authorization; if false, stop at such a record.
         monotonic_s: the clock, in seconds.
         entropy: the source of random bytes.
         idle_s: write a NoOp record after so many seconds without a change
             (``metadata.max.idle.interval.ms``).
-        candidacy: takes part in elections for a log that this replica follows; ``close`` closes it.
-        prepare: called before the log is claimed, at each attempt; it may raise as ``claim`` does.
+        candidacy: takes part in elections for the log; ``close`` closes the candidacy.
+        prepare: called before each attempt to claim the log; may raise the errors of ``claim``.
         is_patient: ``start`` does not raise a ``CorruptLog`` or ``Unanswered`` of ``prepare`` or
-            ``claim``. A retry follows, and ``state`` has the fault until one succeeds.
+            ``claim``. Retries follow, and ``state`` has the fault until a retry succeeds.
         kafka: the version of Kafka to behave as, such as ``4.4``. ACLs are accepted and refused as
             by this version. For a log that this version cannot load, ``loaded`` raises
             ``ConfigException``. None derives the version from the log's metadata.version.
-        note_records: called for each replayed batch, as by ``Loader``; after a fault, records are
-            replayed again.
+        note_records: called for each replayed batch (``Loader``); after a fault, called again for
+            batches that are replayed again.
 
     Raises:
         ConfigException: ``kafka`` is not a supported version.
@@ -104,8 +103,8 @@ class Replica(ChangeSubmitter):
 
         Raises:
             InvalidTarget: this process may not write the log.
-            CorruptLog: the log is damaged; not if the replica ``is_patient``.
-            Unanswered: the log's cluster does not answer; not if the replica ``is_patient``.
+            CorruptLog: the log is damaged, and ``is_patient`` is false.
+            Unanswered: the log's cluster does not answer, and ``is_patient`` is false.
             RuntimeError: the replica was started before.
         """
         if self._thread is not None:
@@ -124,7 +123,7 @@ class Replica(ChangeSubmitter):
             self._follower.staleness.start()
 
     def close(self) -> None:
-        """Stop following and wait for the thread; may be called again."""
+        """Stop following and wait for the thread. A caller may repeat the call."""
         self._follower.stop()
         self._leader.stop()
         if self._thread is not None:
@@ -141,16 +140,16 @@ class Replica(ChangeSubmitter):
 
     @property
     def loaded(self) -> InitialLoad:
-        """A future, done once the log was replayed up to its high-water mark and published.
+        """A future that completes when the log is replayed up to its high-water mark and published.
 
-        ``result(timeout)`` waits so many seconds. It raises ``CorruptLog`` at once if the log is
-        damaged, and ``LoadTimeout`` with the last fault after the timeout. ``fault`` is the last
-        fault.
+        ``result(timeout)`` waits at most ``timeout`` seconds. It raises ``CorruptLog`` at once if
+        the log is damaged, and ``LoadTimeout`` with the last fault after the timeout. The future's
+        ``fault`` is the last fault.
         """
         return self._gate.loaded
 
     def wait_until_loaded(self, timeout_s: float | None = None) -> MetadataImage:
-        """Wait until the log was replayed, and return the image.
+        """Wait until the log is replayed, and return the image.
 
         Args:
             timeout_s: how long to wait, in seconds; None has no limit.
@@ -159,7 +158,7 @@ class Replica(ChangeSubmitter):
             The newest image.
 
         Raises:
-            CorruptLog: the log is damaged: file, offset, and what to do. Raised at once.
+            CorruptLog: at once, if the log is damaged. The error has file, offset and remedy.
             LoadTimeout: the timeout passed; the message has the last fault.
         """
         self._gate.loaded.result(timeout_s)
@@ -176,12 +175,12 @@ class Replica(ChangeSubmitter):
 
     @property
     def image(self) -> MetadataImage:
-        """The newest image that was published; the empty one before the first."""
+        """The newest published image; before the first publication, the empty image."""
         return self._loader.image
 
     @property
     def state(self) -> State:
-        """The loader's state, but ``Stale`` instead of ``Ready`` while the log's peer is silent."""
+        """The loader's state; ``Stale`` replaces ``Ready`` while the log's peer is silent."""
         return self._follower.state
 
     @property
@@ -194,7 +193,7 @@ class Replica(ChangeSubmitter):
 
     @property
     def failing_for_s(self) -> float | None:
-        """Seconds for which the image may have been older than the log, or None.
+        """How long the image has perhaps been older than the log, in seconds; or None.
 
         The cause is a fault of the replay, or a silent peer.
         """
@@ -222,5 +221,5 @@ class Replica(ChangeSubmitter):
 
     @property
     def skipped(self) -> Mapping[str, Skipped]:
-        """The skipped records, by type; also the missing ones, as a type of their own."""
+        """The skipped records, by type. Missing records are counted as one more type."""
         return self._loader.skipped

@@ -1,6 +1,6 @@
-"""Tells the gates of a loader's publishers how long the image has been stale, on its own thread.
+"""Tells the gates of a loader's publishers how long the image has been stale.
 
-The replica's thread may wait for an answer that never comes, so another thread checks the time.
+The replica's thread can wait forever for an answer, so this class uses a thread of its own.
 This module must not know why an image is stale.
 """
 
@@ -16,7 +16,7 @@ CHECK_EVERY_S: Final = 0.1
 
 
 class Staleness:
-    """``stale_s`` returns for how many seconds the image has been stale, or None."""
+    """``stale_s`` returns how long the image has been stale, in seconds, or None."""
 
     def __init__(self, loader: Loader, stale_s: Callable[[], float | None]) -> None:
         self._loader = loader

@@ -26,12 +26,12 @@ R = TypeVar("R")
 
 
 class ChangeSubmitter:
-    """The methods that change a log through its one writer; any thread may call them.
+    """The methods that change a log through its one writer. Any thread may call a method.
 
-    Each returns at once. A future is done when its change is durable and published. A change that
-    is refused has Kafka's error in the future's result. An exception of the future means that the
-    log perhaps lacks it: ``NotController`` if the log cannot be written here, ``LogFenced``
-    after a failed write.
+    A method returns at once. Its future completes when the change is durable and published. If the
+    change is refused, the future's result has Kafka's error. An exception of the future means that
+    the log perhaps lacks the change: ``NotController`` if this node cannot write the log,
+    ``LogFenced`` after a failed write.
     """
 
     def __init__(self, entropy: Entropy, kafka: str | None) -> None:
@@ -43,12 +43,12 @@ class ChangeSubmitter:
         raise NotImplementedError
 
     def submit(self, change: Change[R]) -> Future[R]:
-        """Carry out ``change``; its records may share a batch with those of other queued changes.
+        """Carry out ``change``, perhaps in one batch with other queued changes.
 
         Args:
             change: a pure function of the image that returns records and a response
-                (``metalog.controller``). It is called on the replica's thread, perhaps on the
-                image after other changes of its group.
+                (``metalog.controller``). The replica's thread calls the function. The image can
+                include other queued changes.
 
         Returns:
             A future of the response.
@@ -61,11 +61,11 @@ class ChangeSubmitter:
     def submit_transaction(self, name: str, change: Change[R]) -> Future[R]:
         """Carry out ``change`` as one metadata transaction of up to 128 MiB.
 
-        It takes effect as a whole or not at all. Other changes wait meanwhile. Below
-        metadata.version 3.6-IV1, ``change`` must fit one batch.
+        The change takes effect as a whole or not at all. Below metadata.version 3.6-IV1, ``change``
+        must fit one batch.
 
         Args:
-            name: the transaction's name in the log, for people who read it.
+            name: the transaction's name in the log, for people who read the log.
             change: as for ``submit``.
 
         Returns:
@@ -77,14 +77,14 @@ class ChangeSubmitter:
         return self._writer.submit(change, name)
 
     def create_acls(self, context: object, acls: Sequence[Acl]) -> list[Future[AclCreateResult]]:
-        """Create ACLs, all of them as one request and in one batch.
+        """Create ``acls`` as one request, in one batch.
 
         Args:
             context: the caller's context, which is ignored: ask the authorizer first.
-            acls: the ACLs. One that exists already succeeds, and nothing is written.
+            acls: the ACLs. To create an existing ACL succeeds and writes nothing.
 
         Returns:
-            A future for each of ``acls``, in order; its result is true if the ACL was refused.
+            A future for each of ``acls``, in order. A result is true if the ACL was refused.
 
         Raises:
             NotController: the log cannot be written here.
@@ -94,14 +94,14 @@ class ChangeSubmitter:
     def delete_acls(
         self, context: object, filters: Sequence[AclFilter]
     ) -> list[Future[AclDeleteResult]]:
-        """Delete the ACLs that the filters match, all of them as one request and in one batch.
+        """Delete the ACLs that ``filters`` match, as one request, in one batch.
 
         Args:
             context: the caller's context, which is ignored: ask the authorizer first.
             filters: which ACLs to delete.
 
         Returns:
-            A future for each of ``filters``, in order, with the ACLs that it matched.
+            A future for each of ``filters``, in order, with the ACLs that the filter matched.
 
         Raises:
             NotController: the log cannot be written here.
@@ -109,7 +109,7 @@ class ChangeSubmitter:
         return each_of(self.submit_deletions(filters), len(filters))
 
     def submit_creations(self, acls: Sequence[Acl]) -> Future[list[AclCreateResult]]:
-        """As ``create_acls``, with one future for all outcomes.
+        """Like ``create_acls``, with one future for all outcomes.
 
         Args:
             acls: the ACLs.
@@ -125,7 +125,7 @@ class ChangeSubmitter:
         return self.submit(change)
 
     def submit_deletions(self, filters: Sequence[AclFilter]) -> Future[list[AclDeleteResult]]:
-        """As ``delete_acls``, with one future for all outcomes.
+        """Like ``delete_acls``, with one future for all outcomes.
 
         Args:
             filters: which ACLs to delete.
@@ -163,7 +163,7 @@ class ChangeSubmitter:
             iterations: the number of hash iterations, 4096 to 16384.
 
         Returns:
-            A future of the outcome; it is true if the change was refused.
+            A future of the outcome. The outcome is true if the change was refused.
 
         Raises:
             NotController: the log cannot be written here.

@@ -1,13 +1,13 @@
 """Group commit: the only writer of a log carries out queued changes in groups.
 
-The queued changes form one group. Each is decided on the image after the changes before it. Then
-all records are appended as one batch, synced once and replayed; only then their futures are done.
-So an answered change is durable and in force. If the write fails, the whole group fails: the log
-is fenced, and no further change is accepted.
+The queued changes form one group. A change is decided on the image with the previous changes of the
+group. Then all records are appended as one batch, synced once and replayed, and the futures of the
+group complete. So an answered change is durable and in force. If the write fails, the whole group
+fails, and the queue accepts no further change.
 
 A change with a transaction's name is carried out alone, in one or more batches. If a write fails
-between these, the next leader aborts the transaction. Any thread may call ``submit`` and ``stop``.
-This module must not know what a change is about.
+between two batches, the next leader aborts the transaction. Any thread may call ``submit`` and
+``stop``. This module must not know what a change does.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ MAX_GROUP: Final = 1024
 
 
 class _Request(NamedTuple):
-    """``transaction`` is the name of a change that may be larger than a batch."""
+    """``transaction`` is the transaction's name; None for a change that must fit one batch."""
 
     change: Change[Any]
     future: Future[Any]
@@ -60,7 +60,7 @@ class _Decided(NamedTuple):
 
 
 class WriteQueue:
-    """The queue of changes to ``log``; ``loader`` makes its images."""
+    """The queue of changes to ``log``; ``loader`` makes the log's images."""
 
     def __init__(self, log: WritableLog, loader: Loader) -> None:
         self._log = log
@@ -80,7 +80,7 @@ class WriteQueue:
         return future
 
     def claim(self) -> None:
-        """Raises what the log's ``claim`` raises."""
+        """Claim the log; raises the errors of the log's ``claim``."""
         self._epoch = self._log.claim()
 
     @property
@@ -89,7 +89,7 @@ class WriteQueue:
         return self._refusal
 
     def activate(self, first_records: Sequence[tuple[Message, int]] = ()) -> None:
-        """Write the records of a new leader, then ``first_records``; the log must be replayed."""
+        """Write the records of a new leader, then ``first_records``. Replay the log before."""
         if self._refusal is not None:
             return
         opened = self._loader.open_transaction
@@ -106,10 +106,10 @@ class WriteQueue:
             raise
 
     def carry_out_next(self, idle_s: float | None = None) -> None:
-        """Wait for a group and carry it out; also returns after ``stop``.
+        """Wait for a group and carry out its changes; also returns after ``stop``.
 
-        After ``idle_s`` seconds without a change it writes a NoOp record instead. Raises what the
-        replay of its records raises; then the writer is fenced.
+        After ``idle_s`` seconds without a change, write a NoOp record. If the replay of the written
+        records fails, this raises the error, and the queue accepts no further change.
         """
         group = []
         try:
@@ -130,7 +130,7 @@ class WriteQueue:
             self._carry_out(part)
 
     def stop(self, refusal: Exception) -> None:
-        """Accept no more changes; queued and new ones fail with ``refusal``."""
+        """Accept no more changes; queued and new changes fail with ``refusal``."""
         with self._accepting:
             self._refusal = self._refusal or refusal
         self._waiting.put(None)
@@ -192,10 +192,7 @@ class WriteQueue:
         return True
 
     def _decided(self, group: Sequence[_Request]) -> list[_Decided]:
-        """The results of ``group``, each decided on the image after the earlier ones.
-
-        A request that raises fails alone.
-        """
+        """The results of ``group``; an error fails only the request that raised it."""
         image = self._loader.image
         decided = []
         for request in group:
@@ -248,10 +245,10 @@ def each_of(results: Future[list[R]], count: int) -> list[Future[R]]:
 def _after(
     image: MetadataImage, records: Sequence[tuple[Message, int]], *, is_last: bool
 ) -> MetadataImage:
-    """``image`` after ``records``.
+    """``image`` after ``records``; ``image`` itself for the last request of a group, because no
+    request uses the result.
 
-    ``CorruptLog`` if they contradict the image, or if a strict reader would stop at them. The last
-    request of a group is only checked, because its image is not used.
+    ``CorruptLog`` if ``records`` contradict the image, or if a strict loader would stop at them.
     """
     delta = MetadataDelta(image)
     delta.replay_all(enumerate(message for message, _ in records))

@@ -1,9 +1,8 @@
 """ACLs as an Avro container file, for data tools.
 
-Each ACL is one record with the names of ``acls --json``; the schema is ``SCHEMA``. The sync marker
-never changes and nothing is compressed, so equal ACLs and notes give equal bytes. The metadata has
-a CRC-32C of the schema and all records, because Avro has no checksum. The file has no ``owns``
-and no users. This module must not know files.
+Each ACL is one record of ``SCHEMA``. The sync marker is constant and nothing is compressed, so
+equal ACLs and notes give equal bytes. The metadata has a CRC-32C of the schema and all records,
+because Avro has no checksum. There are no ``owns`` and no users. This module must not know files.
 """
 
 from __future__ import annotations
@@ -57,15 +56,15 @@ _FLAT: Final = frozenset(
 _MOST_FIELDS: Final = 64
 _MOST_BYTES: Final = 64 << 20
 _MOST_TIMES: Final = 20
-"""A file may inflate to ``_MOST_BYTES``, or to this multiple of its size if that is more."""
+"""A file may inflate to ``_MOST_BYTES``, or, if that is more, to this multiple of its own size."""
 _LONGEST: Final = 200
 _NO_CHECKSUM: Final = (
-    "it has no checksum of metalog, like files of older versions and other tools: a changed name"
+    "an older metalog or another tool wrote this file without metalog's checksum, so a changed name"
     " would stay unnoticed"
 )
 _WRONG_CHECKSUM: Final = (
-    "its checksum does not match, so a byte of it was changed; export it again, or write it"
-    " without kraftmetalog.crc32c if another tool changed it on purpose"
+    "the checksum does not match, so the file was changed; export the ACLs again, or, if another"
+    " tool changed the file on purpose, remove kraftmetalog.crc32c from its metadata"
 )
 _ENUMS: Final[dict[str, Any]] = {
     "resourceType": ResourceType,
@@ -99,9 +98,9 @@ def write_avro(document: Document) -> bytes:
 
 
 def read_avro(data: bytes, file: str) -> AvroFile:
-    """Read a container that any tool wrote, if its schema is flat and has our fields.
+    """Read a container of any tool, if its schema is flat and has the fields of ``SCHEMA``.
 
-    ``InvalidRequest`` if it is not, or if its checksum does not match.
+    ``InvalidRequest`` for any other file, and if the checksum does not match.
     """
     try:
         source = io.BytesIO(data)
@@ -141,10 +140,8 @@ def _entries(source: io.BytesIO, head: ContainerHeader, file: str) -> tuple[list
 
 
 def _check_flat(schema: Any) -> None:
-    """Refuse a schema that is not flat, before decoding.
-
-    An array or a map can turn few bytes into much data, and a recursive schema into endless data.
-    """
+    """Refuse a schema with arrays or maps, which can turn few bytes into much data, and a recursive
+    schema, which can give endless data."""
     if not isinstance(schema, dict) or schema.get("type") != "record":
         raise ValueError("its schema is not that of a record")
     if len(schema["fields"]) > _MOST_FIELDS:

@@ -2,8 +2,8 @@
 
 The header is ``KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,
 Host``. The reader accepts the columns in any order. Without PatternType (in older files) all
-patterns are LITERAL. A name that could control a spreadsheet or a terminal is written escaped, and
-read back unchanged. The file holds no notes, ``owns`` or users. This module must not know files.
+patterns are LITERAL. The writer escapes a name that could control a spreadsheet or a terminal; the
+reader restores the name. There are no notes, ``owns`` or users. This module must not know files.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ def read_csv(text: str, file: str) -> Document:
 
 
 class _Lines:
-    """The lines of a file. Each mark (a line between rows that names a missing part) is collected
-    in ``marks``, and an empty line takes its place.
+    """The lines of a file. A mark (a line that names a missing part) goes to ``marks``, and an
+    empty line replaces the mark.
 
-    A line inside a row (after a quoted line break) is part of a name, even if it looks like a mark.
+    A line inside a row, after a quoted line break, is part of a name and is not a mark.
     """
 
     def __init__(self, text: str) -> None:
@@ -104,14 +104,13 @@ def _entry(header: list[str], row: list[str], position: FilePosition) -> AclEntr
 
 
 def write_csv(document: Document) -> str:
-    """kafka-security-manager reads the file as ``read_csv`` does, except for the ACLs in
-    ``with_escapes``."""
+    """The text of a file. kafka-security-manager misreads the names of ``with_escapes``."""
     acls = (acl for acl, _, _ in in_order(document.entries))
     return "".join(map(csv_row, (COLUMNS, *map(_cells, acls))))
 
 
 def with_escapes(document: Document) -> list[Acl]:
-    """The ACLs with a name that is written escaped."""
+    """The ACLs with a name that ``write_csv`` escapes."""
     return [acl for acl in document.acls if any(map(is_escaped, _cells(acl)))]
 
 

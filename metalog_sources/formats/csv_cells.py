@@ -1,8 +1,8 @@
 """Writes cells of CSV that cannot control a terminal and that a spreadsheet does not run.
 
-A text that could control a terminal or be a formula gets an apostrophe before it, which marks text
-in spreadsheets, and JSON's escapes. Different texts stay different, and ``csv_text`` restores them.
-This module must not know what the cells are about.
+A text that could control a terminal or be a formula gets JSON's escapes and a first apostrophe,
+which means text in spreadsheets. ``csv_text`` restores the text. This module must not know what the
+cells are about.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def is_escaped(text: str) -> bool:
 
 
 def csv_text(cell: str) -> str:
-    """``cell`` without the escapes of this module; any other cell is returned unchanged."""
+    """``cell`` without the escapes of this module."""
     if not cell.startswith(_ESCAPED):
         return cell
     quotes = cell[1:].replace('"', '\\"')

@@ -26,7 +26,7 @@ class FilePosition(NamedTuple):
 
 
 class AclNotes(NamedTuple):
-    """What people note about an ACL; Kafka has no such notes. ``expires`` is ISO 8601."""
+    """Notes of people about an ACL, which Kafka cannot store. ``expires`` is ISO 8601."""
 
     comment: str | None = None
     owner: str | None = None
@@ -36,9 +36,9 @@ class AclNotes(NamedTuple):
 
 NO_NOTES: Final = AclNotes()
 MAX_ACLS_OF_A_RULE: Final = 100_000
-"""A rule is one entry of a file, or one kafka-acls command: its lists expand to several ACLs."""
+"""A rule is one entry of a file, or one kafka-acls command. Its lists expand to several ACLs."""
 MOST_ENTRIES: Final = 500_000
-"""Any file may have this many ACLs, however small it is."""
+"""Even the smallest file may have this many ACLs."""
 _BYTES_AN_ENTRY: Final = 4
 
 
@@ -49,7 +49,7 @@ class AclEntry(NamedTuple):
 
 
 class Own(NamedTuple):
-    """A set of ACLs that a file owns: ``--prune`` may remove the ones that the file does not name.
+    """A set of ACLs that a file owns: ``--prune`` may remove ACLs of this set that the file lacks.
 
     A ``name`` or ``principal`` of None means any. PREFIXED owns every ACL, literal or prefixed,
     whose name has this prefix. Only LITERAL ``*`` or a ``name`` of None owns the wildcard ``*``.
@@ -74,7 +74,7 @@ class Own(NamedTuple):
         return acl.resource_name.startswith(self.name) and not is_wildcard
 
     def overlaps(self, other: Own) -> bool:
-        """Whether an ACL can exist that both own."""
+        """Whether ``self`` and ``other`` can both own one ACL."""
         types = {self.resource_type, other.resource_type} - {ResourceType.ANY}
         principals = {self.principal, other.principal} - {None}
         if len(types) > 1 or len(principals) > 1:
@@ -101,7 +101,7 @@ def is_owned(acl: Acl, owns: Iterable[Own]) -> bool:
 
 
 class ScramUser(NamedTuple):
-    """A user's credential for one mechanism; the salt is empty if a file leaves it out."""
+    """A user's credential for one mechanism; without secrets in the file, the salt is empty."""
 
     user: str
     mechanism: ScramMechanism
@@ -109,10 +109,10 @@ class ScramUser(NamedTuple):
 
 
 class Document(NamedTuple):
-    """The contents of a file of ACLs, in its order; an ACL can appear twice.
+    """The contents of a file of ACLs, in the file's order; an ACL can occur twice.
 
-    ``missing`` has the file's own lines about what is missing from it. ``owned`` are ``owns`` with
-    their positions, if they come from a file.
+    ``missing`` has the file's lines about missing parts. ``owned`` has the ``owns`` of a file with
+    their positions.
     """
 
     entries: tuple[AclEntry, ...] = ()
@@ -128,9 +128,9 @@ class Document(NamedTuple):
 
 
 def most_entries(size: int) -> int:
-    """How many ACLs a file of ``size`` bytes or characters may have at most.
+    """The limit on the ACLs in a file of ``size`` bytes or characters.
 
-    Lists, aliases and compression can turn few bytes into many ACLs.
+    Without a limit, lists, aliases and compression can turn few bytes into many ACLs.
     """
     return max(MOST_ENTRIES, size // _BYTES_AN_ENTRY)
 
@@ -144,7 +144,7 @@ _Entry = TypeVar("_Entry", bound=Positioned)
 
 
 def bounded(entries: Iterable[_Entry], size: int, what: str = "ACLs") -> Iterator[_Entry]:
-    """``entries``; ``InvalidRequest`` if they are more than ``most_entries(size)``."""
+    """``entries``; ``InvalidRequest`` if there are more than ``most_entries(size)``."""
     most = most_entries(size)
     for number, entry in enumerate(entries, 1):
         if number > most:

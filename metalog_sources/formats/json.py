@@ -1,4 +1,4 @@
-"""ACLs and users as JSON lines: those of ``acls --json`` and ``users --json``, without ids.
+"""ACLs and users as the JSON lines of ``acls --json`` and ``users --json``, without ids.
 
 This module must not know files.
 """
@@ -45,7 +45,7 @@ _KIP11_KEYS = {"version", "acls"}
 
 
 def read_json(text: str, file: str) -> Document:
-    """Read consecutive JSON values, or lists of them; an ``id`` of an ACL is ignored."""
+    """Read consecutive JSON values, or lists of values. The ``id`` of an ACL is ignored."""
     entries: list[AclEntry] = []
     most = most_entries(len(text))
     users: list[ScramUser] = []
@@ -63,8 +63,8 @@ def read_json(text: str, file: str) -> Document:
         elif isinstance(node, Fields) and {key.value for key, _ in node.pairs} == _KIP11_KEYS:
             raise fault(
                 node.position,
-                "ACLs in ZooKeeper's form, which does not name their resource; "
-                "give zookeeper://HOST:PORT itself, or write them as lines of acls --json",
+                "ACLs in ZooKeeper's form, which does not name the resource; "
+                "give zookeeper://HOST:PORT as SOURCE, or write the lines of acls --json",
             )
         else:
             entries += read_rule(node, ignored=("id",))

@@ -1,8 +1,7 @@
-"""Strimzi's ``KafkaUser`` resources: the ACLs of ``spec.authorization``, read and written.
+"""Reads and writes the ACLs (``spec.authorization``) of Strimzi's ``KafkaUser`` resources.
 
 The principal is ``User:CN=NAME`` if the user authenticates by TLS, else ``User:NAME``. The reader
-ignores the other parts of a resource (quotas, templates, the password's secret). This module must
-not know files.
+ignores quotas, templates and the password's secret. This module must not know files.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ KIND: Final = "KafkaUser"
 LISTS: Final = ("List", "KafkaUserList")
 _GROUP: Final = "kafka.strimzi.io/"
 VERSIONS: Final = ("v1", "v1beta2")
-"""The versions of Strimzi's API; the first one is the default for writing."""
+"""The versions of Strimzi's API; the first version is the writer's default."""
 _CLUSTER_LABEL: Final = "strimzi.io/cluster"
 _MECHANISM: Final = ScramMechanism.SCRAM_SHA_512
 _NO_RESOURCE_NAME: Final = "the name is not a name of a Kubernetes resource"
@@ -79,7 +78,7 @@ def is_kubernetes_resource(node: Node) -> bool:
 
 
 def read_kafka_user(node: Node, size: int) -> Document:
-    """Read a KafkaUser or a list of them; ``size`` is the length of the whole file."""
+    """Read a KafkaUser, or a list of KafkaUsers. ``size`` is the length of the whole file."""
     fields = fields_of(node, "the resource", None)
     kind = text_of(_required(fields, "kind", node), "kind")
     if kind in LISTS:
@@ -94,7 +93,7 @@ def read_kafka_user(node: Node, size: int) -> Document:
     if not version.startswith(_GROUP):
         raise fault(
             fields["apiVersion"].position,
-            f"a {KIND} of apiVersion {version} is not Strimzi's, which begins with {_GROUP}",
+            f"apiVersion {version} is not Strimzi's; write {_GROUP}{VERSIONS[0]}",
         )
     metadata = fields_of(_required(fields, "metadata", node), "metadata", None)
     name = text_of(_required(metadata, "name", fields["metadata"]), "metadata.name")
@@ -182,10 +181,10 @@ def _required(fields: dict[str, Node], key: str, within: Node) -> Node:
 
 
 class StrimziExport(NamedTuple):
-    """The exported resources, and the parts that were left out.
+    """The exported resources, and what a KafkaUser cannot express.
 
-    ``left_out`` are the ACLs, and ``users`` the SCRAM users, that a KafkaUser cannot express, each
-    with the reason. ``authenticated`` is the number of exported users with a SCRAM login.
+    ``left_out`` has such ACLs, and ``users`` such SCRAM users, with the reasons. ``authenticated``
+    is the number of exported users with a SCRAM login.
     """
 
     text: str
@@ -197,13 +196,11 @@ class StrimziExport(NamedTuple):
 def write_strimzi(
     document: Document, *, version: str = VERSIONS[0], cluster: str | None = None
 ) -> StrimziExport:
-    """Write one resource for each principal with an ACL or a credential that it can express.
+    """Write one resource for each principal with an ACL or a credential that a KafkaUser can have.
 
     The principal ``User:CN=NAME`` logs in by ``tls-external``. ``cluster`` is the name of the Kafka
-    resource; by this name the User Operator finds its users.
-
-    A SCRAM user needs a resource with SCRAM-SHA-512 even without ACLs: Strimzi's operator deletes
-    the credentials of all other users.
+    resource, by which the User Operator finds its users. A SCRAM user gets a resource even without
+    ACLs, because this operator deletes the credentials of users without a resource.
     """
     entries = in_order(document.entries)
     refused = {entry.acl: why for entry in entries if (why := why_not(entry.acl))}
@@ -264,7 +261,7 @@ def why_not(acl: Acl) -> str | None:
 
 
 def _lead(version: str, cluster: str | None) -> tuple[list[str], list[str]]:
-    """The lines before the name of a resource, and those after it."""
+    """The lines of a resource before its name, and the labels after its name."""
     if cluster is not None and not _CLUSTER_NAME.fullmatch(cluster):
         raise InvalidRequest(
             f"--cluster {cluster}: not the name of a Kafka resource: 1 to 63 of a-z, 0-9, - and .,"

@@ -1,7 +1,7 @@
 """ACLs as YAML that a person edits and reviews.
 
-The reader uses PyYAML. The writer uses no library, so equal ACLs give equal bytes, whatever version
-of a library is installed. This module must not know files.
+The reader uses PyYAML. The writer uses no library, so equal ACLs always give equal bytes. This
+module must not know files.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from metalog_sources.formats.strimzi import is_kubernetes_resource, read_kafka_u
 
 
 def read_yaml(text: str, file: str) -> Document:
-    """Read our documents and Strimzi's KafkaUser resources; a file may have both."""
+    """Read metalog's documents and Strimzi's KafkaUser resources, also from one file."""
     size, entries, parts = len(text), 0, []
     for node in yaml_documents(text, file):
         read = read_kafka_user if is_kubernetes_resource(node) else read_document
@@ -80,8 +80,8 @@ def _rule(rule: RegroupedRule) -> Iterator[tuple[str, str | Sequence[str]]]:
 
 
 def _mapping(pairs: Iterable[tuple[str, str | int | Sequence[str]]]) -> Iterator[str]:
-    """The lines of one item of a list; a list that is long or has quoted values has a line for
-    each value."""
+    """The lines of one item of a YAML list. In ``pairs``, a list of texts that is long or needs
+    quotes gets a line for each text."""
     for number, (key, value) in enumerate(pairs):
         lead = "    " if number else "  - "
         if isinstance(value, str | int):

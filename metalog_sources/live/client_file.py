@@ -1,7 +1,7 @@
-"""A client's settings from a file, in Kafka's keys (``--command-config``).
+"""Reads a client's settings from a file with Kafka's keys (``--command-config``).
 
-They are for librdkafka, which reads and writes topics, and for the project's own client. No message
-contains a value that can be a password. This module must not connect.
+librdkafka (for topics) and this project's own client use the settings. No message contains a value
+that can be a password. This module must not connect.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ Settings = TypeVar("Settings")
 
 
 def client_settings(path: Path | None, files: Files) -> tuple[dict[str, str], list[str]]:
-    """librdkafka's settings without the servers, and a line for each unused key; empty without a
-    file."""
+    """librdkafka's settings without the servers, and a line for each unused key."""
     return _translated(path, files, librdkafka_settings)
 
 
 def wire_settings(
     path: Path | None, files: Files, *, request_timeout_s: float = DEFAULT_TIMEOUT_S
 ) -> ClientSettings:
-    """Our own client's settings; the defaults without a file."""
+    """The settings of this project's client; the defaults if there is no file."""
     return _translated(
         path, files, lambda keys: settings_of(keys, request_timeout_s=request_timeout_s)
     )
@@ -47,5 +46,5 @@ def _translated(
 
 
 def client_properties(path: Path | None, files: Files) -> dict[str, str]:
-    """The file's keys, unchanged; empty without a file."""
+    """The file's settings, unchanged; empty if there is no file."""
     return {} if path is None else read_properties(path, files=files)

@@ -1,8 +1,7 @@
 """``cluster://HOST:PORT``: reads and writes a cluster's ACLs and SCRAM users by the Admin API.
 
-The addresses are brokers' or controllers', as in kafka-acls. An ACL that cannot be read, for
-example of a newer Kafka, is among the ``unread`` of the state. This module must not know the wanted
-ACLs.
+As in kafka-acls, the addresses are those of brokers or of controllers. The state's ``unread`` has
+unreadable ACLs, for example of a newer Kafka. This module must not know the wanted ACLs.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ _LIST: Final = "list ACLs"
 _LIST_USERS: Final = "list SCRAM users"
 _LIST_ALL: Final = "list ACLs and SCRAM users"
 _KIP_373_VERSION: Final = 3
-"""The first version of CreateAcls with ACLs on users (creating and describing their tokens)."""
+"""The first version of CreateAcls with ACLs on the resource type USER."""
 _KAFKA_4_1: Final = 26
 """The first metadata.version of the release with TWO_PHASE_COMMIT (KIP-939)."""
 _UNCERTAIN: Final = frozenset((-1, 7, 13))
@@ -91,8 +90,7 @@ class ClusterStore:
     def state_about(
         self, patterns: Sequence[ResourcePatternFilter], principals: Sequence[str] = ()
     ) -> StoreState:
-        """The ACLs on the resources of ``patterns``; for ``principals`` also their readable ACLs on
-        other resources, and their SCRAM users."""
+        """As in ``NarrowStore``."""
         acls: dict[Acl, None] = {}
         unread: dict[str, int] = {}
         for pattern in patterns:
@@ -110,8 +108,8 @@ class ClusterStore:
         return self._state(acls, self._users(users) if users else ((), ()), self._unread(unread))
 
     def why_not(self, acl: Acl) -> str | None:
-        """Why the cluster, by its announced versions, is too old for ``acl`` (KIP-373, KIP-939).
-        None if it is not; even then it can refuse ``acl``."""
+        """Why the cluster is too old for ``acl`` (KIP-373, KIP-939), or None. A cluster that is new
+        enough can refuse ``acl`` for another reason."""
         what = "create ACLs"
         if acl.resource_type is ResourceType.USER:
             version = self._call(what, self._client.create_acls_version)
@@ -124,8 +122,8 @@ class ClusterStore:
         return None
 
     def acl_creator(self) -> AclCreator:
-        """The Kafka that would create the ACLs: its version, by the supported metadata.version of a
-        node, and the finalized metadata.version."""
+        """The Kafka that would create ACLs. Its version follows from the metadata.version that a
+        node supports."""
         return self._call(
             "find out its Kafka version",
             lambda: creator_of_cluster(
@@ -135,18 +133,18 @@ class ClusterStore:
         )
 
     def create(self, acls: Sequence[Acl]) -> None:
-        """Create ``acls`` in one request; ``PartlyDone`` if one of them failed."""
+        """Create ``acls`` in one request; ``PartlyDone`` if an ACL was not created."""
         what = "create ACLs"
         self._check(what, acls, self._call(what, lambda: self._client.create_acls(acls)))
 
     def delete(self, acls: Sequence[Acl]) -> None:
-        """Delete exactly ``acls`` in one request; a missing one is not an error."""
+        """Delete exactly ``acls`` in one request; missing ACLs are not an error."""
         what = "delete ACLs"
         self._check(what, acls, self._call(what, lambda: self._client.delete_acls(acls)))
 
     def scram_users(self) -> Mapping[str, Mapping[ScramMechanism, int]]:
         """The iterations of each credential. ``InvalidSource`` if the cluster says that the caller
-        may not change them."""
+        may not change SCRAM users."""
         what = "change SCRAM users"
         allowed = self._call(what, self._client.authorized_operations)
         if allowed is not None and Operation.ALTER not in allowed:
@@ -183,7 +181,7 @@ class ClusterStore:
             return PasswordOffer.NONE
 
     def send_password(self, user: str, mechanism: ScramMechanism, password: str) -> None:
-        """Send the password itself: the node checks it by its policy, and salts it."""
+        """Send the password itself. The node checks the password by its policy, then salts it."""
         from metalog.wire.client.passwords import NewPassword, ScramEntity
 
         with self._passwords() as client:

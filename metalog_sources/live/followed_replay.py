@@ -1,4 +1,4 @@
-"""Continues the replay of a log that is still written, from where the replay ended.
+"""Continues the replay of a log that is still written.
 
 This module must not know what the image is used for.
 """
@@ -12,7 +12,7 @@ from metalog_sources.replay import Replayed
 class LiveReplay:
     """A callable that returns the present state of a log.
 
-    A call raises ``MetalogError`` if the log cannot be read; the next call tries again.
+    A call raises ``MetalogError`` if the log cannot be read. A later call can succeed.
     """
 
     def __init__(self, replayed: Replayed, loader: Loader) -> None:

@@ -1,9 +1,9 @@
-"""``zookeeper://HOST:PORT``: reads the ACLs and SCRAM users of a Kafka up to 3.9, and writes its
-ACLs.
+"""``zookeeper://HOST:PORT``: reads ACLs and SCRAM users of Kafka up to 3.9, and writes ACLs.
 
-It reads in one pass, and then again the nodes that Kafka's change events have named meanwhile. It
-writes as Kafka's AclAuthorizer does: a node for each resource, if nobody else has changed the node,
-and an event for the brokers. This module must not know the wanted ACLs.
+The reader reads all nodes once. Then it reads again the nodes that change events of Kafka have
+named during the read. The writer does what Kafka's AclAuthorizer does: for each resource it writes
+one node, if no other client has changed the node, and an event for the brokers. This module must
+not know the wanted ACLs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ZookeeperStore:
         self._old_paths: dict[Resource, list[str]] | None = None
 
     def state(self) -> StoreState:
-        """All ACLs and SCRAM users, each node as it was at its last read."""
+        """All ACLs and SCRAM users."""
         try:
             return self._state()
         finally:
@@ -91,7 +91,7 @@ class ZookeeperStore:
         )
 
     def delete(self, acls: Sequence[Acl]) -> None:
-        """Delete ``acls`` at every path, also at one with an old spelling."""
+        """Delete ``acls`` at every path, also at paths with old spellings."""
         if self._old_paths is None:
             self._old_paths = _old_paths_of(self._places()[0])
         edits: dict[str, tuple[Resource, Edit]] = {}
@@ -104,7 +104,7 @@ class ZookeeperStore:
         self._session.close()
 
     def _events(self) -> Iterator[str]:
-        """The paths of the present change events; Kafka removes them after a while."""
+        """The paths of all change events that Kafka has not removed yet."""
         for root, names in self._session.children(znodes.EVENT_ROOTS).items():
             yield from (f"{root}/{name}" for name in names)
 
@@ -199,7 +199,7 @@ def _by_resource(acls: Iterable[Acl]) -> dict[Resource, set[Acl]]:
 
 
 def _old_paths_of(places: dict[str, Resource]) -> dict[Resource, list[str]]:
-    """Other paths, from older spellings, that hold ACLs of the resource."""
+    """The paths with old spellings, by the resource whose ACLs they hold."""
     paths_of: dict[Resource, list[str]] = {}
     for path, resource in places.items():
         if path != znodes.path_of(resource):

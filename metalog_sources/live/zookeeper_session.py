@@ -1,4 +1,4 @@
-"""A session with ZooKeeper, by kazoo: reads of many nodes, and writes that check the version.
+"""A session with ZooKeeper, by kazoo, that reads many nodes, and writes only unchanged nodes.
 
 Errors are one line. A new node gets the ZooKeeper ACL of its parent. This module must not know
 what the nodes contain.
@@ -42,8 +42,8 @@ class Znode(NamedTuple):
 
 class Write(NamedTuple):
     """Sets ``data`` at ``path``, if the node still has ``version``. ``version`` None creates the
-    node, and ``data`` None removes it. ``event`` is the path and data of a sequential node that
-    notifies brokers; the same transaction creates it."""
+    node, and ``data`` None removes the node. The same transaction creates a sequential node that
+    notifies brokers; ``event`` is the path and data of this node."""
 
     path: str
     data: bytes | None
@@ -52,8 +52,7 @@ class Write(NamedTuple):
 
 
 class ZooKeeperSession:
-    """Connects at the first request; ``close`` ends the session, and the next request begins
-    another."""
+    """Connects at the first request, and at the first request after ``close``."""
 
     def __init__(self, url: str, hosts: str) -> None:
         self.url = url
@@ -77,8 +76,8 @@ class ZooKeeperSession:
             client.sync_async("/").get(timeout=ANSWER_S)
 
     def write(self, writes: Sequence[Write]) -> list[Write]:
-        """Apply each write together with its event, or neither. Returns the writes that failed
-        because another client had changed, created or removed the node."""
+        """Apply ``writes``. A write and its event take effect together or not at all. Returns the
+        writes that failed because another client had changed, created or removed the node."""
         acls = self._node_acls_of({above for write in writes for above in _above(write)})
         stale = []
         for part in _parts(writes):
@@ -162,7 +161,7 @@ class ZooKeeperSession:
         return self._client
 
     def _check_reachable(self) -> None:
-        """Raise if no address answers: kazoo retries until its timeout, and does not say why."""
+        """Raise if no address answers, because kazoo would not say why it has no connection."""
         hosts = self._hosts.partition("/")[0]
         try:
             check_reachable(parse_addresses(hosts), CONNECT_S)
@@ -171,8 +170,8 @@ class ZooKeeperSession:
 
     @contextmanager
     def _one_line_errors(self, what: str, path: str) -> Iterator[Any]:
-        """kazoo's client. Its exceptions in the block become one line, except those about missing
-        and existing nodes."""
+        """Yield kazoo's client, and make errors of one line from kazoo's exceptions. Exceptions
+        about missing and existing nodes pass unchanged."""
         try:
             yield self._connected()
         except (faults.NoNodeError, faults.NodeExistsError):
@@ -196,8 +195,8 @@ def _above(write: Write) -> tuple[str, str]:
 
 
 def _transaction(client: Any, write: Write, acls: dict[str, Any]) -> Any:
-    """A transaction of the node and its event, because brokers read a resource again only if an
-    event names it."""
+    """Write the node and the event in one transaction, because brokers read a resource again only
+    if an event names the resource."""
     above, events = _above(write)
     both = client.transaction()
     if write.data is None:

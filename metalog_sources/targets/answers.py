@@ -1,4 +1,4 @@
-"""What a TARGET answers, apart from yes and no. This module must not know any request."""
+"""Answers of a TARGET that are neither yes nor no. This module must not know any request."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from metalog.errors import InvalidRequest
 
 
 class PartlyDone(InvalidRequest):
-    """``done`` changes of the request were made; perhaps more if ``is_exact`` is false."""
+    """The request made ``done`` changes; perhaps more changes if ``is_exact`` is false."""
 
     def __init__(self, message: str, done: int, *, is_exact: bool) -> None:
         super().__init__(message)

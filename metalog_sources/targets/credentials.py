@@ -1,6 +1,6 @@
 """Targets whose SCRAM users can be changed, one user and mechanism at a time.
 
-Kafka's controller accepts a user only once in a request, so a second mechanism is a second call.
+Kafka's controller accepts a user only once in a request, so a second mechanism needs a second call.
 This module must not know the caller, nor where a password comes from.
 """
 
@@ -31,13 +31,13 @@ class CredentialTarget(Protocol):
     def delete_credential(self, user: str, mechanism: ScramMechanism) -> None: ...
 
     def close(self) -> None:
-        """Release the connection or lock; may be called again."""
+        """Release the connection or lock. A caller may repeat the call."""
         ...
 
 
 @runtime_checkable
 class TakesPasswords(CredentialTarget, Protocol):
-    """A target that can accept the password itself (KIP-506), and salts it by its own rules."""
+    """A target that can accept the password itself (KIP-506), and salts the password."""
 
     def takes_passwords(self) -> PasswordOffer: ...
 
@@ -45,7 +45,7 @@ class TakesPasswords(CredentialTarget, Protocol):
 
 
 def credential_target_of(source: Source) -> CredentialTarget:
-    """The target for an opened SOURCE; ``InvalidTarget`` if it cannot be changed."""
+    """The target for an opened SOURCE; ``InvalidTarget`` if the SOURCE cannot be changed."""
     target = target_of(source)
     if not isinstance(target, CredentialTarget):
         raise USER_TARGETS.refusal(source.kind, source.text)

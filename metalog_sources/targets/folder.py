@@ -1,6 +1,6 @@
-"""A stopped node's folder as a target: its log is claimed and written as by its controller.
+"""A stopped node's folder as a target: claims and writes the log as the node's controller would.
 
-The node must be the log's only voter, which is checked before anything is written. All steps of
+The node must be the log's only voter, which is checked before the first write. All steps of
 ``change`` take effect together. This module must not know the wanted ACLs.
 """
 
@@ -44,7 +44,7 @@ class FolderTarget:
         self._replica: Replica | None = None
 
     def state(self) -> StoreState:
-        """The ACLs and users of the folder's log; damage raises."""
+        """The ACLs and users of the folder's log; ``CorruptLog`` if the log is damaged."""
         replayed = self._replayed()
         return StoreState(document_of(replayed.image), replayed.problems)
 
@@ -52,7 +52,7 @@ class FolderTarget:
         return None
 
     def acl_creator(self) -> AclCreator:
-        """The Kafka version that probably runs on this folder; the next start can use another."""
+        """The Kafka that the log suggests; the node's next start can use another version."""
         return creator_for(self._replayed().image.features)
 
     def change(
@@ -76,7 +76,9 @@ class FolderTarget:
         try:
             replica.submit_transaction(_NAME, change).result()
         except LogFenced as error:
-            raise InvalidTarget(f"{error}; all changes or none were made: run it again") from None
+            raise InvalidTarget(
+                f"{error}; all changes or none were made; run the command again"
+            ) from None
         except InvalidRequest as error:
             raise InvalidTarget(f"{self._path}: nothing was changed: {error}") from None
 

@@ -1,6 +1,6 @@
-"""Ownership among files of ACLs: entries that their file does not own, and overlaps of files.
+"""Finds ACLs that their own file does not own, and ACLs that two files own.
 
-It checks only files with ``owns``. This module must not know how a finding is shown.
+Only files with ``owns`` are checked. This module must not know how a finding is shown.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from metalog_sources.formats.document import AclEntry, Document, Own, OwnsEntry,
 
 
 class Outside(NamedTuple):
-    """An ACL in a file that does not own it; ``owner`` is an entry of another file's ``owns`` that
-    covers it, if any."""
+    """An ACL that its file does not own. ``owner`` is an entry of another file's ``owns`` that
+    covers the ACL, or None."""
 
     entry: AclEntry
     owner: OwnsEntry | None
 
 
 class Overlap(NamedTuple):
-    """ACLs that two files own: ``--prune`` with one file alone removes those of the other."""
+    """ACLs that two files own: ``--prune`` with one file can remove ACLs of the other file."""
 
     first: OwnsEntry
     second: OwnsEntry
 
 
 def added_outside(document: Document) -> list[Outside]:
-    """The entries that are not covered by ``owns`` in the same file, in order."""
+    """The entries that ``owns`` of the same file does not cover, in order."""
     owns = grouped(document.owned, lambda entry: entry.position.file)
     outside = []
     for entry in document.entries:
@@ -43,12 +43,8 @@ def added_outside(document: Document) -> list[Outside]:
 
 
 def owned_twice(document: Document) -> list[Overlap]:
-    """Each entry of ``owns`` that overlaps an earlier entry of another file, with the first such
-    entry.
-
-    An entry without a name is compared with all others; two names are compared only if they are
-    equal, or if one is a prefix (PREFIXED) of the other.
-    """
+    """The entries of ``owns`` that overlap an earlier entry of another file, each with the first
+    such earlier entry."""
     position = {entry: number for number, entry in enumerate(document.owned)}
     first: dict[OwnsEntry, OwnsEntry] = {}
     for entry, other in _candidates(document.owned):

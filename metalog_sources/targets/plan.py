@@ -1,9 +1,9 @@
-"""The changes that give a target the wanted ACLs: a pure diff, in a safe order.
+"""Computes the changes that give a target the wanted ACLs, in a safe order.
 
-DENYs are added first, then ALLOWs; then ALLOWs are removed, and DENYs last. So at no moment is a
-request allowed that both the old and the new state deny. ACLs are removed only on request, and
-only if the wanted files own them. This module must not know where ACLs come from, nor how a change
-is made.
+A plan adds DENYs, then adds ALLOWs, then removes ALLOWs, then removes DENYs. So no state in between
+allows a request that both the old and the new state deny. A plan removes ACLs only on request, and
+only ACLs that the wanted files own. Pure. This module must not know where ACLs come from, nor how a
+change is made.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class PlanStep(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """``unowned`` and ``unpruned`` are ACLs of the target that are not wanted and stay: because no
-    file owns them, or because their removal was not requested."""
+    """Two kinds of unwanted ACLs stay in the target: no file owns ``unowned``, and nobody requested
+    the removal of ``unpruned``."""
 
     steps: tuple[PlanStep, ...]
     unowned: tuple[Acl, ...] = ()
@@ -105,8 +105,8 @@ def make_plan(current: Collection[Acl], wanted: Document, *, prune: bool) -> Pla
 
 
 def phases(steps: Sequence[PlanStep]) -> list[list[PlanStep]]:
-    """Groups of steps, to apply one group after another; no group is empty. The steps of one group
-    may be applied together."""
+    """Groups of steps, none empty, in the order to apply. One request may apply steps of one
+    group."""
     groups = [
         [step for step in steps if (step.change, step.acl.permission_type) == phase]
         for phase in _PHASES
@@ -126,19 +126,19 @@ def after(current: Iterable[Acl], steps: Iterable[PlanStep]) -> set[Acl]:
 
 
 class PlanProof(NamedTuple):
-    """A proof that a plan allows no new requests beyond ``claims`` (the ``onlyGain`` statements, as
-    YAML). ``cells`` is the number of classes of equivalent requests that it compared."""
+    """A proof that a plan allows no new requests except those of ``claims`` (the ``onlyGain``
+    statements, as YAML). ``cells`` is the number of cells that the proof compared."""
 
     claims: tuple[str, ...]
     cells: int
 
 
 class SavedPlan(NamedTuple):
-    """A plan with everything that it depends on.
+    """A plan with its dependencies.
 
-    ``before`` are the target's ACLs that the plan's files own (``owns``), and those that apply to
-    a resource of one of its steps. ``super_users``, ``allow_everyone`` and ``kafka_version`` are
-    the configuration by which its effect was judged; ``proof`` is set if one was requested.
+    ``before`` has the target's ACLs that the plan's files own (``owns``), and the ACLs that reach a
+    resource of a step. ``super_users``, ``allow_everyone`` and ``kafka_version`` are the
+    configuration that determined the plan's effect.
     """
 
     target: str
@@ -170,7 +170,7 @@ def saved(
     kafka_version: str = "4.3",
 ) -> SavedPlan:
     """The plan with its dependencies: the configuration, the owned ACLs of ``current``, and
-    ``reached``, the ACLs that apply to a resource of a step."""
+    ``reached``, the ACLs that reach a resource of a step."""
     owned = (acl for acl in current if is_owned(acl, plan.owns))
     before = tuple(sorted({*reached, *owned}, key=acl_order))
     users = tuple(sorted(super_users))
@@ -178,7 +178,7 @@ def saved(
 
 
 def remaining(plan: SavedPlan, current: Collection[Acl]) -> list[PlanStep]:
-    """The steps that remain; perhaps an interrupted run has applied the others."""
+    """The steps that no earlier, interrupted run has applied."""
     current_acls = set(current)
     return [
         step
@@ -188,7 +188,7 @@ def remaining(plan: SavedPlan, current: Collection[Acl]) -> list[PlanStep]:
 
 
 def write_saved(plan: SavedPlan) -> str:
-    """A plan as JSON, a line for each step, ACL and ``owns`` entry."""
+    """A plan as JSON, with a line for each step, ACL and ``owns`` entry."""
     fields = {
         "metalogPlan": VERSION,
         "target": plan.target,
@@ -282,7 +282,7 @@ def _read_own(node: Node) -> Own:
 
 
 def _read_acl(node: Node) -> Acl:
-    """An ACL that the target had; Kafka might refuse to create it."""
+    """An ACL that the target had, even if Kafka would refuse to create it."""
     fields = fields_of(node, "an ACL", ACL_KEYS)
     for key in ACL_KEYS:
         if key not in fields:

@@ -1,7 +1,7 @@
-"""Targets: the stores and logs that ACLs can be written to, and how a plan is applied there.
+"""Targets: the stores and logs to which a plan can be applied.
 
-A plan is applied as a whole if the target can do that, else phase by phase. This module must not
-know how a plan was made, and never prompts.
+A log applies a plan as a whole, a store phase by phase. This module must not know how a plan was
+made, and never prompts.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class _Target(Protocol):
     def state(self) -> StoreState: ...
 
     def why_not(self, acl: Acl) -> str | None:
-        """Why ``acl`` cannot be written there, or None."""
+        """Why the target cannot store ``acl``, or None."""
         ...
 
     def close(self) -> None:
-        """Release the connection or lock; may be called again."""
+        """Release the connection or lock. A caller may repeat the call."""
         ...
 
 
@@ -66,8 +66,8 @@ class LogTarget(_Target, Protocol):
         users: Sequence[ScramUser],
         before: Collection[Acl] | None = None,
     ) -> None:
-        """Apply all ``steps`` and these users' credentials, or nothing. If the present ACLs
-        are not ``before``, nothing is applied."""
+        """Apply all ``steps`` and the credentials of ``users``, or nothing. With ``before``, apply
+        nothing if the log's ACLs are not ``before``."""
         ...
 
 
@@ -82,14 +82,14 @@ class LimitedTarget(_Target, Protocol):
 
 @runtime_checkable
 class KafkaTarget(_Target, Protocol):
-    """A target whose ACLs belong to a Kafka cluster: the cluster's version limits them."""
+    """A target that is a Kafka cluster, whose version decides which ACLs the target accepts."""
 
     def acl_creator(self) -> AclCreator: ...
 
 
 @runtime_checkable
 class AnnouncingLog(Protocol):
-    """A log whose peer announces its newest metadata.version, which shows its Kafka version."""
+    """A log whose peer announces the newest metadata.version that the peer supports."""
 
     def supported_level(self) -> int | None: ...
 
@@ -98,7 +98,7 @@ Target = StoreTarget | LogTarget
 
 
 def target_of(source: Source) -> Target:
-    """The target for an opened SOURCE; ``InvalidTarget`` if it cannot be changed."""
+    """The target for an opened SOURCE; ``InvalidTarget`` if the SOURCE cannot be changed."""
     if isinstance(source.opened, StoreTarget):
         return source.opened
     if isinstance(source.opened, DirectoryLog):
@@ -114,14 +114,14 @@ def target_of(source: Source) -> Target:
     raise ACL_TARGETS.refusal(source.kind, source.text)
 
 
-def likely_kafka(place: object, features: FeaturesImage = EMPTY) -> str:
-    """The likely Kafka version of ``place``, for use if no option names a version.
+def likely_kafka(opened: object, features: FeaturesImage = EMPTY) -> str:
+    """The likely Kafka version of an ``opened`` SOURCE, for use if no option names a version.
 
-    A cluster or a quorum announces it; for any other SOURCE it follows from ``features``.
+    A cluster or a quorum announces its version. For any other SOURCE, ``features`` suggest it.
     """
-    if isinstance(place, KafkaTarget):
-        return place.acl_creator().kafka
-    announced = place.supported_level() if isinstance(place, AnnouncingLog) else None
+    if isinstance(opened, KafkaTarget):
+        return opened.acl_creator().kafka
+    announced = opened.supported_level() if isinstance(opened, AnnouncingLog) else None
     if announced is None:
         return features.assumed_kafka
     return creator_of_cluster(announced, features.metadata_version or 0).kafka
@@ -130,8 +130,8 @@ def likely_kafka(place: object, features: FeaturesImage = EMPTY) -> str:
 def creates_blocks(source: Source, features: FeaturesImage) -> bool:
     """Whether ``source`` accepts new ACLs for CIDR blocks.
 
-    For a log, ``features`` decide; for a cluster, its version. No Kafka with ZooKeeper matches
-    blocks. Files accept them.
+    For a log, ``features`` decide; for a cluster, its metadata.version. Files accept blocks, and
+    ZooKeeper does not, because no Kafka with ZooKeeper matches blocks.
     """
     if source.store is None:
         return (features.metadata_version or 0) >= CIDR_HOSTS_SINCE
@@ -148,8 +148,8 @@ def refused_steps(
 ) -> list[tuple[PlanStep, str]]:
     """The steps that ``target`` cannot store, each with the reason.
 
-    For a SOURCE that is not a target, these are the ACLs that Kafka itself refuses. ``current`` are
-    the ACLs of the SOURCE, ``features`` the features of its log.
+    If ``target`` is no valid target, these are the ACLs that Kafka refuses. ``current`` has the
+    ACLs of the SOURCE, ``features`` the features of its log.
     """
     refused = []
     full = _full(target, steps, current) if isinstance(target, LimitedTarget) else {}
@@ -202,10 +202,10 @@ def carry_out(
     users: Sequence[ScramUser] = (),
     before: Collection[Acl] | None = None,
 ) -> None:
-    """Apply all ``steps``; an error of a store says how many were applied before it.
+    """Apply all ``steps``; an error of a store says how many steps were applied.
 
-    ``users`` get their credentials, which only a log accepts. ``before`` are the ACLs for which
-    the steps were planned; only a log can check them at the last moment.
+    Only a log accepts ``users``. ``before`` has the ACLs for which the steps were planned; only a
+    log compares ``before`` with its ACLs at the last moment.
     """
     if isinstance(target, LogTarget):
         target.change(steps, users, before)

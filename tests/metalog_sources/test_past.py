@@ -26,7 +26,7 @@ def test_only_what_decisions_depend_on_is_read_unless_all_is_wanted() -> None:
     part, whole = image_at(DEMO), image_at(DEMO, is_whole=True)
     assert part.acls == whole.acls
     assert whole.cluster.brokers
-    with pytest.raises(AttributeError, match="has no cluster: its replay did not read"):
+    with pytest.raises(AttributeError, match="has no cluster: the replay did not read"):
         _ = part.cluster.brokers
 
 

@@ -265,7 +265,7 @@ class TestNames:
             ("sources = 3", "not a table"),
             ("[sources]\nprdo = 3", "not a table of texts"),
             ("[sources.prdo]", "needs a url"),
-            ('[sources.prdo]\nurl = "@x"', "needs a url that is not a name"),
+            ('[sources.prdo]\nurl = "@x"', "needs a url that does not begin with @"),
             ('[sources.prdo]\nurl = "x"\ncofnig = "y"', "did you mean config"),
         ],
     )

@@ -87,7 +87,7 @@ def test_acls_that_a_folder_does_not_take_are_named(tmp_path: Path, name: str) -
 def test_folders_that_lie_too_deep_are_not_left_out(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(RULE.format("User:a"))
     (tmp_path / "back").symlink_to(tmp_path)
-    with pytest.raises(InvalidSource, match="deeper than 8 nested folders"):
+    with pytest.raises(InvalidSource, match="more than 8 nested folders"):
         replay_source(opened(tmp_path))
 
 

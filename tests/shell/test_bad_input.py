@@ -244,7 +244,7 @@ def test_nor_past_a_control_record_that_cannot_be_read(log_dir: Path, run: Run) 
 
 
 @pytest.mark.parametrize(
-    ("level", "said"), [(99, "a newer Kafka's"), (0, "no Kafka wrote it"), (6, "an older Kafka's")]
+    ("level", "said"), [(99, "a newer Kafka"), (0, "no Kafka has"), (6, "an older Kafka")]
 )
 def test_a_metadata_version_that_kafka_refuses_is_said(
     level: int, said: str, log_dir: Path, run: Run

@@ -120,7 +120,7 @@ def test_a_range_older_than_the_log_is_all_of_it(
     """The demo lasts less than a minute."""
     assert main([verb, LOG, "--from", "-7d"]) == 0
     found, said = capsys.readouterr()
-    assert re.search(r"note: .*offset 0, the start of the log: 2\S+Z is before it", said)
+    assert re.search(r"note: .*offset 0, the start of the log, because 2\S+Z is earlier", said)
     assert main([verb, LOG, "--from", "0"]) == 0
     assert capsys.readouterr().out == found
 

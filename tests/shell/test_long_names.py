@@ -83,7 +83,7 @@ def test_no_user_is_made_who_could_not_log_in_at_a_node(
         ["apply", folder, str(users), "--include-credentials", "--yes"],
     ):
         assert main(command) == 2
-        assert "Username has 1,025 bytes in UTF-8; at most 1,024 can log in" in (
+        assert "Username has 1,025 bytes in UTF-8; at most 1,024 are accepted" in (
             capsys.readouterr().err
         )
 

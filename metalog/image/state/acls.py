@@ -1,19 +1,18 @@
 """The ACLs of a cluster: id to ACL, and ACL to ids.
 
-Kafka gives every ACL an id, and uses the id as the key. A log may give the same ACL several ids:
-a client that retries after a failover does this. So ``AclsImage.ids`` returns a tuple. The map
-from ACL to ids is built at the first call of ``ids`` and then kept up to date.
+Kafka gives every ACL an id, and uses the id as the key. An ACL can have several ids, for example
+if a client repeats a request after a failover. So ``AclsImage.ids`` returns a tuple. The first
+call of ``ids`` builds the map from ACL to ids; later changes update the map.
 
-Three kinds of log are odd, and Kafka 4.3.1 differs from us in some:
+Kafka 4.3.1 and this module treat three odd records as follows:
 
-- A record adds an id that exists. Here, and in Kafka's image, the new ACL replaces the old one.
-  Kafka's authorizer refuses it ("An ACL with ID … already exists") and keeps the old one.
-- A record removes an id that does not exist. Here, and in Kafka's image, it is refused ("Failed
-  to find existing ACL …"). Kafka's loader then goes on with the next record; ours stops, unless
-  it is tolerant.
-- A record gives an ACL a second id. Here, and in Kafka's image, both ids stay, and the ACL is gone
-  when both are removed. Kafka's authorizer refuses the second id; in a snapshot, it refuses the
-  whole snapshot.
+- A record adds an id that exists. This module and Kafka's image replace the old ACL. Kafka's
+  authorizer refuses the record ("An ACL with ID … already exists") and keeps the old ACL.
+- A record removes an id that does not exist. This module and Kafka's image refuse the record
+  ("Failed to find existing ACL …"). Kafka's loader goes on with the next record. A strict loader of
+  this project stops.
+- A record gives an ACL a second id. This module and Kafka's image keep both ids, and the ACL, until
+  both ids are removed. Kafka's authorizer refuses the second id, or the whole snapshot with both.
 
 This module must not know what an ACL allows, nor where records come from.
 """
@@ -43,8 +42,8 @@ Ids = tuple[Uuid, ...]
 def may_mislead(record: AccessControlEntryRecord) -> str | None:
     """Why ``record`` perhaps does not mean what it seems to mean, or None.
 
-    Kafka silently reads an unknown code as UNKNOWN, and bytes that are not UTF-8 as U+FFFD. A DENY
-    can then miss the requests that it should deny.
+    Kafka silently reads an unknown code as UNKNOWN, and bytes that are not UTF-8 as U+FFFD. Such a
+    DENY can miss requests that it should deny.
     """
     if not can_be_bound(record):
         codes = record.resource_type, record.pattern_type, record.operation, record.permission_type
@@ -87,13 +86,13 @@ class AclsImage:
     def write_values(self) -> Iterator[bytes]:
         """The encoded records of ``write``.
 
-        They are encoded in the order of the table, approximately their order in memory, and then
-        sorted as bytes. This sorts them by id, because the bytes before the ids are equal.
+        This function encodes in the order of the table, approximately the order in memory, and then
+        sorts the bytes. The bytes before the ids are equal, so the result is sorted by id.
         """
         return bytes_in_order(acl_values(self.by_id.items()), ID_AT)
 
     def as_run(self) -> AclRun:
-        """All ids and ACLs as one run; a delta that applies it shares these objects."""
+        """All ids and ACLs as one run; a delta that applies the run shares the ACL objects."""
         return AclRun(list(self.by_id), list(self.by_id.values()))
 
     def __eq__(self, other: object) -> bool:
@@ -173,10 +172,10 @@ class AclsDelta:
 
     @property
     def changes(self) -> Mapping[Uuid, Acl | None]:
-        """The net changes, None for a removal.
+        """The net changes to ``image``, by id; None for a removal.
 
-        An ACL that was added and removed again since ``image`` is left out. If ``image`` has no
-        ACL, or a snapshot replaces all, the result has the present ACLs and then the removals.
+        An ACL that was added and removed again is left out. If ``image`` is empty or is replaced,
+        the result has all present ACLs, then the removals.
         """
         if self._whole is None:
             return self._changes
@@ -188,7 +187,7 @@ class AclsDelta:
         self.add_run(AclRun([record.id], [acl_of(record)]))
 
     def add_run(self, run: AclRun) -> None:
-        """Add all ACLs of ``run``; a start may add a million of them this way."""
+        """Add all ACLs of ``run``. Start-up can add a million ACLs this way."""
         added = zip(run.ids, run.acls, strict=True)
         whole = self._own_whole()
         if whole is None:
@@ -198,10 +197,10 @@ class AclsDelta:
             self._added += run.acls
 
     def in_record_order(self, after: AclsImage) -> Collection[Acl]:
-        """The ACLs of ``after``, the image after this delta; an ACL with two ids comes twice.
+        """The ACLs of ``after``, the image after this delta. An ACL with two ids occurs twice.
 
-        If this delta added all of them, they are in the order of their records. This is also their
-        order in memory, and iteration then takes half of the time.
+        If this delta added all ACLs, the result has the order of the records. This is also the
+        order in memory, so iteration takes half the time.
         """
         return self._added if len(self._added) == len(after) else after.by_id.values()
 
@@ -220,11 +219,11 @@ class AclsDelta:
         if not was_there:
             raise CorruptLog(
                 f"removes the ACL {uuid_text(uuid)}, which is not there",
-                advice="records before this one are missing, or it was written twice",
+                advice="earlier records are missing, or the removal was written twice",
             )
 
     def finish_snapshot(self) -> None:
-        """End a replacement: ACLs of the old image that the snapshot lacks are removed."""
+        """End a replacement: remove the ACLs of the old image that the snapshot lacks."""
         now = self.changes
         self._gone = {uuid: None for uuid in self.image.by_id if uuid not in now}
 
@@ -235,7 +234,7 @@ class AclsDelta:
         return AclsImage(Table.owning(self._whole))
 
     def _own_whole(self) -> dict[Uuid, Acl] | None:
-        """The dict of all ACLs, for changes; first copied if an image uses it. None without one."""
+        """The dict of all ACLs, or a copy if an image uses the dict. None if there is no dict."""
         if self._is_shared and self._whole is not None:
             self._whole, self._is_shared = self._whole.copy(), False
         return self._whole

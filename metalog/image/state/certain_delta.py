@@ -1,4 +1,4 @@
-"""The common part of most subjects' deltas: their records are never doubtful.
+"""The common part of the deltas whose records are never doubtful.
 
 This module must not know any subject.
 """

@@ -1,4 +1,4 @@
-"""The client quotas of a cluster: entity to quota name to value.
+"""The client quotas of a cluster, by entity and quota name.
 
 This module must not know which entity types and quota names Kafka enforces.
 """
@@ -20,7 +20,7 @@ Quotas = Table[str, float]
 
 
 class ClientQuotasImage(NamedTuple):
-    """All client quotas at one offset; ``entities`` has an entry for every entity with a quota."""
+    """All client quotas at one offset; ``entities`` has an entry for each entity with a quota."""
 
     entities: Table[QuotaEntity, Quotas] = EMPTY_TABLE
 
@@ -36,7 +36,7 @@ EMPTY: Final = ClientQuotasImage()
 
 
 class ClientQuotasDelta(CertainDelta):
-    """Changes to a ``ClientQuotasImage``: entity to quota name to value, None for a removal."""
+    """Changes to a ``ClientQuotasImage``, by entity and quota name; None for a removal."""
 
     __slots__ = ("changes", "image", "is_replacement")
 

@@ -1,6 +1,6 @@
-"""The brokers and controllers that registered with a cluster.
+"""The registered brokers and controllers of a cluster.
 
-A registration is the node's latest registration record plus all later changes, so a snapshot
+A registration holds the node's latest registration record and all later changes, so a snapshot
 loses nothing that Kafka wrote about the node.
 
 This module must not know partitions, nor what a listener's security protocol means.
@@ -55,8 +55,8 @@ class SupportedFeature(NamedTuple):
 class BrokerRegistration(NamedTuple):
     """The registration of one broker.
 
-    ``cordoned_directories`` is None for a broker before 4.3, which does not report them. Listeners
-    and features have no order in Kafka; here they are sorted by name.
+    A broker before 4.3 reports no cordoned directories: ``cordoned_directories`` is None.
+    Listeners and features are sorted by name, because Kafka does not order them.
     """
 
     id: int
@@ -138,7 +138,7 @@ class ClusterDelta(CertainDelta):
         )
 
     def unregister_controller(self, record: UnregisterControllerRecord) -> None:
-        """Remove the controller; as in Kafka, an unknown one changes nothing."""
+        """Remove the controller; as in Kafka, an unknown id changes nothing."""
         self.controllers[record.controller_id] = None
 
     def fence_broker(self, record: FenceBrokerRecord) -> None:
@@ -175,7 +175,7 @@ class ClusterDelta(CertainDelta):
         if broker is None:
             raise CorruptLog(f"changes broker {id}, which is not registered")
         if broker.epoch != epoch:
-            raise CorruptLog(f"changes broker {id} of epoch {epoch}; its epoch is {broker.epoch}")
+            raise CorruptLog(f"has epoch {epoch} for broker {id}, whose epoch is {broker.epoch}")
         return broker
 
 
@@ -210,7 +210,7 @@ def _change_of(field: str, value: int) -> bool | None:
 
 
 def _broker_version(broker: BrokerRegistration, metadata_version: int) -> int:
-    """The record version for ``metadata_version``, or a higher one if the registration needs it."""
+    """The record version for ``metadata_version``, or a higher version that ``broker`` needs."""
     needed = 0
     if broker.in_controlled_shutdown:
         needed = 1

@@ -1,7 +1,7 @@
-"""The dynamic configurations of a cluster: resource to key to value.
+"""The dynamic configurations of a cluster, by resource and key.
 
-Removing a topic also removes its configuration. (Kafka does not, if the topic got its configuration
-in the same delta.) Values may be passwords: no ``repr`` shows them.
+The removal of a topic also removes the topic's configuration. (Kafka keeps a configuration that was
+set in the same delta.) Values can be passwords, so no ``repr`` shows values.
 
 This module must not know which keys Kafka has.
 """
@@ -24,8 +24,8 @@ GROUP: Final = 32
 
 
 class ConfigResource(NamedTuple):
-    """The owner of a configuration; ``type`` is a code of Kafka's ConfigResource.Type, and an
-    empty name is the default."""
+    """The owner of a configuration. ``type`` is a code of Kafka's ConfigResource.Type. An empty
+    ``name`` means the default for all resources of this type."""
 
     type: int
     name: str
@@ -53,9 +53,9 @@ EMPTY: Final = ConfigsImage()
 
 
 class ConfigsDelta(CertainDelta):
-    """Changes to a ``ConfigsImage``: resource to key to value, None for a removal.
+    """Changes to a ``ConfigsImage``, by resource and key; None for a removal.
 
-    ``emptied`` holds the resources whose earlier configuration was removed as a whole.
+    ``emptied`` has the removed topics: they lose their whole configuration in ``image``.
     """
 
     __slots__ = ("changes", "emptied", "image", "is_replacement")

@@ -1,7 +1,7 @@
 """The delegation tokens of a cluster, by token id.
 
 This module must not know a token's HMAC, which Kafka derives from a secret outside the log, nor
-the present time, which decides whether a token has expired.
+the current time.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ EMPTY: Final = DelegationTokensImage()
 
 
 class DelegationTokensDelta(CertainDelta):
-    """Changes to a ``DelegationTokensImage``, None for a removal.
+    """Changes to a ``DelegationTokensImage``, by token id; None for a removal.
 
     As in Kafka, the removal of an unknown token changes nothing.
     """

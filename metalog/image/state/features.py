@@ -1,7 +1,7 @@
-"""The finalized features of a cluster, and the versions of records by its metadata.version.
+"""The finalized features of a cluster, and the record versions for a metadata.version.
 
-As in Kafka 4, two kinds of records change nothing here: ``kraft.version``, which the log's control
-records hold, and ``zkMigrationState``, which only versions before Kafka 4 use.
+As in Kafka 4, a FeatureLevelRecord of ``kraft.version`` changes nothing: the log's control records
+hold the kraft.version.
 
 This module must not know what any other feature does.
 """
@@ -55,24 +55,23 @@ METADATA_VERSIONS: Final[Mapping[int, str]] = {
     33: "4.4-IV2",
     34: "4.5-IV0",
 }
-"""Feature level of metadata.version -> its name in MetadataVersion, up to Kafka 4.4's."""
+"""Level of metadata.version -> name in Kafka 4.4's MetadataVersion."""
 
 OLDEST_METADATA_VERSION: Final = 7
-"""The lowest level that Kafka 4 loads: that of 3.3, the first release for production."""
+"""The lowest level that Kafka 4 loads: 3.3-IV3, of the first release for production."""
 DEFAULT_METADATA_VERSION: Final = 30
-"""The level of a new cluster, unless its operator chooses another, in Kafka 4.3 and 4.4."""
+"""The level of a new cluster of Kafka 4.3 or 4.4 if the operator chooses none."""
 LATEST_METADATA_VERSIONS: Final[Mapping[str, int]] = {"4.3": 30, "4.4": 33}
-"""Kafka's version -> the newest metadata.version that it declares production-ready, in order."""
+"""Version of Kafka, in order -> its newest production-ready metadata.version."""
 LATEST_METADATA_VERSION: Final = max(LATEST_METADATA_VERSIONS.values())
 NEWEST_LOADED: Final[Mapping[str, int]] = {"4.3": 31, "4.4": 34}
-"""Kafka's version -> the newest metadata.version that it loads, unreleased levels included, in
-order."""
+"""Version of Kafka, in order -> the newest metadata.version that it loads, released or not."""
 CIDR_HOSTS_SINCE: Final = 32
-"""The first level at which an ACL's host may be a CIDR block (KIP-1276); 4.3 cannot load it."""
+"""The first level that allows a CIDR block as an ACL's host (KIP-1276); too new for Kafka 4.3."""
 
 
 def record_version(level: int, since: Mapping[int, int]) -> int:
-    """The newest record version at ``level``; ``since`` maps a version's first level to it."""
+    """The newest record version at ``level``; ``since`` maps levels to the versions they began."""
     return max((version for first, version in since.items() if level >= first), default=0)
 
 
@@ -88,13 +87,13 @@ class FeaturesImage(NamedTuple):
 
     @property
     def metadata_version_name(self) -> str | None:
-        """Kafka's name of the level, such as ``4.3-IV0``; the number if we do not know the name."""
+        """Kafka's name of the level, such as ``4.3-IV0``; the number if the name is unknown."""
         level = self.metadata_version
         return None if level is None else METADATA_VERSIONS.get(level, str(level))
 
     @property
     def assumed_kafka(self) -> str:
-        """The version of Kafka that this log suggests, used unless the caller names another."""
+        """The version of Kafka to assume for this log if the caller names none."""
         return "4.4" if (self.metadata_version or 0) >= CIDR_HOSTS_SINCE else "4.3"
 
     @property
@@ -109,11 +108,11 @@ class FeaturesImage(NamedTuple):
         if level is None or OLDEST_METADATA_VERSION <= level <= newest:
             return None
         if level > newest:
-            cause = "the log is a newer Kafka's, which can decide differently"
+            cause = "a newer Kafka wrote it, and can decide differently"
         elif level in METADATA_VERSIONS:
-            cause = "the log is an older Kafka's, or was never upgraded"
+            cause = "an older Kafka wrote it, or its metadata.version was never upgraded"
         else:
-            cause = "no Kafka wrote it"
+            cause = "no Kafka has this metadata.version"
         return (
             f"metadata.version {level} is not between {OLDEST_METADATA_VERSION} and {newest}, so"
             f" Kafka {kafka} refuses the log: {cause}"
@@ -126,8 +125,8 @@ class FeaturesImage(NamedTuple):
         return DEFAULT_METADATA_VERSION if level is None else level
 
     def write(self, metadata_version: int) -> Iterator[tuple[FeatureLevelRecord, int]]:
-        """The records of a snapshot with their versions; metadata.version comes first, because it
-        determines how the others are read."""
+        """The records of a snapshot with their versions. The metadata.version comes first, because
+        it determines how Kafka reads the other records."""
         if self.metadata_version is not None:
             yield FeatureLevelRecord(METADATA_VERSION, self.metadata_version), 0
         for name, level in sorted(self.finalized.items()):

@@ -1,6 +1,6 @@
 """The next producer id that the cluster will allocate.
 
-This module must not know what producers do with it.
+This module must not know what producers do with the id.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class ProducerIdsImage(NamedTuple):
     next_producer_id: int = NONE_ALLOCATED
 
     def write(self, metadata_version: int) -> Iterator[tuple[ProducerIdsRecord, int]]:
-        """The snapshot's record with its version; as in Kafka, without the last broker's id."""
+        """The snapshot's record with its version. As in Kafka, the record names no broker."""
         if self.next_producer_id >= 0:
             record = ProducerIdsRecord(
                 broker_id=-1, broker_epoch=-1, next_producer_id=self.next_producer_id
@@ -30,8 +30,6 @@ EMPTY: Final = ProducerIdsImage()
 
 
 class ProducerIdsDelta(CertainDelta):
-    """Changes to a ``ProducerIdsImage``."""
-
     __slots__ = ("image", "next_producer_id")
 
     def __init__(self, image: ProducerIdsImage, *, is_replacement: bool = False) -> None:

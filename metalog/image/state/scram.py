@@ -1,7 +1,7 @@
-"""The SCRAM credentials of a cluster: mechanism to user to credential.
+"""The SCRAM credentials of a cluster, by mechanism and user.
 
-As in Kafka, the removal of an unknown credential changes nothing. In one case Kafka loses upserts:
-the mechanism was empty, and a removal is in the same delta. We keep them.
+As in Kafka, the removal of an unknown credential changes nothing. Kafka loses upserts if the
+mechanism had no user and the same delta has a removal. This module keeps such upserts.
 
 This module must not know SCRAM's maths, nor where records come from.
 """
@@ -41,7 +41,7 @@ def record_of(
 
 
 class ScramImage(NamedTuple):
-    """All credentials at one offset; ``mechanisms`` has an entry for every mechanism in use."""
+    """All credentials at one offset; ``mechanisms`` has an entry for each mechanism in use."""
 
     mechanisms: Mapping[ScramMechanism, Credentials] = EMPTY_TABLE
 
@@ -60,9 +60,9 @@ EMPTY: Final = ScramImage()
 
 
 class ScramDelta:
-    """Changes to a ``ScramImage``: mechanism to user to credential, None for a removal.
+    """Changes to a ``ScramImage``, by mechanism and user; None for a removal.
 
-    ``doubtful`` counts the applied records whose user is perhaps not the one that was written.
+    ``doubtful`` counts the applied records whose user name was perhaps not valid UTF-8.
     """
 
     __slots__ = ("changes", "doubtful", "image", "is_replacement")

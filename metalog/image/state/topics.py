@@ -38,7 +38,7 @@ _LISTS: Final = (
     "last_known_elr",
 )
 MIGRATING: Final = Uuid(bytes(16))
-"""The log directory of a replica in a record without directories (KIP-858)."""
+"""The log directory of a replica if the record has no directories (KIP-858)."""
 
 _WITH_DIRECTORIES: Final = 1
 _WITH_ELR: Final = 2
@@ -49,7 +49,7 @@ _PARTITION_VERSIONS: Final = {17: _WITH_DIRECTORIES, 23: _WITH_ELR}
 class Partition(NamedTuple):
     """One partition of a topic.
 
-    ``directories`` has one entry for each of ``replicas``. ``leader`` is -1 if there is none.
+    ``directories`` has one entry for each of ``replicas``. ``leader`` is -1 without a leader.
     ``leader_recovery_state`` is 1 during recovery from an unclean election, else 0.
     """
 
@@ -67,14 +67,14 @@ class Partition(NamedTuple):
 
 
 PARTITION_RECORDS: Final = (PartitionRecord, PartitionChangeRecord, ClearElrRecord)
-"""The records that change partitions only."""
+"""The types of the records that change only partitions."""
 
 
 class _State:
-    """A partition, and its most frequently changed fields.
+    """A partition, and copies of the fields that change most often.
 
-    A change writes its own fields, and neither reads nor copies the others, which are not in the
-    CPU's cache if a cluster has many partitions.
+    A change writes only these copies. It does not read the partition, which is not in the CPU's
+    cache if a cluster has many partitions.
     """
 
     __slots__ = ("before", "isr", "leader", "leader_epoch", "partition_epoch")
@@ -85,7 +85,7 @@ class _State:
         self.leader, self.leader_epoch, self.partition_epoch = leader, leader_epoch, partition_epoch
 
     def now(self) -> Partition:
-        """The partition after the changes, each of which has raised its epoch."""
+        """The partition after the changes; every change has raised the partition epoch."""
         if self.partition_epoch == self.before.partition_epoch:
             return self.before
         replicas, directories, _, removing, adding, _, recovery, _, _, elr, last_elr = self.before
@@ -105,8 +105,8 @@ class Topic(NamedTuple):
 class TopicsImage(NamedTuple):
     """All topics at one offset.
 
-    ``partitions_at_first`` are a new topic's partitions: an empty table, or an ``UnreadSubject`` if
-    the replay does not read partitions.
+    A new topic gets the partitions ``partitions_at_first``: an empty table, or an ``UnreadSubject``
+    if the replay does not read partitions.
     """
 
     by_id: Table[Uuid, Topic] = EMPTY_TABLE
@@ -115,12 +115,11 @@ class TopicsImage(NamedTuple):
 
     @property
     def reads_partitions(self) -> bool:
-        """Whether the replay reads partitions."""
         at_first: object = self.partitions_at_first
         return not isinstance(at_first, UnreadSubject)
 
     def write(self, metadata_version: int) -> Iterator[tuple[TopicRecord | PartitionRecord, int]]:
-        """The records of a snapshot with their versions: each topic by id, then its partitions."""
+        """The records of a snapshot with their versions: topics by id, partitions after a topic."""
         for topic_id, topic in in_order(self.by_id.items()):
             yield TopicRecord(topic.name, topic_id), 0
             for number, partition in sorted(topic.partitions.items()):
@@ -132,7 +131,7 @@ EMPTY: Final = TopicsImage()
 
 
 class StoppedRun(Exception):
-    """A run was applied up to change number ``at``, which contradicts the state."""
+    """The changes of a run below index ``at`` were applied; the next contradicts the state."""
 
     def __init__(self, at: int) -> None:
         super().__init__(at)
@@ -193,9 +192,9 @@ class TopicsDelta(CertainDelta):
         self._set(topic, record.partition_id, _merged(before, record))
 
     def change_run(self, run: PartitionChangeRun) -> None:
-        """Apply all changes of ``run``; ``StoppedRun`` at the first that contradicts the state.
+        """Apply the changes of ``run``; ``StoppedRun`` if a change contradicts the state.
 
-        Most records of a cluster's log are such changes, so the usual one costs no function call.
+        Most records of a log are such changes, so the usual change costs no function call.
         """
         partitions = self._partitions
         for change in run.changes:
@@ -282,7 +281,7 @@ class TopicsDelta(CertainDelta):
 
 
 def _by_name(base: TopicsImage, by_id: Mapping[Uuid, Topic | None]) -> dict[str, Topic | None]:
-    """The changes by name, removals first: a topic may have been recreated under a new id."""
+    """The changes by name. Removals come first, because a topic can return with a new id."""
     names: dict[str, Topic | None] = {}
     for topic_id, topic in by_id.items():
         before = base.by_id.get(topic_id)
@@ -325,7 +324,7 @@ def _merged(before: Partition, change: PartitionChangeRecord) -> Partition:
 
 
 def _partition_version(partition: Partition, metadata_version: int) -> int:
-    """The record version for ``metadata_version``, or a higher one if the partition needs it."""
+    """The record version for ``metadata_version``, or a higher version that ``partition`` needs."""
     needed = 0
     if partition.directories.count(MIGRATING) < len(partition.directories):
         needed = _WITH_DIRECTORIES

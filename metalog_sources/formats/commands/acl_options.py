@@ -1,8 +1,8 @@
 """Parses kafka-acls' options by kafka-acls' own rules.
 
-It refuses the same options as kafka-acls 4.3.1, with the same messages;
-docs/reference/kafka-acls.md names the few differences. This module must not know where the options
-come from, nor what is done with the result.
+This module refuses the same options as kafka-acls 4.3.1, with the same messages;
+docs/reference/kafka-acls.md names the few differences. It must not know where the options come
+from, nor what the caller does with the result.
 """
 
 from __future__ import annotations
@@ -76,13 +76,13 @@ _TAKES_NOT: Final = {
 
 
 class CommandOptions(NamedTuple):
-    """A command's options: the values of each in order, and the flags."""
+    """A command's options: the values of each option in order, and the flags."""
 
     values: Mapping[str, Sequence[str]]
     flags: Collection[str]
 
     def of(self, option: str) -> list[str]:
-        """The values of ``option``; as in kafka-acls, all but transactional ids are trimmed."""
+        """The values of ``option``. As in kafka-acls, only transactional ids are not trimmed."""
         values = self.values.get(option, ())
         is_trimmed = option != "--transactional-id"
         return [text.strip(_JAVA_BLANKS) if is_trimmed else text for text in values]
@@ -92,10 +92,10 @@ class CommandOptions(NamedTuple):
 
 
 class EntriesByResource(NamedTuple):
-    """The entries to add or remove for each resource; a removal without entries means all ACLs of
+    """The entries to add or remove for each resource. A removal without entries means all ACLs of
     the resource.
 
-    ``principals`` are those whose ACLs a listing shows, in order; empty means everybody.
+    A listing shows the ACLs of ``principals``, in this order; empty means all principals.
     """
 
     action: AclAction
@@ -189,7 +189,7 @@ def _pattern_type(options: CommandOptions) -> PatternType:
 
 
 def _resources(options: CommandOptions) -> list[ResourcePatternFilter]:
-    """The resources; as in kafka-acls, the cluster is left out if the pattern is not literal."""
+    """The resources. As in kafka-acls, the cluster is ignored if the pattern is not literal."""
     pattern_type = _pattern_type(options)
     resources = []
     for option, resource_type in RESOURCES.items():
@@ -260,8 +260,8 @@ def _check_operations(
 
 
 def _refuse_no_entries(action: AclAction, options: CommandOptions) -> None:
-    """Refuse an add without a principal, and a removal with options that kafka-acls ignores,
-    because kafka-acls would remove all ACLs of the resource."""
+    """Refuse an add without a principal. Refuse a removal without a principal if kafka-acls would
+    ignore an option and remove all ACLs of the resource."""
     if action is AclAction.ADD:
         raise InvalidRequest(
             "You must specify one of: --allow-principal, --deny-principal when trying to add ACLs."

@@ -1,9 +1,9 @@
-"""Splits commands into words as bash does: quotes, ``$'…'``, backslashes, comments, lines.
+"""Splits commands into words as bash does, with quotes, ``$'…'``, backslashes and comments.
 
-Nothing is expanded: ``$NAME`` stays unchanged. Text that bash would expand in other ways (braces,
-``~``, file names) or run (a pipe, a substitution) is an error, and so is a carriage return, which
-bash reads as a part of a word. So the words of an accepted script, except for its variables, are
-those that bash gives to its commands. This module must not know any command.
+Variables (``$NAME``) stay unchanged. Other text that bash would expand (braces, ``~``, file names)
+or run (a pipe, a substitution) is an error. A carriage return is an error, too, because bash reads
+it as part of a word. So an accepted script without variables gives the same words as in bash. This
+module must not know any command.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _VARIABLE: Final = re.compile(
     r"\$(?:[A-Za-z_][A-Za-z_0-9]*|[0-9#?*@!$-]|\{[A-Za-z_][A-Za-z_0-9]*\})"
 )
 _UNREAD_DOLLARS: Final = ("$(", "$[", "${", "$\\\n")
-"""Refused in and outside quotes, unless ``${`` begins ``${NAME}``; at the last one, bash joins the
-lines and expands the result."""
+"""Refused with and without double quotes; only ``${NAME}`` is accepted. After the last mark, bash
+joins the lines and expands the result."""
 _ANSI: Final = re.compile(
     r"\\(?:x(?P<hex>[0-9a-fA-F]{1,2})|u(?P<u>[0-9a-fA-F]{1,4})|U(?P<U>[0-9a-fA-F]{1,8})"
     r"|(?P<octal>[0-7]{1,3})|(?P<unread>c|x\{)|(?P<one>.))|(?P<text>[^\\']+)",
@@ -41,7 +41,7 @@ _ONE_A_LINE: Final = "write one kafka-acls command per line"
 
 
 class Command(NamedTuple):
-    """One command; ``variables`` are its words in which a shell would replace a ``$NAME``."""
+    """One command; ``variables`` has the words in which a shell would replace a ``$NAME``."""
 
     words: list[str]
     variables: frozenset[str]
@@ -49,7 +49,7 @@ class Command(NamedTuple):
 
 
 def commands(text: str, file: str) -> Iterator[Command]:
-    """The commands in a script, each with the position of its first word, without empty ones."""
+    """The commands in a script that have words, each with the position of its first word."""
     splitter = _Splitter(text, file)
     while (command := splitter.command()) is not None:
         if command.words:
@@ -157,7 +157,7 @@ class _Splitter:
         raise self._unclosed()
 
     def _dollar(self) -> str:
-        """A variable, unchanged, or a dollar sign that does not begin one."""
+        """A variable, unchanged, or a dollar sign that begins no variable."""
         if match := _VARIABLE.match(self._text, self._at):
             self._has_variable = True
             self._at = match.end()

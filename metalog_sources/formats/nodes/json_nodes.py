@@ -22,7 +22,7 @@ _PLAIN: Final = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:
 
 
 def json_values(text: str, file: str) -> Iterator[Node]:
-    """Each value in ``text``; ``InvalidRequest`` if it is not JSON."""
+    """The values in ``text``; ``InvalidRequest`` if ``text`` is not JSON."""
     reader = _Reader(text, file)
     while reader.offset < len(text):
         yield reader.value(0)
@@ -32,7 +32,7 @@ def json_values(text: str, file: str) -> Iterator[Node]:
 def json_values_or(
     text: str, file: str, shortcut: Callable[[dict[str, str], FilePosition], Short | None]
 ) -> Iterator[Node | Short]:
-    """As ``json_values``, with a fast path for objects whose values are all texts.
+    """Like ``json_values``, with a fast path for objects whose values are all texts.
 
     Such an object becomes the result of ``shortcut``, or nodes if ``shortcut`` returns None.
     """
@@ -57,7 +57,7 @@ def _plain(pairs: list[tuple[str, object]]) -> dict[str, object] | None:
 
 
 def _number(text: str) -> None:
-    """Returns None, because converting many digits to a number takes quadratic time."""
+    """Return None, because to convert many digits to a number takes quadratic time."""
 
 
 _PLAIN_OBJECT: Final = JSONDecoder(object_pairs_hook=_plain, parse_int=_number, parse_float=_number)
@@ -76,7 +76,7 @@ class _Reader:
             self.offset = match.end()
 
     def plain_object(self) -> tuple[dict[str, str], int] | None:
-        """The object at the present position, and its end; None if it is not an object of texts."""
+        """The object at ``offset``, and the offset of its end. None if it has other than texts."""
         if self._text[self.offset] != "{":
             return None
         try:
@@ -127,7 +127,7 @@ class _Reader:
             yield self.value(depth + 1)
 
     def _parts(self, end: str) -> Iterator[None]:
-        """Yields once for each part before ``end``; the position is then the part's start."""
+        """Yield at the start of each part before ``end``."""
         self.offset += 1
         self.skip()
         if self._text[self.offset : self.offset + 1] == end:

@@ -1,7 +1,7 @@
 """Nodes, the common form of YAML and JSON: texts, lists and mappings with positions.
 
-Values stay texts, as written: a topic called ``no`` or ``007`` is that topic. An error is one line
-with the position; for a misspelt word it suggests the right one. This module must not know ACLs.
+Values stay texts, so topics can be called ``no`` or ``007``. An error is one line with the
+position; for a misspelt word, the line suggests the right word. This module must not know ACLs.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Node = Text | Items | Fields
 
 
 class Lines:
-    """Converts offsets in ``text`` to line and column; scans the text only once."""
+    """Converts offsets in ``text`` to line and column."""
 
     def __init__(self, text: str, file: str) -> None:
         self._file = file
@@ -56,8 +56,8 @@ def fault(position: FilePosition | None, problem: str) -> InvalidRequest:
 
 
 def near(word: str, known: Collection[str]) -> str:
-    """``did you mean …?`` with all words that begin with ``word``, or else with the closest; or
-    the list of valid words."""
+    """The end of an error about ``word``: ``did you mean …?`` with the words of ``known`` that
+    begin with ``word``, or with the closest word. If there is none, all words of ``known``."""
     folded, wanted = {known_word.casefold(): known_word for known_word in known}, word.casefold()
     matches = [each for each in folded if wanted and each.startswith(wanted)]
     found = [folded[each] for each in matches or get_close_matches(wanted, folded, 1, 0.6)]
@@ -95,7 +95,7 @@ def items_of(node: Node, what: str) -> Sequence[Node]:
 
 
 def fields_of(node: Node, what: str, known: Collection[str] | None) -> dict[str, Node]:
-    """A mapping's values by key; a repeated key, or one that is not in ``known``, is an error."""
+    """A mapping's values by key. A repeated key and a key outside ``known`` are errors."""
     if not isinstance(node, Fields):
         examples = f", such as {', '.join(known)}" if known else ""
         raise fault(node.position, f"{what} is not a mapping; write keys and values{examples}")

@@ -1,8 +1,8 @@
 """Groups single ACLs into rules with lists: ACLs that differ only in one field become one rule.
 
-It sorts ACLs as an export does, then groups by operations, hosts and resource names. So equal ACLs
-and notes give equal rules. No rule, and no file of rules, has more ACLs than its reader accepts.
-This module must not know how a rule is written.
+The ACLs are sorted as in an export, then grouped by operations, hosts and resource names. So equal
+ACLs and notes give equal rules. No rule and no file has more ACLs than the reader accepts. This
+module must not know how a rule is written.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ class RegroupedRule(NamedTuple):
 
 
 def regrouped(entries: Collection[AclEntry], file_acls: int | None = None) -> list[RegroupedRule]:
-    """Rules that are equivalent to ``entries``, for a file with ``file_acls`` ACLs (default:
+    """The rules for ``entries``. ``file_acls`` is the number of ACLs in the whole file (default:
     the number of ``entries``).
 
-    In a large file only names are grouped, because the reader limits the ACLs per byte.
+    In a large file only names are grouped. With lists of operations and hosts, the file could have
+    more ACLs than the reader accepts for a file of this size.
     """
     rules = [
         RegroupedRule(
@@ -62,10 +63,8 @@ def regrouped(entries: Collection[AclEntry], file_acls: int | None = None) -> li
 
 
 def _merged(rules: list[RegroupedRule], field: str) -> list[RegroupedRule]:
-    """Merge rules that differ only in ``field`` into one, at the place of the first.
-
-    If this rule would have too many ACLs, they become several consecutive rules.
-    """
+    """Merge rules that differ only in ``field`` into one rule. A rule with too many ACLs becomes
+    several consecutive rules."""
     values: dict[RegroupedRule, list[Any]] = {}
     for rule in rules:
         values.setdefault(_with(rule, field, ()), []).extend(getattr(rule, field))

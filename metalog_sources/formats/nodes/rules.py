@@ -1,8 +1,8 @@
 """Reads the nodes of a parsed file into ACLs.
 
 A rule has the keys of ``acls --json``; a key with a list gives an ACL for each item. An ACL that
-Kafka would refuse to create is an error here, with Kafka's message. This module must not know the
-format from which the nodes came.
+Kafka would not create is an error, with Kafka's message. This module must not know the file's
+format.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _PLAIN_KEYS: Final = frozenset((*ACL_KEYS, *NOTE_KEYS[:-1], "id"))
 
 
 def read_document(node: Node, size: int) -> Document:
-    """Read ``owns``, ``acls`` and ``users``, each a list; or only a list of ACLs.
+    """Read a mapping of the lists ``owns``, ``acls`` and ``users``, or a list of ACLs.
 
     ``size`` is the length of the whole file.
     """
@@ -101,7 +101,7 @@ def _entries(node: Node) -> Iterator[AclEntry]:
 
 
 class FileRule(NamedTuple):
-    """The values of one rule by key; every combination is an ACL."""
+    """The values of one rule; every combination of them is an ACL."""
 
     types: list[ResourceType]
     names: list[str]
@@ -130,9 +130,9 @@ def read_rule(node: Node, ignored: tuple[str, ...] = ()) -> list[AclEntry]:
 
 
 def plain_entry(fields: dict[str, str], position: FilePosition) -> AclEntry | None:
-    """The ACL in an object with all fields of an ACL and Kafka's names of the enums.
+    """A fast path: the ACL in an object with all keys of an ACL and Kafka's names of the enums.
 
-    None for any other object, and for one with ``expires``: ``read_rule`` reads and checks these.
+    None if ``read_rule`` must read the object, for example because it has ``expires`` or a fault.
     """
     if not _FULL <= fields.keys() <= _PLAIN_KEYS:
         return None
@@ -211,7 +211,7 @@ def _is_any(node: Node) -> bool:
 
 
 def read_user(node: Node) -> ScramUser:
-    """Read a line of ``users --json``, with a credential if the export includes it."""
+    """Read a line of ``users --json``, with or without the secrets of the credential."""
     fields = fields_of(node, "a user", USER_KEYS)
     for key in USER_KEYS[:3]:
         if key not in fields:
@@ -236,7 +236,7 @@ def read_user(node: Node) -> ScramUser:
 
 
 def is_user(node: Node) -> bool:
-    """Whether a line of JSON is from ``users --json``, not from ``acls --json``."""
+    """Whether a JSON object is a line of ``users --json``, not of ``acls --json``."""
     return isinstance(node, Fields) and any(key.value == "user" for key, _ in node.pairs)
 
 

@@ -1,4 +1,4 @@
-"""Reads the names of Kafka's enums in any case, and suggests the nearest one.
+"""Reads the names of Kafka's enums in any case; an error suggests the nearest name.
 
 ``DescribeConfigs``, ``describe_configs`` and ``describe-configs`` are the same word. This module
 must not know where the words come from.
@@ -30,7 +30,7 @@ def read_word(
     *,
     filter: bool = False,
 ) -> Word:
-    """The member of ``kind`` that ``text`` names; with ``filter``, also a filter's members."""
+    """The member of ``kind`` that ``text`` names; ANY and MATCH are valid only with ``filter``."""
     members = _known(kind, filter)
     code = members.get(text)
     if code is None:

@@ -1,6 +1,6 @@
 """Reads YAML text into nodes from PyYAML's events.
 
-Every scalar is text, or None for a null. The only tags are ``!``, ``!!str``, and the caller's.
+Every scalar is text, or None for a null. Valid tags are ``!``, ``!!str``, and the caller's tags.
 This module must not know what the nodes mean.
 """
 
@@ -22,10 +22,10 @@ _PLAIN_TAGS: Final = frozenset({None, "!", "tag:yaml.org,2002:str"})
 
 
 def yaml_documents(text: str, file: str, tags: Mapping[str, str] = NO_TAGS) -> Iterator[Node]:
-    """Each document of a stream; ``InvalidRequest`` if it is not YAML, or YAML that nodes cannot
-    represent.
+    """The documents of a stream; ``InvalidRequest`` if ``text`` is not YAML, or if nodes cannot
+    represent it.
 
-    ``tags`` maps a tag to a word. A list with that tag becomes a mapping from the word to the list.
+    ``tags`` maps a tag to a word. A list with the tag becomes a mapping from the word to the list.
     """
     builder = _Builder(file, tags)
     try:

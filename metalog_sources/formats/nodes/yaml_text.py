@@ -1,4 +1,4 @@
-"""Writes a text as a YAML scalar that every reader of YAML 1.1 and 1.2 reads back as that text.
+"""Writes a text as a YAML scalar that readers of YAML 1.1 and 1.2 read as the same text.
 
 This module must not know what the text is about.
 """

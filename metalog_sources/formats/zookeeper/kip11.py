@@ -2,8 +2,8 @@
 
 The writer uses Kafka's keys: ``principal``, ``permissionType``, ``operation`` and ``host``, each a
 text. The reader also accepts KIP-11's shapes: ``principal``, ``operation`` and ``host`` may be
-lists, and may have plural names. The JSON does not name the resource: the path of the ZooKeeper
-node does. This module must not know ZooKeeper.
+lists, and may have plural names. The resource is not in the JSON, but in the path of the ZooKeeper
+node. This module must not know ZooKeeper.
 """
 
 from __future__ import annotations

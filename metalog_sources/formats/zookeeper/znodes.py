@@ -34,12 +34,12 @@ ROOTS: Final[Mapping[str, PatternType]] = {
     "/kafka-extended-acl/prefixed": PatternType.PREFIXED,
     "/kafka-acls": PatternType.LITERAL,
 }
-"""The root nodes, with ``<type>/<name>`` below each. The last two are KIP-290's and KIP-11's."""
+"""The root nodes; below a root is ``<type>/<name>``. KIP-290 and KIP-11 have the last two roots."""
 USERS_ROOT: Final = "/config/users"
 EVENT_ROOTS: Final = ("/kafka-acl-changes", "/kafka-acl-extended-changes")
 EVENT_PREFIX: Final = "acl_changes_"
 MAX_BYTES: Final = 1_000_000
-"""How large a node may be: ZooKeeper refuses a request above 1 MiB (``jute.maxbuffer``)."""
+"""The limit on a node, because ZooKeeper refuses a request above 1 MiB (``jute.maxbuffer``)."""
 
 _WRITTEN_ROOTS: Final = {PatternType.LITERAL: LITERAL_ROOT, PatternType.PREFIXED: PREFIXED_ROOT}
 _EVENT_KEYS: Final = ("version", "resourceType", "name", "patternType")
@@ -84,7 +84,7 @@ def resource_at(root: str, type_name: str, name: str) -> Resource | None:
 
 
 def read_acls(data: bytes, file: str, resource: Resource) -> list[AclEntry]:
-    """The ACLs in a node; a node without data has none."""
+    """The ACLs in a node; a node without data has no ACLs."""
     return read_kip11(_text(data, file), file, resource) if data else []
 
 
@@ -99,10 +99,9 @@ def event_of(resource: Resource) -> tuple[str, bytes]:
 
 
 def read_event(data: bytes, file: str) -> Resource | None:
-    """The resource whose ACLs have changed, from a notification; None if its type is unknown.
+    """The resource that a change notification names; None if the resource type is unknown.
 
-    The notification is ``TYPE:NAME``, for a LITERAL pattern, or JSON. ``GROUP`` and
-    ``Group`` are the same type.
+    The notification is ``TYPE:NAME``, for a LITERAL pattern, or JSON.
     """
     text = _text(data, file)
     if not text.startswith("{"):
@@ -153,7 +152,7 @@ class _Parts(NamedTuple):
 
 
 def _credential(text: str, name: str, position: FilePosition) -> ScramCredential:
-    """Parse ``salt=…,stored_key=…,server_key=…,iterations=…``; no error shows any part of it."""
+    """Parse ``salt=…,stored_key=…,server_key=…,iterations=…``. No error shows ``text``."""
     values = dict(part.partition("=")[::2] for part in text.split(","))
     if sorted(values) != sorted(_CREDENTIAL_KEYS):
         raise fault(position, f"{name}: a credential is {', '.join(_CREDENTIAL_KEYS)}")

@@ -63,7 +63,7 @@ def with_users(*names):
         (
             upsertion("n" * 1025),
             ErrorCode.UNACCEPTABLE_CREDENTIAL,
-            "Username has 1,025 bytes in UTF-8; at most 1,024 can log in",
+            "Username has 1,025 bytes in UTF-8; at most 1,024 are accepted",
         ),
         (
             upsertion("a\0b"),

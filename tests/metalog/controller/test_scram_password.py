@@ -156,7 +156,7 @@ def test_a_mechanism_that_is_not_enabled_is_refused() -> None:
     response = carried_out(planned(*given, config=only_512))[1]
     refusal = (
         ErrorCode.UNSUPPORTED_SASL_MECHANISM,
-        "Passwords cannot be set for hash type 1; those enabled: 2 (SHA512)",
+        "Passwords cannot be set for hash type 1; enabled types: 2 (SHA512)",
     )
     found = answers(response)
     assert [found[1, "a"], found[1, "b"], found[2, "a"]] == [refusal, refusal, (0, None)]
@@ -164,9 +164,9 @@ def test_a_mechanism_that_is_not_enabled_is_refused() -> None:
     none = planned(*given, config=ScramPasswordConfig.configured({key: ""}))
     assert not none.requests
     told = answers(carried_out(none)[1])[1, "a"][1]
-    assert told == "Passwords cannot be set for hash type 1; those enabled: none"
+    assert told == "Passwords cannot be set for hash type 1; enabled types: none"
     told = answers(carried_out(planned(("c", 3, "x")))[1])[3, "c"][1]
-    assert told.endswith("; those enabled: 1 (SHA256), 2 (SHA512)")
+    assert told.endswith("; enabled types: 1 (SHA256), 2 (SHA512)")
 
 
 def test_a_policy_refuses_with_its_description() -> None:

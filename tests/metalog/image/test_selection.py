@@ -151,7 +151,7 @@ def test_partitions_that_were_not_read_refuse_every_use() -> None:
 
 
 def test_no_snapshot_is_made_of_an_image_that_lacks_subjects() -> None:
-    with pytest.raises(AttributeError, match="its replay did not read them"):
+    with pytest.raises(AttributeError, match="the replay did not read this part"):
         list(loaded(batch(0, ace(1))).image.write())
 
 

@@ -178,8 +178,7 @@ MISTAKES = {
         "a, line 2, column 7: a ConfigMap holds no ACLs; only Strimzi's KafkaUser is read"
     ),
     "kind: KafkaUser\napiVersion: strimzi/v1": (
-        "a, line 2, column 13: a KafkaUser of apiVersion strimzi/v1 is not Strimzi's, which begins"
-        " with kafka.strimzi.io/"
+        "a, line 2, column 13: apiVersion strimzi/v1 is not Strimzi's; write kafka.strimzi.io/v1"
     ),
 }
 
@@ -270,7 +269,7 @@ def test_json_lines() -> None:
 
 def test_what_zookeeper_holds_for_one_resource_is_no_source() -> None:
     """KIP-11's JSON does not name its resource: the node's path does."""
-    with pytest.raises(InvalidRequest, match="does not name their resource; give zookee"):
+    with pytest.raises(InvalidRequest, match="does not name the resource; give zookee"):
         read_json('{"version": 1, "acls": []}', "a")
 
 
