@@ -1,7 +1,7 @@
-"""Checks the ACLs that a program passes in: would Kafka refuse one, or would one miss its purpose?
+"""Refuses the ACLs that Kafka would refuse, and warns about ACLs that can miss their purpose.
 
-Each message names the position of the ACL, counted from 0. This module must not know how a
-decision is made.
+Each message names the ACL's position in the caller's list, counted from 0. This module must not
+know how a decision is made.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def check_creatable(number: int, acl: Acl) -> None:
 
 
 def warnings_about(number: int, acl: Acl, kafka: KafkaVersion) -> Iterator[str]:
-    """Why ``acl`` can miss its purpose in this version of Kafka, one line each."""
+    """The reasons why ``acl`` can miss its purpose in this version of Kafka, each in one line."""
     reason = _host_warning(acl.host, kafka)
     if reason is not None:
         yield f"acls[{number}]: {reason}"

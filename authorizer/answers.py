@@ -1,4 +1,4 @@
-"""Answers a session's actions from one decision context, and writes the audit lines.
+"""Decides a session's actions in one decision context, and writes the audit lines.
 
 This module must not know how a decision context is made.
 """
@@ -25,7 +25,7 @@ INFO: Final = logging.INFO
 def results_of(
     decisions: DecisionContext, identity: Identity, actions: Sequence[Action]
 ) -> list[AuthorizationResult]:
-    """A result for each of ``actions`` of one session, in order."""
+    """The results of ``actions`` for the session ``identity``, in order."""
     answers = decisions.session(identity)
     results: list[AuthorizationResult] = []
     latest_type = None
@@ -51,7 +51,7 @@ def results_of(
 
 
 def decision_of(decisions: DecisionContext, context: RequestContext, action: Action) -> Decision:
-    """The decision on ``action``, with its rule."""
+    """The result of ``action``, and the rule and the ACL that decided it."""
     resource = action.resource
     if resource.pattern_type is not LITERAL:
         refuse_other_patterns(resource)
@@ -61,7 +61,7 @@ def decision_of(decisions: DecisionContext, context: RequestContext, action: Act
 
 
 def refuse_other_patterns(resource: ResourcePattern) -> None:
-    """Raise the ``InvalidRequest`` for a ``resource`` that is not LITERAL."""
+    """Raise ``InvalidRequest`` for ``resource``, whose pattern is not LITERAL."""
     raise InvalidRequest(
         f"only LITERAL resources can be authorized, not {resource.pattern_type.name}"
     )
@@ -80,7 +80,7 @@ def audit_all(
     actions: Sequence[Action],
     results: Sequence[AuthorizationResult],
 ) -> None:
-    """Log each decision as Kafka does; the rule is looked up only if the line will be logged."""
+    """Log each decision as Kafka does; only lines that will be logged need its rule."""
     if not AUDIT_LOG.isEnabledFor(INFO):
         return
     for action, result in zip(actions, results, strict=True):

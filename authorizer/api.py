@@ -1,8 +1,7 @@
-"""The arguments of an authorizer's question (KIP-504): the actions and the request's context.
+"""The arguments of ``authorize`` (KIP-504): the actions and the request's context.
 
-Every request makes and reads actions and contexts, so they are slotted classes, which cost
-less than NamedTuples (docs/decisions/0013-cached-look-ups.md). Their fields are final by type:
-mypy refuses an assignment, the interpreter does not check.
+Every request makes actions and contexts. Their classes have slots, because a NamedTuple costs more
+(docs/decisions/0013-cached-look-ups.md). Only mypy refuses to assign to their final fields.
 
 This module must not know how a decision is made.
 """
@@ -19,7 +18,7 @@ from metalog.principal import KafkaPrincipal
 
 
 class _Value:
-    """Slots that are set once, compared by value; ``_fields`` are ``__init__``'s arguments."""
+    """An object that is compared by value. ``_fields`` names the arguments of ``__init__``."""
 
     __slots__ = ()
     _fields: ClassVar[tuple[str, ...]] = ()
@@ -42,7 +41,7 @@ class _Value:
 
 
 class ResourcePattern(_Value):
-    """``org.apache.kafka.common.resource.ResourcePattern``; an action's pattern is LITERAL."""
+    """``org.apache.kafka.common.resource.ResourcePattern``. An action's resource is LITERAL."""
 
     _fields = ("resource_type", "name", "pattern_type")
     __slots__ = _fields
@@ -91,8 +90,8 @@ def user(name: str) -> ResourcePattern:
 class Action(_Value):
     """One operation on one resource, to be authorized.
 
-    ``log_if_allowed`` or ``log_if_denied`` is off if that result does not decide the request, as
-    in the filter of a listing. The audit line is then at level TRACE.
+    A caller that only filters a list sets ``log_if_allowed`` or ``log_if_denied`` to False: an
+    audit line with that result then has the level TRACE.
     """
 
     _fields = (
@@ -120,12 +119,12 @@ class Action(_Value):
 
 
 class RequestContext(_Value):
-    """The caller, and its address.
+    """The client that sent a request.
 
-    ``principal`` is the session's, ``Type:name``. ``host`` is the client's address, in Java's text
-    (``metalog.hosts.client_host``). ``additional_principals``, such as ``Group:…``, match ACLs like
-    the session's own, but make nobody a super user. Kafka has none of them. ``identity`` has the
-    fields that a decision depends on: host and principals.
+    ``principal`` is ``Type:name``. ``host`` is the client's address as Java writes it
+    (``metalog.hosts.client_host``). ACLs match ``additional_principals``, such as ``Group:…``, like
+    ``principal``, but these make nobody a super user; Kafka has no additional principals.
+    ``identity`` consists of host and principals: a decision depends on nothing else here.
     """
 
     _fields = ("principal", "host", "listener", "request_name", "additional_principals")
@@ -161,5 +160,8 @@ class RequestContext(_Value):
         request_name: str = "",
         additional_principals: Iterable[str] = (),
     ) -> RequestContext:
-        """From a socket's ``getpeername()``, which has a link-local address's zone separately."""
+        """The context for ``peer``, the tuple that a socket's ``getpeername()`` returns.
+
+        That tuple has the zone of a link-local address as an item of its own.
+        """
         return cls(principal, peer_host(peer), listener, request_name, additional_principals)

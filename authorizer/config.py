@@ -1,6 +1,6 @@
-"""The authorizer's configuration: Kafka's keys, parsed as in Kafka, and two keys of ours.
+"""The authorizer's configuration: Kafka's keys, parsed as in Kafka, and two keys of this project.
 
-This module must not know files: it takes the properties of a parsed ``.properties`` file.
+This module must not know files: its callers parse the ``.properties`` file.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _ANOTHER_PRINCIPAL: Final = re.compile(r",\s*[A-Za-z]+:")
 
 
 class AuthorizerConfig(NamedTuple):
-    """An authorizer's settings: super users, ``allow_everyone``, the gate, and Kafka's version.
+    """An authorizer's settings.
 
-    ``allow_everyone`` is the decision for a resource that no ACL's pattern matches.
-    ``early_start_listeners`` open before the authorizer is ready, for super users only.
-    ``stale_deny_after_ms`` is how long the last good image stays in force after the replay stopped
-    at a fault; None means forever. ``kafka_version`` is the version of Kafka to decide as; None
-    takes it from the log's metadata.version.
+    ``allow_everyone`` allows all access to a resource that no ACL's pattern matches. The listeners
+    in ``early_start_listeners`` open before the authorizer is ready; until then it decides only
+    for super users. ``stale_deny_after_ms`` says how long the last good image stays in force if the
+    replay stops at a fault; None means forever. ``kafka_version`` is the version of Kafka whose
+    rules decide; None derives it from the log's metadata.version.
     """
 
     super_users: frozenset[str] = frozenset()
@@ -58,22 +58,22 @@ class AuthorizerConfig(NamedTuple):
 
     @property
     def kafka(self) -> KafkaVersion:
-        """The version of Kafka to decide as; 4.3 by default."""
+        """``kafka_version``, or 4.3 if it is None."""
         return self.kafka_version or KafkaVersion.V4_3
 
     def for_log(self, metadata_version: int | None) -> AuthorizerConfig:
-        """This configuration, with the version for the log's metadata.version if it has none."""
+        """A copy whose ``kafka_version``, if it was None, follows from ``metadata_version``."""
         return self._replace(kafka_version=self.kafka_version or version_for(metadata_version))
 
 
 def from_properties(properties: Mapping[str, object]) -> tuple[AuthorizerConfig, list[str]]:
-    """The configuration, and warnings about it, one line each.
+    """The configuration, and warnings about it, each in one line.
 
-    Other keys are ignored; one that looks like a misspelt key of the authorizer gets a warning.
+    Unknown keys are ignored; a key that looks misspelt gets a warning.
 
     Raises:
-        ConfigException: a value is invalid (such as a super user without a colon), a configuration
-            provider holds it, or the node keeps its ACLs in ZooKeeper (KIP-801).
+        ConfigException: a value is invalid (such as a super user without a colon), a value names a
+            configuration provider, or the node keeps its ACLs in ZooKeeper (KIP-801).
     """
     if ZOOKEEPER_CONNECT in properties:
         raise ConfigException(
@@ -110,7 +110,7 @@ def from_located(located: LocatedProperties) -> tuple[AuthorizerConfig, list[str
 
 
 def _check_resolved(properties: Mapping[str, object]) -> None:
-    """Refuse values of a configuration provider: the super users would be unknown."""
+    """Refuse placeholders: without a configuration provider their values are unknown."""
     if not _text(properties, CONFIG_PROVIDERS):
         return
     for key in _KEYS:
@@ -154,7 +154,7 @@ def _super_users(text: str) -> tuple[frozenset[str], list[str]]:
 
 
 def read_kafka_version(text: str, key: str = f"{KAFKA_VERSION}=") -> KafkaVersion | None:
-    """The version that ``text`` names; None if it is empty. Errors name it as ``key`` and text."""
+    """The version that ``text`` names; None if it is empty. Errors write ``key`` before it."""
     if not text:
         return None
     for version in KafkaVersion:

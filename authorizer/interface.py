@@ -15,7 +15,7 @@ from metalog.acl import ANY_ACL, Acl, AclFilter, Operation, ResourceType
 
 
 class AuthorizationResults(tuple[AuthorizationResult, ...]):
-    """A result for each action, in order. ``bool()`` of it raises: ``[DENIED]`` would be true."""
+    """The result of each action, in order. ``bool()`` raises, or ``[DENIED]`` would be true."""
 
     __slots__ = ()
 
@@ -29,26 +29,26 @@ class AuthorizationResults(tuple[AuthorizationResult, ...]):
 class Authorizer:
     """The authorizer that a broker calls (KIP-504, KIP-801); it must be thread-safe.
 
-    An authorizer with ``publish`` (``metalog.ports.Publisher``) receives each image of the log. One
-    without it decides from its own data.
+    An authorizer with ``publish`` (``metalog.ports.Publisher``) receives each image of the log. An
+    authorizer without ``publish`` decides from its own data.
     """
 
     def configure(self, configs: Mapping[str, object]) -> None:
-        """Read all values of the node's configuration, by Kafka's keys; called once, first.
+        """Read ``configs``, the node's configuration. The node calls this method first, and once.
 
-        ``ConfigException`` if a value is invalid.
+        Raises ``ConfigException`` if a value is invalid.
         """
         raise NotImplementedError
 
     def start(self, server_info: Mapping[str, str]) -> dict[str, Future[None]]:
-        """One future for each endpoint in ``server_info`` (listener name -> address).
+        """For each listener in ``server_info`` (name -> address): a future.
 
-        The future is done as soon as the listener may be opened.
+        The future is done when the listener may open.
         """
         raise NotImplementedError
 
     def authorize(self, context: RequestContext, actions: Sequence[Action]) -> AuthorizationResults:
-        """A result for each of ``actions``, in order."""
+        """The result of each of ``actions``, in order."""
         raise NotImplementedError
 
     def authorize_by_resource_type(
@@ -58,7 +58,7 @@ class Authorizer:
         raise NotImplementedError
 
     def acls(self, acl_filter: AclFilter = ANY_ACL) -> Sequence[Acl]:
-        """The ACLs that ``acl_filter`` matches; all of them by default."""
+        """The ACLs that ``acl_filter`` matches; by default all ACLs."""
         raise NotImplementedError
 
     def acl_count(self) -> int:
@@ -70,5 +70,5 @@ class Authorizer:
         return False
 
     def close(self) -> None:
-        """Release all resources; called once, at the end."""
+        """Release files, threads and connections. The node calls this method last, and once."""
         raise NotImplementedError

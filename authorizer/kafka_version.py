@@ -1,4 +1,4 @@
-"""The versions of Kafka that this authorizer can decide as, and their differences.
+"""The versions of Kafka whose rules this authorizer can apply, and how their rules differ.
 
 A version with different decisions gets a member here, and a property for each rule that differs.
 This module must not know ACLs, nor where a version is configured.
@@ -22,15 +22,15 @@ class KafkaVersion(Enum):
 
     @property
     def other(self) -> KafkaVersion:
-        """The version to compare with: the next one; for the newest, the previous one."""
+        """The next version, to compare with; for the newest version, the previous version."""
         return KafkaVersion.V4_4 if self is KafkaVersion.V4_3 else KafkaVersion.V4_3
 
 
 def version_for(metadata_version: int | None) -> KafkaVersion:
-    """The version to assume for a log of this metadata.version.
+    """The version of Kafka to assume for a log with this metadata.version.
 
-    The software determines the decisions, not the log. But Kafka before 4.4 cannot read a log of
-    4.4-IV1 or above.
+    A log does not record the version of the brokers' software, which determines the decisions. But
+    Kafka 4.3 or older cannot read a log of 4.4-IV1 or newer.
     """
     from metalog.image.state.features import FeaturesImage
 

@@ -1,7 +1,7 @@
 """Loads, creates and configures the authorizer that a configuration names (KIP-11).
 
-Kafka's class names stand for our classes. A configuration without a class allows everything; if a
-listener is secure, that is an error. This module must not know listeners, nor decide.
+Kafka's class names stand for this project's classes. Without a class, everything is allowed; with
+a secure listener, that is an error. This module must not know listeners, nor decide.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OURS: Final[Mapping[str, str]] = {
     "org.apache.kafka.metadata.authorizer.StandardAuthorizer": _STANDARD_CLASS,
     "kafka.security.auth.SimpleAclAuthorizer": _KIP_11_CLASS,
 }
-"""Kafka's class -> ours; the second is KIP-11's own class, from the time of ZooKeeper."""
+"""Kafka's class -> this project's class. Kafka's second class is from the time of ZooKeeper."""
 
 _ZOOKEEPER_CLASS: Final = "kafka.security.authorizer.AclAuthorizer"
 _NODE_KEYS: Final = ("process.roles", "node.id", "broker.id")
@@ -31,11 +31,12 @@ def load_authorizer(
 ) -> Authorizer | None:
     """Make and configure the authorizer that ``authorizer.class.name`` names.
 
-    ``secure_listeners`` are the listeners that authenticate or encrypt. Returns None if no
-    class is named: then everything is allowed.
+    ``secure_listeners`` are the listeners that authenticate or encrypt. Returns None if ``configs``
+    names no class: then everything is allowed.
 
     Raises:
-        ConfigException: the class or a value is invalid, or a listener is secure without a class.
+        ConfigException: the class or a value is invalid, or ``configs`` names no class although a
+            listener is secure.
     """
     value = configs.get(CLASS_NAME)
     name = "" if value is None else str(value).strip()
@@ -49,7 +50,7 @@ def load_authorizer(
     if name == _ZOOKEEPER_CLASS:
         raise ConfigException(
             f"{CLASS_NAME}={name} keeps its ACLs in ZooKeeper (KIP-801); "
-            f"set it to {next(iter(OURS))}, which decides like it"
+            f"set {CLASS_NAME} to {next(iter(OURS))}, which decides the same"
         )
     authorizer = _made(class_named(OURS.get(name, name), CLASS_NAME))
     authorizer.configure(configs)
@@ -68,13 +69,13 @@ def why_decisions_differ(configs: Mapping[str, object]) -> str | None:
 
 
 def has_no_authorizer(configs: Mapping[str, object]) -> bool:
-    """Whether this is a node's whole configuration, and names no authorizer."""
+    """Whether ``configs`` is a node's whole configuration and names no authorizer."""
     is_whole = any(key in configs for key in _NODE_KEYS)
     return is_whole and not str(configs.get(CLASS_NAME) or "").strip()
 
 
 def own_keys(configs: Mapping[str, object]) -> Collection[str]:
-    """The keys that only KIP-11's authorizer reads; empty if it is not the configured one."""
+    """The keys that only KIP-11's authorizer reads; empty if another authorizer is configured."""
     name = str(configs.get(CLASS_NAME) or "").strip()
     if OURS.get(name, name) != _KIP_11_CLASS:
         return ()
@@ -93,6 +94,6 @@ def _made(found: type) -> Authorizer:
         old: Kip11Authorizer = instance_of(found, CLASS_NAME)
         return old.as_todays()
     raise ConfigException(
-        f"{CLASS_NAME}={found.__module__}.{found.__qualname__}: it is neither an "
+        f"{CLASS_NAME}={found.__module__}.{found.__qualname__}: the class is neither an "
         "authorizer.Authorizer (KIP-504) nor an authorizer.compat.kip11.Authorizer (KIP-11)"
     )

@@ -1,6 +1,6 @@
 """StandardAuthorizer: KIP-504's interface over the index, with KIP-801's readiness gate.
 
-One thread changes the authorizer, while other threads ask for decisions: each decision reads
+One thread changes the authorizer and other threads ask for decisions, so each decision reads
 ``_decision_context`` once. This module must not know logs, records or files.
 """
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _audit_levels: Final[dict[int, bool]] = getattr(AUDIT_LOG, "_cache", {})
-"""Loggers cache ``isEnabledFor`` until a level changes; with False in the cache, a decision need
-not call it. On a Python without that cache the call is made."""
+"""The logger's cache of ``isEnabledFor``, by level: a decision that finds False saves the call.
+A Python without this cache makes each decision call ``isEnabledFor``."""
 LITERAL: Final = PatternType.LITERAL
 ONE_ALLOWED: Final = AuthorizationResults((ALLOWED,))
 ONE_DENIED: Final = AuthorizationResults((DENIED,))
@@ -43,14 +43,14 @@ INFO: Final = logging.INFO
 NOT_LOADED: Final = "the ACLs are not loaded up to the high-water mark yet"
 TOO_OLD: Final = "the log was not read for stale.deny.after.ms or longer: the ACLs are too old"
 REBUILD_DIVISOR: Final = 16
-"""If a delta changes more than one of this many ACLs, the index is rebuilt, which is faster."""
+"""A delta that changes more than a sixteenth of the ACLs rebuilds the index: that is faster."""
 
 
 class StandardAuthorizer(Authorizer):
-    """Decides as Kafka's StandardAuthorizer does, and names the same rules.
+    """Decides like Kafka's StandardAuthorizer, and names the deciding rule as Kafka does.
 
-    A ``Replica`` feeds it the images of a log, or ``from_acls`` gives it its ACLs. Any thread may
-    ask for decisions; all actions of one call are decided by the same image.
+    The ACLs come from the images that a ``Replica`` publishes, or from ``from_acls``. Any thread
+    may ask for decisions; one image decides all actions of a call.
     """
 
     _decision_context: DecisionContext
@@ -72,7 +72,7 @@ class StandardAuthorizer(Authorizer):
 
     @classmethod
     def configured(cls, configs: Mapping[str, object]) -> StandardAuthorizer:
-        """An authorizer for a Replica to feed; raises as ``configure`` does."""
+        """An authorizer without ACLs, for a ``Replica``; raises the errors of ``configure``."""
         authorizer = cls()
         authorizer.configure(configs)
         return authorizer
@@ -87,16 +87,17 @@ class StandardAuthorizer(Authorizer):
         kafka_version: str = "4.3",
         tolerant: bool = False,
     ) -> StandardAuthorizer:
-        """An authorizer that decides by these ACLs at once, without a log.
+        """An authorizer that decides by ``acls`` at once, without a log.
 
         ``super_users`` are principals such as ``User:admin``. ``allow_everyone`` is the value of
         ``allow.everyone.if.no.acl.found``. ``kafka_version`` is ``4.3`` or ``4.4``. ``tolerant``
-        accepts ACLs that Kafka's controller refuses to create: an old or damaged log can hold them.
+        accepts ACLs that Kafka's controller refuses to create: old or damaged logs can hold such
+        ACLs.
 
         Raises:
-            InvalidRequest: an ACL that Kafka's controller refuses to create (the message has its
-                position, counted from 0), a super user that is not ``Type:name``, or another
-                version of Kafka.
+            InvalidRequest: Kafka's controller refuses to create an ACL (the message has the ACL's
+                position, counted from 0), a super user is not ``Type:name``, or ``kafka_version``
+                is not supported.
         """
         if isinstance(super_users, str):
             raise InvalidRequest(f"super_users: give a list of principals, as [{super_users!r}]")
@@ -119,7 +120,7 @@ class StandardAuthorizer(Authorizer):
     def configure(self, configs: Mapping[str, object]) -> None:
         """Read the authorizer's keys, such as ``super.users``, and ignore all other keys.
 
-        ``ConfigException`` if a value is invalid.
+        Raises ``ConfigException`` if a value is invalid.
         """
         self._config, warnings = from_properties(configs)
         for warning in warnings:
@@ -127,10 +128,11 @@ class StandardAuthorizer(Authorizer):
         self._decide_anew()
 
     def start(self, server_info: Mapping[str, str]) -> dict[str, Future[None]]:
-        """A future for each listener of ``server_info``, done when it may open (KIP-801).
+        """For each listener in ``server_info``: a future, done when it may open (KIP-801).
 
-        Those of ``early.start.listeners`` are done at once, the others when the log is loaded. If a
-        load fails, ``result(timeout)`` raises the reason (``LoadTimeout``, ``CorruptLog``).
+        A listener in ``early.start.listeners`` may open at once, every other listener when the log
+        is loaded. If the load fails, ``result(timeout)`` of its future raises the reason
+        (``LoadTimeout``, ``CorruptLog``).
         """
         early = self._config.early_start_listeners
         return {
@@ -138,7 +140,7 @@ class StandardAuthorizer(Authorizer):
         }
 
     def authorize(self, context: RequestContext, actions: Sequence[Action]) -> AuthorizationResults:
-        """A result for each of ``actions``, in order, all from one image; each gets an audit line.
+        """The result of each of ``actions``, in order; each decision is written to the audit log.
 
         Raises:
             AuthorizerNotReady: the gate is shut (``shut_by`` has the reason), and the principal
@@ -167,7 +169,7 @@ class StandardAuthorizer(Authorizer):
         return results
 
     def is_allowed(self, context: RequestContext, action: Action) -> bool:
-        """Whether ``context`` may carry out ``action``; raises as ``authorize``."""
+        """Whether ``context`` may carry out ``action``; raises the errors of ``authorize``."""
         return self.authorize(context, (action,))[0] is ALLOWED
 
     def authorize_by_resource_type(
@@ -175,7 +177,7 @@ class StandardAuthorizer(Authorizer):
     ) -> AuthorizationResult:
         """Whether ``operation`` is allowed on at least one resource of the type (KIP-679).
 
-        ``InvalidRequest`` if the operation or the type is ANY or UNKNOWN.
+        Raises ``InvalidRequest`` if the operation or the type is ANY or UNKNOWN.
         """
         if resource_type <= ResourceType.ANY or operation <= Operation.ANY:
             raise InvalidRequest(
@@ -192,37 +194,37 @@ class StandardAuthorizer(Authorizer):
         return DENIED
 
     def decide(self, context: RequestContext, action: Action) -> Decision:
-        """The result with its rule; not audited."""
+        """The result of ``action`` and the deciding rule, without an audit line."""
         return decision_of(self._decision_context, context, action)
 
     @property
     def decision_context(self) -> DecisionContext:
-        """What decisions depend on at present; each change replaces it by another object."""
+        """The data on which decisions depend at present; each change makes a new object."""
         return self._decision_context
 
     @property
     def config(self) -> AuthorizerConfig:
-        """The settings in force: those configured, and the log's Kafka version if no version is."""
+        """The settings in force. If no Kafka version is configured, the log determines it."""
         return self._decision_context.config
 
     @property
     def shut_by(self) -> str:
-        """Why only super users get decisions at present; empty while the gate is open."""
+        """Why only super users get decisions at present; empty if the gate is open."""
         return self._decision_context.shut_by
 
     @property
     def index(self) -> AclIndex:
-        """The present index, for callers that decide themselves; it does not check the gate."""
+        """The present index, for callers that decide without the gate."""
         if self._is_index_behind:
             return AclIndex.of(list(self._by_id.values()))
         return self._decision_context.index
 
     def acls(self, acl_filter: AclFilter = ANY_ACL) -> Sequence[Acl]:
-        """The matching ACLs, in Kafka's order; an ACL with several ids is listed once."""
+        """The matching ACLs, in Kafka's order. An ACL with several ids is listed once."""
         return self.index.acls(acl_filter)
 
     def acl_count(self) -> int:
-        """How many ACL ids there are."""
+        """The number of ACL ids."""
         return len(self._by_id)
 
     def is_super_user(self, principal: str) -> bool:
@@ -230,7 +232,7 @@ class StandardAuthorizer(Authorizer):
         return principal in self._config.super_users
 
     def set_acl_mutator(self, mutator: AclMutator | None) -> None:
-        """Set the writer of the log; a Replica that writes calls this itself."""
+        """Set the writer of the log. A ``Replica`` that writes calls this method itself."""
         self._mutator = mutator
 
     def create_acls(
@@ -238,7 +240,7 @@ class StandardAuthorizer(Authorizer):
     ) -> Sequence[Future[AclCreateResult]]:
         """One future for each of ``acls``, done when the ACL is durable and in force.
 
-        The caller checks first whether ``context`` may do this (ALTER on the cluster).
+        The caller must check that ``context`` has ALTER on the cluster: this method does not.
         """
         return self._acl_mutator().create_acls(context, acls)
 
@@ -274,7 +276,7 @@ class StandardAuthorizer(Authorizer):
         self.note_staleness(0)
 
     def complete_initial_load(self) -> None:
-        """Note that everything up to the high-water mark has been published."""
+        """Note that all records up to the high-water mark are published."""
         if self._is_loaded:
             return
         self._is_loaded = True
@@ -289,7 +291,10 @@ class StandardAuthorizer(Authorizer):
         self._initial_load.note_fault(fault)
 
     def note_staleness(self, for_ms: int) -> None:
-        """Note how long the log has been unread; ``stale.deny.after.ms`` can shut the gate."""
+        """Note that the log has been unread for ``for_ms`` milliseconds.
+
+        The gate shuts if ``for_ms`` is ``stale.deny.after.ms`` or more.
+        """
         limit = self._config.stale_deny_after_ms
         is_stale = limit is not None and for_ms > 0 and for_ms >= limit
         if is_stale != self._is_stale:
@@ -304,9 +309,10 @@ class StandardAuthorizer(Authorizer):
         self._is_index_behind = False
 
     def add_acl(self, uuid: Uuid, acl: Acl) -> None:
-        """Give ``acl`` the id ``uuid``, in place of an earlier ACL with that id.
+        """Add ``acl`` with the id ``uuid``, or replace the ACL that has this id.
 
-        Until the initial load is complete, no ACL decides, so the index is built later.
+        No ACL decides until the initial load is complete, and ``complete_initial_load`` builds the
+        index.
         """
         by_id = self._own_ids()
         if self._is_loaded:
@@ -316,7 +322,7 @@ class StandardAuthorizer(Authorizer):
         by_id[uuid] = acl
 
     def remove_acl(self, uuid: Uuid) -> None:
-        """Remove the ACL with the id ``uuid``; ``InvalidRequest`` where there is none."""
+        """Remove the ACL with the id ``uuid``; raises ``InvalidRequest`` for an unknown id."""
         by_id = self._own_ids()
         if uuid not in by_id:
             raise InvalidRequest(f"there is no ACL with the id {uuid_text(uuid)}")
@@ -327,7 +333,7 @@ class StandardAuthorizer(Authorizer):
         del by_id[uuid]
 
     def close(self) -> None:
-        """Fail the futures of ``start`` that still wait for the load; decisions go on."""
+        """Fail the futures of ``start`` that still wait for the load; ``authorize`` still works."""
         closed = AuthorizerNotReady(
             "the authorizer was closed before its initial load was complete"
         )

@@ -1,8 +1,8 @@
-"""Explains one decision: the considered ACLs, the ACL that decided, and why the others did not.
+"""Explains one decision: the considered ACLs, the ACL that decided, and why each other ACL did not.
 
 The candidates are in the order of Kafka's StandardAuthorizer: the name itself (LITERAL before
 PREFIXED), its prefixes from long to short, then the wildcard ``*``; within one pattern by
-operation, principal, host and permission. A reason is an enum member; the shell turns it into text.
+operation, principal, host and permission. The reasons are enum members, not texts.
 
 This module must not know images, logs or how anything is shown.
 """
@@ -32,7 +32,7 @@ from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
 class Question(NamedTuple):
     """May ``principal`` do ``operation`` on the resource?
 
-    ``host`` is the client's address in Java's text, or None for a host that no ACL names.
+    ``host`` is the client's address as Java writes it, or None for a host that no ACL names.
     """
 
     principal: str
@@ -43,7 +43,7 @@ class Question(NamedTuple):
     additional_principals: tuple[str, ...] = ()
 
     def subject(self, kafka: KafkaVersion) -> Subject:
-        """The principals and hosts by which ``kafka`` matches an ACL with this session."""
+        """The principals and hosts that an ACL may name to match this question in ``kafka``."""
         host = WILDCARD if self.host is None else self.host
         return subject(host, self.principal, *self.additional_principals, kafka=kafka)
 
@@ -64,9 +64,9 @@ class Standing(Enum):
     DECIDED = "DECIDED"
     NO_MATCH = "NO_MATCH"
     OVERRIDDEN = "OVERRIDDEN"
-    """An ALLOW that matches, under a DENY that matches too."""
+    """This ALLOW matches, but a DENY decided."""
     ALSO_MATCHES = "ALSO_MATCHES"
-    """It matches, with the same effect as the ACL that decided."""
+    """This ACL matches, and another ACL with the same effect decided."""
 
 
 class Candidate(NamedTuple):
@@ -80,7 +80,7 @@ class Candidate(NamedTuple):
 class Trace(NamedTuple):
     """The decision, and all candidates.
 
-    A super user is allowed before any ACL is considered: then there are no candidates.
+    For a super user no ACL is considered, so there are no candidates.
     """
 
     decision: Decision
@@ -93,9 +93,9 @@ class Trace(NamedTuple):
 
 
 def trace(acls: Iterable[Acl], config: AuthorizerConfig, question: Question) -> Trace:
-    """The trace of ``question``; ``acls`` has at least all candidates, in any order.
+    """The trace of ``question``. ``acls`` must contain all candidates, in any order.
 
-    An ACL with several ids counts once.
+    An ACL that ``acls`` contains twice counts once.
     """
     if question.principal in config.super_users:
         return Trace(ALLOWED_TO_SUPER_USER, ())
@@ -112,10 +112,10 @@ def trace(acls: Iterable[Acl], config: AuthorizerConfig, question: Question) -> 
 
 
 def reaches(acl: Acl, resource_type: ResourceType, name: str) -> bool:
-    """Whether the pattern of ``acl`` makes it a candidate for the resource.
+    """Whether the pattern of ``acl`` matches the resource.
 
-    LITERAL ``*`` matches every name, except longer names that begin with ``*`` themselves.
-    Kafka treats an unknown pattern type as PREFIXED.
+    LITERAL ``*`` matches the name ``*`` and all names that do not begin with ``*``. Kafka treats an
+    unknown pattern type as PREFIXED.
     """
     if acl.resource_type is not resource_type:
         return False
@@ -127,7 +127,7 @@ def reaches(acl: Acl, resource_type: ResourceType, name: str) -> bool:
 
 
 def mismatches(acl: Acl, who: Subject, operation: Operation) -> tuple[Attribute, ...]:
-    """The fields by which ``acl``, a candidate, does not match; empty if it matches."""
+    """The fields of the candidate ``acl`` that do not match; empty if all fields match."""
     missing = []
     if acl.principal not in who.principals:
         missing.append(Attribute.PRINCIPAL)

@@ -1,9 +1,9 @@
 """The ACLs of one resource pattern (a bucket), and the operations that they allow and deny.
 
-A bucket with up to four ACLs is a tuple, which is scanned. One with up to ``FEW`` is a dict by
-principal: a session finds its own ACLs without a look at those of others. A larger one becomes a
-``Table`` by principal and host: a change copies only a part of it, and it stays a ``Table`` when it
-shrinks. All buckets are immutable.
+A bucket with at most ``SCANNED`` ACLs is a tuple, which a decision scans. A bucket with at most
+``FEW`` ACLs is a dict by principal, so that a decision reads only the ACLs of its principals. A
+larger bucket is a ``Table`` by principal and host, of which a change copies only a part; it stays a
+``Table`` if it shrinks. All buckets are immutable.
 
 This module must not know which names a pattern matches.
 """
@@ -28,13 +28,13 @@ from metalog.acl import Acl
 from metalog.image.table import Table
 
 SCANNED: Final = 4
-"""A tuple has at most this many ACLs: for so few, a dict saves too little time for its memory."""
+"""A tuple has at most this many ACLs, for which a dict saves too little time for its memory."""
 FEW: Final = 32
-"""A dict has at most this many ACLs: a change copies it, and one session can match all."""
+"""A dict has at most this many ACLs, because each change copies the dict."""
 
 
 def masks_of(acls: Iterable[Acl], who: SubjectParts) -> Masks:
-    """The operations, as bits, that ``acls`` allow ``who``, and those that they deny."""
+    """The operations that ``acls`` allow to ``who``, and the operations that ``acls`` deny."""
     principals, hosts, address = who
     allowed = denied = 0
     for acl in acls:
@@ -64,7 +64,7 @@ class FewAcls(tuple[Acl, ...]):
         return acl in self
 
     def of(self, who: Subject) -> tuple[Acl, ...]:
-        """The ACLs that match ``who``, and possibly others."""
+        """The ACLs that match ``who``, and possibly other ACLs."""
         return self
 
     masks = masks_of
@@ -86,9 +86,9 @@ class FewAcls(tuple[Acl, ...]):
 
 
 class SomeAcls(dict[str, Acl | tuple[Acl, ...]]):
-    """A bucket of at most ``FEW`` ACLs: each principal's only ACL, or a tuple of its ACLs.
+    """A bucket with at most ``FEW`` ACLs: each principal's only ACL, or a tuple of its ACLs.
 
-    It is a dict, because an object with a dict would be one more place in cold memory.
+    The class inherits from dict: a dict in an attribute would cost one more access to slow memory.
     """
 
     __slots__ = ("_sorted", "size")
@@ -101,18 +101,17 @@ class SomeAcls(dict[str, Acl | tuple[Acl, ...]]):
 
     def acls(self) -> Iterator[Acl]:
         if len(self) == self.size:
-            return iter(self.values())  # type: ignore[arg-type]  # each is one ACL
+            return iter(self.values())  # type: ignore[arg-type]  # every value is one ACL
         return chain.from_iterable(map(_one_or_more, self.values()))
 
     def has(self, acl: Acl) -> bool:
         return acl in self._of(acl.principal)
 
     def of(self, who: Subject) -> tuple[Acl, ...]:
-        """The ACLs that match ``who``, and possibly others."""
+        """The ACLs of the principals of ``who``, with any host."""
         return tuple(chain.from_iterable(map(self._of, who.principals)))
 
     def masks(self, who: SubjectParts) -> Masks:
-        """The operations, as bits, that the ACLs allow ``who``, and those that they deny."""
         hosts = who[1]
         allowed = denied = 0
         for principal in who[0]:
@@ -199,12 +198,11 @@ class ManyAcls:
         return tuple(chain.from_iterable(self._found(who)))
 
     def masks(self, who: SubjectParts) -> Masks:
-        """The operations, as bits, that the ACLs allow ``who``, and those that they deny."""
         acls = self.acls() if self._is_scanned(who) else chain.from_iterable(self._found(who))
         return masks_of(acls, who)
 
     def _is_scanned(self, who: SubjectParts) -> bool:
-        """Whether a scan of all ACLs, which blocks need, costs less than look-ups of ``who``."""
+        """Whether to scan all ACLs, because of CIDR blocks or because look-ups would cost more."""
         principals, hosts, address = who
         return address is not None or len(hosts) * len(principals) > len(self._by_who)
 
@@ -243,7 +241,7 @@ Bucket = FewAcls | SomeAcls | ManyAcls
 
 
 def bucket_of(acls: Sequence[Acl]) -> Bucket:
-    """A bucket of ``acls``, which are not empty and have no duplicates."""
+    """A bucket of ``acls``, a non-empty sequence without duplicates."""
     if len(acls) <= SCANNED:
         return FewAcls(acls)
     if len(acls) <= FEW:
@@ -255,9 +253,9 @@ def bucket_of(acls: Sequence[Acl]) -> Bucket:
 
 
 def bucket_of_different(acls: Sequence[Acl]) -> Bucket | None:
-    """A bucket by principal, if all principals differ and their number fits it; else None.
+    """A ``SomeAcls`` if all principals differ and it can have so many ACLs; else None.
 
-    This is the hot loop of a load: ``acl[3]``, the principal, is faster than ``acl.principal``.
+    A load spends most time here: ``acl[3]``, the principal, is faster than ``acl.principal``.
     """
     if not SCANNED < len(acls) <= FEW:
         return None

@@ -1,7 +1,7 @@
-"""Decides columns of requests, millions at a time: one decision per row, from one image.
+"""Decides columns of requests, millions at a time: one request per row, all by one image.
 
-Rows repeat, above all in an audit log, so the decisions for a session and a name are cached for
-later rows and calls. Nothing is audited, because these decisions admit nobody.
+Requests repeat, above all in an audit log, so decisions are cached by session and name. This module
+writes no audit lines, because no client waits for these decisions.
 
 This module must not know where columns come from, nor Arrow.
 """
@@ -31,8 +31,7 @@ _OPERATIONS: Final = {operation.name: operation for operation in Operation}
 _RESOURCE_TYPES: Final = {resource_type.name: resource_type for resource_type in ResourceType}
 
 ROWS: Final = 1 << 13
-"""At most this many rows go through each step of a decision together: then the list that a step
-makes for the next one fits a CPU cache."""
+"""Each step handles at most this many rows at a time, so that its results fit a CPU cache."""
 
 
 class RequestColumns(NamedTuple):
@@ -50,14 +49,14 @@ class RequestColumns(NamedTuple):
 
 
 class BulkDecider:
-    """Decides from one image of the ACLs and one configuration; it may be called many times."""
+    """Decides by one image of the ACLs and one configuration, in any number of calls."""
 
     def __init__(self, index: AclIndex, config: AuthorizerConfig) -> None:
         self._context = DecisionContext(index, config, shut_by="")
         self._sessions = _Sessions(self._context)
 
     def allowed(self, columns: RequestColumns) -> list[bool]:
-        """Whether each request is allowed; ``InvalidRequest`` names a row that is not a request."""
+        """Whether each request is allowed. Raises ``InvalidRequest`` with the number of a bad row."""
         try:
             return list(chain.from_iterable(map(self._allowed, _parts(columns))))
         except (KeyError, TypeError, ValueError):
@@ -65,9 +64,9 @@ class BulkDecider:
             raise
 
     def decisions(self, columns: RequestColumns) -> list[Decision]:
-        """Each decision with its rule, and the ACL if one decided.
+        """The decision on each request: the result, the rule, and the ACL if an ACL decided.
 
-        It takes several times as long as ``allowed``. Equal rows are decided once per call.
+        This method takes several times as long as ``allowed``. It decides equal rows once per call.
         """
         try:
             sessions = [names.session_cache for names in self._names(columns)]
@@ -99,7 +98,7 @@ def _parts(columns: RequestColumns) -> Iterator[RequestColumns]:
 
 
 class _CacheSize:
-    """Counts the cached decisions, and their approximate size in bytes."""
+    """Counts the cached sessions and decisions, and their approximate size in bytes."""
 
     def __init__(self) -> None:
         self.answers = 0
@@ -138,7 +137,7 @@ class _Names(dict[str, tuple[bool, ...]]):
     __hash__ = object.__hash__  # type: ignore[assignment]  # one object per session
 
     def decide(self, names: Iterable[str]) -> None:
-        """Add the results on ``names``, which must be new."""
+        """Decide and cache ``names``, which must be new."""
         listed = list(map(_text, names))
         self._cached.count(len(listed), ENTRY_BYTES * len(listed) + getsizeof("".join(listed)))
         allowed = self.session_cache.allowed_on_all(listed)
@@ -146,7 +145,7 @@ class _Names(dict[str, tuple[bool, ...]]):
 
 
 def _results(sessions: list[_Names], resource_names: Sequence[str]) -> list[tuple[bool, ...]]:
-    """The results of each row; it decides the new names of a session all at once."""
+    """The results of each row. All new names of a session are decided in one call."""
     results: list[Any] = list(map(dict.get, sessions, resource_names))
     if not all(results):
         new: dict[_Names, dict[str, None]] = defaultdict(dict)

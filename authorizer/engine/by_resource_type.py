@@ -1,7 +1,7 @@
 """Decides whether a session may perform an operation on some resource of a type (KIP-679).
 
-As in Kafka, an ALLOW must exist that no DENY dominates. A DENY dominates an ALLOW if its pattern is
-the same, a prefix of the ALLOW's name, or the literal ``*``.
+As in Kafka, an ALLOW must exist that no DENY dominates. A DENY dominates an ALLOW if the DENY's
+pattern is the same, is a prefix of the ALLOW's name, or is the literal ``*``.
 
 This module must not know the default rule, nor cache decisions.
 """
@@ -43,8 +43,8 @@ def is_allowed_on_some(
 
 
 def _denies(bucket: Bucket, who: Subject, operation: Operation) -> bool:
-    """Whether a DENY matches. Here Kafka ignores unknown permissions and pattern types, unlike in a
-    decision on one name."""
+    """Whether a DENY matches. Here Kafka ignores unknown permissions and pattern types; in a
+    decision on one name, Kafka treats them as DENY and PREFIXED."""
     return any(
         acl.permission_type is PermissionType.DENY
         and acl.pattern_type in PATTERN_TYPES

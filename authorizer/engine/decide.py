@@ -1,7 +1,7 @@
-"""Defines a decision, and makes one from the ACLs whose patterns match a resource.
+"""Defines a decision, and decides a request by the ACLs whose patterns match the resource.
 
-The rules are those of KIP-11 and KIP-290, as in Kafka's StandardAuthorizer. The first that applies
-decides:
+The rules are those of KIP-11 and KIP-290, as in Kafka's StandardAuthorizer. The first rule that
+applies decides:
 
 1. A DENY matches the request: denied.
 2. An ALLOW matches the request: allowed.
@@ -55,7 +55,7 @@ ALLOW: Final = PermissionType.ALLOW
 
 
 class Decision(NamedTuple):
-    """A result, and Kafka's name of its rule; ``acl`` is None unless the rule is MatchingAcl."""
+    """A result, and Kafka's name of its rule. ``acl`` is the ACL that decided, or None."""
 
     result: AuthorizationResult
     rule: str
@@ -68,18 +68,17 @@ DENIED_BY_DEFAULT: Final = Decision(DENIED, DEFAULT_DENY)
 
 
 Masks = tuple[int, int]
-"""The allowed operations and the denied operations, as bits."""
+"""The allowed operations and the denied operations. Bit N stands for ``Operation(N)``."""
 
 
 SubjectParts = tuple[Collection[str], Collection[str], ClientAddress | None]
-"""The parts of a ``Subject``: a plain tuple takes a third of the time to make."""
+"""The fields of a ``Subject`` in a plain tuple, which Python makes in a third of the time."""
 
 
 class Subject(NamedTuple):
-    """The principals and hosts by which an ACL matches a session.
+    """The principals and hosts that an ACL may name to match one session.
 
-    With an ``address``, an ACL's host also matches if it is a CIDR block that contains the address.
-    Without one, only the texts in ``hosts`` match.
+    If ``address`` is not None, a CIDR block that contains the address matches, too.
     """
 
     principals: Collection[str]
@@ -105,7 +104,7 @@ def is_block_with(host: str, address: ClientAddress) -> bool:
 
 
 def subject(host: str, *principals: str, kafka: KafkaVersion) -> Subject:
-    """A session of ``principals``, each ``Type:name``, from ``host``, as ``kafka`` sees it."""
+    """The subject of a session with ``principals`` (``Type:name``) and ``host`` in ``kafka``."""
     address = client_address(host) if kafka.matches_blocks else None
     everybody = tuple(dict.fromkeys((WILDCARD_PRINCIPAL, *principals)))
     return Subject(everybody, tuple(dict.fromkeys((WILDCARD, host))), address)
@@ -134,7 +133,7 @@ DENIES: Final = tuple(map(_denied_by, Operation))
 Verdicts = tuple[AuthorizationResult, ...]
 """A session's results on one name, by operation."""
 VERDICTS: Final[dict[int, Verdicts]] = {}
-"""By the allowed operations, as bits: one shared tuple."""
+"""For each set of allowed operations, as bits: one tuple, which all sessions share."""
 
 
 def verdicts_of(allowed: int) -> Verdicts:
@@ -146,7 +145,7 @@ def verdicts_of(allowed: int) -> Verdicts:
 
 
 def concerns(acl: Acl, operation: Operation) -> bool:
-    """Whether ``acl`` allows or denies ``operation`` to anybody."""
+    """Whether ``acl`` allows or denies ``operation`` to its principal."""
     masks = ALLOWS if acl.permission_type is ALLOW else DENIES
     return masks[acl.operation] >> operation & 1 == 1
 
@@ -155,14 +154,14 @@ def decision_order(acl: Acl, name: str) -> tuple[object, ...]:
     """A key that sorts the ACLs for the resource ``name`` in Kafka's order.
 
     First the literal, then prefixes from long to short, then the wildcard; within a pattern by
-    operation, principal and host.
+    operation, principal, host and permission.
     """
     is_wildcard = acl.pattern_type is PatternType.LITERAL and acl.resource_name != name
     return is_wildcard, -len(acl.resource_name), *order_in_pattern(acl)
 
 
 def sorted_in_pattern(acls: Iterable[Acl]) -> tuple[Acl, ...]:
-    """The ACLs of one pattern in Kafka's order; Java and Python sort ASCII texts the same way."""
+    """The ACLs of one pattern in Kafka's order. Python sorts ASCII texts as Java does."""
     listed = list(acls)
     texts = "".join([acl.principal + acl.host for acl in listed])
     return tuple(sorted(listed, key=_ASCII_ORDER if texts.isascii() else order_in_pattern))
@@ -185,7 +184,10 @@ def order_in_pattern(acl: Acl) -> tuple[object, ...]:
 def decide(
     candidates: Iterable[Acl], who: Subject, operation: Operation, *, allow_everyone: bool
 ) -> Decision:
-    """The decision by ``candidates``, in ``decision_order``: the first DENY, or the last ALLOW."""
+    """Decide by ``candidates``, sorted by ``decision_order``.
+
+    The first DENY that matches decides, or without such a DENY the last ALLOW that matches.
+    """
     reached = False
     allow: Acl | None = None
     for acl in candidates:

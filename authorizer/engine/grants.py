@@ -1,7 +1,6 @@
-"""The patterns of ALLOWs by resource type, principal, host and operation.
+"""Finds the patterns of ALLOWs by resource type, principal, host and operation (KIP-679).
 
-``authorize_by_resource_type`` (KIP-679) needs them. This module must not know which names a
-pattern matches.
+This module must not know which names a pattern matches.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """An index of the CIDR blocks in ACLs' hosts, which finds the blocks that contain an address.
 
-Kafka compares an address with the block of each ACL. Here the texts of all blocks that contain
-the address are found once per session, with one look-up for each prefix length in use. After that,
-a block is compared as a text. This module must not know ACLs.
+Kafka compares an address with the block of each ACL. This index finds the blocks that contain the
+address once per session, by one look-up for each prefix length in use. The session's decisions then
+compare blocks as texts. This module must not know ACLs.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from metalog.hosts.host_block import ClientAddress, HostBlock, host_block
 from metalog.image.table import Table
 
 Texts = Table[str, int]
-"""The spellings of a block in ACLs, and the number of ACLs with each."""
+"""For each spelling of a block: the number of ACLs with this spelling."""
 NO_TEXTS: Final[Texts] = Table()
 
 
 class HostBlocks:
-    """An immutable set of blocks; ``_lengths`` counts them by address bits and prefix length."""
+    """An immutable set of blocks. ``_lengths`` counts blocks by address bits and prefix length."""
 
     __slots__ = ("_lengths", "_texts")
 
@@ -49,7 +49,7 @@ class HostBlocks:
         return self.around(HostBlock(address.bits, address.bits, address.value))
 
     def around(self, block: HostBlock) -> list[str]:
-        """The texts of all blocks that contain ``block``, itself included."""
+        """The texts of ``block`` and of all blocks that contain it."""
         found: list[str] = []
         for each in self._around(block):
             found += self._texts[each]

@@ -1,8 +1,8 @@
 """An index of ACLs, which finds the ACLs for a resource without a scan.
 
 One writer owns the buckets by name (a SortedDict for each resource type and kind of pattern).
-Readers take an ``AclIndex``, which never changes. A changed ACL replaces its bucket, the path to
-it, and the index object, so the cost hardly depends on the size of the index.
+Readers take an ``AclIndex``, which never changes. Adding or removing an ACL replaces its bucket,
+the path to the bucket, and the ``AclIndex``, so the cost hardly depends on the number of ACLs.
 
 This module must not know images or logs, nor cache decisions.
 """
@@ -76,9 +76,9 @@ class AclIndex:
                 yield from bucket.acls()
 
     def buckets_matching(self, resource_type: ResourceType, name: str) -> list[Bucket]:
-        """The buckets of a resource: the literal, prefixes from long to short, the wildcard.
+        """The buckets for a resource: the literal, prefixes from long to short, the wildcard.
 
-        As in Kafka, the wildcard does not match a longer name that begins with ``*``.
+        As in Kafka, the wildcard does not match longer names that begin with ``*``.
         """
         literals, prefixed = self.literals[resource_type], self.prefixed[resource_type]
         literal, prefix = literals.find(name), prefixed.longest_prefix(name)
@@ -87,7 +87,7 @@ class AclIndex:
     def buckets_of(
         self, resource_type: ResourceType, name: str, literal: Bucket | None, prefix: Prefix | None
     ) -> list[Bucket]:
-        """As ``buckets_matching``, given the literal's bucket and the longest prefix."""
+        """As ``buckets_matching``, for a caller that has the literal and the longest prefix."""
         found, find = [] if literal is None else [literal], self.prefixed[resource_type].find
         while prefix is not None:
             bucket = find(prefix.name)
@@ -106,7 +106,7 @@ class AclIndex:
         return sorted(found, key=lambda acl: decision_order(acl, name))
 
     def with_blocks(self, who: Subject) -> Subject:
-        """``who``, with the texts of all blocks that contain its address among its hosts."""
+        """``who`` with additional hosts: the texts of all blocks that contain its address."""
         if who.address is None:
             return who
         blocks = self.blocks.containing(who.address)
@@ -169,7 +169,7 @@ class AclIndex:
         return list(chain.from_iterable(bucket.in_order() for bucket in buckets))
 
     def _listed(self, resource_type: ResourceType, acl_filter: AclFilter) -> list[Bucket]:
-        """The buckets that can match, in descending order of names, LITERAL first."""
+        """The buckets that can match, in descending order of names; LITERAL before PREFIXED."""
         _, name, pattern_type = acl_filter.pattern
         literals, prefixed = self.literals[resource_type], self.prefixed[resource_type]
         if name is None:
@@ -186,9 +186,9 @@ class AclIndex:
     def changed(
         self, acl: Acl, before: Bucket | None, after: Bucket | None, *, is_added: bool
     ) -> AclIndex:
-        """This index with ``acl`` added or removed.
+        """A copy with ``acl`` added or removed.
 
-        ``before`` and ``after`` are the buckets of its pattern, or None.
+        ``before`` and ``after`` are the buckets of the ACL's pattern; None stands for no bucket.
         """
         code, blocks, grants = acl.resource_type, self.blocks, None
         literals, prefixed = self.literals, self.prefixed
@@ -205,7 +205,7 @@ class AclIndex:
         return AclIndex(literals, prefixed, blocks, grants)
 
     def _all_grants(self) -> Grants:
-        """All grants, computed at the first call; then the writer keeps them up to date."""
+        """All grants. The first call computes the grants; then each change updates them."""
         self._wants_grants = True
         if self._grants is None:
             self._grants = grants_of(self)
@@ -241,7 +241,7 @@ def acls_of_subject(buckets: Iterable[Bucket], who: Subject, name: str) -> list[
 def _all_buckets(
     literals: PatternBuckets, prefixed: PatternBuckets, entry: AccessControlEntryFilter
 ) -> list[Bucket]:
-    """All buckets. With a principal (else a host) in ``entry``, only its buckets, to sort fewer."""
+    """All buckets; if ``entry`` has a principal or a host, only the buckets that name it."""
     items: list[tuple[str, Bucket]] = []
     for kind in (literals, prefixed):
         buckets = dict(kind.buckets.items())
@@ -267,7 +267,7 @@ def _names_with(buckets: Iterable[Bucket], entry: AccessControlEntryFilter) -> s
 
 
 def _in_reverse(items: list[tuple[str, Bucket]]) -> list[Bucket]:
-    """The buckets in descending order of names, by Java's order; equal names keep their order."""
+    """The buckets in Java's descending order of names. Equal names keep their order."""
     if "".join([name for name, _ in items]).isascii():
         items.sort(key=itemgetter(0), reverse=True)
     else:
@@ -295,7 +295,7 @@ class IndexWriter:
         self.load(())
 
     def load(self, acls: Iterable[Acl]) -> None:
-        """Replace everything; ``acls`` has an ACL once for each of its ids."""
+        """Replace all ACLs. ``acls`` has an ACL once for each of its ids."""
         self._extra_ids: dict[Acl, int] = {}
         literals: list[dict[str, list[Acl]]] = [{} for _ in ResourceType]
         prefixed: list[dict[str, list[Acl]]] = [{} for _ in ResourceType]
@@ -321,7 +321,7 @@ class IndexWriter:
         )
 
     def apply(self, changes: Mapping[Uuid, Acl | None], before: Mapping[Uuid, Acl]) -> list[Acl]:
-        """Apply ``changes`` by id to the ACLs ``before``; the value None removes an id.
+        """Apply ``changes`` to the ACLs ``before``, both by id. The value None removes an id.
 
         Returns the ACLs that lost or got an id.
         """
@@ -338,7 +338,7 @@ class IndexWriter:
         return touched
 
     def _ordered(self, groups: dict[str, list[Acl]]) -> dict[str, Bucket]:
-        """The buckets of ``groups``, sorted by name; counts the ids beyond an ACL's first."""
+        """The buckets of ``groups`` in order of names. Also counts each ACL's additional ids."""
         buckets: dict[str, Bucket] = {}
         for name in sorted(groups):
             group = groups[name]

@@ -1,8 +1,8 @@
 """Lists all ACLs in parts. After a change, only the parts with changed ACLs are made again.
 
-A part has the buckets of up to some hundred names, in order, of one resource type and kind of
-pattern. Its result is cached until one of its buckets changes. So a listing after a change costs
-the changed parts and a look at each other part, without a sort of all names.
+A part has the buckets of a few hundred successive names of one resource type and kind of pattern.
+Its result is cached until a bucket changes, so that a listing after a change does not sort all
+names.
 
 Only one thread at a time may use a ``ListedParts``. This module must not know the form of a result.
 """
@@ -32,7 +32,7 @@ class ListedParts(Generic[Made]):
         self._prefixed = [_Kind(make) for _ in resource_types]
 
     def of(self, index: AclIndex) -> list[Made]:
-        """All parts of ``index`` by resource type, literals first, then by name."""
+        """The results of all parts: by resource type, literals before prefixes, then by name."""
         kinds = zip(self._resource_types, self._literals, self._prefixed, strict=True)
         return list(
             chain.from_iterable(
@@ -45,8 +45,8 @@ class ListedParts(Generic[Made]):
 class _Kind(Generic[Made]):
     """The parts of one resource type's literals, or prefixes.
 
-    ``_made`` has the results by the ``id()`` of each chunk of names. It also holds the chunk, so
-    that no other object gets this ``id()``.
+    ``_made`` has each result by the ``id()`` of its chunk of names. ``_made`` also keeps the chunk,
+    so that no other object gets this ``id()``.
     """
 
     def __init__(self, make: Callable[[list[Bucket]], Made]) -> None:

@@ -1,4 +1,4 @@
-"""The buckets of one resource type's literals, or of its prefixes, by name and in order of names.
+"""Finds the buckets of one resource type's literals, or prefixes, by name and in order of names.
 
 This module must not know which names a pattern matches.
 """
@@ -14,18 +14,18 @@ from metalog.acl import WILDCARD, Acl
 from metalog.image.table import Table
 
 Changed = Mapping[str, bool]
-"""By name: True if it was added, False if it was removed."""
+"""By name: True if the name was added, False if the name was removed."""
 NOT_CHANGED: Final[Changed] = {}
 MOST_CHANGED: Final = 32
-"""How many changed names wait at most for a reader to sort them in; else the writer does it."""
+"""The writer sorts changed names in if there are more; else the next use of ``names`` does it."""
 
 
 class PatternBuckets:
-    """One resource type's buckets of literals, or of prefixes; ``wildcard`` is that of ``*``.
+    """One resource type's buckets of literals, or of prefixes. ``wildcard`` is the bucket of ``*``.
 
-    ``find`` is the fastest way to get a bucket. Added and removed names are sorted in at the next
-    use of ``names``, because most decisions do not need the order of literals. ``outdated`` are
-    the prefixes that changed after ``of_prefixes``; "" stands for any.
+    ``find`` is the fastest way to get a bucket. Most decisions do not need the order of literals,
+    so the next use of ``names`` sorts changed names in. ``outdated`` has the prefixes that changed
+    after ``of_prefixes``; a "" in it stands for all prefixes.
     """
 
     __slots__ = ("_names", "buckets", "find", "outdated", "wildcard")
@@ -38,7 +38,7 @@ class PatternBuckets:
         changed: Changed = NOT_CHANGED,
         outdated: tuple[str, ...] = (),
     ) -> None:
-        """``changed`` has the added and removed names that ``names`` lacks."""
+        """``changed`` has the additions and removals that are not yet made in ``names``."""
         self.buckets = buckets
         self.find = buckets.finder
         self.wildcard = wildcard
@@ -47,7 +47,7 @@ class PatternBuckets:
 
     @staticmethod
     def of(buckets: dict[str, Bucket]) -> PatternBuckets:
-        """The patterns of ``buckets``, which are in order of names and never change afterwards."""
+        """``buckets`` must be in order of names, and the caller must not change it afterwards."""
         if not buckets:
             return NO_PATTERNS
         names = SortedNames.of(list(buckets))
@@ -55,7 +55,7 @@ class PatternBuckets:
 
     @staticmethod
     def of_prefixes(buckets: dict[str, Bucket]) -> PatternBuckets:
-        """As ``of``; a prefix with only one ACL, and without a shorter prefix, keeps that ACL."""
+        """As ``of``, for prefixes. A ``Prefix`` without a shorter prefix stores its only ACL."""
         patterns = PatternBuckets.of(buckets)
         for prefix in patterns.names.link():
             if prefix.shorter is None:
@@ -65,7 +65,7 @@ class PatternBuckets:
         return patterns
 
     def only_acl(self, prefix: Prefix) -> Acl | None:
-        """The only ACL of ``prefix`` and all shorter prefixes together, if it is known."""
+        """The only ACL of ``prefix`` and its prefixes together, or None if it is not known."""
         only: Acl | None = prefix.value
         return None if only is None or prefix.name.startswith(self.outdated) else only
 
@@ -83,7 +83,7 @@ class PatternBuckets:
         return (self.names if changed else names).longest_prefix(name)
 
     def with_bucket(self, name: str, before: Bucket | None, after: Bucket | None) -> PatternBuckets:
-        """These buckets with ``after`` for ``name`` instead of ``before``; None removes it."""
+        """A copy in which ``after`` replaces the bucket ``before``; None stands for no bucket."""
         names, changed = self._names
         if before is None or after is None:
             was_changed = name in changed

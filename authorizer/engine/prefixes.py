@@ -1,9 +1,9 @@
 """An immutable sorted set of names, which finds the names that are prefixes of a given name.
 
-The names are in chunks. A name that is added or removed replaces only its chunk and the lists of
-chunks. The search uses one fact: every stored prefix of a name is the name's predecessor, or a
-prefix of the predecessor. So one bisection, and the predecessor's own prefixes, find them all. The
-names of a chunk are linked to their prefixes by one walk in order, by the same fact.
+The names are in chunks. Adding or removing a name replaces only its chunk and the list of chunks.
+The search uses one fact: every stored prefix of a name is the name's predecessor, or a prefix of
+the predecessor. So one bisection finds the predecessor, whose links lead to all prefixes. The same
+fact lets one walk in order link the names of a chunk to their prefixes.
 
 The order is by code point; the fact holds in any lexicographic order. This module must not know
 ACLs.
@@ -20,19 +20,19 @@ from typing import Any, Final, TypeVar
 CHUNK: Final = 128
 BEGINNINGS: Final = 1 << 13
 LONGEST_BEGINNING: Final = 64
-"""How many results of ``longest_prefix`` are cached at most, and how long a key is at most."""
+"""The limits of the cache of ``longest_prefix``: its number of results, and a key's characters."""
 MOST_LENGTHS: Final = 6
 FEW_LENGTHS: Final = 2
-"""If the names have at most ``MOST_LENGTHS`` lengths, one dict look-up per length is faster than a
-bisection. With at most ``FEW_LENGTHS``, it is faster than the cache, too."""
+"""If the names have at most ``MOST_LENGTHS`` different lengths, one dict look-up per length is
+faster than a bisection, and with at most ``FEW_LENGTHS`` also faster than the cache."""
 
 Value = TypeVar("Value")
 
 
 class Prefix:
-    """A stored name, and ``shorter``, the longest stored name that is a prefix of it.
+    """A stored name. ``shorter`` is the longest other stored name that is a prefix of this name.
 
-    ``value`` is for the owner of the names, who sets it before another thread reads the names.
+    The owner of the names may set ``value`` before other threads read the names.
     """
 
     __slots__ = ("name", "shorter", "value")
@@ -47,7 +47,7 @@ _UNKNOWN: Final = Prefix("", None)
 
 
 def up_from(prefix: Prefix | None) -> Iterator[Prefix]:
-    """``prefix`` and all shorter ones, the longest first."""
+    """``prefix`` and all its stored prefixes, the longest first."""
     while prefix is not None:
         yield prefix
         prefix = prefix.shorter
@@ -60,8 +60,8 @@ def combined(
 ) -> Value:
     """Fold ``longer`` over all stored prefixes, from the shortest to ``prefix``.
 
-    ``longer`` takes the value of the next shorter prefix (``known[None]`` for the shortest one) and
-    the prefix. ``known`` caches all values, so no prefix is visited twice.
+    ``longer`` takes a prefix and the value of the next shorter prefix, or for the shortest prefix
+    ``known[None]``. ``known`` caches all values, so no prefix is visited twice.
     """
     unknown = []
     while prefix is not None and prefix not in known:
@@ -74,14 +74,14 @@ def combined(
 
 
 Links = list[Prefix] | None
-"""The ``Prefix`` of each name of a chunk, in order; None if it is not known."""
+"""The ``Prefix`` of each name of a chunk, in order; None if the chunk is not linked."""
 
 
 class SortedNames:
     """An immutable sorted set of names.
 
     Chunk i holds the names from ``_firsts[i]`` up to ``_firsts[i + 1]``, exclusive; ``_firsts[0]``
-    is "". No chunk is empty, unless it is the only one.
+    is "". Only an empty set has an empty chunk.
     """
 
     __slots__ = (
@@ -127,10 +127,10 @@ class SortedNames:
         return SortedNames(firsts, chunks, Counter(map(len, names)))
 
     def link(self) -> Iterator[Prefix]:
-        """Link all names to their prefixes at once, which is faster than at each look-up.
+        """Link all names to their prefixes, which is faster than to link chunks during look-ups.
 
-        Returns the links in order of names, so each after its shorter ones. If the names have at
-        most ``MOST_LENGTHS`` lengths, look-ups by length replace bisections until an update.
+        Returns the links in order of names. If the names have at most ``MOST_LENGTHS`` lengths,
+        look-ups by length replace bisections until an update.
         """
         last: Prefix | None = None
         links: list[list[Prefix]] = []
@@ -156,7 +156,7 @@ class SortedNames:
         return self._chunks
 
     def chunk_of(self, name: str) -> list[str]:
-        """The one of ``chunks`` in which ``name`` is, or would be."""
+        """The chunk that contains ``name``, or would contain it."""
         return self._chunks[bisect_right(self._firsts, name) - 1]
 
     def updated(self, changes: Mapping[str, bool]) -> SortedNames:
@@ -193,10 +193,10 @@ class SortedNames:
         return SortedNames(firsts, chunks, counts, links, has_beginnings=has_beginnings)
 
     def longest_prefix(self, name: str) -> Prefix | None:
-        """The longest stored name that is a prefix of ``name``; it links to all shorter ones.
+        """The longest stored name that is a prefix of ``name``.
 
-        No prefix is longer than the longest stored name. So only that many characters of ``name``
-        count, and names with the same beginning share a cached result.
+        Only as many characters of ``name`` count as the longest stored name has. So names with the
+        same beginning share a cached result.
         """
         known = self._by_beginning
         if known is None:
@@ -286,7 +286,7 @@ class SortedNames:
             raise AssertionError("an invariant of the sorted names is broken")
 
     def _link(self, at: int) -> list[Prefix]:
-        """The links of chunk ``at``; also links the chunks that have its first name's prefixes."""
+        """Link chunk ``at``, and the chunks that contain prefixes of its first name."""
         chunks = self._chunks
         links = self._links
         if links is None:
@@ -332,7 +332,7 @@ class SortedNames:
 
 
 def common_prefix(one: str, other: str) -> int:
-    """The number of leading characters that both have in common."""
+    """The number of leading characters that ``one`` and ``other`` have in common."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -346,8 +346,8 @@ def common_prefix(one: str, other: str) -> int:
 def _linked(names: Iterable[str], before: Prefix | None) -> list[Prefix]:
     """The ``Prefix`` of each of ``names``, which are consecutive stored names.
 
-    ``before`` is the ``Prefix`` of the stored name before them, or of the first one's longest
-    prefix.
+    ``before`` is the ``Prefix`` of the stored name before the first of ``names``, or of the longest
+    stored prefix of the first.
     """
     linked, prefix = [], before
     for name in names:
@@ -363,7 +363,7 @@ def _relink(
 ) -> None:
     """Update ``links`` after ``name`` was added or removed at ``place`` of chunk ``at``.
 
-    ``chunk`` is that chunk now. Only the links of names that begin with ``name`` can change.
+    ``chunk`` is the changed chunk. Only the links of names that begin with ``name`` can change.
     """
     linked = links[at]
     end, size = place, len(chunk)

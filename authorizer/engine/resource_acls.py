@@ -1,7 +1,7 @@
-"""The combined ACLs of one resource, for sessions with few requests.
+"""Combines the ACLs of one resource, for sessions with few requests.
 
-The ACLs name few of the clients, so one result is computed for all other clients. This module must
-not know what is cached.
+ACLs name few of the clients, and all other clients share one result. This module must not know what
+is cached.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ EVERYBODY: Final[SubjectParts] = ((WILDCARD_PRINCIPAL,), (WILDCARD,), None)
 
 
 class ResourceAcls:
-    """The operations that ``buckets``, all ACLs for one name, allow and deny a session.
+    """The operations that all ACLs for one name allow and deny to a session.
 
-    ``everybody`` has the masks of ``User:*`` from any host, and ``principals`` those principals
-    whose masks can differ from it; None if all can, or if a bucket is large. A set compares hashes:
-    a list would read each principal, in cold memory. ``others`` are all other principals' results.
+    ``everybody`` has the masks of the ACLs of ``User:*`` from every host. ``principals`` has the
+    principals whose results can differ from ``others``; None stands for all principals. It is a
+    set, which compares hashes: a list would read each principal's text from slow memory.
     """
 
     __slots__ = ("_acls", "_many", "everybody", "others", "principals")
@@ -60,7 +60,6 @@ class ResourceAcls:
         return _BYTES + getsizeof(self._acls) + getsizeof(self.principals)
 
     def masks(self, who: SubjectParts) -> Masks:
-        """The operations, as bits, that the ACLs allow ``who``, and those that they deny."""
         allowed, denied = self.everybody
         more_allowed, more_denied = masks_of(self._acls, who)
         allowed |= more_allowed

@@ -1,9 +1,9 @@
 """Lists a principal's permissions: as patterns, and on existing names.
 
-If a DENY covers all names of a pattern, the denied operation is left out; if it covers some of
-them, it is listed as an exception of the pattern. A region is a set of clients that match the same
-hosts of ACLs. For a region, only the patterns and names that ACLs on its hosts affect are decided.
-This module must not know where names come from.
+An operation that a DENY denies on all names of a pattern is left out. A DENY that matches only some
+names of a pattern is listed as an exception. For a region of hosts (``host_regions``), only the
+patterns and names that the region's ACLs affect are decided. This module must not know where names
+come from.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class NameAccess(NamedTuple):
 
 
 class PrincipalAccess(NamedTuple):
-    """A principal's permissions from ``host``; None is any host that no ACL names."""
+    """A principal's permissions from ``host``; None stands for every host that no ACL names."""
 
     host: str | None
     patterns: tuple[PatternAccess, ...]
@@ -54,11 +54,12 @@ def access(
     names: Names,
     host: str | None = None,
 ) -> list[PrincipalAccess]:
-    """A principal's permissions from ``host``, by ACLs only: super users are not considered.
+    """The permissions that ACLs give ``principal`` from ``host``. Super users are not considered.
 
-    Without ``host``: first the permissions from a host that no ACL names. Then, for each host in
-    the ACLs, the differences, if any, from these permissions or those of the next wider CIDR block.
-    In a difference, a pattern or name without operations has lost all of them.
+    Without ``host``, the first item has the permissions from a host that no ACL names. The next
+    items are for hosts in ACLs. They have only the differences from the next wider CIDR block in
+    ACLs, or if there is none, from the first item. A pattern or name without operations there has
+    lost all operations.
     """
     mine = [acl for acl in dict.fromkeys(acls) if acl.principal in (principal, WILDCARD_PRINCIPAL)]
     here = _Names(acls, config, principal, names)
@@ -111,10 +112,10 @@ class _Names:
             self._alike[kind] = {masks: NamesInOrder(same) for masks, same in alike.items()}
 
     def differing(self, region: HostRegion, own: Iterable[Acl]) -> Iterator[NameAccess]:
-        """The names whose permissions from ``region`` differ from those of the region around it.
+        """The names whose permissions from ``region`` and from the region around it differ.
 
-        ``own`` are the ACLs whose host matches the region, without those for every host. Call
-        ``on_all(None)``, and this method for the region around, first.
+        ``own`` has the ACLs whose host matches the region and is not ``*``. The caller must call
+        ``on_all(None)`` first, and this method for a region after its region around.
         """
         listed = list(own)
         around = self._operations_from[region.around]

@@ -1,7 +1,7 @@
 """Finds the patterns on which a principal is allowed an operation, with the DENYs as exceptions.
 
-Names are sorted, so the patterns that overlap a DENY, and the DENYs that overlap a pattern, are
-found without a scan of the others. This module must not know the existing names, nor the principal.
+Because names are sorted, no search scans all patterns or all DENYs. This module must not know the
+existing names, nor the principal.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _LITERAL: Final = PatternType.LITERAL
 _Pattern = tuple[ResourceType, PatternType, str]
 _Span = tuple[int, int]
 _DenyRange = tuple[int, _Span]
-"""An operation mask, and a range of the DENYs with this mask in the order of ACLs."""
+"""A mask of operations, and a range in the list of the DENYs with this mask."""
 
 
 class PatternAccess(NamedTuple):
-    """One pattern: ``acls`` allow ``operations``, implied ones included, on the names it matches.
+    """A pattern on which ``acls`` allow ``operations``, which include implied operations.
 
-    ``exceptions`` are the DENYs that deny one of these operations on some of the names.
+    ``exceptions`` has the DENYs that deny one of ``operations`` on some names of the pattern.
     """
 
     resource_type: ResourceType
@@ -59,7 +59,7 @@ class NamesInOrder:
 
 
 def _matched_ranges(names: list[str], pattern: Acl | PatternAccess) -> list[_Span]:
-    """The ranges of the sorted ``names`` that a pattern for many names matches."""
+    """The ranges of the sorted ``names`` that ``pattern``, a prefix or ``*``, matches."""
     name = pattern.resource_name if isinstance(pattern, Acl) else pattern.name
     if pattern.pattern_type is not _LITERAL:
         return [_beginning_with(names, name)]
@@ -81,7 +81,7 @@ class _Denies:
         self._by_mask: dict[int, list[Acl]] = {}
 
     def add(self, acl: Acl) -> None:
-        """Add a DENY; the caller adds them in the order of ACLs."""
+        """Add a DENY. The caller must add all DENYs in the order of ACLs."""
         mask = DENIES[acl.operation]
         masks = self._literals if acl.pattern_type is _LITERAL else self._prefixes
         masks[acl.resource_name] = masks.get(acl.resource_name, 0) | mask
@@ -101,7 +101,7 @@ class _Denies:
         return {mask: [acl.resource_name for acl in acls] for mask, acls in listed}
 
     def on_all(self, pattern_type: PatternType, name: str) -> int:
-        """The operations, as bits, that are denied on every name that a pattern matches."""
+        """The operations, as bits, that are denied on all names of a pattern."""
         is_literal = pattern_type is _LITERAL
         denied = self._literals.get(name, 0) if is_literal else 0
         if is_literal and name == WILDCARD:
@@ -116,8 +116,10 @@ class _Denies:
         return denied
 
     def on_some(self, on: PatternAccess, left: int) -> tuple[_DenyRange, ...]:
-        """The ranges of the DENYs that deny, on some of the names, an operation of ``left``: those
-        that no DENY takes away on all names. So none of these DENYs matches all the names."""
+        """The ranges of the DENYs that deny an operation of ``left`` on some names of ``on``.
+
+        ``left`` has the operations that no DENY denies on all names of ``on``.
+        """
         if on.pattern_type is _LITERAL and on.name != WILDCARD:
             return ()
         return tuple(
@@ -134,7 +136,7 @@ class _Denies:
 
 
 class _Alike:
-    """The patterns of one resource type that have the same operations left after the DENYs."""
+    """The patterns of one resource type on which the DENYs leave the same operations."""
 
     def __init__(self, patterns: Iterable[_Pattern]) -> None:
         self._patterns: dict[tuple[bool, str], list[_Pattern]] = {}
@@ -148,7 +150,7 @@ class _Alike:
         self._prefixes = SortedNames.of(prefixes)
 
     def met_by(self, deny: Acl) -> Iterator[_Pattern]:
-        """All patterns with a name that ``deny`` matches, and possibly others."""
+        """All patterns that overlap ``deny``, and possibly other patterns."""
         shorter = up_from(self._prefixes.longest_prefix(deny.resource_name))
         prefixed = {prefix.name for prefix in shorter}
         prefixed.update(self._prefixed.reached_by(deny))
@@ -178,7 +180,7 @@ class AllowedPatterns:
         self._exceptions: dict[tuple[object, ...], tuple[Acl, ...]] = {}
 
     def from_host(self, host: str | None) -> list[PatternAccess]:
-        """The patterns with an allowed operation from ``host``. None is a host in no ACL."""
+        """The patterns with an allowed operation from ``host``; None is a host in no ACL."""
         alike: dict[tuple[ResourceType, int], list[_Pattern]] = {}
         hosts = self._hosts_of(WILDCARD if host is None else host)
         for pattern in self._allows:
@@ -197,10 +199,10 @@ class AllowedPatterns:
         return sorted(filter(who.comes_from, {WILDCARD, *named}))
 
     def differing(self, region: HostRegion, own: Iterable[Acl]) -> list[PatternAccess]:
-        """The patterns whose permissions from ``region`` differ from those of the region around it.
+        """The patterns whose permissions from ``region`` and from the region around it differ.
 
-        ``own`` are the ACLs whose host matches the region, without those for every host. Call
-        ``from_host(None)``, and this method for the region around, first.
+        ``own`` has the ACLs whose host matches the region and is not ``*``. The caller must call
+        ``from_host(None)`` first, and this method for a region after its region around.
         """
         touched: set[_Pattern] = set()
         for acl in own:
@@ -225,9 +227,9 @@ class AllowedPatterns:
         return sorted(found, key=_order)
 
     def _on(self, pattern: _Pattern, hosts: Iterable[str]) -> tuple[int, PatternAccess | None]:
-        """The remaining operations of a pattern as bits, and the pattern with them, or None.
+        """The operations, as bits, that ACLs with ``hosts`` leave allowed on ``pattern``.
 
-        Only ACLs with one of ``hosts`` count.
+        The second item is the ``PatternAccess``; None if no operation is left.
         """
         kind, pattern_type, name = pattern
         by_host = self._allows[pattern]
@@ -247,7 +249,7 @@ class AllowedPatterns:
     def _exceptions_of(
         self, on: PatternAccess, left: int, denies: Iterable[_Denies]
     ) -> tuple[Acl, ...]:
-        """The exceptions of a pattern; equal ones share one tuple, as nested patterns often do."""
+        """The exceptions of a pattern. Nested patterns often have, and then share, one tuple."""
         by_host = [(each, each.on_some(on, left)) for each in denies]
         key = tuple((id(each), ranges) for each, ranges in by_host if ranges)
         found = self._exceptions.get(key)

@@ -1,8 +1,8 @@
 """Finds ACLs that cover another ACL completely, and ACLs that overlap.
 
 ACLs are indexed by sorted names, and by principal and host, so the cost of a look-up hardly grows
-with the number of ACLs. As in Kafka, LITERAL ``*`` matches every name except longer names that
-begin with ``*``. This module must not know what its results are used for.
+with the number of ACLs. As in Kafka, LITERAL ``*`` matches ``*`` and all names that do not begin
+with ``*``. This module must not know what its results are used for.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternTyp
 _LITERAL = PatternType.LITERAL
 
 FEW = 16
-"""Up to this number, the ACLs of one principal and host are scanned; more are indexed by name."""
+"""At most this many ACLs of one principal and host are scanned; more ACLs are indexed by name."""
 
 _Who = tuple[ResourceType, str, str]
 """A resource type, a principal and a host."""
@@ -41,9 +41,10 @@ class Coverage:
         self._many = {who: _Many(group) for who, group in self._by_who.items() if len(group) > FEW}
 
     def covering(self, acl: Acl) -> Iterator[Acl]:
-        """ACLs whose names, principals and hosts include those of ``acl``, itself included.
+        """ACLs that match all names, principals and hosts of ``acl``, and ``acl`` itself.
 
-        These are all ACLs on its own name, and for each operation at least one wider ACL, if any.
+        The result has all such ACLs on the name of ``acl``. Of the ACLs on wider patterns it has at
+        least one for each operation, if there is one.
         """
         kind = acl.resource_type
         principals = {acl.principal, WILDCARD_PRINCIPAL}
@@ -59,7 +60,8 @@ class Coverage:
 class _Many:
     """Many ACLs of one resource type, principal and host.
 
-    For nested prefixes it stores the nearest ACL of each operation, so no prefix is visited twice.
+    Each prefix gets the nearest ACL of each operation from the next shorter prefix, so no prefix is
+    visited twice.
     """
 
     def __init__(self, acls: Iterable[Acl]) -> None:
@@ -72,10 +74,7 @@ class _Many:
         self._nearest: dict[Prefix | None, dict[Operation, Acl]] = {None: {}}
 
     def above(self, acl: Acl) -> Iterator[Acl]:
-        """ACLs that match every name that ``acl`` matches.
-
-        At least one for each operation, and all ACLs on its own name.
-        """
+        """ACLs that match all names of ``acl``, selected as in ``Coverage.covering``."""
         name, is_literal = acl.resource_name, acl.pattern_type is _LITERAL
         if is_literal:
             yield from self._literals.get(name, ())
@@ -106,7 +105,7 @@ def _reaches_all(wide: Acl, acl: Acl) -> bool:
 
 
 def meet(one: Acl, other: Acl) -> bool:
-    """Whether both patterns match some name."""
+    """Whether a name exists that both patterns match."""
     kind = other.resource_type
     if one.resource_type is not kind:
         return False
@@ -147,7 +146,8 @@ class _Names:
     def any_met_by_wildcard(self) -> bool:
         """Whether LITERAL ``*`` matches one of the names.
 
-        The names that begin with ``*`` are adjacent in order, so a look at both ends is enough.
+        The names that begin with ``*`` are adjacent in order, so only the first and the last name
+        are compared.
         """
         if not self.known:
             return False
@@ -180,7 +180,7 @@ class _Granted:
 
 
 class MatchedNames:
-    """The names that some ACLs match; ``meets`` tells whether another ACL matches one of them."""
+    """The names that ``acls`` match. ``meets`` tells whether another ACL matches such a name."""
 
     def __init__(self, acls: Iterable[Acl]) -> None:
         self._granted: dict[ResourceType, _Granted] = {}
@@ -198,7 +198,7 @@ _Key = tuple[ResourceType, str | None, str | None]
 
 
 class Allowed:
-    """The requests that ALLOWs allow; ``meet`` tells whether one of ``denies`` denies some."""
+    """The requests that ``allows`` allow. ``meet`` tells whether a DENY denies such a request."""
 
     def __init__(self, allows: Iterable[Acl], denies: Iterable[Acl], kafka: KafkaVersion) -> None:
         allowing, denying = list(allows), list(denies)
@@ -214,7 +214,7 @@ class Allowed:
                         self._grant(key, mask).of(acl.pattern_type).known.add(acl.resource_name)
 
     def meet(self, deny: Acl) -> bool:
-        """Whether some request matches ``deny`` and one of the ALLOWs."""
+        """Whether a request exists that ``deny``, one of ``denies``, and an ALLOW match."""
         mask = DENIES[deny.operation]
         return any(
             allowed & mask and granted.meets(deny)

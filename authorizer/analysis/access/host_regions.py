@@ -1,9 +1,9 @@
 """Divides clients into regions: all clients of a region match the same hosts of ACLs.
 
 An address in an ACL is a region. The region of a CIDR block is the block without the narrower
-blocks and the addresses that ACLs name. Two blocks are disjoint, or one contains the other. A block
-matches an IPv6 client whatever its zone (``fe80:0:0:0:0:0:0:1%2``), but an address matches only its
-own text. So IPv6 addresses never cover a block: clients with other zones are left. This module
+blocks and the addresses that ACLs name. Two blocks are disjoint, or one block contains the other.
+An IPv6 block matches a client with any zone (``fe80:0:0:0:0:0:0:1%2``), but an address matches only
+its own text. So addresses never cover an IPv6 block: clients with other zones are left. This module
 must not know what the ACLs of a region decide.
 """
 
@@ -21,7 +21,7 @@ from metalog.hosts.client_host import host_text, java_text
 from metalog.hosts.host_block import IPV4_BITS, IPV6_BITS, HostBlock, client_address, host_block
 
 Span = tuple[int, int]
-"""The numbers of the first and the last address."""
+"""The first and the last address, as numbers."""
 _NOT_CLIENTS: Final = {
     IPV4_BITS: (0, 0),
     IPV6_BITS: (0xFFFF << IPV4_BITS, (0xFFFF << IPV4_BITS) + (1 << IPV4_BITS) - 1),
@@ -32,7 +32,7 @@ _NOT_CLIENTS: Final = {
 class HostRegion(NamedTuple):
     """A set of clients that match the same hosts of ACLs.
 
-    ``host`` is the narrowest of these hosts, and ``matching`` are all of them except ``*``.
+    ``host`` is the narrowest of these hosts, and ``matching`` has all these hosts without ``*``.
     ``client`` is the address of one client. ``around`` is the ``host`` of the next wider region;
     None stands for all clients that no ACL names.
     """
@@ -50,15 +50,15 @@ def can_be_a_client(host: str) -> bool:
 
 
 def host_regions(hosts: Iterable[str], kafka: KafkaVersion) -> list[HostRegion]:
-    """The regions of ``hosts``, each after the next wider one.
+    """The regions of ``hosts``. Each region comes after the next wider region.
 
-    A block has no region if narrower blocks and IPv4 addresses cover all of it.
+    A block has no region if narrower blocks and IPv4 addresses cover the whole block.
     """
     return list(_regions(tuple(dict.fromkeys(hosts)), kafka))
 
 
 class MeetingHosts:
-    """Finds, among ``hosts``, those that overlap a host, and those that contain it."""
+    """Finds the hosts in ``hosts`` that overlap a host, or that contain a host."""
 
     def __init__(self, hosts: Iterable[str], kafka: KafkaVersion) -> None:
         named = frozenset(hosts)
@@ -70,7 +70,7 @@ class MeetingHosts:
                     self._meeting.setdefault(host, set()).update(region.matching)
 
     def meeting(self, host: str) -> set[str]:
-        """``host``, and the other hosts that share a client with it, except ``*``."""
+        """``host``, and all hosts except ``*`` that share a client with ``host``."""
         return {host, *self._meeting.get(host, ())}
 
     def around(self, host: str) -> list[str]:
@@ -131,7 +131,7 @@ def _regions(hosts: tuple[str, ...], kafka: KafkaVersion) -> tuple[HostRegion, .
         around = None if narrowest is None else by_block[narrowest]
         found.append(HostRegion(host, frozenset((host, *matching)), host, around))
     covered: dict[str, str | None] = {}
-    for block, host in sorted(by_block.items(), reverse=True):  # the narrow ones first
+    for block, host in sorted(by_block.items(), reverse=True):  # narrow blocks first
         outer = blocks.next_around(block)
         around = None if outer is None else by_block[outer]
         if outer is not None:
@@ -148,7 +148,7 @@ def _regions(hosts: tuple[str, ...], kafka: KafkaVersion) -> tuple[HostRegion, .
 def _client_of(
     block: HostBlock, inside: Iterable[Span], addresses: Iterable[Span], hosts: Container[str]
 ) -> str | None:
-    """A client of ``block`` that matches no narrower host; with a zone only if necessary."""
+    """A client of ``block`` that no narrower host matches. It has a zone only if necessary."""
     span = block.first.value, block.last.value
     taken = [*inside, _NOT_CLIENTS[block.bits]]
     value = _outside(span, [*taken, *addresses])
@@ -170,7 +170,7 @@ def _past_covered(region: HostRegion, covered: dict[str, str | None]) -> HostReg
 
 
 def _outside(span: Span, taken: Iterable[Span]) -> int | None:
-    """The first number of ``span`` that is in none of ``taken``."""
+    """The first number of ``span`` that is in no range of ``taken``."""
     free, last = span
     for begin, end in sorted(taken):
         if begin > free:

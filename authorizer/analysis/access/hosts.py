@@ -1,7 +1,7 @@
-"""Compares hosts as Kafka does: as Java's text of an address; from 4.4 on, also by CIDR block.
+"""Compares hosts as Kafka does: as Java's text of an address; with 4.4, also by CIDR block.
 
-This module finds how an ACL's host differs from the client's. For a question without a host, it
-finds the hosts in ACLs for which the decision differs. It must not know names or principals.
+It finds how an ACL's host differs from the client's host. For a question without a host, it finds
+the hosts in ACLs for which the decision differs. This module must not know names or principals.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ IPAddress = IPv4Address | IPv6Address
 
 
 class HostAnswer(NamedTuple):
-    """The decision from ``host``, by ``acl``; around ``host`` it is the opposite."""
+    """The decision that ``acl`` makes for ``host``; in the next wider region it is the opposite."""
 
     host: str
     allowed: bool
@@ -32,10 +32,10 @@ class HostAnswer(NamedTuple):
 
 
 def host_kind(other: str, client_host: str | None, kafka: KafkaVersion) -> NearMissKind | None:
-    """How ``other``, an ACL's host, differs from ``client_host``, which it does not match.
+    """How ``other``, the host of an ACL, differs from ``client_host``, which does not match.
 
-    If ``client_host`` is None, the result is None for a host that a client can have: the decision
-    can differ there, but it is not a near miss.
+    If ``client_host`` is None, only a host that no client can have is a near miss: for all other
+    hosts the result is None.
     """
     if client_host is None:
         return _never_kind(other, kafka)
@@ -55,9 +55,9 @@ def host_kind(other: str, client_host: str | None, kafka: KafkaVersion) -> NearM
 
 
 def changing_hosts(traced: Trace, kafka: KafkaVersion) -> tuple[HostAnswer, ...]:
-    """The hosts in ACLs for which the decision on a question without a host differs.
+    """The hosts in ACLs for which the decision differs from ``traced``, which has no host.
 
-    A host inside a block is listed if its decision differs from the block's.
+    A host inside a block is listed if its decision differs from the decision for the block.
     """
     kept_off = (each.acl for each in traced.candidates if each.mismatches == (Attribute.HOST,))
     named = grouped(enumerate(kept_off), lambda placed: placed[1].host)
@@ -89,7 +89,7 @@ def smallest_block(hosts: Iterable[str], client: str) -> str | None:
 
 
 def block_beside(host: str, client: str) -> str | None:
-    """The CIDR block with the size of ``host``, a block, that contains ``client``."""
+    """The CIDR block that contains ``client`` and has the size of the block ``host``."""
     block, address = host_block(host), client_address(client)
     if block is None or address is None or block.bits != address.bits:
         return None
@@ -98,7 +98,7 @@ def block_beside(host: str, client: str) -> str | None:
 
 
 def meant_block(host: str) -> str | None:
-    """The CIDR block that ``host`` was meant to be: a range in a form that Kafka does not read.
+    """The CIDR block that was meant, if ``host`` is a range in a form that Kafka does not read.
 
     Examples are stars instead of the last numbers (``10.0.*.*``), a mask (``10.0.0.0/255.0.0.0``),
     IPv4 written as IPv6, and blanks around a block.
@@ -168,7 +168,7 @@ def _network_holds(network: str, address: IPAddress) -> bool:
 
 
 def _never_kind(host: str, kafka: KafkaVersion) -> NearMissKind | None:
-    """Why no client can have ``host``; None if one can."""
+    """Why no client can have ``host``; None if a client can."""
     if is_client_host(host, kafka):
         return None
     if is_client_host(host.strip(), kafka):

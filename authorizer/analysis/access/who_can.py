@@ -1,6 +1,6 @@
 """Finds the principals that may do one operation on one resource, and the ACLs that decide.
 
-Principals whose own ACLs name no host share one list of the hosts whose decision differs. This
+Principals whose ACLs name no host share one list of the hosts for which the decision differs. This
 module must not know logs, files or how anything is shown.
 """
 
@@ -20,11 +20,11 @@ from metalog.grouping import grouped
 
 
 class Holder(NamedTuple):
-    """The decision for ``principal``; None is every principal that no other holder names.
+    """The decision for ``principal``; None stands for all principals that no other holder names.
 
-    ``acl`` decides for a host that no ACL names, or for the requested host. For ``hosts`` the
-    decision differs; a block stands for its addresses, except those of narrower hosts in the list.
-    If ``is_overridden``, an ALLOW matches, and a DENY too.
+    ``acl`` decides for the requested host or, if there is none, for a host that no ACL names. For
+    each of ``hosts`` the decision differs from the next wider block in ``hosts``, or from
+    ``allowed``. If ``is_overridden``, an ALLOW matches, but a DENY decides.
     """
 
     principal: str | None
@@ -40,10 +40,10 @@ class Holder(NamedTuple):
 
 
 class WhoCan(NamedTuple):
-    """The holders in order of principals; the last one is for everyone else.
+    """The holders in order of principals; the last holder is for all other principals.
 
     If ``by_default``, no ACL's pattern matches the resource, and ``allow.everyone.if.no.acl.found``
-    is true. Super users may do everything, and are not listed.
+    is true. Super users, who may do everything, are not listed.
     """
 
     holders: tuple[Holder, ...]
@@ -82,10 +82,7 @@ def who_can(
 
 
 class _ByHost:
-    """The ACLs of one principal, each with its position in Kafka's order.
-
-    For each host it has the positions of the first DENY, of the last ALLOW, and of the first ACL.
-    """
+    """One principal's ACLs by host: the positions of the first DENY, last ALLOW and first ACL."""
 
     def __init__(self, acls: Iterable[tuple[int, Acl]]) -> None:
         self.denies: dict[str, int] = {}
@@ -100,7 +97,7 @@ class _ByHost:
 
 
 class _Resource:
-    """The decisions on one resource; ``reaching`` are its ACLs in Kafka's order."""
+    """The decisions on one resource. ``reaching`` has its ACLs in Kafka's order."""
 
     def __init__(
         self,

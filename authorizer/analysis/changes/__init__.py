@@ -1,1 +1,1 @@
-"""Changes of ACLs, the decisions that they change, and those that a Kafka version changes."""
+"""Finds changes of ACLs, and decisions that change with the ACLs or with the Kafka version."""

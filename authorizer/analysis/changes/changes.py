@@ -1,7 +1,7 @@
 """Lists the changes that a log's committed records make to ACLs and users.
 
-The changes of a transaction take effect at its end. Those of an aborted or open transaction have no
-effect (KIP-868). This module must not know where records are read from.
+The changes in a transaction take effect at its end; the changes in an aborted or open transaction
+have no effect (KIP-868). This module must not know where records are read from.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ CHANGE_RECORDS: Final = (
     RemoveUserScramCredentialRecord,
     UserScramCredentialRecord,
 )
-"""The record types that ``changes`` reads; a caller may leave out all others."""
+"""The record types that ``changes`` reads; a caller may leave out records of other types."""
 
 
 class CredentialChange(NamedTuple):
     """The record at ``offset`` sets a credential, or removes it if ``iterations`` is None.
 
-    The other fields are those of a ``TimelineChange``.
+    ``time_ms`` and ``ended_by`` have the same meaning as in ``TimelineChange``.
     """
 
     offset: int
@@ -49,7 +49,7 @@ class CredentialChange(NamedTuple):
 
     @property
     def at(self) -> int:
-        """The lowest offset (exclusive) whose state includes this change."""
+        """The lowest offset N such that the state before record N includes this change."""
         return (self.offset if self.ended_by is None else self.ended_by) + 1
 
 
@@ -57,10 +57,10 @@ Change = TimelineChange | CredentialChange
 
 
 def changes(records: Iterable[tuple[int, int, Any]]) -> Iterator[Change]:
-    """The changes in ``records``, which are in log order.
+    """The changes in ``records``.
 
-    Each record comes as its offset, the highest time of all batches up to the record's batch, and
-    the message, of any type.
+    ``records`` has, for each record in log order, the offset, the highest time (ms) of all batches
+    up to the record's batch, and the message.
     """
     pending: list[Change] | None = None
     for offset, time_ms, message in records:

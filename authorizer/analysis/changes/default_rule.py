@@ -1,7 +1,7 @@
 """Finds names that gain their first or lose their last ACL, for ``allow.everyone.if.no.acl.found``.
 
-With this setting, Kafka allows everybody everything on a name without ACLs. The first ACL on it,
-even a DENY, ends this. When the last ACL is removed, everybody is allowed again. This module must
+With this setting, Kafka allows everybody everything on a name without ACLs. The first ACL on the
+name, even a DENY, ends this access, and the removal of the last ACL restores it. This module must
 not know decisions.
 """
 
@@ -18,9 +18,9 @@ _NONE: Final = Patterns(())
 
 
 def without_cover(patterns: Iterable[Acl], acls: Iterable[Acl]) -> Iterator[Acl]:
-    """The first of ``patterns`` on each resource pattern with names that no ``acls`` match.
+    """The first of the ACLs ``patterns`` on each pattern with a name that none of ``acls`` matches.
 
-    Either ``patterns`` are added to ``acls``, or ``patterns`` were removed and ``acls`` are left.
+    The caller adds ``patterns`` to ``acls``, or has removed ``patterns``, and ``acls`` are left.
     """
     by_kind = grouped(acls, lambda acl: acl.resource_type)
     others = {kind: Patterns.of(known) for kind, known in by_kind.items()}

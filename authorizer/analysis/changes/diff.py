@@ -1,6 +1,6 @@
-"""Compares two states: ACLs, whatever their ids, and SCRAM users.
+"""Compares two states: the ACLs, without their ids, and the SCRAM users.
 
-For a changed credential the result has its iterations, never its salt or keys. This module must not
+The result has the iterations of a changed credential, without salt and keys. This module must not
 know where the states come from.
 """
 
@@ -18,7 +18,7 @@ Users = Mapping[tuple[str, ScramMechanism], ScramCredential]
 class UserDifference(NamedTuple):
     """A changed credential: its iterations ``before`` and ``after``, None without a credential.
 
-    Both are equal if only salt and keys changed, as with a new password.
+    The two numbers are equal if only salt and keys changed, for example with a new password.
     """
 
     user: str

@@ -1,9 +1,8 @@
 """Checks whether a planned change of ACLs still has its planned effect.
 
 The effect is the set of requests whose decision the change reverses. ACLs that were added or
-removed after the planning can already have reversed some decisions, or can decide some requests
-differently. All cells that the change can affect are compared. This module must not know where ACLs
-come from, nor how a plan is saved.
+removed after the planning can change this set. All cells that the change can affect are compared.
+This module must not know where ACLs come from, nor how a plan is saved.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ class SetChange(NamedTuple):
 class OtherEffect(NamedTuple):
     """Because ``acl`` was added or removed, the change no longer affects ``question`` as planned.
 
-    ``question`` represents all ``names``. If ``is_named``, it is about one principal; else it
-    represents all principals that no ACL names. Each pair is the decision before and after the
-    change, True for ALLOWED.
+    ``question`` represents all names in ``names``. If ``is_named``, the question is about one
+    principal; else it represents all principals that no ACL names. ``planned`` and ``now`` have the
+    decisions before and after the change; True is ALLOWED.
     """
 
     acl: Acl
@@ -47,7 +46,7 @@ class OtherEffect(NamedTuple):
 
 
 def reached_by(acls: Collection[Acl], steps: Iterable[Acl]) -> list[Acl]:
-    """The ACLs in ``acls`` that match a resource of one of ``steps``, in order."""
+    """The ACLs in ``acls`` whose pattern overlaps the pattern of one of ``steps``, in order."""
     reached = MatchedNames(steps)
     return [acl for acl in acls if reached.meets(acl)]
 
@@ -55,10 +54,10 @@ def reached_by(acls: Collection[Acl], steps: Iterable[Acl]) -> list[Acl]:
 def other_effects(
     before: Collection[Acl], now: Collection[Acl], change: SetChange, config: AuthorizerConfig
 ) -> Iterator[OtherEffect]:
-    """At most one for each ACL that is in only one of ``before`` and ``now``.
+    """At most one effect for each ACL that differs between ``before`` and ``now``.
 
-    The result is empty if ``change`` reverses the same decisions in the same way on ``now`` as on
-    ``before``. A decision that another change has already reversed does not count.
+    The result is empty if ``change`` reverses the same decisions on ``now`` as on ``before``. A
+    decision that another change has already reversed as planned does not count.
     """
     differing = sorted(set(before) ^ set(now))
     if not differing:
@@ -87,8 +86,10 @@ def _effects(
     differing: Iterable[Acl],
     config: AuthorizerConfig,
 ) -> list[OtherEffect]:
-    """One for each of ``differing`` that matches the cell's requests; where the default rule can
-    decide, one for each that reaches their names."""
+    """One effect for each ACL in ``differing`` that matches the cell's requests.
+
+    If the default rule can decide, the ACL's pattern need only match the cell's name.
+    """
     session = cell.session
     question = session.question(1 << operation, cell.name)
     who = question.subject(config.kafka)

@@ -13,7 +13,7 @@ from authorizer.trace import Question
 
 
 class Expectation(NamedTuple):
-    """An expected decision; ``rule`` is Kafka's name of the reason, or None for any reason."""
+    """An expected decision. ``rule`` is Kafka's name of the rule, or None for any rule."""
 
     question: Question
     allowed: bool

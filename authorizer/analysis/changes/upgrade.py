@@ -1,9 +1,9 @@
 """Compares two versions of Kafka on the same ACLs: who gains and who loses which operations.
 
-The versions match hosts differently: an ACL whose host is a CIDR block matches only from Kafka 4.4
-on. Each difference has a witness: one request that the two versions decide differently. All cells
-that such an ACL can affect are compared, unless they are too many. This module must not know where
-ACLs come from, nor how a difference is shown.
+The versions match hosts differently: an ACL whose host is a CIDR block matches only with Kafka 4.4
+or later. Each difference has a witness: one request that the two versions decide differently. All
+cells that such an ACL can affect are compared, unless there are too many cells. This module must
+not know where ACLs come from, nor how a difference is shown.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from metalog.errors import InvalidRequest
 class UpgradeEffect(NamedTuple):
     """The operations that ``principal`` gains and loses on ``names``.
 
-    ``principal`` is None for all principals that no ACL names. ``region`` is an ACL's host.
-    ``witness`` is a request for one of these operations.
+    ``principal`` is None for all principals that no ACL names. ``region`` is the host, in an ACL,
+    of the affected clients. ``witness`` is a request for one of these operations.
     """
 
     principal: str | None
@@ -43,8 +43,8 @@ class UpgradeEffect(NamedTuple):
 class Upgrade(NamedTuple):
     """The differences between two versions.
 
-    ``effects`` maps each ACL on a CIDR block to the decisions that it reverses; those that differ
-    only in the resource's name are listed once. If ``is_whole``, no limit was reached.
+    ``effects`` maps each ACL with a CIDR block to its effects. Of effects that differ only in the
+    names, one is listed. ``is_whole`` is False, without effects, if there are too many cells.
     """
 
     effects: dict[Acl, tuple[UpgradeEffect, ...]]
@@ -73,7 +73,7 @@ def upgrade(
 
 
 def _effects_of(blocks: AclIndex, cell: CellChange) -> Iterator[tuple[Acl, UpgradeEffect]]:
-    """The ACLs that match the cell's requests, with the operations that each changes."""
+    """The ACLs that match the cell's requests and change a decision, each with its effect."""
     session, kind = cell.session, cell.session.kind
     for acl in blocks.candidates(kind, cell.name):
         is_its = acl.principal in (session.principal, WILDCARD_PRINCIPAL)

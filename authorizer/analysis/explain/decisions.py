@@ -16,8 +16,8 @@ def explain_decision(
 ) -> Explanation:
     """Explain the present decision of ``authorizer``, without an audit line.
 
-    It works while the gate is shut, too. It scans all ACLs: use it for people and tests, not for
-    each request. ``since`` is None: an authorizer has no history.
+    The gate may be shut. Because this function scans all ACLs, it is for people and tests, not for
+    each request. ``since`` is None, because an authorizer has no history.
     """
     question = Question(
         context.principal,

@@ -1,6 +1,7 @@
 """The JSON form of an explanation.
 
-Keys are only ever added. This module must not know where the JSON is written.
+A new version may add keys, but removes and renames none. This module must not know where the JSON
+is written.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def acl_json(acl: Acl, id_of: IdOf) -> Json:
 def answer_json(
     question: Question, decision: Decision, kafka: KafkaVersion, assumed: Iterable[str], id_of: IdOf
 ) -> Json:
-    """The keys of every decision."""
+    """The keys that the JSON of every decision has."""
     return {
         "principal": question.principal,
         "host": question.host,
@@ -50,7 +51,7 @@ def answer_json(
 
 
 def commands_json(commands: Commands) -> Json:
-    """A remedy's JSON key ``commands``; these take the cluster's address from a shell variable."""
+    """A remedy's JSON key ``commands``. A command has a shell variable for the cluster's address."""
     return {"commands": None if commands is None else list(commands)}
 
 
@@ -61,7 +62,7 @@ def to_json(
 ) -> Json:
     """``explanation`` as one JSON object.
 
-    ACLs have the ids from ``id_of``, and remedies have the commands from ``as_commands``.
+    ``id_of`` returns an ACL's id, and ``as_commands`` the JSON of a remedy's commands.
     """
     traced, since = explanation.trace, explanation.since
     answer = answer_json(

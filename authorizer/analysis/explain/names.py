@@ -1,9 +1,9 @@
 """Finds the known name that an unknown name was probably meant to be.
 
-The cost is bounded. First the search looks up the names at an edit distance of one, which are some
-thousands. Then it scans the known names, but compares only a limited number in full: the longer the
-name, the fewer. Those that share the longest beginning and end with the unknown name come first.
-This module must not know where known names come from.
+The cost is bounded. First the search looks up the few thousand texts at an edit distance of one.
+Then it scans the known names, and compares in full those with the longest common beginning and end.
+The longer the unknown name is, the fewer names are compared. This module must not know where known
+names come from.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _SCANNED = 5_000
 _COMPARED_IN_FULL = 2_000
 _LEAST_COMPARED = 20
 _CHARACTER_PAIRS = 400_000
-"""At most this many pairs of characters are compared: a pair can cost a step of the comparison."""
+"""The full comparisons may cost at most this many steps: one for each pair of characters."""
 _LONGEST_EDITED = 100
 _SHORTEST_EDITED = 3
-"""The shortest name to compare: in a shorter one, one edit leaves too little in common."""
+"""The length of the shortest name to compare: an edit of a shorter name leaves too little of it."""
 
 
 def nearest_name(name: str, known: Collection[str]) -> str | None:
-    """The name in ``known`` that ``name``, an unknown name, was probably meant to be, or None.
+    """The name in ``known`` that the unknown ``name`` was probably meant to be, or None.
 
-    ``known`` should be a set.
+    ``known`` should be a set, because it is searched for thousands of texts.
     """
     if _SHORTEST_EDITED <= len(name) <= _LONGEST_EDITED:
         for near in _one_edit_away(name):
@@ -50,7 +50,7 @@ def nearest_name(name: str, known: Collection[str]) -> str | None:
 
 
 def nearest_principal(principal: str, known: Collection[str]) -> str | None:
-    """As ``nearest_name``, for principals ``Type:name``: with the same type, or the same name."""
+    """As ``nearest_name``, for principals ``Type:name``. The result has the same type or name."""
     kind, colon, name = principal.partition(":")
     start = kind + colon
     by_name = {other[len(start) :] for other in known if other.startswith(start)}
@@ -64,7 +64,7 @@ def nearest_principal(principal: str, known: Collection[str]) -> str | None:
 
 
 def _alike(name: str, known: Collection[str]) -> Iterator[str]:
-    """Names of similar length with the first, middle or last third of ``name``, in any case."""
+    """Names of similar length with the first, middle or last third of ``name``, ignoring case."""
     length, third = len(name), max(1, len(name) // 3)
     folded = name.casefold()
     head, middle, tail = folded[:third], folded[third:-third], folded[-third:]

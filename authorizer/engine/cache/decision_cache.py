@@ -1,9 +1,9 @@
-"""Decides for sessions from one index, one configuration and one state of the readiness gate.
+"""Decides by one index, one configuration and one state of the readiness gate.
 
-A ``DecisionContext`` has everything that a decision depends on; each change makes a new one. A
-session with many requests gets its own cache of decisions (``session_cache``). All other sessions
-share one cache, which has the ACLs for each name. After a change of ACLs, the next context keeps
-the cached decisions that the change does not affect.
+Each change of these makes a new ``DecisionContext``. A session with many requests gets its own
+cache of decisions (``session_cache``). All other sessions share one cache, which has the ACLs for
+each name. After a change of ACLs, the next context keeps the cached decisions that the change does
+not affect.
 
 This module must not know requests, nor how an answer is logged.
 """
@@ -49,15 +49,15 @@ from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternTyp
 from metalog.errors import AuthorizerNotReady
 
 MatchingAcls = Acl | ResourceAcls | Bucket | list[Bucket]
-"""All ACLs for a name: the only ``Acl``, a prefix's (it is not cached); or the only bucket, a
-``FewAcls`` without ``User:*``; or else the list of buckets. The second request combines the list to
-a ``ResourceAcls``: this costs as much as an answer, and most names of a large fleet get no second
-request before a change."""
+"""All ACLs for a name. An ``Acl`` is a prefix's, and the only ACL for the name; it is not cached. A
+``FewAcls`` is the only bucket for the name, without ``User:*``. In all other cases there is a list
+of buckets. The name's second request combines the list into a ``ResourceAcls``: to combine costs as
+much as to decide, and most names get no second request before a change."""
 AclsByName = dict[str | Prefix | None, MatchingAcls]
-"""The ACLs for a name, by the name or by its longest prefix in the index: names without ACLs of
-their own share the entry of the prefix."""
+"""The ACLs for a name. The key is the name or, if no LITERAL pattern has the name, the longest
+prefix of the name in the index: all such names share one entry."""
 Inherited = tuple[int, RememberedSessions[SessionAnswers], list[AclsByName]]
-"""The next context's number, and the part of the cache that it keeps."""
+"""The number of the next context, and the caches that the next context keeps."""
 ANY: Final = ResourceType.ANY
 _NONE_ALLOWED: Final = verdicts_of(0)
 _ONE_PRINCIPAL: Final = 2
@@ -65,7 +65,7 @@ _ONE_PRINCIPAL: Final = 2
 _RESOURCE_TYPES: Final = len(ResourceType)
 _LIST_BYTES: Final = 56
 _REFERENCE_BYTES: Final = 16
-"""The approximate sizes in bytes of an empty list, and of a place in a list that grew."""
+"""The approximate sizes in bytes of an empty list, and of each item in a list."""
 
 
 class DecisionContext:
@@ -113,10 +113,10 @@ class DecisionContext:
         self._remembered.bounded = (self._remembered.sessions, self.sessions, *self._acls_by_name)
 
     def after(self, index: AclIndex, acls: Sequence[Acl]) -> DecisionContext:
-        """The next context: ``acls`` were added or removed, and ``index`` is the result.
+        """The next context, after ``acls`` were added or removed; ``index`` is the new index.
 
-        It keeps the cached decisions that ``acls`` do not affect. If it keeps none, for example
-        after many changes, this context's cache is emptied.
+        The next context keeps the cached decisions that ``acls`` do not affect. It can also keep
+        none, for example after many changes: then this context's cache is emptied.
         """
         is_kept = self._number < MOST_CHANGES and len(acls) < MOST_CHANGES
         if is_kept and self.allow_everyone:
@@ -133,13 +133,13 @@ class DecisionContext:
         return DecisionContext(index, self.config, shut_by=self.shut_by, inherited=inherited)
 
     def forget(self) -> None:
-        """Empty the cache when another context replaces this one; requests in flight go on."""
+        """Empty the cache, after another context has replaced this context."""
         self._remembered.forget()
 
     def uncached(self, identity: Identity, resource_type: ResourceType, name: str) -> Verdicts:
         """The results, by operation, for a session that is not in ``sessions``.
 
-        Raises as ``session`` does, and ``InvalidRequest`` if ``resource_type`` is ANY.
+        Raises the errors of ``session``, and ``InvalidRequest`` if ``resource_type`` is ANY.
         """
         if self.shut_by or identity[1] in self.super_users:
             return self.session(identity).on(resource_type, name)
@@ -156,8 +156,7 @@ class DecisionContext:
     def add_to(
         self, answers: SessionAnswers, identity: Identity, resource_type: ResourceType, name: str
     ) -> Verdicts:
-        """As ``uncached``, for one of ``sessions`` that has no cached decisions on ``name``; it
-        caches them."""
+        """As ``uncached``, but cache the results in ``answers``, which has none on ``name``."""
         acls = self._acls_by_name[resource_type].get(name)
         if acls is None or answers.is_super_user or answers.has_negative_prefixes(resource_type):
             return answers.on(resource_type, name)
@@ -224,24 +223,24 @@ class DecisionContext:
     def _combine(
         self, resource_type: ResourceType, key: str | Prefix | None, buckets: list[Bucket]
     ) -> ResourceAcls:
-        """Combine ``buckets``, because they are requested again."""
+        """Combine ``buckets`` at the second request, and cache the result."""
         acls = ResourceAcls(buckets, is_default_allow=self.allow_everyone)
         self._acls_by_name[resource_type][key] = acls
         self._remembered.count(0, acls.size)
         return acls
 
     def session(self, identity: Identity) -> SessionAnswers:
-        """The session's decisions; ``AuthorizerNotReady`` while only super users get any."""
+        """The session's decisions. Raises ``AuthorizerNotReady`` if ``shut_by`` excludes it."""
         return self.sessions.get(identity) or self._open(identity)
 
     def session_cache(self, resource_type: ResourceType, identity: Identity) -> SessionCache:
-        """The session's decisions on resources of one type; raises as ``uncached`` does."""
+        """The session's decisions on resources of one type; raises the errors of ``uncached``."""
         return self.session(identity).of_type(resource_type)
 
     def decide(
         self, identity: Identity, operation: Operation, resource_type: ResourceType, name: str
     ) -> Decision:
-        """The decision with its rule, which is not cached; raises as ``uncached`` does."""
+        """The decision and its rule, without the cache; raises the errors of ``uncached``."""
         refuse_any(resource_type)
         if self._is_super_user(identity):
             return ALLOWED_TO_SUPER_USER
@@ -279,7 +278,7 @@ class DecisionContext:
 
 
 def _verdicts_by(acl: Acl, identity: Identity) -> Verdicts:
-    """The results for a session of one principal if ``acl`` is the only ACL and has no block."""
+    """The results for a session with one principal, if ``acl`` is the only ACL for the name."""
     host, principal = identity
     if (
         acl.permission_type is ALLOW

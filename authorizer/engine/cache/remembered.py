@@ -1,9 +1,9 @@
 """The cache of an authorizer's sessions: its limits, and its invalidation.
 
-Each ACL change makes a new ``DecisionContext``. As long as few ACLs change, the new one keeps the
-``RememberedSessions`` of the old one. Each changed ACL is noted under its principal. At its next
-request, a session looks up the changed ACLs of its principals. A session with few requests is only
-counted, in a table of bounded size.
+Each ACL change makes a new ``DecisionContext``. If few ACLs change, the new context keeps the
+``RememberedSessions`` of the old context, and notes each changed ACL under its principal. At its
+next request, a session looks up the changed ACLs of its principals. The requests of a session that
+is not cached are counted in a table of bounded size.
 
 This module must not know how a decision is made.
 """
@@ -16,25 +16,24 @@ from typing import Any, Final, Generic, TypeVar
 from metalog.acl import WILDCARD_PRINCIPAL, Acl
 
 MOST_ENTRIES = 1 << 17
-"""The cache has at most this many sessions, names and decisions; when full, it is emptied. Entries
-for prefixes count too: otherwise each session could fill the memory with nested prefixes."""
+"""The cache is emptied when it has more sessions, names, decisions and prefixes than this. Prefixes
+count because each session could fill the memory with nested prefixes."""
 MOST_BYTES = 1 << 27
-"""The approximate size in bytes at which the cache is emptied: clients choose the sessions and
-names, and can make them long."""
+"""The approximate size in bytes at which the cache is emptied. Clients can choose long names."""
 ENTRY_BYTES: Final = 160
-"""The approximate size in bytes of a cached decision in CPython 3.11, without its text."""
+"""The approximate size in bytes of a cached decision in CPython 3.11, without its name."""
 CHARACTER_BYTES: Final = 4
-"""A character has at most this many bytes. A text's length times this bounds its size, in a quarter
-of ``getsizeof``'s time."""
+"""A character has at most this many bytes. To estimate a text's size by its length takes a quarter
+of the time of ``getsizeof``."""
 ADMISSION_THRESHOLD = 16
-"""A session is cached after this many requests: adding it costs approximately as much time as the
-cache saves in this many."""
+"""A session is cached after this many requests: to add a session costs approximately as much time
+as the cache saves in so many requests."""
 HIGHEST_THRESHOLD: Final = 64
-"""The admission threshold doubles each time the cache is full, up to this, because more sessions
-than fit are frequent, and those with the most requests should stay."""
+"""The admission threshold doubles, up to this value, each time the cache is full: the cache is then
+too small for all frequent sessions, and should keep the sessions with the most requests."""
 MOST_CHANGES: Final = 64
-"""At most this many successive changes keep the cache. A session can keep the index that it began
-with, so this limits the memory of old indexes."""
+"""The cache survives at most this many successive changes. A session can keep an old index, so this
+limits the memory of old indexes."""
 FEWEST_COUNTERS: Final = 1 << 12
 MOST_COUNTERS: Final = 1 << 18
 _GROWTH: Final = 4
@@ -46,7 +45,7 @@ Session = TypeVar("Session")
 
 
 class RememberedSessions(Generic[Session]):
-    """The cached sessions. ``bounded`` are all dicts with counted entries, emptied together."""
+    """The cached sessions. ``bounded`` has all dicts whose entries are counted."""
 
     __slots__ = (
         "_answers",
@@ -68,11 +67,11 @@ class RememberedSessions(Generic[Session]):
         self._threshold = ADMISSION_THRESHOLD
 
     def is_frequent(self, identity: Identity) -> bool:
-        """Count a request; whether the session has reached the admission threshold.
+        """Count a request, and return whether the session has reached the admission threshold.
 
         Sessions with colliding hashes share a counter. After as many requests as there are
-        counters, all counts are halved. Up to its bound, the table then becomes four copies of
-        itself, so a session's new slot holds its old count.
+        counters, all counts are halved. A table below its maximum size is then replaced by four
+        copies of itself, so that a session's new counter has the value of its old counter.
         """
         counters = self._counters
         if counters is None:
@@ -99,13 +98,13 @@ class RememberedSessions(Generic[Session]):
             self.forget()
 
     def forget(self) -> None:
-        """Empty the cache. The cache and its sessions refer to each other: without this, an old
-        index would stay in memory until the next garbage collection."""
+        """Empty the cache. The cache and its sessions refer to each other: without this call, an
+        old index would stay in memory until the next garbage collection."""
         for each in self.bounded:
             each.clear()
 
     def note_change(self, number: int, acls: Iterable[Acl]) -> None:
-        """Note that change ``number`` (from 1 on) added or removed ``acls``.
+        """Note that change ``number`` (counted from 1) added or removed ``acls``.
 
         The one thread that changes ACLs calls this before a decision uses the new ACLs.
         """

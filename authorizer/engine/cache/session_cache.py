@@ -1,7 +1,7 @@
 """Caches the decisions of one session by resource type and name.
 
-A session outlives changes of other principals' ACLs: it goes on to decide from the index that it
-began with. Several threads may add to a cache: at worst they decide the same request twice.
+After a change of other principals' ACLs, a session still decides by its old index. Several threads
+may add to a cache: in the worst case they decide one request twice.
 
 This module must not know requests, nor how long a session is kept.
 """
@@ -45,10 +45,10 @@ resource type in it."""
 LONGEST_CACHED: Final = 255
 """A cached name has at most this many characters; no topic's name has more."""
 PREFIX_LENGTHS: tuple[int, ...] = (32, 16, 8, 4, 0)
-"""The lengths of a name's beginnings that are tried as a negative prefix (``SessionCache``)."""
+"""A negative prefix (``SessionCache``) has one of these lengths."""
 NAMES_BEFORE_PREFIXES = 512
-"""How many names that no pattern except ``*`` matches are cached by name. Further ones are cached
-by negative prefix, which is slower."""
+"""Of the names that no pattern, or only ``*``, matches, this many are cached by name. All further
+such names are cached by negative prefix, which is slower."""
 
 _RESOURCE_TYPES: Final = len(ResourceType)
 
@@ -56,10 +56,10 @@ _RESOURCE_TYPES: Final = len(ResourceType)
 class SessionCache:
     """The decisions of one session on resources of one type.
 
-    ``verdicts`` has the cached results by name, each by operation; ``on`` returns those of any
-    name. No pattern's name begins with a negative prefix, so the same patterns match all names
-    that begin with it, and one cache entry serves all these names. ``beginnings`` cut a name to the
-    lengths of the cached negative prefixes.
+    ``verdicts`` has the cached results by name; ``on`` returns the results for any name. A negative
+    prefix is a text with which no pattern's name begins. So the same patterns match all names that
+    begin with it, and one cache entry serves all these names. The slices in ``beginnings`` cut a
+    name to the lengths of the cached negative prefixes.
     """
 
     __slots__ = (
@@ -137,11 +137,7 @@ class SessionCache:
         return verdicts
 
     def decide_all(self, names: Iterable[str]) -> None:
-        """Cache the decisions on many ``names``.
-
-        It leaves out names that ``on`` caches by prefix or not at all: all names of a super user,
-        long names, and beyond ``NAMES_BEFORE_PREFIXES`` those without a literal or prefix.
-        """
+        """Cache the decisions on all ``names`` that ``on`` would cache by name."""
         if self._is_super_user:
             return
         find, longest_prefix, masks_on = self._find, self._longest_prefix, self._masks_on
@@ -162,7 +158,7 @@ class SessionCache:
         self._count(cached, characters)
 
     def _count(self, names: int, characters: int) -> None:
-        """Count the new entries: ``names`` names with ``characters`` in all, and prefixes."""
+        """Count ``names`` new names of ``characters`` characters in total, and the new prefixes."""
         prefixes = len(self._prefix_masks) - self._counted_prefixes
         self._counted_prefixes += prefixes
         entries = names + prefixes
@@ -177,7 +173,7 @@ class SessionCache:
         return verdicts
 
     def _negative_prefix(self, name: str) -> str | None:
-        """The shortest beginning of ``name``, of the tried lengths, that is a negative prefix."""
+        """The shortest negative prefix with which ``name`` begins."""
         literals, prefixed = self._literals.names, self._prefixed.names
         shortest = None
         for length in PREFIX_LENGTHS:
@@ -189,15 +185,15 @@ class SessionCache:
         return shortest
 
     def allowed_on(self, name: str) -> int:
-        """The operations that are allowed on ``name``, as bits; they are not cached."""
+        """The operations that are allowed on ``name``, as bits. The result is not cached."""
         if self._is_super_user:
             return ALL_OPERATIONS
         allowed, denied = self.masks_on(name)
         return allowed & ~denied
 
     def allowed_on_all(self, names: Sequence[str]) -> list[int]:
-        """As ``allowed_on``, for many names. Each step does all names, which is faster: the CPU
-        waits for several places in memory at once."""
+        """As ``allowed_on``, for many names. Each step handles all names, so that the CPU waits for
+        several memory accesses at the same time."""
         if self._is_super_user:
             return [ALL_OPERATIONS] * len(names)
         literals = list(map(self._find, names))
@@ -223,8 +219,8 @@ class SessionCache:
         )
 
     def is_allowed_on_some(self, operation: Operation, index: AclIndex | None = None) -> bool:
-        """As in ``SessionAnswers``. ``index`` is the newest one with the same decisions for the
-        session, because the writer keeps the newest grants up to date."""
+        """As ``SessionAnswers.is_allowed_on_some``. ``index`` is the newest index with the same
+        decisions for the session: the writer updates only the grants of the newest index."""
         known = self._by_type.get(operation)
         if known is None:
             known = self._by_type[operation] = is_allowed_on_some(
@@ -247,7 +243,7 @@ class SessionCache:
         return allowed, denied
 
     def _masks_up_from(self, prefix: Prefix | None) -> Masks:
-        """The operations, as bits, that ``prefix`` and all shorter ones allow and deny."""
+        """The masks of all ACLs of ``prefix`` and of its stored prefixes."""
         known, find = self._prefix_masks, self._find_prefix
         if prefix is not None and prefix.value is not None:
             only = self._prefixed.only_acl(prefix)
@@ -279,9 +275,9 @@ class SessionBasis(NamedTuple):
 
 
 class SessionAnswers:
-    """The decisions of one session: ``verdicts`` has the cached ones by resource type and name.
+    """The decisions of one session. ``verdicts`` has cached decisions by resource type and name.
 
-    They are valid after change ``number`` of the ACLs, which led to ``index``.
+    The decisions are valid after change ``number`` of the ACLs, which led to ``index``.
     """
 
     __slots__ = ("_basis", "_caches", "_identity", "index", "is_super_user", "number", "verdicts")
@@ -319,8 +315,7 @@ class SessionAnswers:
         return cache
 
     def remember(self, resource_type: ResourceType, name: str, verdicts: Verdicts) -> None:
-        """Cache ``verdicts``; the caller may have decided them from a newer index, if that makes
-        no difference to the session."""
+        """Cache ``verdicts``, which may come from a newer index with the same decisions."""
         if len(name) <= LONGEST_CACHED:
             self._basis.remembered.count(1, ENTRY_BYTES + CHARACTER_BYTES * len(name))
             self._names_of(resource_type)[name] = verdicts
@@ -335,11 +330,10 @@ class SessionAnswers:
         self.number = number
 
     def after(self, acls: Iterable[Acl], basis: SessionBasis, number: int) -> SessionAnswers:
-        """The session after ``acls`` were added or removed; it keeps the decisions that they do not
-        affect.
+        """The session after ``acls`` were added or removed, with all decisions that remain valid.
 
         A thread that decides by the old ACLs can still cache its result in the old session. So the
-        new session shares no dict of a changed type, not even an empty one.
+        sessions share no dict of a changed type, not even an empty dict.
         """
         after = SessionAnswers(basis, self._identity, number, is_super_user=self.is_super_user)
         changed: dict[int, list[Acl]] = {}
@@ -374,4 +368,4 @@ def bytes_of(identity: Identity) -> int:
 
 
 NO_VERDICTS: Final[dict[str, Verdicts]] = {}
-"""The dict of each type without cached decisions; it is never changed."""
+"""The empty dict of each type without cached decisions; nobody may change it."""
