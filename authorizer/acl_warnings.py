@@ -47,10 +47,10 @@ def _host_warning(host: str, kafka: KafkaVersion) -> str | None:
             return None
         return (
             f"the host {host} is a CIDR block, which Kafka {kafka.value} matches with no client; "
-            "give one IP address, or decide as Kafka 4.4"
+            "give one IP address, or set kafka_version to 4.4"
         )
     if (javas := client_host(host)) != host:
-        return f"no client has the host {host}; Kafka compares {javas}"
+        return f"no client has the host {host}; write {javas}, as Java does"
     if host != WILDCARD and java_text(host) is None:
         return f"no client has the host {host!r}; give one IP address, or * for all"
     return None

@@ -1,1 +1,1 @@
-"""Proofs about ACLs: they divide all requests into cells, and one decision per cell is a proof."""
+"""Proves claims about all requests: divides them into cells, and decides a request of each cell."""

@@ -1,7 +1,7 @@
 """Finds a change of ACLs after which a witness no longer breaks its claim.
 
-Each change is tested: the authorizer decides the witness again, and the ACLs before and after are
-compared outside the claim. This module must not know how a change is made or shown.
+Each change is tested: the authorizer decides the witness again, and the decisions outside the claim
+are compared before and after the change. This module must not know how a change is made or shown.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternTyp
 from metalog.errors import InvalidRequest
 
 _MOST_CELLS: Final = 1_000_000
-"""At most this many cells are compared for one change, in some seconds. A change with more is not
-compared; it counts as ``exceeds_claim``."""
+"""At most this many cells are compared for one change, in some seconds. A change with more cells is
+not compared, and gets ``exceeds_claim``."""
 
 
 class ClaimRemedy(NamedTuple):
-    """A change; if ``exceeds_claim``, it can also reverse decisions on requests outside the claim.
+    """A change. If ``exceeds_claim``, it can also reverse decisions outside the claim.
 
-    An operation that the claim's operations imply counts as inside the claim.
+    Operations that the claim's operations imply count as inside the claim.
     """
 
     remove: tuple[Acl, ...] = ()
@@ -37,8 +37,8 @@ class ClaimRemedy(NamedTuple):
 def claim_remedy(
     acls: Collection[Acl], config: AuthorizerConfig, witness: Witness
 ) -> ClaimRemedy | None:
-    """The first change without an effect outside the claim, else the one that removes the fewest
-    ACLs; None if no tried change reverses the decision, as for a super user."""
+    """The first change without an effect outside the claim, or else the change that removes the
+    fewest ACLs; None if no change reverses the decision, for example for a super user."""
     question = witness.question
     traced = trace(acls, config, question)
     changes = _denying if witness.is_allowed else _allowing

@@ -1,7 +1,6 @@
-"""Proves claims about ACLs with one decision for each cell of the claim's requests.
+"""Proves claims about ACLs: decides one request of each cell of the claim's requests.
 
-The result is the number of decided cells, and a request that breaks the claim, if there is one. The
-authorizer's own engine decides; this module does not interpret ACLs. It must not know how a claim
+The authorizer's engine decides; this module does not interpret ACLs. It must not know how a claim
 is written or shown.
 """
 
@@ -22,8 +21,8 @@ from metalog.errors import InvalidRequest
 
 
 class ClaimKind(Enum):
-    """What a claim says about its requests. ONLY: each named principal may make some of them, and
-    nobody else may make any."""
+    """What a claim says about its requests. ONLY: each named principal may make some requests of
+    the claim, and no other principal may make any."""
 
     DENY = "deny"
     ALLOW = "allow"
@@ -31,17 +30,17 @@ class ClaimKind(Enum):
 
 
 class AccessClaim(NamedTuple):
-    """One claim; ``requests`` has an entry for each resource in it, with the same principals."""
+    """A claim. ``requests`` has an entry for each resource; all entries have equal principals."""
 
     kind: ClaimKind
     requests: tuple[Requests, ...]
 
 
 class Witness(NamedTuple):
-    """One request that breaks a claim; ``is_allowed`` is its decision.
+    """A request that breaks a claim; ``is_allowed`` is its decision.
 
-    ``requests`` are those that should have the other decision: all of them, or at least one if the
-    claim needs only one.
+    The requests in ``requests`` should have the other decision; where a claim says that a principal
+    may make some of ``requests``, at least one should.
     """
 
     question: Question
@@ -69,8 +68,8 @@ def prove(
     """Prove ``claim``.
 
     Raises:
-        InvalidRequest: the claim needs more than ``most_cells``, before any decision; or it says
-            that some request is allowed, and no client can make one.
+        InvalidRequest: the claim needs more than ``most_cells`` cells; or it says that some request
+            is allowed, but no client can make such a request.
     """
     tasks = list(_tasks(acls, config, claim))
     plan = planned(((task.requests, task.sessions) for task in tasks), most_cells)
@@ -84,8 +83,8 @@ def prove(
 
 
 class _Task(NamedTuple):
-    """Requests that must all have the decision ``allowed``; with ``is_some``, at least one for each
-    operation."""
+    """All requests must have the decision ``allowed``; if ``is_some``, at least one request for
+    each operation must have it."""
 
     requests: Requests
     sessions: Sessions
@@ -132,7 +131,7 @@ def _prove_some(task: _Task, sessions: Iterable[Session]) -> ProofResult:
             break
     if first is None:
         raise InvalidRequest(
-            "no such request is possible: no client can have the hosts, or no resource the names"
+            "no such request is possible: no client has such a host, or no resource such a name"
         )
     if not left:
         return ProofResult(cells, None)

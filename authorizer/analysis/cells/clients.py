@@ -1,4 +1,4 @@
-"""Classes of client addresses: the same hosts of ACLs match all addresses of a class.
+"""Divides client addresses into classes: the same hosts of ACLs match all addresses of a class.
 
 A class is one address, a CIDR block without the narrower hosts in it, or all addresses that neither
 the ACLs nor the claim name. IPv6 clients that differ only in the zone are different addresses in
@@ -20,7 +20,7 @@ from metalog.hosts.host_block import client_address
 
 _PLAIN: Final = ("10.0.0.1", "192.168.0.1", "172.16.0.1", "2001:db8:0:0:0:0:0:1")
 _MOST_KEPT: Final = 100_000
-"""At most this many classes of clients are kept for the next principal, in approximately 60 MB."""
+"""At most this many classes of clients are cached, in approximately 60 MB."""
 _EVERY_BLOCK: Final = ("0.0.0.0/0", "::/0")
 
 
@@ -31,7 +31,7 @@ class HostSet(NamedTuple):
     is_excluded: bool = True
 
     def holds(self, matching: Collection[str]) -> bool:
-        """Whether it has the clients that match exactly ``matching`` of the named hosts."""
+        """Whether clients for which exactly the hosts ``matching`` match are in this set."""
         return self.hosts.isdisjoint(matching) is self.is_excluded
 
 
@@ -42,9 +42,9 @@ class ClientClass(NamedTuple):
     """The clients that match the hosts ``matching``, and no other host of the ACLs.
 
     ``host`` is the narrowest of these hosts, or None. ``client`` is the address of one client.
-    ``own`` are the hosts that distinguish this class from the class around it (the next wider
-    host's, or that of no host), and ``around`` is a client of that class. Both are None if that
-    class is not requested, or if one of ``own`` must be separate.
+    ``around`` is a client of the class around this class: the class of the next wider host, or of
+    no host. ``own`` has the hosts that match only in this class. ``around`` and ``own`` are None if
+    the class around is not requested, or if a host in ``own`` must be separate.
     """
 
     host: str | None
@@ -55,10 +55,9 @@ class ClientClass(NamedTuple):
 
 
 class ClientClasses:
-    """Divides the ``requested`` clients into classes by the hosts of ACLs, as ``kafka`` matches
-    them.
+    """Divides the ``requested`` clients into classes by the hosts of ACLs.
 
-    Each host in ``separate`` has its own class.
+    ``kafka`` says how hosts match. Each host in ``separate`` has its own class.
     """
 
     def __init__(
@@ -89,7 +88,7 @@ class ClientClasses:
         return found
 
     def _matched(self, named: Iterable[str]) -> frozenset[str]:
-        """Those of ``named`` that can match a client, and the requested and separate hosts."""
+        """The hosts in ``named`` that can match a client, and the requested and separate hosts."""
         hosts = {
             host
             for host in named
@@ -120,7 +119,7 @@ class ClientClasses:
 
 
 class _Hosts:
-    """Finds the hosts, among some, that match a client."""
+    """Finds the hosts in ``hosts`` that match a client."""
 
     def __init__(self, hosts: frozenset[str]) -> None:
         self._hosts = hosts
@@ -132,7 +131,7 @@ class _Hosts:
         return self._hosts.intersection({client, *found})
 
     def plain_client(self, first: str, matching: frozenset[str]) -> str:
-        """The address after ``first``, a network's address, if the same hosts match it."""
+        """The address after ``first``, a network's address; ``first`` if other hosts match it."""
         address = client_address(first)
         if address is None or first in matching or address.value + 1 >> address.bits:
             return first

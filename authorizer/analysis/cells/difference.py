@@ -1,6 +1,6 @@
 """Finds the requests that two sets of ACLs decide differently, cell by cell.
 
-If the configurations are equal, only ACLs that one of the sets lacks can make a cell differ. Then
+If the configurations are equal, only ACLs that one of the sets lacks can make a cell differ, and
 only the cells that such ACLs match are decided. This module must not know where the sets come from,
 nor how a difference is shown.
 """
@@ -51,8 +51,8 @@ BeforeAfter = tuple[int, int]
 
 
 class CellChange(NamedTuple):
-    """The operations that a session is allowed on ``names`` before and after, as bits; ``name`` is
-    one of the names."""
+    """``before`` and ``after`` are the operations that ``session`` is allowed on ``names``, as
+    bits. ``name`` is one of the names."""
 
     session: Session
     names: NameClass
@@ -61,10 +61,9 @@ class CellChange(NamedTuple):
     after: int
 
     def is_in(self, requests: Requests) -> bool:
-        """Whether the cell is in ``requests``, except for the operation.
+        """Whether the cell is in ``requests``, whose operations are not compared.
 
-        ``requests`` must be among the ``separate`` of the comparison: then a cell is inside or
-        outside as a whole.
+        ``requests`` must be in ``separate`` of the comparison, so that no cell is partly inside.
         """
         return (
             requests.kind is self.session.kind
@@ -82,11 +81,10 @@ class TypeChange(NamedTuple):
 
 
 class SetComparison:
-    """Compares two sets of ACLs; ``after_config`` is for the second one, by default ``config``.
+    """Compares two sets of ACLs. ``after_config`` is for the second set, by default ``config``.
 
-    No cell has requests both inside and outside one of ``separate``. ``other_acls`` are
-    further ACLs of another pair of sets with the same difference: ``compared`` lists the cells of
-    both pairs.
+    No cell is partly inside one of ``separate``. ``other_acls`` has the ACLs of another pair of
+    sets with the same difference; then ``compared`` lists the cells of both pairs.
     """
 
     def __init__(
@@ -135,7 +133,7 @@ class SetComparison:
         return self._planned.cells
 
     def compared(self) -> Iterator[tuple[Session, list[CellChange]]]:
-        """All cells by session, those with equal decisions included."""
+        """All cells by session, including cells with equal decisions."""
         for requests, sessions in self._planned.sessions:
             for session in sessions:
                 cells = zip(*(cells_of([session], each) for each in self._contexts), strict=True)
@@ -154,9 +152,9 @@ class SetComparison:
                 )
 
     def answers_by(self, acls: Collection[Acl]) -> Callable[[CellChange], int]:
-        """A function from a cell to the operations, as bits, that another set allows on it.
+        """A function that returns the operations, as bits, that ``acls`` allow on a cell.
 
-        Each ACL of that set must be in ``other_acls`` or in the difference.
+        Each of ``acls`` must be in ``other_acls`` or in the difference of the two sets.
         """
         context = _context(acls, self._configs[0])
 
@@ -168,8 +166,8 @@ class SetComparison:
         return allowed
 
     def answers_around(self, cell: CellChange) -> list[tuple[BeforeAfter, BeforeAfter | None]]:
-        """The allowed operations, before and after, of each ``SessionAround`` on the cell's name,
-        and those of its ``unless``."""
+        """For each ``SessionAround``, the operations that its two sessions (``identity`` and
+        ``unless``) are allowed on the cell's name."""
         return [
             (
                 self._answers(cell, around.identity),
@@ -197,8 +195,9 @@ class SetComparison:
 
     def by_type(self) -> Iterator[TypeChange]:
         """The sessions whose answer to ``BY_TYPE`` changes, at least those without a changed cell.
-        For this question the authorizer considers patterns, also those that match no possible
-        topic."""
+
+        The answer also depends on patterns that match no possible topic, and so have no cell.
+        """
         operation, kind = BY_TYPE
         acls = self._sets[0] | self._sets[1]
         unusual = {acl.principal for acl in without_cells(acls)}
@@ -241,9 +240,9 @@ def _differing(
 
 
 def _dividing(configs: tuple[AuthorizerConfig, AuthorizerConfig]) -> AuthorizerConfig:
-    """One configuration to make cells for both.
+    """A configuration that makes the cells for both.
 
-    Only a super user of both skips the ACLs. Blocks divide clients if either version matches them.
+    Only a super user of both skips the ACLs. CIDR blocks divide clients if a version matches them.
     """
     before, after = configs
     return before._replace(
@@ -265,7 +264,7 @@ def _everything(kind: ResourceType) -> Requests:
 
 
 def _may_on_some(context: DecisionContext, identity: tuple[str, str]) -> bool:
-    """The answer to ``BY_TYPE``, as the authorizer gives it: it tries one name first."""
+    """The authorizer's answer to ``BY_TYPE``."""
     operation, kind = BY_TYPE
     cache = context.session_cache(kind, identity)
     if cache.allowed_on(_HARDCODE) >> operation & 1:
@@ -276,8 +275,8 @@ def _may_on_some(context: DecisionContext, identity: tuple[str, str]) -> bool:
 def without_cells(acls: Collection[Acl]) -> list[Acl]:
     """The ACLs that can change the answer to ``BY_TYPE`` without a changed cell.
 
-    Their type of pattern or permission is unknown, no topic can have a name that they match, or
-    other ACLs match all these names.
+    Their pattern type or permission is unknown, no topic can have a name that they match, or other
+    ACLs match all their names.
     """
     operation, kind = BY_TYPE
     relevant = [acl for acl in acls if acl.resource_type is kind and concerns(acl, operation)]

@@ -1,4 +1,4 @@
-"""Counts cells before they are decided, and decides each one with the authorizer's engine.
+"""Counts cells, and then decides each cell with the authorizer's engine.
 
 This module must not know what the decisions prove.
 """
@@ -15,11 +15,11 @@ from metalog.errors import InvalidRequest
 from metalog.text.plurals import counted
 
 MOST_CELLS: Final = 50_000_000
-"""At most this many cells are decided, in some minutes; a proof with more is refused in seconds."""
+"""At most this many cells are decided, in some minutes. A proof with more cells is refused."""
 
 _MOST_KEPT: Final = 1_000_000
-"""A plan keeps at most this many classes of names, in approximately 100 MB. Beyond this, they are
-listed a second time."""
+"""A plan keeps at most this many classes of names, in approximately 100 MB. Further classes are
+computed twice: to count the cells, and to decide them."""
 
 
 class CellPlan(NamedTuple):
@@ -30,7 +30,7 @@ class CellPlan(NamedTuple):
 
 
 class CellAnswer(NamedTuple):
-    """A session's allowed operations, as bits, on ``names``; ``name`` was decided."""
+    """A session's allowed operations on ``names``, as bits, decided on ``name``."""
 
     session: Session
     names: NameClass
@@ -41,7 +41,7 @@ class CellAnswer(NamedTuple):
 def planned(
     requests: Iterable[tuple[Requests, Sessions]], most_cells: int = MOST_CELLS
 ) -> CellPlan:
-    """The sessions of each entry; ``InvalidRequest`` beyond ``most_cells`` cells."""
+    """Count the cells of ``requests``; raises ``InvalidRequest`` for more than ``most_cells``."""
     plan: list[tuple[Requests, Iterable[Session]]] = []
     cells = kept = 0
     for entry, sessions in requests:

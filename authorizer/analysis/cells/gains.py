@@ -16,9 +16,8 @@ from metalog.acl import Acl
 
 
 class GainProof(NamedTuple):
-    """``cells`` is an upper bound of the cells (requests that the same ACLs match) that were
-    compared. ``witnesses`` are newly allowed requests that no statement covers: one for each
-    session and class of names (names that the same patterns match)."""
+    """``cells`` is an upper bound of the number of compared cells. ``witnesses`` has newly allowed
+    requests that are not stated: one for each session and class of names."""
 
     cells: int
     witnesses: tuple[Question, ...]
@@ -30,7 +29,7 @@ def prove_gains(
     config: AuthorizerConfig,
     stated: Sequence[Requests] = (),
 ) -> GainProof:
-    """The requests that are allowed ``after`` and not ``before``, and are not ``stated``."""
+    """Find requests that ``before`` denies, ``after`` allows, and ``stated`` does not have."""
     compared = SetComparison(before, after, config, separate=stated)
     witnesses = list(_gains(compared, stated))
     return GainProof(compared.cells, tuple(witnesses))
@@ -64,8 +63,8 @@ def unplanned_losses(
 ) -> Iterator[Question]:
     """The requests that the change from ``now`` to ``then`` newly denies.
 
-    ``planned`` has the ACLs before and after the change as it was planned. Requests that the
-    planned change denies, too, are left out.
+    ``planned`` has the ACLs before and after the planned change. Requests that the planned change
+    denies, too, are left out.
     """
     compared = SetComparison(now, then, config, other_acls=(*planned[0], *planned[1]))
     before, after = (compared.answers_by(acls) for acls in planned)

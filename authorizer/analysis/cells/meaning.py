@@ -1,10 +1,10 @@
 """Describes, by patterns, the operations that principals gain or lose between two sets of ACLs.
 
-A statement joins cells: its prefix stands for all names that begin with it (the empty prefix: all
-that do not begin with ``*``), except those listed as exceptions. One principal or host stands for
-all that no ACL names. A named one has its own statement if its decisions differ. Every statement
-has a witness: a request with the decisions of both sets. This module must not know how a statement
-is shown.
+A statement joins cells. Its prefix stands for all names that begin with the prefix and are not
+listed as exceptions; the empty prefix stands for names that do not begin with ``*``. A principal or
+host that an ACL names has its own statement if its decisions differ from those of all other
+principals or hosts. Every statement has a witness: a request with the decisions of both sets. This
+module must not know how a statement is shown.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _NO_QUESTION: Final = Question("", Operation.UNKNOWN, ResourceType.UNKNOWN, "")
 
 
 class AccessChangeKind(Enum):
-    """The change of an operation. KEEPS is for a session without a change among others that gain or
-    lose."""
+    """The change of an operation. KEEPS is for a session without a change, if a broader session
+    gains or loses the operation."""
 
     GAINS = "gains"
     LOSES = "loses"
@@ -42,7 +42,7 @@ class NameException(NamedTuple):
 
 class AccessChange(NamedTuple):
     """``principals`` gain, lose or keep ``operations`` from ``host`` on all names of ``pattern``
-    except ``exceptions``. A principal or host of None stands for all that no ACL names.
+    that are not in ``exceptions``. None stands for all principals or hosts that no ACL names.
 
     ``before`` and ``after`` are the decisions on ``witness``.
     """
@@ -60,8 +60,8 @@ class AccessChange(NamedTuple):
 
 
 def access_changes(compared: SetComparison) -> list[AccessChange]:
-    """The statements, first those about principals that no ACL names; empty if the sets are
-    equivalent."""
+    """The statements; empty if the sets are equivalent. Statements about principals that no ACL
+    names come first."""
     changes: list[AccessChange] = []
     for session, cells in compared.compared():
         changes += _session_changes(session, cells, compared)
@@ -69,9 +69,9 @@ def access_changes(compared: SetComparison) -> list[AccessChange]:
 
 
 class _OperationChange(NamedTuple):
-    """A cell's change of one operation. If ``is_own``, it needs its own statement: it differs
-    from the change of a broader session (everybody, or a larger class of clients), or no session
-    is broader."""
+    """A cell's change of one operation. If ``is_own``, the change needs its own statement: it
+    differs from the change of a broader session (everybody, or a larger class of clients), or there
+    is no broader session."""
 
     change: AccessChangeKind
     is_own: bool
@@ -104,8 +104,8 @@ def _operation_changes(
     changes: Mapping[NameClass, _OperationChange],
     parents: Mapping[NameClass, NameClass | None],
 ) -> Iterator[AccessChange]:
-    """The statements about one operation. A name is part of its parent's statement if their changes
-    are equal, or else an exception to it."""
+    """The statements about one operation. A class with the same change as its parent is part of the
+    parent's statement; a class with another change is an exception of that statement."""
     under: dict[NameClass, NameClass] = {}
     exceptions: dict[NameClass, list[NameException]] = {}
     for names, parent in parents.items():
@@ -165,9 +165,9 @@ def _change(before: bool, after: bool) -> AccessChangeKind:
 
 
 def _parents(classes: Iterable[NameClass]) -> dict[NameClass, NameClass | None]:
-    """The parent of each class: the class of the longest prefix of all its names. Parents come
-    first. Names that begin with * are not below the empty prefix, because LITERAL * does not
-    match them."""
+    """The parent of each class: the class of the longest prefix of all its names. A parent comes
+    before its classes. The empty prefix is no parent of names that begin with ``*``, because
+    LITERAL ``*`` does not match such names."""
     parents: dict[NameClass, NameClass | None] = {}
     open_prefixes: list[NameClass] = []
     for names in sorted(classes):

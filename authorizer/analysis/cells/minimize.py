@@ -1,8 +1,8 @@
 """Finds a smaller set of ACLs that is proven equivalent.
 
-It tries these changes in order: it removes the caller's groups of candidates, joins the operations
-on a pattern to ALL, joins literals to a prefix, and removes single ACLs. It keeps a change only if
-both sets have the same decision for every cell. At the end it compares the result with the original
+The search tries these changes in order: it removes the caller's groups of candidates, joins the
+operations on a pattern to ALL, joins literals to a prefix, and removes single ACLs. It keeps a
+change only if no decision changes in any cell. At the end it compares the result with the original
 set. This module must not know where ACLs come from, nor change them.
 """
 
@@ -26,8 +26,7 @@ _LITERAL: Final = PatternType.LITERAL
 
 
 class MinimalSet(NamedTuple):
-    """The change to the smaller set, and the number of compared cells: all that these ACLs can
-    affect."""
+    """The change to the smaller set, and the number of compared cells."""
 
     removed: tuple[Acl, ...]
     added: tuple[Acl, ...]
@@ -41,9 +40,9 @@ def minimal_set(
     shortest_prefix: int = 1,
     candidates: Iterable[Collection[Acl]] = (),
 ) -> MinimalSet:
-    """A smaller set that contains ``kept``, and adds no prefix shorter than ``shortest_prefix``.
+    """A smaller set that contains ``kept``. No new prefix is shorter than ``shortest_prefix``.
 
-    Each group of ``candidates`` is tried as a whole first: one proof instead of many.
+    The search first tries to remove each group of ``candidates`` as a whole, with one proof.
     """
     before = frozenset(acls)
     search = _Search(before, config, frozenset(kept))
@@ -74,12 +73,12 @@ class _Search:
             self._replace(removed, ())
 
     def leave_out(self) -> None:
-        """Remove every ACL without which the set is equivalent, the narrowest first."""
+        """Remove every ACL that changes no decision, the narrowest first."""
         for acl in sorted(self.acls - self._kept, key=_narrowness):
             self._replace((acl,), ())
 
     def fold_operations(self) -> None:
-        """Replace ACLs by one of ALL if together they cover all operations that Kafka checks."""
+        """Replace ACLs that cover all operations that Kafka checks by one ACL of ALL."""
         acls = sorted(self.acls - self._kept)
         groups = grouped(acls, lambda acl: acl._replace(operation=Operation.ALL))
         for folded, group in groups.items():
@@ -129,7 +128,7 @@ def _narrowness(acl: Acl) -> tuple[object, ...]:
 
 
 class _NearAcls:
-    """Finds the ACLs that can match a name in common with a given ACL."""
+    """Finds the ACLs that can match a name that a given ACL matches."""
 
     def __init__(self, acls: Iterable[Acl]) -> None:
         self._by_name: dict[tuple[ResourceType, str], list[Acl]] = {}
@@ -144,7 +143,7 @@ class _NearAcls:
             self._by_name.setdefault(key, []).append(acl)
 
     def to(self, acl: Acl) -> Iterator[Acl]:
-        """All ACLs that match a name that ``acl`` matches, and possibly others."""
+        """All ACLs that match a name that ``acl`` matches, and possibly other ACLs."""
         kind, name = acl.resource_type, acl.resource_name
         if acl.pattern_type is _LITERAL and name == WILDCARD:
             for each in self._names[kind]:

@@ -1,9 +1,9 @@
-"""Classes of resource names: the same patterns match all names of a class.
+"""Divides resource names into classes: the same patterns match all names of a class.
 
-Three things about a name matter: the literal that it equals, the longest prefix that it begins
-with, and whether it begins with ``*``. So the literals and prefixes of some ACLs divide all names
-into a finite number of classes. A class without a valid resource name represents no request. This
-module must not know principals, hosts or decisions.
+Three facts determine a name's class: the literal that the name equals, the longest prefix with
+which it begins, and whether it begins with ``*``. So the patterns of ACLs divide all names into a
+finite number of classes. A class without a valid resource name represents no request. This module
+must not know principals, hosts or decisions.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _OTHER_CHARACTERS: Final = 0xC0
 
 
 class NameClass(NamedTuple):
-    """If ``is_literal``, only ``name``; else the names that begin with it, except literals and
-    names that have a longer prefix."""
+    """If ``is_literal``, the class has only ``name``. If not, it has the names that begin with
+    ``name``, without the literals and without names that begin with a longer prefix."""
 
     name: str
     is_literal: bool
@@ -42,11 +42,11 @@ class NamePattern(NamedTuple):
         return name == self.name if self.is_literal else name.startswith(self.name)
 
     def holds_all(self, names: NameClass) -> bool:
-        """Whether it has the names of a class; it has all of them or none."""
+        """Whether this pattern has the names of a class, all of which it must have, or none."""
         return self.holds(names.name) and (names.is_literal or not self.is_literal)
 
     def meets(self, acl: Acl) -> bool:
-        """Whether ``acl`` can match one of the names."""
+        """Whether ``acl`` can match one of this pattern's names."""
         name = acl.resource_name
         if acl.pattern_type is _LITERAL:
             return name == WILDCARD or self.holds(name)
@@ -71,10 +71,10 @@ def can_be_named(kind: ResourceType, name: str) -> bool:
 
 
 class Patterns:
-    """The literals and the prefixes of some ACLs on one type of resource.
+    """The literals and the prefixes of ACLs on one type of resource.
 
-    If ``reaches_all``, they include a literal ``*``, which matches every name except longer names
-    that begin with ``*``.
+    If ``reaches_all``, the literals include ``*``, which matches ``*`` and all names that do not
+    begin with ``*``.
     """
 
     __slots__ = ("_found", "_in_order", "_lengths", "literals", "prefixes", "reaches_all")
@@ -96,7 +96,7 @@ class Patterns:
         )
 
     def reaches(self, names: NameClass) -> bool:
-        """Whether a pattern matches a class. No pattern may match only some of its names."""
+        """Whether a pattern matches ``names``. No pattern may match only a part of the class."""
         name = names.name
         if names.is_literal and name in self.literals:
             return True
@@ -105,7 +105,7 @@ class Patterns:
         return any(name[:length] in self.prefixes for length in self._lengths)
 
     def reaching(self, names: NameClass) -> Iterator[NamePattern]:
-        """The patterns that match a class. No pattern may match only some of its names."""
+        """The patterns that match ``names``. No pattern may match only a part of the class."""
         name = names.name
         if names.is_literal and name in self.literals:
             yield NamePattern(name, True)
@@ -116,9 +116,9 @@ class Patterns:
                 yield NamePattern(name[:length], False)
 
     def beginning_with(self, stem: str) -> frozenset[NameClass]:
-        """The classes of its own literals and prefixes that begin with ``stem``.
+        """The classes of the literals and prefixes that begin with ``stem``.
 
-        Most sessions of a claim ask for the same prefix, so they share the last answer.
+        The result is cached, because most sessions of a claim need the same ``stem``.
         """
         if self._found is None or self._found[0] != stem:
             self._found = stem, frozenset(self._beginning_with(stem))
@@ -153,7 +153,10 @@ def classes(dividing: Sequence[Patterns], within: NamePattern) -> set[NameClass]
 def touched(
     touching: Iterable[Patterns], dividing: Sequence[Patterns], within: NamePattern
 ) -> set[NameClass]:
-    """The classes of ``within`` that ``touching`` match; ``dividing`` has all of these, too."""
+    """The classes of names in ``within`` that a pattern in ``touching`` matches.
+
+    ``dividing`` must have all patterns in ``touching``.
+    """
     stem, is_one = within
     if is_one:
         names = NameClass(*within)
@@ -178,7 +181,7 @@ def touched(
 
 
 def plain_name(names: NameClass, kind: ResourceType, dividing: Sequence[Patterns]) -> str | None:
-    """A plain name of one of the classes into which ``dividing`` divide all names.
+    """A plain name in ``names``, one of the classes into which ``dividing`` divides all names.
 
     None if the class has no name that a resource of this type can have.
     """

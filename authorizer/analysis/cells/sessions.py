@@ -1,9 +1,9 @@
-"""Enumerates the cells into which some ACLs divide requests, session by session.
+"""Enumerates the cells into which ACLs divide requests, session by session.
 
 A cell is a class of principals, of client addresses and of resource names, with one operation on
 one resource type. All its requests have the same decision. One principal that no ACL names
-represents all such principals. Only cells that can differ from others are listed: an ACL
-of one principal or one host matters only on the names that it matches. This module must not know
+represents all such principals. Only cells that can differ from other cells are listed: an ACL for
+one principal or one host adds cells only for the names that it matches. This module must not know
 the decisions.
 """
 
@@ -67,7 +67,7 @@ class Requests(NamedTuple):
     excluded: tuple[NamePattern, ...] = ()
 
     def holds_session(self, session: Session) -> bool:
-        """Whether the session's principal and clients are among those of the requests."""
+        """Whether the requests include requests of ``session``."""
         return self.principals.holds(session.principal) and self.hosts.holds(
             session.clients.matching
         )
@@ -79,7 +79,7 @@ class Requests(NamedTuple):
 
 
 class SessionAround(NamedTuple):
-    """A session, by client and principal. It is ignored where ``unless`` has the same change."""
+    """A broader session, by client and principal. It is ignored if ``unless`` has its change."""
 
     identity: tuple[str, str]
     unless: tuple[str, str] | None = None
@@ -89,8 +89,8 @@ class Session(NamedTuple):
     """The cells of one class of principals and clients on one type of resource.
 
     ``is_named`` is False for the principal that represents all principals without ACLs.
-    ``dividing`` are the patterns that divide the names into classes. On names outside ``names`` the
-    session has the same decisions as the sessions ``around`` it.
+    ``dividing`` has the patterns that divide the names into classes. On names that are not in
+    ``names``, the session has the same decisions as the sessions in ``around``.
     """
 
     principal: str
@@ -102,7 +102,7 @@ class Session(NamedTuple):
     around: tuple[SessionAround, ...] = ()
 
     def question(self, operations: int, name: str) -> Question:
-        """The request for the first of ``operations``, which are bits, on ``name``."""
+        """A request of this session on ``name``, for the first of ``operations`` (bits)."""
         operation = next(each for each in Operation if operations >> each & 1)
         return Question(self.principal, operation, self.kind, name, self.clients.client)
 
@@ -117,11 +117,11 @@ def asked_operations(kind: ResourceType) -> int:
 
 
 class Sessions:
-    """The sessions of ``requests``, divided by ``acls`` from one set or from several.
+    """The sessions of ``requests``, divided by ``acls``, which can come from several sets.
 
-    With ``differing``, only cells whose decision one of these ACLs can change are listed. Each set
-    has all ``acls`` outside ``differing``; with ``is_any_set``, it can lack some of them. No cell
-    has requests both inside and outside one of ``separate``.
+    With ``differing``, only cells whose decision one of these ACLs can change are listed. If not
+    ``is_any_set``, each set must have all ``acls`` that are not in ``differing``. No cell is partly
+    inside one of ``separate``.
     """
 
     def __init__(
@@ -161,8 +161,7 @@ class Sessions:
         self._clients = ClientClasses(hosts, requests.hosts, config.kafka, separate_hosts)
 
     def __iter__(self) -> Iterator[Session]:
-        """The sessions, first of the principal that no ACL names, then of named principals by
-        name."""
+        """The sessions of the principal that no ACL names, then of named principals in order."""
         has_others = self._requests.principals.is_excluded
         if has_others:
             yield from self._of(self._somebody, is_named=False, is_apart=False)
@@ -176,10 +175,10 @@ class Sessions:
                     yield Session(principal, True, clients, kind, names, self._dividing)
 
     def least_cells(self) -> int:
-        """A lower bound of the number of cells, without listing them.
+        """A lower bound of the number of cells, found without listing the cells.
 
-        For each principal it counts only the names in ``User:*``'s ACLs that one of the principal's
-        own ACLs also matches; ACLs for single hosts are left out."""
+        For each principal it counts the names in ACLs of ``User:*`` that an ACL of the principal
+        matches, too. ACLs for single hosts are left out."""
         within, differing = self._requests.names, self._differing
         dividing = self._everyones.get(WILDCARD)
         changing = None if differing is None else differing.get(WILDCARD_PRINCIPAL, _NOBODY)
@@ -199,7 +198,7 @@ class Sessions:
         return cells * self._requests.operations.bit_count()
 
     def without_names(self) -> Iterator[Session]:
-        """Every session without its cells: of named principals, and of one that no ACL names."""
+        """All sessions without their cells, including sessions of a principal that no ACL names."""
         kind = self._requests.kind
         others = [self._somebody] if self._requests.principals.is_excluded else []
         for principal in (*others, *self._named()):
@@ -230,7 +229,7 @@ class Sessions:
     def _of(self, principal: str, *, is_named: bool, is_apart: bool) -> Iterator[Session]:
         """The sessions of one principal.
 
-        If ``is_apart``, they have only the cells that the principal's own ACLs match.
+        If ``is_apart``, the sessions have only the cells that ACLs of ``principal`` itself match.
         """
         own = self._by_who.get(principal, _NOBODY)
         if is_apart and not own:
@@ -278,8 +277,8 @@ class Sessions:
     ) -> list[Patterns]:
         """The patterns of ACLs that can change a decision of the session.
 
-        On a name without ACLs the default rule decides; any principal's ACL ends that for
-        everybody.
+        With ``may_be_first``, they include the ACLs of all principals, if the first ACL on a name
+        can end the default rule there.
         """
         assert self._differing is not None
         found = [
@@ -292,7 +291,7 @@ class Sessions:
     def _touched(
         self, conditions: Sequence[Sequence[Patterns]], dividing: Sequence[Patterns]
     ) -> Collection[NameClass]:
-        """The classes that each of ``conditions`` matches by at least one pattern."""
+        """The classes of names that a pattern in each of ``conditions`` matches."""
         within = self._requests.names
         if not all(conditions):
             return ()
@@ -332,7 +331,7 @@ class _HostsOfNames:
         self._patterns = Patterns(self._by_pattern)
 
     def meeting(self, others: Collection[Patterns]) -> set[str]:
-        """The hosts of the ACLs that match a name of one of ``others``."""
+        """The hosts of the ACLs that match a name that one of ``others`` matches."""
         if not self._by_pattern:
             return set()
         return {
@@ -361,7 +360,7 @@ def _of_hosts(by_host: _ByHost, hosts: Collection[str]) -> list[Patterns]:
 
 
 def _size(condition: Sequence[Patterns]) -> int:
-    """The approximate number of matched classes: a wildcard matches most of them."""
+    """The approximate number of matched classes; a wildcard matches most classes."""
     if any(patterns.reaches_all for patterns in condition):
         return 1 << 40
     return sum(len(patterns.literals) + len(patterns.prefixes) for patterns in condition)

@@ -1,7 +1,6 @@
 """Explains a decision: the reason, the near misses, and the smallest changes that reverse it.
 
-The result is data; the shell turns it into text. All ACLs are read once. This module must not know
-logs, files or how anything is shown.
+This module must not know logs, files or how anything is shown.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ NEAR_MISSES_SHOWN = 20
 class Explanation(NamedTuple):
     """The explanation of one decision.
 
-    For a question without a host, ``hosts`` are the hosts in ACLs whose decision differs from that
-    of the block around them, or of hosts that no ACL names. ``kafka`` is the version of Kafka
-    that decides so. ``assumed`` are configuration keys that were not set, with the assumed values.
-    ``since`` is None if the history is unknown. ``unknown`` are the unknown names in the question.
+    ``hosts`` has the result of ``changing_hosts`` for a question without a host. ``kafka`` is the
+    version of Kafka whose rules decide. ``assumed`` has configuration keys that were not set, with
+    the assumed values. ``since`` is None if the history is unknown. ``unknown`` has the unknown
+    names in the question.
     """
 
     question: Question
@@ -57,10 +56,9 @@ def explain(
 ) -> Explanation:
     """Explain the decision on ``question`` under ``acls``, with at most ``limit`` near misses.
 
-    ``request`` is Kafka's name of the client's request, such as ``Metadata``, if it is known: it
-    shows what the client does next. If ``creates_blocks``, remedies may have CIDR blocks, which
-    Kafka 4.4 creates from metadata.version 32 on. ``since`` and ``unknown`` become part of the
-    result; a caller with a log knows them.
+    ``request`` is Kafka's name of the client's request, such as ``Metadata``, or None. It tells
+    what the client does next. If ``creates_blocks``, remedies may have CIDR blocks, which need
+    Kafka 4.4 and metadata.version 32 or higher. ``since`` and ``unknown`` are copied to the result.
     """
     found = scan_misses(acls, question, config.kafka)
     traced = trace(found.candidates, config, question)

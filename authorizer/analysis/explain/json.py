@@ -51,7 +51,7 @@ def answer_json(
 
 
 def commands_json(commands: Commands) -> Json:
-    """A remedy's JSON key ``commands``. A command has a shell variable for the cluster's address."""
+    """A remedy's JSON key ``commands``. A shell variable stands for the cluster's address."""
     return {"commands": None if commands is None else list(commands)}
 
 

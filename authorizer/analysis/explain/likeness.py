@@ -1,4 +1,4 @@
-"""Finds how an ACL's resource pattern or principal differs from one that would match.
+"""Finds the mistake because of which an ACL's resource pattern or principal does not match.
 
 This module must not know hosts or operations, nor what a principal may do.
 """
@@ -20,7 +20,7 @@ _ATTRIBUTE = re.compile(
 
 
 def one_edit_apart(left: str, right: str) -> bool:
-    """Whether they differ by one added, missing or changed character, or by two swapped ones."""
+    """Whether one added, missing or changed character, or two swapped characters, differ."""
     if len(left) > len(right):
         left, right = right, left
     growth = len(right) - len(left)
@@ -36,7 +36,7 @@ def one_edit_apart(left: str, right: str) -> bool:
 
 
 class NearPattern(NamedTuple):
-    """A pattern that matches the name, and that was probably meant, according to ``kind``."""
+    """The pattern that was probably meant, which matches the name. ``kind`` is the mistake."""
 
     kind: NearMissKind
     name: str
@@ -44,7 +44,7 @@ class NearPattern(NamedTuple):
 
 
 def near_pattern(acl: Acl, name: str) -> NearPattern | None:
-    """How the pattern of ``acl`` nearly matches ``name``; None if it is not near."""
+    """How the pattern of ``acl`` nearly matches ``name``; None if the two are not similar."""
     if acl.pattern_type is _LITERAL:
         return _near_literal(acl.resource_name, name)
     if acl.pattern_type is _PREFIXED:
@@ -100,7 +100,7 @@ def _begins_alike(own: str, name: str) -> NearPattern | None:
 
 
 def principal_kind(other: str, principal: str) -> NearMissKind:
-    """How ``other``, an ACL's principal, differs from ``principal``; they are not equal."""
+    """How ``other``, an ACL's principal, differs from ``principal``."""
     if other.casefold() == principal.casefold():
         return NearMissKind.PRINCIPAL_CASE
     if _without_blanks(other) == _without_blanks(principal):
@@ -115,7 +115,7 @@ def principal_kind(other: str, principal: str) -> NearMissKind:
 
 
 def short_names(name: str) -> tuple[str, ...]:
-    """The names that principal mapping rules usually make of a DN or a Kerberos name, if any."""
+    """The names that principal mapping rules usually make of ``name``, a DN or Kerberos name."""
     if "=" in name:
         attributes = distinguished_name(name) or ()
         return tuple(value for attribute, value in attributes if attribute == "CN")
@@ -126,7 +126,7 @@ def short_names(name: str) -> tuple[str, ...]:
 
 
 def distinguished_name(name: str) -> tuple[tuple[str, str], ...] | None:
-    """The attributes of an X.500 name (RFC 2253) in order; None if ``name`` is not one."""
+    """The attributes of an X.500 name (RFC 2253) in order; None for another kind of name."""
     attributes: list[tuple[str, str]] = []
     position = 0
     while position < len(name):

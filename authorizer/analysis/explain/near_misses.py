@@ -1,8 +1,7 @@
 """Finds near misses: ACLs of which one attribute does not match, and ALLOWs under a DENY.
 
-One linear pass over all ACLs finds them, together with the candidates of the trace. The near
-misses of a denied question are ALLOWs, those of an allowed one DENYs. This module must not know how
-to reverse a decision (``remedies``).
+The near misses of a denied question are ALLOWs; the near misses of an allowed question are DENYs.
+This module must not know how to reverse a decision (``remedies``).
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from metalog.acl import IMPLIED_BY, WILDCARD, Acl, PermissionType
 
 
 class NearMiss(NamedTuple):
-    """An ACL that nearly matched, and the one reason why it did not.
+    """An ACL that nearly decided. ``kind`` is the only reason why it did not.
 
-    ``kind`` says why ``acl`` does not match; ``would_match`` differs in ``attribute`` alone and
-    matches. For DENY_OVERRIDES no attribute misses: ``acl`` matches, and ``deny`` overrides it.
+    ``would_match`` differs from ``acl`` only in ``attribute``, and matches. If ``kind`` is
+    DENY_OVERRIDES, ``acl`` itself matches, but ``deny`` decided.
     """
 
     kind: NearMissKind
@@ -44,7 +43,7 @@ class MissScan(NamedTuple):
 
 
 def scan_misses(acls: Iterable[Acl], question: Question, kafka: KafkaVersion) -> MissScan:
-    """Scan ``acls`` once, and keep the candidates and those that can nearly match."""
+    """Scan ``acls`` once, and keep the candidates and the ACLs that can be near misses."""
     candidates: list[Acl] = []
     by_pattern: list[Acl] = []
     by_resource_type: list[Acl] = []
@@ -97,7 +96,7 @@ def _by_attribute(
 
 
 def _matching_host(host: str, question: Question, kafka: KafkaVersion) -> str:
-    """The block that an ACL's ``host`` was meant to be, else the client's host."""
+    """The CIDR block that was meant by ``host``, if the client is in it; else the client's host."""
     if question.host is None:
         return WILDCARD
     block = meant_block(host) if kafka.matches_blocks else None
@@ -130,8 +129,8 @@ def _by_resource_type(acl: Acl, question: Question) -> list[NearMiss]:
 
 
 def _sort_key(miss: NearMiss, question: Question) -> tuple[int, bool, int, int, Acl]:
-    """By kind, then the question's principal first, then by similarity, then in a fixed order. The
-    kinds from OPERATION_NOT_IMPLIED on count as one; in it, the kind comes after the principal."""
+    """By kind, then the question's principal first, then by similarity, then in a fixed order.
+    OPERATION_NOT_IMPLIED and less informative kinds are sorted by the principal, then by kind."""
     rank = miss.kind.rank
     kind = min(rank, NearMissKind.OPERATION_NOT_IMPLIED.rank)
     alike = common_prefix(miss.acl.principal, question.principal) + common_prefix(

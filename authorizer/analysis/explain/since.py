@@ -1,7 +1,7 @@
 """Finds the change of ACLs that led to the present decision.
 
-Only ACLs whose pattern matches the resource are kept, so a change costs the same, whatever the
-number of ACLs. This module must not know where the changes are read from.
+Only ACLs whose pattern matches the resource are kept, so the cost of a change does not grow with
+the number of ACLs. This module must not know where the changes are read from.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class Cause(Enum):
 
 
 class Since(NamedTuple):
-    """The decision dates from the record at ``offset``, which added or removed ``acl``, or from the
-    START, with an ``acl`` of None.
+    """The record at ``offset`` added or removed ``acl``, and so led to the decision.
 
-    ``at`` is the lowest offset (exclusive) whose state includes this change.
+    With the cause START, ``acl`` is None. ``at`` is the lowest offset N such that the state before
+    record N includes this change.
     """
 
     offset: int
@@ -53,10 +53,10 @@ def since(
     config: AuthorizerConfig,
     question: Question,
 ) -> Since:
-    """The start of the decision that holds after all ``changes``.
+    """The change that led to the decision that holds after all ``changes``.
 
-    ``base`` are the ACLs at offset ``start`` (a snapshot's, or none at the log's start).
-    ``changes`` follow from there, in log order.
+    ``base`` has the ACLs before the record at ``start``: a snapshot's ACLs, or none at the log's
+    start. ``changes`` has all changes at ``start`` and at higher offsets, in log order.
     """
     began = Since(start, Cause.START, None, start)
     for _, cause, acl, change in DecisionChanges(base, config, question).following(changes):
@@ -65,7 +65,7 @@ def since(
 
 
 class DecisionChanges:
-    """Finds the changes of one decision; ``allowed`` is the decision so far."""
+    """Finds the changes of one decision. ``allowed`` is the decision after the changes so far."""
 
     def __init__(
         self, base: Iterable[tuple[Uuid, Acl]], config: AuthorizerConfig, question: Question
@@ -76,14 +76,14 @@ class DecisionChanges:
         self.allowed = self._acls.allowed
 
     def following(self, changes: Iterable[TimelineChange]) -> Iterator[DecisionChange]:
-        """The changes of the decision in ``changes``, which follow those of earlier calls."""
+        """The changes of the decision. ``changes`` must follow the changes of the previous call."""
         for group in at_once(changes):
             found = self._after(group)
             if found is not None:
                 yield found
 
     def _after(self, group: Iterable[TimelineChange]) -> DecisionChange | None:
-        """The last change of the decision in a group; None if the group as a whole keeps it."""
+        """The last change of the decision in ``group``; None if ``group`` does not reverse it."""
         acls, allowed, last = self._acls, self.allowed, None
         for change in group:
             before = acls.unbind(change.id)

@@ -22,8 +22,8 @@ _IN_THE_LOG: Final = {ResourceType.TOPIC: "topic", ResourceType.GROUP: "group"}
 class Unknown(NamedTuple):
     """An unknown name of a principal, topic or group; ``near`` is a similar known name, or None.
 
-    If ``is_listed``, the source has all names of this kind, as a log has all topics. If
-    ``is_reached``, an ACL on ``*`` reaches the name; no other ACL does.
+    If ``is_listed``, the source has all names of this kind; a log, for example, has all topics. If
+    ``is_reached``, ACLs on ``*`` reach the name.
     """
 
     what: str
@@ -53,7 +53,7 @@ class Unknown(NamedTuple):
 def unknown_names(
     question: Question, image: MetadataImage, super_users: Collection[str]
 ) -> list[Unknown]:
-    """The unknown names in ``question``; a person should see them before trusting the decision."""
+    """The unknown names in ``question``."""
     acls = image.acls.by_id.values()
     found = [_unknown_principal(question.principal, image, acls, super_users)]
     if question.resource_type in _IN_THE_LOG:

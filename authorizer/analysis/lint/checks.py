@@ -1,6 +1,6 @@
 """Lists all lint checks, and runs them.
 
-This module must not know what any of them looks for.
+This module must not know what a check looks for.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ADD_ACLS_FIRST: Final = (
 
 
 class CheckResult(NamedTuple):
-    """One check's findings, the most severe first; None if the check was left out."""
+    """A check's findings, the most severe first; None if the subject lacks the check's input."""
 
     check: Check
     found: tuple[Finding, ...] | None

@@ -1,4 +1,4 @@
-"""The types of a lint check: its input and its findings.
+"""Defines a lint check, its input and its findings.
 
 A check is a pure function from a ``LintSubject`` to findings. It must not know where the ACLs
 came from, the clock (``today`` is passed in), or how a finding is shown.
@@ -18,7 +18,7 @@ from metalog.acl import Acl
 
 
 class Severity(IntEnum):
-    """``ERROR``: for example, the ACL has no effect, or another effect than its text says."""
+    """An ERROR is, for example, an ACL without an effect, or whose text misleads a reader."""
 
     INFO = 1
     WARNING = 2
@@ -33,7 +33,7 @@ class FindingNotes(NamedTuple):
 
 
 class CheckInput(Enum):
-    """An input that a check needs and some sources lack."""
+    """An input that a check needs, and that some sources do not have."""
 
     TOPICS = "the topics of a log"
     USERS = "SCRAM users"
@@ -46,9 +46,9 @@ class CheckInput(Enum):
 class LintSubject(NamedTuple):
     """The ACLs, without duplicates, and their context; None stands for data that the source lacks.
 
-    ``times`` counts the ids (of a log) or lines (of files) of each ACL with more than one.
-    ``outside`` are the ACLs that their own file does not own, with the reason. ``owned_twice`` are
-    places in files, each with a message about the other file that owns the same ACLs.
+    ``times`` has the number of ids in a log, or of lines in files, of each ACL with several.
+    ``outside`` has the ACLs that their own file does not own, with the reason. ``owned_twice`` has
+    places in files, each with a message about another file that owns the same ACLs.
     """
 
     acls: tuple[Acl, ...]
@@ -77,9 +77,9 @@ class LintSubject(NamedTuple):
 class Finding(NamedTuple):
     """``message`` is a clause about ``acl``, or about ``name`` if there is no ACL.
 
-    ``by`` is the other ACL in the message. To mend the finding, remove ``remove`` and add ``add``;
-    ``advice`` is what else to do. ``effects`` are the decisions that another version
-    of Kafka changes.
+    ``by`` is the other ACL in the message. The finding is mended by removing the ACLs in ``remove``
+    and adding the ACLs in ``add``; ``advice`` says what else to do. ``effects`` has the decisions
+    that change with another version of Kafka.
     """
 
     severity: Severity
@@ -94,7 +94,7 @@ class Finding(NamedTuple):
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """kafka-acls' commands, adding before removing; empty if one cannot be written."""
+        """The kafka-acls commands, additions first; empty if a change has no command."""
         return Remedy(self.remove, self.add, ()).commands or ()
 
 
@@ -110,5 +110,5 @@ class Check(NamedTuple):
 def check(
     id: str, title: str, needs: CheckInput | None = None
 ) -> Callable[[Callable[[LintSubject], Iterable[Finding]]], Check]:
-    """Make a ``Check`` of the function that finds."""
+    """A decorator that makes a ``Check`` of the function below it."""
     return lambda find: Check(id, title, find, needs)

@@ -1,4 +1,4 @@
-"""Checks of ACLs that grant more than they seem to."""
+"""Checks for ACLs that grant more than they seem to."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def everyone(subject: LintSubject) -> Iterator[Finding]:
             f"{clients} may do it, also User:ANONYMOUS",
             acl,
             remove=(acl,),
-            advice="first allow it for the principals that need it; metalog can --audit "
-            "lists who uses it",
+            advice="first allow it for the principals that use it: find them with "
+            "`metalog can --audit`",
         )
 
 
@@ -97,7 +97,6 @@ def _is_on_all_topics(acl: Acl) -> bool:
 
 @check("deny-misses-star", "A DENY on * that does not match names beginning with *.")
 def deny_misses_star(subject: LintSubject) -> Iterator[Finding]:
-    """A DENY on ``*``, which does not reach longer names that begin with ``*``."""
     kafka = subject.config.kafka
     denied = Coverage((acl for acl in subject.acls if not is_allow(acl)), kafka)
     wildcards = {
@@ -112,15 +111,14 @@ def deny_misses_star(subject: LintSubject) -> Iterator[Finding]:
         if subject.config.allow_everyone or allowed.meet(missing):
             yield Finding(
                 Severity.WARNING,
-                "Kafka's * does not reach longer names that begin with * themselves, and those "
-                "are allowed",
+                "Kafka's * does not reach longer names that begin with *, and these are allowed",
                 acl,
                 add=(missing,),
             )
 
 
 def _denies_all_names(acl: Acl) -> bool:
-    """Whether ``acl`` denies all names, of a type whose names can begin with a star."""
+    """Whether ``acl`` is a DENY on ``*``, for a resource type whose names can begin with ``*``."""
     return (
         acl.resource_name == WILDCARD
         and acl.pattern_type is PatternType.LITERAL
@@ -148,7 +146,7 @@ def super_user_acl(subject: LintSubject) -> Iterator[Finding]:
             continue
         if is_allow(acl):
             message = (
-                "a super user needs no ACL; this one stays in force if the user leaves super.users"
+                "a super user needs no ACL; this ACL stays in force if the user leaves super.users"
             )
             yield Finding(Severity.INFO, message, acl, remove=(acl,))
         else:

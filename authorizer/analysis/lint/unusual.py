@@ -1,4 +1,4 @@
-"""Checks of needless and unusual ACLs."""
+"""Checks for needless and unusual ACLs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from metalog.hosts.host_block import host_block
 from metalog.text.plurals import counted
 
 _COMPARED = 20
-"""How many topics or principals get a near match: each search costs some milliseconds."""
+"""For at most this many unknown names a similar name is searched, in some milliseconds each."""
 _USER_PREFIX = "User:"
 _USER_TYPE = "user"
 _READ_TOPIC = (Operation.READ, ResourceType.TOPIC)
@@ -28,7 +28,7 @@ _TRANSACTION = (Operation.WRITE, ResourceType.TRANSACTIONAL_ID)
 
 @check("bound-twice", "The same ACL exists more than once.")
 def bound_twice(subject: LintSubject) -> Iterator[Finding]:
-    """An ACL with several ids in a log, or one that files list several times."""
+    """An ACL with several ids in a log, or an ACL that files list several times."""
     for acl, times in subject.times.items():
         if subject.is_log:
             yield Finding(
@@ -69,7 +69,6 @@ def unknown_topic(subject: LintSubject) -> Iterator[Finding]:
 
 @check("principal-without-user", "A principal that is not a SCRAM user.", CheckInput.USERS)
 def principal_without_user(subject: LintSubject) -> Iterator[Finding]:
-    """A principal that cannot log in by SCRAM, where others can."""
     users = set(subject.users or ())
     first: dict[str, Acl] = {}
     for acl in subject.acls:
@@ -88,7 +87,7 @@ def principal_without_user(subject: LintSubject) -> Iterator[Finding]:
 
 
 def _may_be_scram(principal: str) -> bool:
-    """Whether it is a User, but not a distinguished name, a Kerberos name or one of Kafka's own."""
+    """Whether ``principal`` can be a SCRAM user: a DN or a Kerberos name, for example, cannot."""
     name = principal.removeprefix(_USER_PREFIX)
     return (
         principal.startswith(_USER_PREFIX)
@@ -133,7 +132,7 @@ def idle_deny(subject: LintSubject) -> Iterator[Finding]:
 
 
 def redundant_acls(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[tuple[Acl, Acl]]:
-    """Each redundant ACL, with an ACL that covers it. All redundant ones may be removed at once."""
+    """Each redundant ACL, with an ACL that covers it. All may be removed at the same time."""
     for allow in (False, True):
         alike = [acl for acl in acls if is_allow(acl) is allow]
         coverage = Coverage(alike, kafka)
@@ -146,7 +145,10 @@ def redundant_acls(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[tuple
 
 
 def _is_later_spelling(one: Acl, other: Acl) -> bool:
-    """Whether ``one`` spells the host block of ``other`` later in text order; the first is kept."""
+    """Whether both hosts are one CIDR block, and the text of ``one``'s host sorts after the other.
+
+    Of several spellings, the first in text order is kept.
+    """
     block = host_block(one.host)
     is_one_block = block is not None and block == host_block(other.host)
     return is_one_block and one.host > other.host
@@ -154,17 +156,17 @@ def _is_later_spelling(one: Acl, other: Acl) -> bool:
 
 @check("redundant", "An ACL whose removal changes no answer.")
 def redundant(subject: LintSubject) -> Iterator[Finding]:
-    """An ACL that a wider one of the same permission covers.
+    """An ACL that a wider ACL with the same permission covers.
 
-    DESCRIBE beside READ is not redundant here, although READ implies it: ``kafka-acls --producer``
-    and ``--consumer`` add both, on purpose.
+    DESCRIBE is not redundant here beside READ or WRITE, which imply it: ``kafka-acls --consumer``
+    and ``--producer`` add both on purpose.
     """
     for acl, by in redundant_acls(subject.acls, subject.config.kafka):
         yield Finding(Severity.INFO, "a wider ACL covers it", acl, by=by, remove=(acl,))
 
 
 class _Half(NamedTuple):
-    """The ``message`` for a principal that has permission ``one`` of a task and lacks ``other``."""
+    """The message for a principal with the permission ``one`` and without ``other``."""
 
     one: tuple[Operation, ResourceType]
     other: tuple[Operation, ResourceType]
@@ -185,7 +187,6 @@ HALVES = {
 
 @check("incomplete-client", "Only half of a consumer's or producer's permissions.")
 def incomplete_client(subject: LintSubject) -> Iterator[Finding]:
-    """A principal with only half of the permissions of a consumer or transactional producer."""
     for one, other, message in (half for halves in HALVES.values() for half in halves):
         able = {acl.principal for acl in subject.acls if _grants(acl, other)}
         if WILDCARD_PRINCIPAL in able:
@@ -236,7 +237,8 @@ def outside_owned(subject: LintSubject) -> Iterator[Finding]:
             Severity.WARNING,
             reason,
             acl,
-            advice="move it to the file that owns it, or own it here: --prune ignores it now",
+            advice="move it to the file that owns it, or add it to `owns` of its file; until then, "
+            "`apply --prune` ignores it",
         )
 
 

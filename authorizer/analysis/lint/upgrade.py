@@ -1,4 +1,4 @@
-"""ACLs that another version of Kafka interprets differently."""
+"""Checks for ACLs that another version of Kafka interprets differently."""
 
 from __future__ import annotations
 

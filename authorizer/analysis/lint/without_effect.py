@@ -1,4 +1,4 @@
-"""Checks of ACLs that never do what they were written for."""
+"""Checks for ACLs that never do what they were written for."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def impossible_topic(subject: LintSubject) -> Iterator[Finding]:
 
 
 def _topic_fault(name: str, is_whole: bool) -> str | None:
-    """Why no topic can have the name, or a name with this prefix; None if one can."""
+    """Why no topic can have the name, or a name with this prefix; None if a topic can."""
     if odd := _ODD.search(name):
         return f"have a name with {odd.group()!r} in it"
     if len(name) > _LONGEST:
@@ -228,7 +228,7 @@ def _still_allowed(acl: Acl, supported: frozenset[Operation]) -> str:
 
 
 def overridden(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[tuple[Acl, Acl]]:
-    """Each ALLOW that never allows, with a DENY over it."""
+    """Each ALLOW that DENYs override completely, with one of the DENYs."""
     denies = [acl for acl in acls if not is_allow(acl)]
     if not denies:
         return

@@ -1,1 +1,1 @@
-"""Changes that reverse a decision, as commands, and the rights that they grant in addition."""
+"""Finds changes of ACLs that reverse a decision, their commands, and their dangers."""

@@ -1,4 +1,4 @@
-"""The kafka-acls command line that adds or removes one ACL, safe to paste into bash or zsh.
+"""Writes the kafka-acls command line that adds or removes one ACL, to paste into bash or zsh.
 
 kafka-acls cannot express some ACLs that a log can have: it trims values, and refuses operations
 that Kafka never checks on a resource type. Such an ACL gets no command. This module must not know
@@ -81,7 +81,8 @@ def acl_comment(acl: Acl) -> str:
 def kafka_acls_command(change: CommandKind, acl: Acl) -> str | None:
     """The command that makes ``change`` for exactly ``acl``; None if kafka-acls cannot.
 
-    A removal passes ``--force``: kafka-acls would read the next pasted line as a confirmation.
+    A removal passes ``--force``: without it, kafka-acls asks for a confirmation, and would read the
+    next pasted line as the answer.
     """
     resource = _resource_words(acl)
     if resource is None or why_no_command(acl) is not None:
@@ -105,13 +106,13 @@ _NEEDED: Final[Mapping[_Kind, tuple[_Kind, ...]]] = {
     (CommandKind.REMOVE, PermissionType.ALLOW): _ADDS,
     (CommandKind.REMOVE, PermissionType.DENY): (*_ADDS, (CommandKind.REMOVE, PermissionType.ALLOW)),
 }
-"""By kind of change: such a change needs commands for all changes of these other kinds."""
+"""For a kind of change: if a change of one of these other kinds has no command, it is left out."""
 
 
 class Commands(NamedTuple):
-    """Command lines; ``inexpressible`` are the changes without a command.
+    """Command lines. ``inexpressible`` has the changes without a command.
 
-    ``held_back`` counts the changes that have a command, but are left out of ``lines``.
+    ``held_back`` is the number of changes that have a command, but are left out of ``lines``.
     """
 
     lines: tuple[str, ...]
@@ -122,12 +123,12 @@ class Commands(NamedTuple):
 def kafka_acls_commands(
     changes: Iterable[tuple[CommandKind, Acl]], *, allow_everyone: bool = False
 ) -> Commands:
-    """The commands for ``changes``, in order; some are left out if a change has no command.
+    """The commands for ``changes``, in order. Some are left out if a change has no command.
 
-    If an ACL cannot be added, no ACL is removed, because the first can be the second's replacement.
-    Access that a missing command should deny stays denied: if a DENY cannot be added, no ALLOW is
-    added; if an ALLOW cannot be removed, no DENY is removed. With
-    ``allow_everyone``, where one ACL can shut others out, all commands are left out.
+    If an ACL cannot be added, no ACL is removed, because the new ACL can be meant as a replacement.
+    If a DENY cannot be added, no ALLOW is added, and if an ALLOW cannot be removed, no DENY is
+    removed: nobody gets access that the missing command should deny. With ``allow_everyone``, all
+    commands are left out, because one ACL on a name can shut out everybody else.
     """
     lines_by_change = [(change, acl, kafka_acls_command(change, acl)) for change, acl in changes]
     inexpressible = tuple((change, acl) for change, acl, line in lines_by_change if line is None)
@@ -170,7 +171,7 @@ def _problem_of(value: str) -> str | None:
     if not value:
         return "takes no empty text for"
     if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
-        return "cannot be given, as one word of a command line,"
+        return "cannot get a NUL or a surrogate character in"
     if value[0] <= " " or value[-1] <= " ":
         return "cuts the blanks at the ends of"
     return None

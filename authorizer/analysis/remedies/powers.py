@@ -1,6 +1,6 @@
 """Finds ALLOWs that grant more than any application needs.
 
-Such an ALLOW makes its principal nearly as powerful as a super user, or lets it change Kafka's
+With such an ALLOW, a principal is nearly as powerful as a super user, or may change Kafka's
 internal topics. This module must not know who is a super user, nor how a finding is shown.
 """
 

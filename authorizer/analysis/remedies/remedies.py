@@ -1,10 +1,10 @@
 """Finds the smallest changes of ACLs that reverse a decision.
 
-For a denied question: remove the DENYs that match, add the narrowest ALLOW if no ALLOW matches, or
-correct a near miss. For an allowed one: remove the ALLOWs, or add the narrowest DENY. A remedy
-never adds ``User:*``, the operation ALL, or a wildcard name. It names the attributes in which it
-affects more than the question. Each remedy was tested: with it applied, the decision is reversed.
-This module must not know how ACLs are stored or changed.
+A remedy for a denied question removes the DENYs that match, adds the narrowest ALLOW if no ALLOW
+matches, or corrects a near miss. A remedy for an allowed question removes the ALLOWs that match, or
+adds the narrowest DENY. No remedy adds ``User:*``, the operation ALL, or a wildcard name. Each
+remedy is tested: the decision after its change is reversed. This module must not know how ACLs are
+stored or changed.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ USED_AFTER_A_LOOK_UP: Final = {
     ResourceType.GROUP: (Operation.READ,),
     ResourceType.TRANSACTIONAL_ID: (Operation.WRITE,),
 }
-"""The operations for which clients look up such resources, by Metadata or FindCoordinator; each
-implies DESCRIBE."""
+"""By resource type: the operations for which clients look up a resource (with a Metadata or
+FindCoordinator request). Each operation implies DESCRIBE."""
 _USED_AFTER: Final[Mapping[str, tuple[Operation, ...]]] = {
     "DeleteTopics": (Operation.DELETE,),
     "DescribeGroups": (),
@@ -53,7 +53,7 @@ _USED_AFTER: Final[Mapping[str, tuple[Operation, ...]]] = {
     "StreamsGroupDescribe": (),
     "DescribeTransactions": (),
 }
-"""By request, the operations after its DESCRIBE; these requests read and write no records."""
+"""The requests after which a client does not read or write, and what they need after DESCRIBE."""
 
 _MENDABLE = frozenset(
     {
@@ -65,20 +65,21 @@ _MENDABLE = frozenset(
         NearMissKind.PREFIXED_STAR,
     }
 )
-"""Kinds of near misses with a clear intention."""
+"""The kinds of near misses in which it is clear what was meant."""
 
 
 class Remedy(NamedTuple):
     """A change of ACLs that reverses the decision: it removes ``remove`` and adds ``add``.
 
-    - ``widens``: the attributes in which the change affects more than the question. These are all
-      but the resource type if names can lose their last ACL under
-      ``allow.everyone.if.no.acl.found``.
-    - ``ends_default``: ``add`` is the first ACL on some names, which ends
-      ``allow.everyone.if.no.acl.found`` there.
+    - ``widens``: the attributes in which the change affects more than the question. If a name can
+      lose its last ACL, and ``allow.everyone.if.no.acl.found`` is true, these are all attributes
+      but the resource type.
+    - ``ends_default``: some names get their first ACL, so that ``allow.everyone.if.no.acl.found``
+      no longer applies to these names.
     - ``mends``: the near miss that the change corrects.
-    - ``use``: the next operation of a client that was denied a look-up; ``add`` allows it too.
-    - ``powers``: in words, why the granted rights are dangerous, such as those of a super user.
+    - ``use``: the next operation of a client that was denied a look-up. ``add`` allows this
+      operation, too.
+    - ``powers``: why the granted rights are dangerous, in words.
     """
 
     remove: tuple[Acl, ...]
@@ -91,7 +92,7 @@ class Remedy(NamedTuple):
 
     @property
     def commands(self) -> tuple[str, ...] | None:
-        """One kafka-acls command per change, additions first; None if a change has no command."""
+        """The kafka-acls commands, additions first; None if a change has no command."""
         lines = [kafka_acls_command(CommandKind.ADD, acl) for acl in self.add]
         lines += [kafka_acls_command(CommandKind.REMOVE, acl) for acl in self.remove]
         expressible = tuple(line for line in lines if line is not None)
@@ -109,9 +110,9 @@ def remedies(
 ) -> tuple[Remedy, ...]:
     """The remedies for a decision, the best first.
 
-    First come those that let a client continue after a look-up, then the narrowest and shortest.
-    Last come those that lock others out or grant too much. ``request`` is Kafka's name of the
-    denied request. If ``creates_blocks``, hosts may be CIDR blocks.
+    Remedies that let a client continue after a look-up are the best, then narrow and short
+    remedies. Remedies that lock other clients out or grant too much come last. ``request`` is
+    Kafka's name of the denied request. If ``creates_blocks``, hosts may be CIDR blocks.
     """
     if traced.decision.rule == SUPER_USER:
         return ()
@@ -145,8 +146,8 @@ def _uses(question: Question, request: str | None) -> tuple[Operation, ...]:
 def _to_use(
     traced: Trace, config: AuthorizerConfig, question: Question, uses: Iterable[Operation]
 ) -> list[Remedy]:
-    """Remedies that also allow the client's next operation after a look-up, unless a DENY matches
-    it. Without such a remedy, the client's next request would be denied."""
+    """Remedies that also allow the client's next operation after a look-up. If a DENY matches that
+    operation, there is no such remedy."""
     found, who = [], question.subject(config.kafka)
     for use in uses:
         wanted = question._replace(operation=use)
@@ -183,9 +184,9 @@ def _to_deny(traced: Trace, config: AuthorizerConfig, question: Question) -> lis
 
 
 def _narrow_acls(question: Question, permission: PermissionType) -> list[Acl]:
-    """ACLs for exactly the question's host, if a client can have it, then for any host.
+    """An ACL for the question's host, if a client can have it, then for any host.
 
-    Empty if no such ACL can be narrow.
+    Empty if no ACL would be narrow.
     """
     if question.operation in _NEVER_ADDED or question.principal == WILDCARD_PRINCIPAL:
         return []
@@ -209,9 +210,9 @@ def _narrow_acls(question: Question, permission: PermissionType) -> list[Acl]:
 
 
 def _for_blocks(traced: Trace, near: Iterable[NearMiss], question: Question) -> list[Remedy]:
-    """ALLOWs for a CIDR block of the client.
+    """ALLOWs for a CIDR block that contains the client.
 
-    The blocks are the smallest one in the principal's ACLs on this resource, and those with the
+    This is the smallest such block in the principal's ACLs on this resource, or a block with the
     size of a block that misses the client by one bit.
     """
     if question.host is None:
@@ -315,7 +316,7 @@ def _distinct(reasons: Iterable[str | None]) -> tuple[str, ...]:
 
 
 def _beyond_the_default(remedy: Remedy, traced: Trace) -> Remedy:
-    """``remedy`` with its effects on others under ``allow.everyone.if.no.acl.found``."""
+    """``remedy`` with its effects on other clients under ``allow.everyone.if.no.acl.found``."""
     left = [*_left(remedy, traced), *remedy.add]
     if any(without_cover(filter(is_for_many, remedy.remove), left)):
         remedy = remedy._replace(widens=_OF_A_QUESTION)

@@ -396,7 +396,7 @@ def test_that_somebody_may_is_not_proven_of_hosts_without_clients(kind: ClaimKin
     )
     claim = AccessClaim(kind, (asked,))
     if kind is ClaimKind.ONLY:
-        with pytest.raises(InvalidRequest, match="no client can have the hosts"):
+        with pytest.raises(InvalidRequest, match="no client has such a host"):
             prove([allow("t", principal="User:a")], AuthorizerConfig(), claim)
     else:
         assert prove([], AuthorizerConfig(), claim).cells == 0
