@@ -1,8 +1,7 @@
 """The APIs of each kind of listener.
 
-Sources: the ApiVersions of Kafka 4.3.1 and 4.4.0. A listener refuses every other API before it
-decodes the request. A thread handles large requests of the node's own APIs, and of an API that a
-program adds with ``most_bytes_on_loop``. This module must not know sockets, nor what an API does.
+Sources: the ApiVersions of Kafka 4.3.1 and 4.4.0. A listener refuses all other APIs before it
+decodes the request. This module must not know sockets, nor what an API does.
 """
 
 from __future__ import annotations

@@ -34,8 +34,6 @@ _ASK_ANOTHER: Final = (ErrorCode.NOT_CONTROLLER, ErrorCode.AUTHORIZER_NOT_READY)
 
 
 class NoAnswerInTime(InvalidRequest):
-    """No controller answered before the request's time was up."""
-
     code = ErrorCode.REQUEST_TIMED_OUT
 
 

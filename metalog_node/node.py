@@ -1,8 +1,8 @@
 """A node: creates its log, authorizer and listeners, opens them in order, and closes them.
 
 On its own thread, the replica claims and replays the log, and tries again after a temporary fault.
-Early-start listeners open immediately. Any other listener opens when the authorizer's future for
-the listener is done (KIP-801). This module must not know what a request is.
+A listener opens when the authorizer's future for the listener is done (KIP-801). This module must
+not know what a request is.
 """
 
 from __future__ import annotations
@@ -206,9 +206,9 @@ class Node:
         await self._state.heartbeat.stop()
 
     def _publishers(self) -> list[Publisher]:
-        """The publishers in order. Credentials come before the authorizer, because listeners open
-        when the authorizer is loaded, and clients can log in from then on. Listings come after the
-        authorizer, because they are made from its ACLs."""
+        """The publishers in order. Credentials come before the authorizer, because clients log in
+        when the authorizer is loaded and opens the listeners. Listings come after the authorizer,
+        because they are made from its ACLs."""
         kept: list[Publisher] = [self._credentials]
         if isinstance(self.authorizer, Publisher):
             kept.append(self.authorizer)
@@ -231,7 +231,6 @@ class Node:
         return Replica(log, self._publishers(), kafka=self._kafka)
 
     def _controller(self) -> Replica:
-        """The replica of a log whose only voter is this node."""
         config = self._config
         if config.metadata_dir is None:
             raise ConfigException("metadata.log.dir: is missing; name the folder of the log")
@@ -380,7 +379,6 @@ def _topic_node(config: NodeConfig, kafka: str | None) -> TopicNode | None:
 
 
 def _policy(config: ScramPasswordConfig) -> ScramPasswordPolicy | None:
-    """An object of the configured class; ``ConfigException`` if it cannot be created."""
     if config.policy_class is None:
         return None
     policy_class = class_named(config.policy_class, POLICY_CLASS)

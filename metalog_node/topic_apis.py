@@ -189,8 +189,8 @@ def topics_of(incoming: IncomingRequest) -> list[str]:
 
 
 def _references(incoming: IncomingRequest) -> list[str]:
-    """The names of ``topics_of``, repeated for each partition, as Kafka counts references. For
-    ListOffsets, Kafka counts each topic once."""
+    """The names of ``topics_of``, repeated for each partition (for ListOffsets not repeated), as
+    Kafka counts references."""
     shape = _shape(incoming)
     if incoming.request.head.api_key == LIST_OFFSETS:
         return topics_of(incoming)
@@ -319,7 +319,6 @@ async def _authorized_topics_async(
     *,
     log_denied: bool = True,
 ) -> Collection[str]:
-    """The result of ``authorized_topics``, from a thread if there are many topics."""
     call = partial(authorized_topics, services, incoming, topics, log_denied=log_denied)
     return await asyncio.to_thread(call) if len(topics) > _SLICE else call()
 

@@ -107,7 +107,7 @@ class TopicNode:
         )
 
     def close(self) -> None:
-        """Close the connection to the topic. The replica must be closed already."""
+        """Close the connection to the topic, after the replica."""
         self._log.close()
 
     def _make_and_open(self) -> None:

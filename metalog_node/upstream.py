@@ -90,7 +90,6 @@ class Upstream:
         return answer
 
     def _connection(self) -> socket.socket:
-        """An idle connection that the broker has not closed, else a new one."""
         while True:
             with self._lock:
                 idle = self._idle.pop() if self._idle else None
@@ -111,7 +110,6 @@ class Upstream:
 
 
 def _is_open(idle: socket.socket) -> bool:
-    """Whether the broker has not closed the connection, and has sent nothing."""
     idle.setblocking(False)
     try:
         idle.recv(1)

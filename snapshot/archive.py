@@ -29,8 +29,8 @@ SEGMENT_BYTES = 256 << 20
 
 
 class Archived(NamedTuple):
-    """The archive now has the records from offset ``start`` to before ``end``. The run added those
-    from ``added_from`` to before ``end``; ``snapshots`` is the number of added snapshots."""
+    """The archive now has the records from offset ``start`` to before ``end``. The run began to add
+    records at ``added_from``; ``snapshots`` is the number of added snapshots."""
 
     start: int
     added_from: int
@@ -41,9 +41,8 @@ class Archived(NamedTuple):
 def archive_log(
     log: Log, proven: int, target: Path, *, cluster_id: str | None, files: Files
 ) -> Archived:
-    """Add the records and snapshots of ``log`` up to offset ``proven`` to the archive ``target``.
-
-    Creates ``target`` if needed.
+    """Add the records and snapshots of ``log`` up to offset ``proven`` to the archive ``target``,
+    which can be new.
 
     Raises:
         InvalidTarget: ``target`` has files and is not an archive; or nothing proves that it is the
@@ -123,9 +122,9 @@ def _write_mark(target: Path, cluster_id: str | None, files: Files) -> None:
 
 
 def _beginning(log: Log, proven: int) -> int:
-    """The offset at which a new archive begins. It is the log's first offset. If the log serves a
-    snapshot in place of its first records, as a quorum's leader does to observers, it is the end of
-    the newest proven snapshot."""
+    """The log's first offset for a new archive. If the log serves a snapshot in place of its first
+    records, as a quorum's leader does to observers, the archive begins at the end of the newest
+    proven snapshot."""
     start = log.bounds().start
     first = next((event for event in log.read(start) if not isinstance(event, HighWatermark)), None)
     snapshots = [each for each in log.snapshots() if each.end_offset <= proven]

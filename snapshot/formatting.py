@@ -85,7 +85,7 @@ class Formatted(NamedTuple):
 def format_directories(
     wanted: Format, *, now_ms: int, entropy: Entropy, files: Files = LOCAL_FILES
 ) -> list[Formatted]:
-    """Format all new folders. ``InvalidTarget`` or ``InvalidRequest`` comes before any write."""
+    """Format all new folders. Invalid targets and requests are refused before any write."""
     known = {path: _properties(path, files) for path in sorted({*wanted.directories})}
     cluster_id = _check(wanted, known, files) or uuid_text(random_uuid(entropy))
     formatted = []
@@ -151,7 +151,6 @@ def _check_unused(path: Path, files: Files) -> None:
 
 
 def _directory_id(wanted: Format, path: Path) -> Uuid | None:
-    """The folder's directory id in ``wanted.controllers``, or None."""
     if path != wanted.metadata_dir:
         return None
     own = (each for each in wanted.controllers if each.node_id == wanted.node_id)
@@ -232,7 +231,7 @@ def format_log(directory: str | Path, *, node_id: int = 1, files: Files = LOCAL_
     """Make ``directory`` the ``metadata.log.dir`` of a new node, the only voter of its quorum. The
     verb ``metalog format`` has all options of ``kafka-storage format``.
 
-    A missing folder is created. Then ``metalog.open_writable_log`` opens the log.
+    A missing folder is created. ``metalog.open_writable_log`` can open the log afterwards.
 
     Raises:
         InvalidTarget: ``directory`` is formatted already, holds a log, or is a file.

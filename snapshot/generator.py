@@ -44,7 +44,7 @@ class SnapshotGenerator:
         self.written: Path | None = None
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        """Count the new records, and write a snapshot of ``image`` if one is due."""
+        """Write a snapshot of ``image`` if one is due."""
         if isinstance(manifest, SnapshotManifest):
             self._restart()
             return

@@ -1,8 +1,4 @@
-"""Reads a log between two offsets, and raises if records disappear during the read.
-
-Records disappear if the beginning of the log is deleted or another leader's log replaces its end.
-This module must not know what its batches are read for.
-"""
+"""Reads a log between two offsets. This module must not know what the batches are read for."""
 
 from __future__ import annotations
 
@@ -16,7 +12,8 @@ from metalog.ports import Appended, CutShort, Gap, HighWatermark
 def read_range(log: OpenedLog, start: int, end: int) -> Iterator[Appended | Gap]:
     """The batches and gaps of ``log`` from the batch that contains ``start`` up to ``end``.
 
-    Raises ``InvalidSource`` if records of the range are gone, and ``CorruptLog`` at damage.
+    Raises ``InvalidSource`` if records of the range disappear during the read, because the log's
+    beginning is deleted or another leader's log replaces its end. Raises ``CorruptLog`` at damage.
     """
     reached = start
     if reached >= end:

@@ -1,4 +1,4 @@
-"""Reads a snapshot of a log; ``salvaged_snapshot`` reads the intact beginning of a damaged one.
+"""Reads intact and damaged snapshots of a log.
 
 This module must not know where a snapshot is stored.
 """

@@ -53,7 +53,7 @@ class Upkeep:
         )
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        """Write a snapshot if one is due, and delete replaced files beyond the retention."""
+        """Write a snapshot and delete files, if a snapshot is due."""
         self._generator.publish(delta, image, manifest)
 
     def _write(self, image: MetadataImage) -> Path:

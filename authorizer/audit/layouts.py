@@ -1,9 +1,8 @@
 """Parses the text around an audit line: the time of a log layout, and JSON.
 
-A line of a log file is a prefix and an audit line. log4j's PatternLayout writes the prefix; syslog
-and containers can add to the prefix. A JSON layout puts the line inside JSON, and a container's log
-driver can wrap this JSON in JSON again. The time nearest to the audit line counts, because the
-broker wrote it. A time without a zone is in the caller's ``Zone``.
+log4j's PatternLayout writes a prefix before the audit line; syslog and containers can add to the
+prefix. A JSON layout puts the line inside JSON, and a container's log driver can wrap this JSON in
+JSON again. The time nearest to the audit line counts, because the broker wrote it.
 
 This module must not know files, nor what an audit line says.
 """
@@ -68,9 +67,9 @@ _MINUTES_KEPT: Final = 4096
 class LayoutEntry(NamedTuple):
     """An audit line with its time.
 
-    ``text`` is the audit line and the text after it in the layout. ``micros`` are microseconds
-    since 1970 in UTC. ``is_sure`` is false for a clock time that comes twice, because clocks were
-    set back: then ``micros`` is the first of the two times.
+    ``text`` is the audit line and the layout's text after the audit line. ``micros`` are
+    microseconds since 1970 in UTC. ``is_sure`` is false for a clock time that comes twice, because
+    clocks are set back. ``micros`` is then the first of the two times.
     """
 
     text: str
@@ -276,7 +275,7 @@ def _unwrapped(text: str) -> tuple[str, list[Any]]:
 
 
 def _message_in(wrapping: dict[str, Any]) -> str | None:
-    """The text with an audit line in a JSON object; the usual keys are tried before all others."""
+    """The text with an audit line in a JSON object. The usual keys are tried first."""
     known = [wrapping.get(name) for name in _MESSAGES]
     objects = (value for value in wrapping.values() if isinstance(value, dict))
     nested = (inner for value in objects for inner in value.values())

@@ -43,7 +43,6 @@ def source(context: RequestContext) -> dict[str, object]:
 
 
 def format_line(context: RequestContext, action: Action, decision: Decision) -> str:
-    """The line that Kafka logs for ``decision``."""
     resource = action.resource
     line = (
         f"Principal = {context.principal}"
@@ -126,7 +125,7 @@ _OF_PERMISSIONS: Final = by_plain_name(PermissionType)
 _LAYOUT_END: Final = f" ({LOGGER})"
 """The text that Kafka's default layout, ``[%d] %p %m (%c)%n``, adds at the end."""
 HEAD: Final = "Principal = "
-"""The start of an audit line, after a layout's prefix."""
+"""The start of an audit line."""
 _HEAD: Final = re.compile(HEAD)
 _REST: Final = "… is Allowed|Denied operation = … from host = … on resource = …"
 VERDICT: Final = re.compile(
@@ -216,7 +215,6 @@ def unfinished_readings(text: str) -> Iterator[AuditLine]:
 
 
 def _name_begun(rest: str) -> str:
-    """The start of a resource's name in ``rest``, the last text of an incomplete line."""
     pattern = _PATTERN.match(rest)
     if pattern is not None:
         return rest[pattern.end() :]
@@ -283,9 +281,9 @@ def _unreadable(text: str) -> InvalidRequest:
 def _readings(text: str) -> Iterator[AuditLine]:
     """All readings of ``text``, the likeliest first.
 
-    The likeliest has the first verdict and the last tail, because a client can choose the
-    resource's name, hardly the principal's, and never an ACL's. Kafka writes one verdict. With a
-    second verdict or a second ``HEAD``, every reading is ambiguous.
+    The likeliest has the first verdict and the last tail, because the name that a client can choose
+    most freely is the resource's. With a second verdict or a second ``HEAD``, every reading is
+    ambiguous.
     """
     head = _HEAD.search(text)
     if head is None:
@@ -298,10 +296,8 @@ def _readings(text: str) -> Iterator[AuditLine]:
 
 
 def _with_verdict(head: re.Match[str], verdict: re.Match[str]) -> tuple[AuditLine, str] | None:
-    """A reading up to the resource's name, and the rest of the text.
-
-    None if the verdict has words that Kafka does not have.
-    """
+    """A reading up to the resource's name, and the remaining text; None if a word of the verdict is
+    not Kafka's."""
     operation = _member(_OF_OPERATIONS, verdict["operation"])
     resource_type = _member(_OF_TYPES, verdict["type"])
     if operation is None or resource_type is None:

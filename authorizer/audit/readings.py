@@ -2,8 +2,8 @@
 
 Kafka escapes nothing, and a writer that dies leaves half a line, to which the next line is
 appended. So a line can contain several beginnings of a record, several verdicts and several ends.
-``parse_line`` picks the likeliest reading. This module lists up to ``MOST_READINGS`` readings, so
-that a caller overlooks no likely request. This module must not know files, times, nor ACLs.
+``parse_line`` picks the likeliest reading; this module lists up to ``MOST_READINGS`` readings. This
+module must not know files, times, nor ACLs.
 """
 
 from __future__ import annotations
@@ -62,7 +62,6 @@ def unfinished(text: str) -> Iterator[Reading]:
 
 
 def _in_turn(of_heads: Iterator[Iterator[Reading]]) -> Iterator[Reading]:
-    """The readings of each record start in turn, without repeats."""
     interleaved = chain.from_iterable(zip_longest(*of_heads))
     different = dict.fromkeys(each for each in islice(interleaved, _MOST_TRIED) if each is not None)
     return islice(iter(different), MOST_READINGS)

@@ -130,7 +130,7 @@ class DecisionTimelines:
         return self.hosts.get(host, 0)
 
     def name_group(self, resource_type: ResourceType, name: str) -> int:
-        """The number of the group of names that the same patterns match as ``name``."""
+        """The number of the name's group. The same patterns match all names of a group."""
         is_literal = name in self._index.literals[resource_type].buckets
         prefix = self._index.prefixed[resource_type].longest_prefix(name)
         starred = name.startswith(WILDCARD)
@@ -251,7 +251,7 @@ def _without_repeats(
 
 
 def _first(ranked: list[DecisionTimeline], version: int, unmatched: DecisionTimeline) -> int:
-    """The number of the first lifetime in ``ranked`` at ``version``, else that in ``unmatched``."""
+    """The first lifetime in ``ranked`` at ``version``, else the value in ``unmatched``."""
     for each in ranked:
         by = each.at(version)
         if by >= 0:

@@ -37,7 +37,7 @@ class TimelineChange(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """The start or end of an ACL's lifetime: its first offset (exclusive), and its time (ms)."""
+    """The start or end of an ACL's lifetime: the offset after the change, and the change's time."""
 
     at: int
     time_ms: int
@@ -85,10 +85,8 @@ def lifetimes(base: Mapping[Uuid, Acl], changes: Iterable[TimelineChange]) -> It
 
 
 class Timeline:
-    """The versions of a history of ACLs, and the lifetimes of the ACLs.
-
-    A version is the state between two changes. Version 0 is the state at ``start``.
-    """
+    """The versions of a history of ACLs. A version is the state between two changes. Version 0 is
+    the state at ``start``."""
 
     def __init__(self, start: Edge, lifetimes: Iterable[AclLifetime]) -> None:
         self.lifetimes = tuple(lifetimes)

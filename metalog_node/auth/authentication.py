@@ -1,9 +1,9 @@
 """The server's side of SASL: authenticates clients by SCRAM or PLAIN.
 
-The exchange with an unknown user is as the exchange with a wrong password, with the same work and
-the same last answer, so that nobody learns which names exist. As in Kafka, names are used without
-SASLprep. A name may have up to ``MOST_NAME_BYTES``. This module must not know how tokens are
-transferred, nor show secrets.
+A login of an unknown user takes the same work and gets the same last answer as a login with a wrong
+password, so that nobody learns which names exist. As in Kafka, names are used without SASLprep. A
+name may have up to ``MOST_NAME_BYTES``. This module must not know how tokens are transferred, nor
+show secrets.
 """
 
 from __future__ import annotations
@@ -81,9 +81,7 @@ class Users(CredentialLookup, Protocol):
     """The users that may log in by SCRAM, and dummy credentials for all other names."""
 
     @property
-    def is_loaded(self) -> bool:
-        """Whether the users have been loaded."""
-        ...
+    def is_loaded(self) -> bool: ...
 
     def dummy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
         """A dummy credential for ``user``, the same until users change; no password matches it."""
@@ -218,8 +216,8 @@ class _Scram:
 
 
 _DELEGATED: Final = "\0delegated"
-"""A text that no name contains. It makes a token's dummy salt differ from the dummy salt of the
-token's name, so that the dummy salt reveals nothing about a user with this name."""
+"""A text that no name contains. It makes the dummy salt of a login by token differ from the dummy
+salt of a user with the token's name, so that it reveals nothing about such a user."""
 _TOO_LONG: Final = f"a name of more than {MOST_NAME_BYTES} bytes"
 
 

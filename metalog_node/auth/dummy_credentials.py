@@ -1,15 +1,15 @@
 """Dummy credentials: unknown users get a salt and iterations like those of real users.
 
 A client sees a salt and an iteration count before it has proven its identity. For an unknown name,
-a real credential is the model: its salt's form and iteration count are copied, and the salt is
-derived from its stored key. So all nodes with the same users show the same salt, even after a
-restart, and the salt changes when the model's password changes.
+a real credential is the model. The dummy credential has the model's iteration count, and a salt of
+the same form that is derived from the model's stored key. So all nodes with the same users show the
+same salt, even after a restart, and the salt changes when the model's password changes.
 
 Rendezvous hashing chooses the model: each candidate's score for a name is a keyed hash. So similar
 names get unrelated models, and a change of one user changes the models of few names. To bound the
 work, the candidates are a few users of each form, weighted by the number of users with this form.
-A form covers all mechanisms of a user, and a name has one model for all mechanisms, because
-a combination that no real user has would reveal an unknown name. This module must not know logins.
+A form covers all mechanisms of a user, and a name has one model for all mechanisms, because a
+combination that no real user has would reveal an unknown name. This module must not know logins.
 """
 
 from __future__ import annotations

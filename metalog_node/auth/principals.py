@@ -87,7 +87,7 @@ def parse_rules(text: str | None) -> tuple[MappingRule, ...]:
 
 
 def _rule(match: re.Match[str]) -> Iterator[MappingRule]:
-    """Yields the rule. As in Kafka, an empty text between two commas is not a rule."""
+    """As in Kafka, an empty text between two commas is not a rule."""
     pattern, replacement, case = match.group("pattern", "replacement", "case")
     if match["default"]:
         yield _DEFAULT

@@ -185,7 +185,7 @@ def _number(properties: LocatedProperties, key: str, text: str, *, least: int) -
 
 
 def _plain_passwords(properties: LocatedProperties, listener: Listener) -> dict[str, str]:
-    """The users in Kafka's JAAS text, one ``user_NAME="…"`` each."""
+    """The passwords in Kafka's JAAS text, by user: an option ``user_NAME="…"`` for each user."""
     key, text = _of_mechanism(properties, listener.name, PLAIN, _JAAS)
     if text is None:
         raise properties.wrong(key, f"is missing, and SASL PLAIN is enabled; give {_PLAIN_FORM}")

@@ -245,8 +245,8 @@ class _Reading:
     def _controllers(
         self, settings: Settings, roles: frozenset[str], *, is_on_topic: bool
     ) -> tuple[Address, ...]:
-        """The controllers to follow. A controller whose log is in a folder follows no controller,
-        because it is a quorum of one."""
+        """The controllers to follow. A controller whose log is in a folder follows none, because it
+        is a quorum of one."""
         located = self._located
         voters = located.read(VOTERS, _voters, settings.voters or "")
         if "controller" in roles and not is_on_topic:

@@ -1,10 +1,8 @@
 """Handles Metadata, DescribeCluster and UnregisterController.
 
-Metadata and DescribeCluster show the node as the only broker and controller, without topics. Admin
-clients send them first, to find the node for their other requests. UnregisterController (Kafka 4.4)
-removes the registration of a controller that no longer exists; ``metalog.controller.registration``
-decides which requests are refused. This module must not know ACLs or users, nor how a controller
-registers.
+Metadata and DescribeCluster show the node as the only broker and controller, without topics.
+UnregisterController (Kafka 4.4) removes the registration of a controller that no longer exists.
+This module must not know ACLs or users, nor how a controller registers.
 """
 
 from __future__ import annotations

@@ -178,8 +178,8 @@ BROKER_APIS: Final = {
     )
     for key, api in _FORWARDABLE.items()
 }
-"""The APIs that a node forwards if another node can be the controller. It forwards requests of its
-controllers' listener, too. It does not forward Envelopes."""
+"""The APIs that a node forwards if another node can be the controller. Requests on the controllers'
+listener are forwarded, too; Envelopes are not forwarded."""
 CONTROLLER_APIS: Final = {
     ENVELOPE: HandledApi(
         "Envelope",

@@ -225,7 +225,6 @@ def refuse_snapshot(incoming: IncomingRequest, error: ApiError) -> Body:
 
 
 def describe_quorum(services: Services, incoming: IncomingRequest) -> Answer:
-    """Show this node as the only voter, and no observers."""
     authorize_cluster(services, incoming, Operation.DESCRIBE)
     return _deferred(_purgatory(services).ask(partial(_described, services, incoming), 0))
 

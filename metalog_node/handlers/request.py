@@ -64,7 +64,7 @@ class IncomingRequest(NamedTuple):
 
 
 class PasswordSetting(NamedTuple):
-    """The configuration and policy for passwords (KIP-506), and the threads that salt them."""
+    """The configuration and policy for passwords (KIP-506), and the threads that salt passwords."""
 
     config: ScramPasswordConfig
     policy: ScramPasswordPolicy | None
@@ -174,7 +174,7 @@ class HandledApi(NamedTuple):
     - ``most_bytes``, ``most_elements`` (items of arrays, tagged fields): a larger request closes
       the connection.
     - ``most_bytes_on_loop``: a thread handles larger requests. If None, the event loop handles all
-      requests.
+      requests of an API that a program adds, and a thread the large requests of a node's own API.
     - ``is_silent``: whether the client of a request expects no response (Produce with acks=0). The
       node then sends no response, and closes the connection if the response has an error, as Kafka
       does.
@@ -198,8 +198,6 @@ SMALL_REQUESTS: Final[Mapping[str, Any]] = {"most_elements": 100, "most_bytes": 
 
 
 class ClusterAuthorizationFailed(InvalidRequest):
-    """The client may not do this to the cluster."""
-
     code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
 

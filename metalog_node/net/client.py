@@ -1,8 +1,7 @@
 """Serves one client of a listener: reads requests, sends answers in order, and disconnects.
 
 The client's next request is read after the previous request is answered, so the node holds little
-more than one request of each client. ``RefusalLog`` logs why clients are disconnected.
-``connection`` and the handlers make all decisions.
+more than one request of each client. ``connection`` and the handlers make all decisions.
 """
 
 from __future__ import annotations
@@ -145,7 +144,6 @@ class Client:
         self._account_for(reason)
 
     def _account_for(self, reason: str | None) -> None:
-        """Log why the connection ended, and count a failed or unfinished login."""
         refused, name = self._connection.failed_login, self._context.listener.name
         if isinstance(refused, LoginRefused):
             self._context.metrics.count_failed_login(name)
@@ -175,8 +173,8 @@ class Client:
                     return
 
     async def _next_answer(self, steps: Iterator[bytes | QueuedRequest]) -> bytes | None:
-        """The next bytes to send, or None. This method frees the request before the bytes are sent,
-        because a client can be slow to receive them."""
+        """The next bytes to send, or None. The request is freed when this method returns, because a
+        client can be slow to receive the bytes."""
         step = await self._on_loop(next, steps, None)
         self._is_answering = step is not None
         return await self._answer(step) if isinstance(step, QueuedRequest) else step
@@ -296,7 +294,7 @@ def _wake(loop: asyncio.AbstractEventLoop, is_done: asyncio.Event, _: Future[Any
 def _certificate_principal(
     context: ListenerContext, writer: asyncio.StreamWriter | Encrypted
 ) -> KafkaPrincipal:
-    """The principal that the mapping rules make of the client's certificate, or ANONYMOUS."""
+    """The principal of the client's certificate; ANONYMOUS without a certificate."""
     tls: ssl.SSLObject | None = writer.get_extra_info("ssl_object")
     certificate = None if tls is None else tls.getpeercert(binary_form=True)
     if certificate is None:

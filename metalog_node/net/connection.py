@@ -67,9 +67,9 @@ class QueuedRequest(NamedTuple):
 
 class ServerConnection:
     """The state of one connection. ``announced`` are the node's API versions. Without SASL,
-    ``logins`` is None, and the client is ``principal``. ``identity`` returns this cluster and node;
-    an ApiVersions that names another one is refused. A frame has at most ``most_bytes``, and a
-    request at most ``most_bytes_of[API key]``; longer input is refused at its beginning."""
+    ``logins`` is None, and the client is ``principal``. An ApiVersions may name only the cluster
+    and node that ``identity`` returns. A frame has at most ``most_bytes``, and a request at most
+    ``most_bytes_of[API key]``; longer input is refused at its beginning."""
 
     def __init__(
         self,

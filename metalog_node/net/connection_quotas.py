@@ -35,8 +35,8 @@ class ConnectionQuotas:
         self._refused = 0
 
     def take(self, listener: str, host: str) -> bool:
-        """Count one more client, or return False if a quota is exhausted. The first such refusal is
-        logged, and again the first one after a client has left."""
+        """Count one more client, or return False if a quota is exhausted. After a logged refusal,
+        further refusals are not logged until a client leaves."""
         why = None
         if self._taken >= self._most:
             why = f"{self._most} clients (max.connections, or the limit of open files)"

@@ -1,7 +1,7 @@
 """Logs why connections end, and limits the lines, because strangers must not fill the log.
 
-In each period, one limit holds for the lines about each address, and one for all lines. Further
-lines are only counted. At the end of the period, one line states their number and most frequent
+Each period has a limit for the lines about one address, and a limit for all lines. Lines beyond a
+limit are only counted. At the end of the period, a line states their number and their most frequent
 address. Only one event loop may use a ``RefusalLog``. This module must not know why connections
 end.
 """

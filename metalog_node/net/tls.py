@@ -19,7 +19,7 @@ _VERIFY_MODES: Final = {
 
 
 class ServerTls:
-    """A listener's TLS ``context`` for new clients. Connected clients keep an older context."""
+    """A listener's TLS ``context`` for new clients. Connected clients keep their first context."""
 
     def __init__(self, listener: str, files: TlsFiles) -> None:
         self._listener = listener

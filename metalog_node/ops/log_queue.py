@@ -23,8 +23,6 @@ DRAINED_WITHIN_S: Final = 5.0
 
 
 class _QueueSize(NamedTuple):
-    """How many lines and characters of one source, or of all sources, are queued."""
-
     lines: int = 0
     characters: int = 0
 

@@ -98,7 +98,6 @@ class Metrics:
         ProcessCollector(registry=self.registry)
 
     def count_answer(self, api: str, answered: Any) -> None:
-        """Count ``answered``, the answer to a request of ``api``."""
         self._requests.labels(api, outcome_of(answered)).inc()
 
     def count_denial(self, rule: str) -> None:
@@ -212,7 +211,6 @@ def _has_errors(array: tuple[Any, ...]) -> bool:
 
 
 def _arrays(part: Any) -> Iterator[tuple[Any, ...]]:
-    """The fields of ``part`` that are arrays with items."""
     for name in getattr(part, "__dataclass_fields__", ()):
         items = getattr(part, name)
         if isinstance(items, tuple) and items:
@@ -274,7 +272,6 @@ def _decisions_of(authorizer: Authorizer) -> DecisionContext | None:
 
 
 def _rule(decisions: DecisionContext | None, context: RequestContext, action: Action) -> str:
-    """The rule by which ``decisions`` denies ``action``; UNKNOWN if ``decisions`` does not."""
     if decisions is None:
         return UNKNOWN
     try:

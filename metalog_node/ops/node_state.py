@@ -93,7 +93,7 @@ class Heartbeat:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Start to beat. The loop that is measured must call this method."""
+        """Start to beat, on the running event loop."""
         self._task = asyncio.create_task(self._beat())
 
     async def stop(self) -> None:

@@ -33,8 +33,7 @@ class _DelayedFetch(NamedTuple):
 
 
 class FetchPurgatory:
-    """A publisher: each publication wakes the waiting fetches. After ``close``, every waiting fetch
-    fails with ``NotController``."""
+    """A publisher. After ``close``, every waiting fetch fails with ``NotController``."""
 
     def __init__(self, log: ServedLog) -> None:
         self._log = log

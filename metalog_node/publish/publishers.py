@@ -18,8 +18,8 @@ from metalog_node.auth.dummy_credentials import DummyCredentials
 COLLECT_AFTER: Final = 1_000
 """``GcFreezer`` collects garbage after this many changed ACLs."""
 FREEZE_FROM: Final = 10_000
-"""``GcFreezer`` freezes no fewer objects than this many. A full collection of fewer objects takes a
-few milliseconds."""
+"""``GcFreezer`` freezes objects if there are at least this many. A full collection of fewer objects
+takes a few milliseconds."""
 
 
 class CredentialsPublisher:

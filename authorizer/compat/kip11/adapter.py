@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Kip11Adapter(Authorizer):
-    """Adapts any KIP-11 authorizer by its methods ``initialize`` and ``authorize``."""
+    """Adapts a KIP-11 authorizer, and calls only its ``initialize`` and ``authorize``."""
 
     def __init__(self, authorizer: Kip11Authorizer) -> None:
         self.authorizer = authorizer

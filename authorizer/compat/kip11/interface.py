@@ -28,7 +28,7 @@ class Authorizer:
         raise NotImplementedError
 
     def add_acls(self, acls: Iterable[Acl], resource: Resource) -> None:
-        """Add ACLs to those of the resource."""
+        """Add ``acls`` to the ACLs of ``resource``."""
         raise NotImplementedError
 
     @overload

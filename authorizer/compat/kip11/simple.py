@@ -1,9 +1,8 @@
 """SimpleAclAuthorizer, KIP-11's own authorizer, with KIP-290's prefixes.
 
-It uses the index and readiness gate of a StandardAuthorizer. A Replica publishes images to it and
-writes its changes to the log. Decisions follow KIP-11: a DENY takes precedence over any ALLOW; only
-READ and WRITE imply DESCRIBE; a request that no ACL matches is denied, unless ``allow.everyone``
-is true.
+The ACLs are in the metadata log. The index and the readiness gate are StandardAuthorizer's.
+Decisions follow KIP-11: a DENY takes precedence over any ALLOW; only READ and WRITE imply DESCRIBE;
+a request that no ACL matches is denied, unless ``allow.everyone`` is true.
 
 This module must not know logs.
 """
@@ -163,7 +162,7 @@ class SimpleAclAuthorizer(Authorizer):
     @overload
     def remove_acls(self, acls: Resource) -> bool: ...
     def remove_acls(self, acls: Iterable[Acl] | Resource, resource: Resource | None = None) -> bool:
-        """Remove ACLs of exactly this pattern, durably; returns whether any of them existed."""
+        """Remove ACLs of exactly this pattern, durably; returns whether an ACL was removed."""
         if isinstance(acls, Resource):
             filters = [_on(acls)]
         elif resource is None:
