@@ -151,13 +151,13 @@ def _check_same_log(
             return
         raise InvalidTarget(
             f"{target}: cannot verify that it is the archive of this log, which begins at offset"
-            f" {log.bounds().start}: the two have no cluster id in common; use another folder"
+            f" {log.bounds().start}: they do not have the same cluster id; use another folder"
         )
     log_batch = next(_batches(log, last.base_offset, end), None)
     if log_batch is None or batch_bytes(log_batch) != batch_bytes(last):
         if log.bounds().end < end:
             raise InvalidSource(
-                f"{target}: holds more than the log, which ends at offset {log.bounds().end}"
+                f"{target}: has more records than the log, which ends at offset {log.bounds().end}"
             )
         raise InvalidTarget(
             f"{target}: the archive of another log: its batch at offset {last.base_offset} differs"

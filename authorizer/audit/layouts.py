@@ -110,7 +110,7 @@ class Zone:
         if abbreviation:
             matching = [each for each in (first, second) if each.tzname() == abbreviation]
             if not matching:
-                raise InvalidRequest(f"its time zone {abbreviation} is not that of {self.name}")
+                raise InvalidRequest(f"its time zone {abbreviation} is not a zone of {self.name}")
             return Instant(_micros(matching[0]), True)
         before, after = first.utcoffset(), second.utcoffset()
         if before is None or after is None or before == after:
@@ -263,7 +263,7 @@ def _unwrapped(text: str) -> tuple[str, list[Any]]:
         try:
             wrapping, end = _DECODER.raw_decode(text, opening.start())
         except (ValueError, RecursionError):
-            raise InvalidRequest("broken JSON around an audit line: was it cut?") from None
+            raise InvalidRequest("broken JSON around an audit line: was the JSON cut?") from None
         if end < head:
             break
         message = _message_in(wrapping)
@@ -368,7 +368,7 @@ def _zone(name: str) -> tzinfo:
         return ZoneInfo(name) if offset is None else _fixed(offset)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise InvalidRequest(
-            f"{name!r} is not a time zone; write one as in Europe/Berlin, UTC or +02:00"
+            f"{name!r} is not a time zone; write for example Europe/Berlin, UTC or +02:00"
         ) from None
 
 

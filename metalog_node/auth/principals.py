@@ -129,7 +129,7 @@ def distinguished_name(certificate: bytes) -> str:
     except (ValueError, TypeError, OverflowError, LookupError):
         raise InvalidRequest("its certificate's name cannot be read") from None
     raise InvalidRequest(
-        f"its certificate's name has {len(subject)} bytes; at most {MOST_NAME_BYTES} are read"
+        f"its certificate's name has {len(subject)} bytes; at most {MOST_NAME_BYTES} are allowed"
     )
 
 

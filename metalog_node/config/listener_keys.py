@@ -87,7 +87,7 @@ def tls_files(properties: LocatedProperties, listener: Listener) -> TlsFiles:
         raise properties.wrong(key, "give none, requested or required")
     if client_auth != "none" and trusted is None:
         raise properties.wrong(
-            key, "ssl.truststore.location is missing: it names the trusted certificates"
+            key, "set ssl.truststore.location to the file of the trusted certificates, too"
         )
     return TlsFiles(
         identity,
@@ -166,7 +166,7 @@ def _of_mechanism(
     own = f"{LISTENER_PREFIX}{name.lower()}.{key}"
     read_key, text = properties.of_listener(name, key)
     if text is not None and read_key != own:
-        raise properties.wrong(key, f"Kafka reads it only with a listener's name; write {own}")
+        raise properties.wrong(key, f"Kafka needs a listener's name in this key; write {own}")
     return own, text
 
 

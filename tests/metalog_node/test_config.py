@@ -70,7 +70,7 @@ def test_the_controllers_listener_starts_early_unless_others_are_named(tmp_path:
         ("listener.name.sasl_ssl.sasl.enabled.mechanisms=", "enabled.mechanisms: is empty"),
         (
             "listener.name.sasl_ssl.ssl.client.auth=required",
-            "ssl.client.auth: ssl.truststore.location",
+            "ssl.client.auth: set ssl.truststore.location",
         ),
         (
             "ssl.keystore.type=JKS",
@@ -173,7 +173,7 @@ def test_a_mechanisms_key_counts_with_a_listeners_name_alone(tmp_path: Path, lin
     with pytest.raises(ConfigException) as raised:
         configured(tmp_path, f"sasl.enabled.mechanisms={mechanism}\n{line}")
     assert str(raised.value).endswith(
-        f"line {LINES + 2}: {key}: Kafka reads it only with a listener's name; "
+        f"line {LINES + 2}: {key}: Kafka needs a listener's name in this key; "
         f"write listener.name.sasl_ssl.{key}"
     )
 

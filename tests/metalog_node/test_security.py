@@ -281,7 +281,7 @@ def test_a_name_has_so_many_bytes_and_no_more(
         assert distinguished_name(der) == ",".join(["CN=a"] * attributes)
         return
     size = 12 * attributes + 4
-    with pytest.raises(InvalidRequest, match=rf"has {size} bytes; at most 8192 are read$"):
+    with pytest.raises(InvalidRequest, match=rf"has {size} bytes; at most 8192 are allowed$"):
         distinguished_name(der)
 
 

@@ -410,7 +410,7 @@ def test_files_without_an_audit_line_are_refused_also_if_only_spark_sees_it(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--zone", "Mars"], "'Mars' is not a time zone; write one as in Europe/Berlin, UTC"),
+        (["--zone", "Mars"], "'Mars' is not a time zone; write for example Europe/Berlin, UTC"),
         (["--broker-from", "b("], "--broker-from b(: not a regular expression: missing )"),
         (["--config", "/nowhere"], "/nowhere: cannot be read (No such file or directory)"),
         (["--super-users", "root"], "--super-users: 'root' has no type; write it as User:root"),

@@ -114,7 +114,7 @@ def test_another_log_is_refused(tmp_path: Path) -> None:
     archived(copied("basic-4.3", tmp_path / "one"), target, "one")
     with pytest.raises(InvalidTarget, match="another cluster, one"):
         archived(DEMO / "log-dir", target, "two")
-    with pytest.raises(InvalidSource, match="holds more than the log"):
+    with pytest.raises(InvalidSource, match="has more records than the log"):
         archived(DEMO / "log-dir", target, None)
     archived(DEMO / "log-dir", tmp_path / "demo", None)
     with pytest.raises(InvalidTarget, match="the archive of another log"):
@@ -126,7 +126,7 @@ def test_an_archive_begun_without_a_cluster_id_keeps_the_first_that_is_known(
 ) -> None:
     folder, target = copied("basic-4.3", tmp_path / "node"), tmp_path / "archive"
     archived(folder, target, None)
-    with pytest.raises(InvalidSource, match="holds more than the log"):
+    with pytest.raises(InvalidSource, match="has more records than the log"):
         archived(DEMO / "log-dir", target, "another")
     assert archive.archived_cluster(target, LOCAL_FILES) is None, "of a refused log nothing is kept"
     archived(folder, target, "one")

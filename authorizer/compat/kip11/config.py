@@ -45,7 +45,7 @@ def simple_acl_config(config: Mapping[str, object], files: Files) -> SimpleAclCo
     path = _text(config, CONFIG_PATH)
     of_its_own = _own_file(Path(path), files) if path else {}
     for key in of_its_own.keys() & config.keys():
-        raise ConfigException(f"{key} is set twice: in {path}, too; remove one of the two")
+        raise ConfigException(f"{key} is set here and again in {path}; remove one of the two")
     settings = {**config, **of_its_own}
     if ZOOKEEPER_URL in settings:
         raise ConfigException(
