@@ -59,7 +59,7 @@ BROKEN_LINES: Final = (
         " (kafka.server.BrokerServer)\n",
     ),
 )
-"""A broker, an hour, and a text without a whole audit line that the broker then writes."""
+"""A broker, an hour, and the text that the broker writes first. It has no whole audit line."""
 
 _IN_HOUR: Final = [f"{second // 60:02d}:{second % 60:02d}," for second in range(3600)]
 _IN_SECOND: Final = [f"{millisecond:03d}" for millisecond in range(1000)]
@@ -67,7 +67,7 @@ _COMPRESSION: Final = 6
 
 
 class Disagreement(NamedTuple):
-    """A line that contradicts the ACLs in force at the time it states."""
+    """A line that contradicts the ACLs in force at the line's time."""
 
     time: str
     broker: str

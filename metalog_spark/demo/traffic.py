@@ -194,7 +194,6 @@ def _doing(
 
 
 def _of_others() -> Iterator[Activity]:
-    """The activities of people and of machines that are not services."""
     for number, principal in enumerate(BROKER_PRINCIPALS, 1):
         host = f"10.20.0.{number}"
         yield Activity(principal, host, "Fetch", Op.CLUSTER_ACTION, _CLUSTER, CLUSTER_NAME, 0.05)

@@ -1,7 +1,7 @@
 """Lists the most frequent denials, each with an ACL that nearly allowed the requests.
 
 Denials are counted by principal, operation and resource. ``explain`` finds the near miss among the
-ACLs in force at the last denial. If those ACLs are unknown, it uses today's ACLs.
+ACLs in force at the last denial, or among today's ACLs if those are unknown.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SCHEMA: Final = (
     f" near_kind STRING, near {ACL_STRUCT}, severity STRING, remedy STRING"
 )
 """A row for each principal, operation and resource. The row with the most denials comes first.
-``host`` is the host of the last denial; ``hosts`` counts the hosts of all denials. ``peak`` counts
+``host`` is the host of the last denial. ``hosts`` counts all hosts. ``peak`` counts
 the denials on the worst day. ``still``: the last denied request would be denied today, too.
 ``near`` is the first near miss, and ``near_kind`` its ``NearMissKind``."""
 
@@ -57,7 +57,7 @@ def denied(
 
 
 def in_order() -> tuple[Column, ...]:
-    """The sort columns for rows of ``pairs_denied``. The row with the most denials comes first."""
+    """The sort columns for rows of ``pairs_denied``."""
     from pyspark.sql import functions as f
 
     return f.col("requests").desc(), *map(f.col, _QUESTION)
@@ -72,8 +72,8 @@ def explained(tables: Tables, pairs: Iterable[Any]) -> DataFrame:
 
 
 def pairs_denied(tables: Tables, window: Window) -> DataFrame:
-    """A row for each principal, operation and resource with denials, in any order. Spark counts
-    days and hosts in separate grouping sets, so that no row has a list of days or hosts."""
+    """A row for each principal, operation and resource with denials. Separate grouping sets count
+    days and hosts, so that no row has a list of days or hosts."""
     from pyspark.sql import functions as f
 
     last = f.struct("host", "known")

@@ -1,7 +1,7 @@
 """Lists today's permissions, their dangers, and their uses.
 
-Lint finds some of the dangers. This module finds the following dangers: a principal with a toxic
-pair of powers, an ALLOW that a DENY limits, and a super user.
+This module adds three dangers to those of lint: a principal with a toxic pair of powers, an ALLOW
+that a DENY limits, and a super user.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Proposes the least-privilege ACLs of each principal, and proves that they suffice.
 
-The proposal allows every request that brokers allowed in the window and that today's ACLs still
-allow; allowed requests that wait count, too. So a revoked grant stays revoked. DENYs stay. Super
-users get no new ACL. docs/reference/least-privilege.md has the rules and their limits.
+The proposal allows every request that brokers allowed in the window or that waits, if today's ACLs
+still allow the request. So a revoked grant stays revoked. DENYs stay. Super users get no new ACL.
+docs/reference/least-privilege.md has the rules and their limits.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ commands that add ACLs come first."""
 
 _COMMANDS: Final = {ChangeKind.ADD: CommandKind.ADD, ChangeKind.REMOVE: CommandKind.REMOVE}
 _QUESTIONS_OF_A_TASK: Final = 50_000
-"""How many questions a task decides in one or two seconds. By default Spark would start 200 tasks,
+"""A task decides so many questions in one or two seconds. By default Spark would start 200 tasks,
 each with its own Python process."""
 USES_OF_EVERYONE: Final = (
     "its uses are counted for the principals that connected: nobody connects as User:*"
@@ -144,9 +144,9 @@ def _unknown(used: ClassifiedAcls) -> list[Acl]:
 
 
 def _stays(verdict: Verdict) -> bool:
-    """Whether an ALLOW is kept because at least a part of its use is unknown. The reason OPENS does
-    not keep it, because the proposal sets allow.everyone.if.no.acl.found to false. The reason
-    UNLOGGED does not keep it, because ``_with_starts`` adds the narrowest ACL that suffices."""
+    """Whether an ALLOW is kept because a part of its use is unknown. OPENS does not keep an ALLOW,
+    because the proposal sets allow.everyone.if.no.acl.found to false. UNLOGGED does not keep an
+    ALLOW, because ``_with_starts`` adds the narrowest ACL that suffices."""
     known = (Reason.OPENS, Reason.UNLOGGED)
     is_unknown = verdict.state is UsageState.UNKNOWN and verdict.reason not in known
     return (is_unknown or verdict.is_hidden) and verdict.is_alive and is_allow(verdict.acl)

@@ -1,8 +1,8 @@
 """Finds the clients that can start an idempotent producer without an audit line.
 
 InitProducerId needs IDEMPOTENT_WRITE on the cluster or WRITE on any topic (KIP-679). Kafka writes
-no audit line if only an ACL of a topic other than ``HARDCODE`` allows the request. So a principal
-can have used such an ACL unseen. docs/reference/unused-acls.md has the rules.
+no audit line if only an ACL of a topic other than ``HARDCODE`` allows the request.
+docs/reference/unused-acls.md has the rules.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 HARDCODE: Final = "hardcode"
-"""Kafka checks WRITE on this topic before WRITE on any other, and logs this check if allowed."""
+"""Kafka first checks WRITE on this topic name, and logs this check if WRITE is allowed."""
 _ADDED: Final = Uuid(bytes(16))
 """The id of each ACL that ``add_first`` adds. An index ignores ids."""
 _ORIGINS: Final = "principal STRING, host STRING"
@@ -121,7 +121,7 @@ class Starts:
         return {acl.host for acl in self}
 
     def _answers(self, client: RequestOrigin) -> SessionAnswers:
-        """The answers, from a new cache, because ``add_first`` changes the ACLs."""
+        """The answers from a new cache, because ``add_first`` changes the ACLs."""
         context = DecisionContext(self._writer.index, self._config, shut_by="")
         return context.session((client.host, client.principal))
 
@@ -274,7 +274,7 @@ def narrowest(
 def losing(
     unseen: Iterable[RequestOrigin], proposed: Iterable[Acl], config: AuthorizerConfig
 ) -> list[str]:
-    """The principals in ``unseen`` with a client that cannot start a producer with ``proposed``."""
+    """The principals of clients in ``unseen`` that cannot start a producer with ``proposed``."""
     then = Starts(proposed, config.kafka)
     lost = {client.principal for client in unseen if not then.may_start(client)}
     return sorted(lost.difference(config.super_users))

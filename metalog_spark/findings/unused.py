@@ -51,7 +51,7 @@ SCHEMA: Final = (
     f" shadow {ACL_STRUCT}, can_go BOOLEAN, severity STRING, remedy STRING"
 )
 """A row for each ACL in force at some time in the window. ``requests`` counts the window's requests
-that this ACL decided; ``matched`` counts those that it matches, if the deciding ACL is certain.
+that this ACL decided. ``matched`` counts those that it matches, if the deciding ACL is certain.
 ``last_use`` is the last use in the whole folder. ``shadow`` is the ACL that most often decided in
 place of this ACL. No answer of the window changes if all ACLs with ``can_go`` are removed."""
 
@@ -123,7 +123,6 @@ class ClassifiedAcls(NamedTuple):
         )
 
     def advice(self, verdict: Verdict) -> tuple[Severity, str | None]:
-        """The severity of a verdict, and its remedy."""
         danger = self.dangers.get(verdict.acl, Severity.INFO)
         return _advice(verdict, danger, self.unseen_command)
 
@@ -142,7 +141,6 @@ def unused(tables: Tables, window: Window, *, tolerated: float = 0.0) -> DataFra
 
 
 def classified_acls(tables: Tables, window: Window, *, tolerated: float = 0.0) -> ClassifiedAcls:
-    """The verdicts for the rows of ``unused``."""
     return _classified(tables, window, tolerated)
 
 

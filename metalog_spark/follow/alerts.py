@@ -49,8 +49,8 @@ class Alert(NamedTuple):
 
 
 class Storm(NamedTuple):
-    """The denials of one principal in the window that begins at ``since_ms``. In the latest batch,
-    most denials are of this operation and resource."""
+    """The denials of one principal in the window that begins at ``since_ms``. The operation and the
+    resource were denied most often in the latest batch."""
 
     since_ms: int
     principal: str

@@ -99,7 +99,6 @@ class Progress(NamedTuple):
     waiting: int = 0
 
     def counting(self, counts: Row) -> Progress:
-        """This progress with a batch's counts added."""
         return self._replace(
             decided=self.decided + counts["due"],
             rejected=self.rejected + counts["rejected"],
@@ -271,7 +270,6 @@ class _Batch:
             self.commit(added | {REQUESTS: due, DECISIONS: answers}, replaced)
 
     def _read(self, new: NewRows) -> DataFrame:
-        """Rows of ``READ``: the new rows and the waiting rows."""
         of = self._following
         there = [file for file in new.files if not file.startswith("/") or Path(file).is_file()]
         if of.topic is not None and new.spans:

@@ -1,4 +1,4 @@
-"""Reads the history of the followed log, and the time up to which it is known.
+"""Reads the history of the followed log, and the time up to which the log is known.
 
 Only the log's last split grows, so each other split is scanned once. This module must not know
 Spark, nor what is decided.

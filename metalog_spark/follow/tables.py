@@ -44,7 +44,7 @@ def keep(tables: Tables, configuration: Configuration) -> None:
     """Store the configuration that decides requests from now on.
 
     Raises:
-        InvalidTarget: another configuration decided earlier requests; the folder would lose it.
+        InvalidTarget: another configuration decided earlier requests, and would be lost.
     """
     from pyspark.sql import functions as f
 

@@ -319,7 +319,6 @@ def _of_teams(
 
 
 def _disagreements(tables: Tables, window: Window, teams: Sequence[Team], most: int) -> Rows:
-    """Rows by broker, question and answers. The most frequent row comes first."""
     from pyspark.sql import functions as f
 
     time = f.unix_micros("time")
@@ -346,7 +345,6 @@ def _disagreements(tables: Tables, window: Window, teams: Sequence[Team], most: 
 
 
 def _rejected(tables: Tables, most: int) -> list[Row]:
-    """For each reason: the number of lines, and the first line in the order of files."""
     from pyspark.sql import functions as f
 
     first = f.min(f.struct("file", "line")).alias("first")
@@ -355,7 +353,6 @@ def _rejected(tables: Tables, most: int) -> list[Row]:
 
 
 def _ambiguous(tables: Tables, most: int) -> list[Row]:
-    """For each file: the number of ambiguous lines, and the first of these lines."""
     from pyspark.sql import functions as f
 
     first = f.min("line").alias("first")

@@ -12,8 +12,8 @@ Row = Mapping[str, Any]
 
 class Rows(NamedTuple):
     """Rows of a finding. ``refused`` says why the finding could not be computed. ``found`` counts
-    all rows, and ``requests`` can count the requests behind all rows. ``of_teams`` has each team's
-    rows."""
+    all rows. ``requests`` counts the requests behind all rows, if the report shows this number.
+    ``of_teams`` has each team's rows."""
 
     rows: Sequence[Row] = ()
     found: int = 0

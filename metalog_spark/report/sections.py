@@ -72,7 +72,6 @@ def _acls(*rows: Row | None) -> str | None:
 
 
 def _line(number: int | None) -> str | None:
-    """None for a row of a table, which has no line number."""
     return None if number is None else f"line {number:,}"
 
 

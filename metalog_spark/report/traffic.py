@@ -172,7 +172,7 @@ def _hours_seen(tables: Tables, bars: Bars) -> dict[tuple[str, int | None], _Hou
 
 
 def _hours_known(history: DataFrame, bars: Bars) -> list[_HourCounts]:
-    """For each bar: the hours for which the metadata log is known, in the form of ``_strip``."""
+    """For each bar: the hours for which the metadata log is known."""
     rows = history.selectExpr(
         "kind", "unix_micros(from_time) AS from_us", "unix_micros(to_time) AS to_us"
     ).collect()

@@ -42,7 +42,6 @@ def acl_of(words: Iterable[str]) -> Acl:
 
 
 ACL_COLUMNS: Final = Acl._fields
-"""The columns of an ACL, in the order of its fields."""
 ACL_SQL: Final = ", ".join(f"{name} STRING" for name in ACL_COLUMNS)
 ACL_STRUCT: Final = f"STRUCT<{', '.join(f'{name}: STRING' for name in ACL_COLUMNS)}>"
 
@@ -146,7 +145,6 @@ def _order(lifetime: AclLifetime) -> tuple[object, ...]:
 
 
 def matching(index: AclIndex, question: RequestKey, kafka: KafkaVersion) -> list[Acl]:
-    """All ACLs of ``index`` that match the question."""
     principal, host, operation, kind, name = question
     who = subject(host, principal, kafka=kafka)
     return index.matching(who, Operation[operation], ResourceType[kind], name)

@@ -51,8 +51,7 @@ _PRINCIPAL: Final = "principal STRING"
 
 
 class Total(NamedTuple):
-    """How many pairs of a name and an operation the requests of a principal ``used``, and the
-    number of these ``requests``."""
+    """A principal's number of ``requests``, and of the pairs of a name and an operation in them."""
 
     used: int = 0
     requests: int = 0

@@ -36,8 +36,7 @@ def known_names(questions: DataFrame, acls: Iterable[Acl]) -> DataFrame:
 
 
 def known_under(known: DataFrame) -> DataFrame:
-    """Rows of ``_UNDER``. Their sums are the numbers of known names under each prefix that ends at
-    a separator."""
+    """Rows of ``_UNDER``, whose sums by prefix count the known names under the prefix."""
     from pyspark.sql import functions as f
 
     kinds = [kind.name for kind in PREFIXED_TYPES]

@@ -26,7 +26,7 @@ _LAST = "\U0010ffff"
 
 def allowed_pairs(acls: Iterable[Acl], ranks: Mapping[ResourceType, Ranks]) -> int:
     """How many pairs of a known name and an operation the ``acls`` of one principal allow. DENYs
-    for all hosts are subtracted. Only operations that Kafka supports on the type count."""
+    for all hosts are subtracted. Operations that Kafka does not support on the type are ignored."""
     by_type = grouped(acls, lambda acl: acl.resource_type)
     return sum(
         _on_type(own, ranks[kind], operation)
@@ -81,8 +81,7 @@ def edges_of(acls: Iterable[Acl]) -> dict[ResourceType, list[str]]:
 
 
 def places(names: Iterable[str], edges: Sequence[str]) -> Counter[int]:
-    """The number of ``names`` by their places. A name's place is the number of ``edges`` up to
-    it."""
+    """The number of ``names`` by place: the number of ``edges`` up to the name."""
     return Counter(bisect_right(edges, name) for name in names)
 
 
@@ -97,7 +96,6 @@ def ranked(edges: Sequence[str], counts: Mapping[int, int]) -> Ranks:
 
 
 def _length(intervals: Iterable[NameInterval], ranks: Ranks) -> int:
-    """How many names are in at least one of the intervals."""
     total = reached = 0
     for start, end in sorted((ranks[start], ranks[end]) for start, end in intervals):
         total += max(0, end - max(start, reached))

@@ -21,14 +21,12 @@ NOBODY: Final = -1
 
 
 class ObservedUse(Enum):
-    """The observed use of an ACL in the window."""
-
     USED = "USED"
     """The ACL decided at least one request."""
     SHADOWED = "SHADOWED"
-    """The ACL agrees with the results of requests that it matches, and other ACLs decided them."""
+    """Other ACLs decided all requests that this ACL matches, at least one with its result."""
     ONLY_DENIED = "ONLY_DENIED"
-    """The ACL is an ALLOW, and a DENY decided every known request that it matches."""
+    """The ACL is an ALLOW, and a DENY decided every known request that the ACL matches."""
     NEVER = "NEVER"
     """The ACL matches no request that an ACL certainly decided."""
 
@@ -220,9 +218,9 @@ class Verdict(NamedTuple):
 class Conditions(NamedTuple):
     """The facts about the window.
 
-    ACLs with an unknown start were certainly in force at ``known_from_ms``, or at no known time if
-    it is None. ``is_allowed_seen``: enough hours have allowed lines. ``is_any_seen``: enough hours
-    have lines. ``is_controller_seen``: enough hours have allowed lines of a controller.
+    ACLs with an unknown start were certainly in force at ``known_from_ms``; None stands for an
+    unknown time. ``is_allowed_seen``: enough hours have allowed lines. ``is_any_seen``: enough
+    hours have lines. ``is_controller_seen``: enough hours have allowed lines of a controller.
     """
 
     start_ms: int

@@ -1,7 +1,7 @@
 """Counts the uses of each ACL in a window, on the workers.
 
-Several findings use the same counts, so all findings agree which ACLs are used. A use is a request
-that the ACL decided, if the broker gave the same answer.
+Several findings use these counts, so that they agree. A use is a request that the ACL decided, if
+the broker gave the same answer.
 """
 
 from __future__ import annotations
@@ -72,7 +72,6 @@ class Counted(NamedTuple):
 
 @kept_until_commit
 def counted(tables: Tables, window: Window) -> Counted:
-    """The counts for ``window``."""
     from pyspark.sql import functions as f
 
     data = packed_in(tables)
@@ -115,8 +114,8 @@ def with_possible(usage: DataFrame, tables: Tables, window: Window) -> DataFrame
 
     A possible question is another reading of an ambiguous audit line, or a reading of a half line.
     Its time is in the window or unknown. While requests wait or are not counted, possible questions
-    of all times are in the result. ``begins`` is as in ``AclLifetimes.could_match``. If a clock
-    time came twice, the question at the second time is in the result only if the ACLs or the
+    of all times are returned. ``begins`` is as in ``AclLifetimes.could_match``. If a clock
+    time came twice, the question at the second time is returned only if the ACLs or the
     configuration can have changed in the repeated hours."""
     from pyspark.sql import functions as f
 

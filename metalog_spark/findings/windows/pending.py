@@ -73,7 +73,6 @@ def pending_in(tables: Tables) -> PendingRequests | None:
 
 
 def uncounted_in(tables: Tables) -> Uncounted | None:
-    """The uncounted requests, or None. Only a folder of ``follow`` has uncounted requests."""
     first_us = tables.facts.get(UNCOUNTED)
     return None if first_us is None else Uncounted(first_us)
 

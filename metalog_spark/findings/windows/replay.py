@@ -1,6 +1,6 @@
 """Decides a window's questions by two sets of ACLs, to prove that one set can replace the other.
 
-The authorizer's code decides. The decisions are also compared with the brokers' logged answers.
+The authorizer's code decides. The brokers' logged answers are compared, too.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 
 
 class Proof(NamedTuple):
-    """Numbers of requests, after today's ACLs and the least set have decided all questions.
+    """Numbers of requests, by the decisions of brokers, today's ACLs and the least set.
 
-    - ``allowed``: brokers allowed the request. ``by_super_users``: a super user sent it, too.
+    - ``allowed``: brokers allowed the request.
+    - ``by_super_users``: brokers allowed the request of a super user.
     - ``revoked``: brokers allowed the request, and today's ACLs deny it.
-    - ``lost``: brokers and today's ACLs allow the request, and the least set denies it; must be 0.
-    - ``inexpressible`` requests are counted instead of ``lost`` ones if no ALLOW can be for their
-      name alone.
-    - ``gained``: today's ACLs deny the request, and the least set allows it; must be 0.
+    - ``inexpressible``: brokers and today's ACLs allow the request. The least set denies it,
+      because no ALLOW can be for its name alone.
+    - ``lost``: brokers and today's ACLs allow the request. The least set denies it. Must be 0.
+    - ``gained``: today's ACLs deny the request. The least set allows it. Must be 0.
     """
 
     requests: int = 0
@@ -45,7 +46,6 @@ _COUNTS: Final = ", ".join(f"{name} BIGINT" for name in Proof._fields)
 
 
 def replayed(questions: DataFrame, now: Rules, then: Rules) -> Proof:
-    """Decide all ``questions`` by both sets of ACLs, and count their requests."""
     counted = questions.select(*QUESTION_COLUMNS, "result", "requests").mapInArrow(
         _replaying(now, then), _COUNTS
     )

@@ -1,4 +1,4 @@
-"""Lists the requests behind findings: all that match a filter, or the first ones of each finding.
+"""Lists the requests behind findings: all that match a filter, or the first few.
 
 This module must not know how requests are shown.
 """
@@ -153,7 +153,6 @@ def _is_matched(tables: Tables, acl_id: str) -> Column:
 
 
 def command_for(tables: Tables, window: Window, wanted: RequestFilter) -> str:
-    """The command that prints the requests of ``window`` that match ``wanted``."""
     start, end = (time_text(us // 1000) for us in window)
     place = quoted(str(tables.path))
     return f"metalog pipeline requests {place} --from {start} --to {end} {wanted.options()}"

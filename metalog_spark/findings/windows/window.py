@@ -261,7 +261,6 @@ def _time(tables: Tables, moment: Moment, last_us: int) -> int:
 
 @kept_until_commit
 def seen_in(tables: Tables, window: Window) -> WindowCoverage:
-    """The coverage of ``window`` by the audit logs."""
     from pyspark.sql import functions as f
 
     is_of_all = f.grouping("broker").alias("is_of_all")
@@ -310,7 +309,7 @@ def touched_by(window: Window) -> Column:
 
 @kept_until_commit
 def _broken(tables: Tables) -> int:
-    """The number of unreadable audit lines. Each deleted record of a topic counts as one."""
+    """The number of unreadable audit lines. Each deleted record of a topic counts as one line."""
     from pyspark.sql import functions as f
 
     reason = f.col("reason")

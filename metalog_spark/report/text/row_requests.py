@@ -33,6 +33,5 @@ def row_requests(row: Row) -> tuple[str, ...] | None:
 
 
 def _place(request: Row) -> str:
-    """The file and line, or the table, which has no line numbers."""
     file, line = quoted(request["file"]), request["line"]
     return file if line is None else f"{file}, line {line:,}"

@@ -189,12 +189,10 @@ def _without_accepted(number: Number, marked_sections: dict[str, Marked]) -> Num
 
 
 def idle_text(entry: Accepted) -> str:
-    """The message about an entry that matches no finding."""
     return f"{entry.position}: no finding of {entry.section} matches; remove or correct the entry"
 
 
 def ended_text(entry: Accepted) -> str:
-    """The message about an entry whose last day is over."""
     return (
         f"{entry.position}: this acceptance ended on {entry.until}, so its findings count again;"
         " give it a later day, or remove it"
