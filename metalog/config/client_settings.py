@@ -13,7 +13,7 @@ from typing import Final
 from metalog.config.jaas import PLAIN_MODULE, SCRAM_MODULE, login_module
 from metalog.errors import InvalidRequest
 
-_SAME: Final = frozenset(
+_UNCHANGED: Final = frozenset(
     (
         "security.protocol", "client.id", "client.dns.lookup", "sasl.kerberos.service.name",
         "ssl.key.password", "metadata.max.age.ms", "connections.max.idle.ms",
@@ -48,7 +48,7 @@ def librdkafka_settings(properties: Mapping[str, str]) -> tuple[dict[str, str], 
     settings: dict[str, str] = {}
     left_out = []
     for key, value in properties.items():
-        if key in _SAME:
+        if key in _UNCHANGED:
             settings[key] = value
         elif key in _RENAMED:
             settings[_RENAMED[key]] = value

@@ -123,7 +123,7 @@ def _expect_segment(segment: int, expected: int | None, file: str) -> None:
             offset=expected,
         )
     raise CorruptLog(
-        f"the segment overlaps the one before, which ends at offset {expected}",
+        f"the segment overlaps the previous segment, which ends at offset {expected}",
         file=file,
         offset=segment,
     )

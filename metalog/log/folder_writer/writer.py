@@ -63,7 +63,7 @@ class WritableDirectoryLog:
         self._limits = limits or SegmentLimits()
         self._files = files
         self._now_ms = now_ms
-        self._held: FileLock | None = None
+        self._lock: FileLock | None = None
         self._appender: Appender | None = None
         self._fenced: str | None = None
         self._start = self._end = 0
@@ -84,7 +84,7 @@ class WritableDirectoryLog:
         """
         if self._appender is not None or self._fenced is not None:
             raise LogFenced(f"{self.path}: {self._fenced or 'claimed already'}")
-        self._held = self._locked()
+        self._lock = self._locked()
         try:
             self._log.refresh()
             owned = check_ownership(self._log, self._voters)
@@ -121,9 +121,9 @@ class WritableDirectoryLog:
         finally:
             if appender is not None:
                 appender.close()
-            if self._held is not None:
-                self._held.close()
-                self._held = None
+            if self._lock is not None:
+                self._lock.close()
+                self._lock = None
 
     @property
     def is_claimed(self) -> bool:
@@ -280,7 +280,7 @@ class WritableDirectoryLog:
         if self._fenced is not None or appender is None:
             raise LogFenced(f"{self.path}: {self._fenced or 'not claimed'}")
         if epoch != self._epoch:
-            raise LogFenced(f"{self.path}: epoch {epoch} has ended, it is now {self._epoch}")
+            raise LogFenced(f"{self.path}: epoch {epoch} is over; the epoch is now {self._epoch}")
         batch = build_batch(self._end, epoch, self._now_ms(), records)
         if batch.size > MAX_BATCH_BYTES:
             raise InvalidRequest(

@@ -22,7 +22,7 @@ from metalog.records.batch import Batch, batch_size, decode_batch
 from metalog.wire.fetch import EpochLeader, Fetched, FetchPosition
 from metalog.wire.schema import error_name
 
-_ELSEWHERE: Final = frozenset((-1, 5, 6, 7, 8, 13, 74, 75))
+_RETRIABLE: Final = frozenset((-1, 5, 6, 7, 8, 13, 74, 75))
 """After these errors, ask another controller, or the same controller with newer state:
 UNKNOWN_SERVER_ERROR, LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER, REQUEST_TIMED_OUT,
 BROKER_NOT_AVAILABLE (it is shutting down), NETWORK_EXCEPTION, FENCED_LEADER_EPOCH,
@@ -167,7 +167,7 @@ class Follower:
             self._avoided.clear()
             return FollowVerdict.LEADS
         self._leading = None
-        if fetched.code not in _ELSEWHERE:
+        if fetched.code not in _RETRIABLE:
             self.no_answer(controller)
             raise InvalidSource(_refused(controller, fetched.code))
         if has_news or self.target != controller:

@@ -33,10 +33,10 @@ _GROUP: Final = "metalog-reader"
 """The library requires a group, but no reader joins the group or commits an offset."""
 _URL_SAFE: Final = str.maketrans("+/", "-_")
 _ASK_AFTER_S: Final = 0.5
-_ASK_S: Final = 1.0
+_ASK_TIMEOUT_S: Final = 1.0
 _PATIENCE_S: Final = 3.0
 """How long a topic's leader may be silent, because of an election, without a fault."""
-_AT_ONCE: Final = 2000
+_MOST_AT_ONCE: Final = 2000
 _ABORT_S: Final = 2.0
 _WAIT_MS: Final = 5
 _LIVE_WAIT_MS: Final = 100
@@ -200,7 +200,7 @@ class TopicCluster:
         return troubles, consumer
 
 
-_NOT_OURS: Final = ("GROUP_AUTHORIZATION_FAILED", "COORDINATOR_NOT_AVAILABLE")
+_GROUP_ERRORS: Final = ("GROUP_AUTHORIZATION_FAILED", "COORDINATOR_NOT_AVAILABLE")
 """Errors about the group. They are ignored, because no reader joins the group."""
 
 
@@ -237,14 +237,14 @@ class CommittedMessages:
         if first is None:
             self._prove_contact()
             return
-        for message in (first, *self._consumer.consume(_AT_ONCE, 0)):
+        for message in (first, *self._consumer.consume(_MOST_AT_ONCE, 0)):
             if (error := message.error()) is None:
                 self.position = message.offset() + 1
                 self._contact.heard()
                 yield _stored(message)
             elif error.name() == "_PARTITION_EOF":
                 self.position = max(self.position, message.offset())
-            elif error.name() not in _NOT_OURS:
+            elif error.name() not in _GROUP_ERRORS:
                 raise _unread(self._address, self._troubles, KafkaException(error))
 
     def _prove_contact(self) -> None:
@@ -254,7 +254,7 @@ class CommittedMessages:
         if silent_s is not None and silent_s < _ASK_AFTER_S:
             return
         try:
-            watermarks(self._consumer, self._address, _ASK_S)
+            watermarks(self._consumer, self._address, _ASK_TIMEOUT_S)
         except KafkaException as error:
             if self._troubles.is_down or silent_s is None or silent_s > _PATIENCE_S:
                 raise _unread(self._address, self._troubles, error) from None

@@ -22,7 +22,7 @@ from metalog.log.folder.location import unreadable
 from metalog.log.folder.single_file import read_snapshot_file
 from metalog.log.topic.address import parse_address
 from metalog.log.topic.cluster import CommittedMessages, TopicCluster, TopicEnds, TopicFacts
-from metalog.log.topic.records import Assembler, Last, Stored, last_append, read_header
+from metalog.log.topic.records import Assembler, LastAppend, Stored, last_append, read_header
 from metalog.ports import (
     Appended,
     HighWatermark,
@@ -36,8 +36,8 @@ from metalog.records.batch import Batch
 from metalog.text.plurals import counted
 
 _SPLIT_OFFSETS: Final = 100_000
-_LOOK_BACK: Final = 16
-_FOREVER: Final = ("-1", str(2**63 - 1))
+_FIRST_LOOK_BACK: Final = 16
+_NO_LIMIT: Final = ("-1", str(2**63 - 1))
 WHY_STABLE: Final = "the last stable offset: no transaction is open below it"
 
 
@@ -66,7 +66,7 @@ class TopicLog:
         self._folder = snapshots
         self._files = files
         self._ends: TopicEnds | None = None
-        self._last: Last | None = None
+        self._last: LastAppend | None = None
         self._follower: _Follower | None = None
 
     def check(self) -> None:
@@ -91,7 +91,7 @@ class TopicLog:
         return None if self._last is None else self._last.encoding
 
     @property
-    def last(self) -> Last | None:
+    def last(self) -> LastAppend | None:
         """The last append below the last stable offset."""
         self._known()
         return self._last
@@ -209,9 +209,9 @@ class TopicLog:
             self._last = self._find_last(self._ends)
         return self._ends
 
-    def _find_last(self, ends: TopicEnds) -> Last | None:
+    def _find_last(self, ends: TopicEnds) -> LastAppend | None:
         """The last append, searched backwards because markers or aborted records can follow it."""
-        back = _LOOK_BACK
+        back = _FIRST_LOOK_BACK
         while ends.start < ends.stable:
             begin = max(ends.start, ends.stable - back)
             with closing(self.cluster.messages(begin)) as messages:
@@ -328,7 +328,7 @@ def why_unfit(facts: TopicFacts) -> str | None:
             "the topic is compacted, which removes records; give a topic with cleanup.policy=delete"
         )
     for key in ("retention.ms", "retention.bytes"):
-        if "delete" in policies and settings.get(key) not in _FOREVER:
+        if "delete" in policies and settings.get(key) not in _NO_LIMIT:
             return (
                 f"its {key} is {settings.get(key)}, which deletes records; the topic of a log"
                 f" has {key}=-1"

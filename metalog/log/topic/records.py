@@ -70,7 +70,7 @@ class Stored(NamedTuple):
         return f"Stored(offset={self.offset})"
 
 
-class Last(NamedTuple):
+class LastAppend(NamedTuple):
     """The last append of a topic: its epoch, its end offset, and the encoding of its values."""
 
     epoch: int
@@ -96,10 +96,10 @@ def outgoing(batch: Batch, encoding: Encoding, follows: int) -> list[Outgoing]:
     return messages
 
 
-def last_append(message: Stored, topic: str) -> Last:
+def last_append(message: Stored, topic: str) -> LastAppend:
     """The append of ``message``, the last message of a topic."""
     header = read_header(message, topic)
-    return Last(header.epoch, message.offset + 1, encoding_of(message))
+    return LastAppend(header.epoch, message.offset + 1, encoding_of(message))
 
 
 def encoding_of(message: Stored) -> Encoding:
@@ -128,7 +128,7 @@ def read_header(message: Stored, topic: str) -> AppendHeader:
     return header
 
 
-class _Open(NamedTuple):
+class _OpenAppend(NamedTuple):
     first: Stored
     header: AppendHeader
     encoding: Encoding
@@ -147,14 +147,14 @@ class Assembler:
     """
 
     def __init__(
-        self, topic: str, start: int, last: Last | None = None, *, is_part: bool = False
+        self, topic: str, start: int, last: LastAppend | None = None, *, is_part: bool = False
     ) -> None:
         self.last = last
         self._topic = topic
         self._next = start
         self._start = start
         self._is_part = is_part
-        self._open: _Open | None = None
+        self._open: _OpenAppend | None = None
 
     @property
     def position(self) -> int:
@@ -175,7 +175,7 @@ class Assembler:
                 return
             self._check_beginning(message, header)
             yield from self._gap_before(message, header)
-            append = self._open = _Open(message, header, encoding_of(message), [])
+            append = self._open = _OpenAppend(message, header, encoding_of(message), [])
             self._is_part = False
         else:
             self._check_next(message, append)
@@ -201,7 +201,7 @@ class Assembler:
         if last is None:
             return
         if (encoding := encoding_of(message)) != last.encoding:
-            raise self._corrupt(message, f"a value in {encoding} in a topic of {last.encoding}")
+            raise self._corrupt(message, f"a value in {encoding} after values in {last.encoding}")
         if header.epoch < last.epoch:
             raise self._corrupt(message, f"the epoch falls from {last.epoch} to {header.epoch}")
         if header.epoch > last.epoch and message.key is None:
@@ -224,7 +224,7 @@ class Assembler:
         elif message.offset > self._next:
             yield Gap(self._next, message.offset, lost=False)
 
-    def _check_next(self, message: Stored, append: _Open) -> None:
+    def _check_next(self, message: Stored, append: _OpenAppend) -> None:
         number = len(append.records)
         packed = _APPEND.pack(_FORMAT, *append.header._replace(number=number))
         if (
@@ -238,21 +238,21 @@ class Assembler:
                 message, f"expected record {number} of the append at offset {append.first.offset}"
             )
 
-    def _finished(self, append: _Open) -> Batch:
+    def _finished(self, append: _OpenAppend) -> Batch:
         first, header, encoding, records = append
         batch = assemble_batch(
             first.offset, header.epoch, first.timestamp, records, is_control=first.key is not None
         )
         self._open = None
         self._next = batch.next_offset
-        self.last = Last(header.epoch, self._next, encoding)
+        self.last = LastAppend(header.epoch, self._next, encoding)
         return batch._replace(file=self._topic)
 
     def _corrupt(self, message: Stored, problem: str) -> CorruptLog:
         return CorruptLog(problem, file=self._topic, offset=message.offset)
 
 
-def _record(message: Stored, append: _Open) -> RawRecord:
+def _record(message: Stored, append: _OpenAppend) -> RawRecord:
     value = message.value
     if append.encoding == "avro":
         schema = _header(message, SCHEMA_HEADER) or b""

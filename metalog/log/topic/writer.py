@@ -31,7 +31,7 @@ MIN_MESSAGE_BYTES: Final = 1_000_000
 """The largest batch that the library sends; a topic must accept it (``max.message.bytes``)."""
 MAX_RECORD_BYTES: Final = 900_000
 """The largest value in bytes; the rest of the message needs space, too."""
-_MARKER: Final = 1
+_MARKER_OFFSETS: Final = 1
 """A transaction's end marker takes one offset. If the log's end is past this marker, another writer
 has begun, and its records must not be skipped."""
 NEW_TOPIC: Final = {
@@ -205,7 +205,7 @@ class WritableTopicLog:
         if transactions is None or self._fenced is not None:
             raise LogFenced(f"{self.path}: {self._fenced or 'not claimed'}")
         if epoch != self._epoch:
-            raise LogFenced(f"{self.path}: epoch {epoch} has ended, it is now {self._epoch}")
+            raise LogFenced(f"{self.path}: epoch {epoch} is over; the epoch is now {self._epoch}")
         batch = build_batch(self._end, epoch, self._now_ms(), records)
         messages = outgoing(batch, self._values, self._follows)
         largest = max(len(message.value) for message in messages)
@@ -221,7 +221,7 @@ class WritableTopicLog:
             self._fenced = f"a write failed, and nothing more is written ({error})"
             self.close()
             raise
-        self._follows, self._end = batch.next_offset, batch.next_offset + _MARKER
+        self._follows, self._end = batch.next_offset, batch.next_offset + _MARKER_OFFSETS
         if stable == self._end:
             marker = Gap(batch.next_offset, stable, lost=False)
             self._news += HighWatermark(stable), Appended(batch), marker

@@ -14,7 +14,7 @@ from metalog.log.topic.records import (
     SCHEMA_HEADER,
     Assembler,
     Encoding,
-    Last,
+    LastAppend,
     Outgoing,
     Stored,
     outgoing,
@@ -101,7 +101,7 @@ def mixed(encoding: Encoding, at: Batch, follows: int) -> list[Stored]:
 @pytest.mark.parametrize(
     ("encoding", "at", "follows", "problem"),
     [
-        ("avro", batch(5, ace(3)), 4, "a value in avro in a topic of kraft"),
+        ("avro", batch(5, ace(3)), 4, "a value in avro after values in kraft"),
         ("kraft", batch(5, ace(3), epoch=0), 4, "the epoch falls from 1 to 0"),
         ("kraft", batch(5, ace(3), epoch=2), 4, "from 1 to 2 without a leader change"),
         ("kraft", batch(5, ace(3)), 1, "knew the log only up to offset 1, not 4"),
@@ -138,7 +138,7 @@ def test_avro_that_cannot_be_read_is_a_record_that_cannot_be_read() -> None:
 
 
 def test_a_reader_that_knows_the_append_before_goes_on_behind_it() -> None:
-    assembler = Assembler("topic", 5, Last(1, 4, "kraft"))
+    assembler = Assembler("topic", 5, LastAppend(1, 4, "kraft"))
     assert batches_of(assembler.add(stored(LOG)[-1]))
 
 

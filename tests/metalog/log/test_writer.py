@@ -348,7 +348,7 @@ def test_a_batch_larger_than_kafkas_is_refused_and_nothing_fenced(tmp_path: Path
 def test_an_older_epoch_is_fenced(tmp_path: Path) -> None:
     log = WritableDirectoryLog(formatted(tmp_path / "d"))
     epoch = log.claim()
-    with pytest.raises(LogFenced, match="epoch 0 has ended"):
+    with pytest.raises(LogFenced, match="epoch 0 is over"):
         log.append(epoch - 1, [(ace(1), 0)])
 
 
