@@ -246,8 +246,7 @@ class DirectoryLog:
                 return
 
     def control_batches(self, start: int) -> Iterator[Batch]:
-        """The control batches in ``batches``. The search for the log's end kept the newest in
-        memory."""
+        """The control batches in ``batches``; the newest of them are kept in memory."""
         ends = self._ends
         if ends.replaced_by is not None:
             return

@@ -3,8 +3,8 @@
 A log that was cut between two batches looks complete. Kafka writes a producer snapshot
 (``N.snapshot``) after all records below offset N, and an index entry after its batch. These files
 must be read before the log, so that a new batch does not look lost. Before the caller reports a
-loss, it reads the files again, because Kafka can have truncated the batch. This module must not
-read a batch.
+loss, it reads the files again, because Kafka can have truncated records meanwhile. This module must
+not read a batch.
 """
 
 from __future__ import annotations

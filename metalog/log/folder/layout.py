@@ -187,7 +187,7 @@ def _bad_epochs(problem: str, file: str) -> CorruptLog:
 class QuorumState(NamedTuple):
     """``quorum-state``: this node's knowledge of elections.
 
-    Version 0 names the voters. With version 1, the log names them, and ``voters`` is empty.
+    Version 0 names the voters. With version 1, the log names the voters, and ``voters`` is empty.
     """
 
     leader_id: int

@@ -44,7 +44,7 @@ _MOST_GUESSES: Final = 16
 _SECTOR: Final = 512
 """The number of bytes that a disk writes atomically."""
 _LEAST_HOLE: Final = 16
-"""This many zeros at the end, or more, count as unwritten; most batches end with fewer zeros."""
+"""At least this many zeros at the end count as unwritten; complete batches can end with fewer."""
 
 
 class TornTail(NamedTuple):
@@ -67,9 +67,9 @@ class TornTail(NamedTuple):
 class SegmentReader:
     """The batches of one open file, from ``position`` to its end at the start of the iteration.
 
-    If the iteration ends at a torn tail, ``torn_tail`` is set, and ``position`` stays before it.
-    Without ``may_be_torn``, a torn tail is damage. To follow a growing file, another iteration
-    continues at ``position``.
+    If the iteration ends at a torn tail, ``torn_tail`` describes the tail, and ``position`` stays
+    before it. Without ``may_be_torn``, a torn tail is damage. To follow a growing file, another
+    iteration continues at ``position``.
     """
 
     __slots__ = ("_continuity", "_file", "_may_be_torn", "_name", "position", "torn_tail")

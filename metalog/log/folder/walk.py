@@ -130,7 +130,7 @@ def _expect_segment(segment: int, expected: int | None, file: str) -> None:
 
 
 class LogEnds(NamedTuple):
-    """The start and end of a folder's log, and the reader's position at its end."""
+    """The start and end of a folder's log, and the reader's position at the log's end."""
 
     start: int
     end: int

@@ -1,9 +1,9 @@
 """Appends to the end of a log: to one active segment and its two indexes.
 
-A batch is in the log when its segment is synced. Indexes can be rebuilt from their segment, so they
-are synced only when the segment is finished. After a failed write or sync the appender cannot be
-used, because the file's content is unknown, and a second sync can wrongly succeed. This module must
-not know epochs, voters, nor who may write.
+A batch is in the log when it is written to its segment and synced. Indexes can be rebuilt from
+their segment, so they are synced only when the segment is finished. After a failed write or sync
+the appender cannot be used, because the file's content is unknown, and a second sync can wrongly
+succeed. This module must not know epochs, voters, nor who may write.
 """
 
 from __future__ import annotations

@@ -108,8 +108,7 @@ def _remove_beside(folder: LogFolder, base: int, files: Files) -> None:
 
 
 def _from_start(starts: Sequence[CheckpointedEpoch], start: int) -> list[CheckpointedEpoch]:
-    """The epochs from offset ``start`` on. As in Kafka, the epoch in force there gets this
-    offset."""
+    """The epochs from ``start`` on. As in Kafka, the epoch in force there begins at ``start``."""
     later = [each for each in starts if each.start_offset > start]
     reigning = [each for each in starts if each.start_offset <= start]
     return [CheckpointedEpoch(reigning[-1].epoch, start), *later] if reigning else later

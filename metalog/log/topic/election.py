@@ -35,7 +35,7 @@ _POLL_S: Final = 0.1
 
 
 class TopicCandidacy:
-    """The ``Candidacy`` of ``node_id`` for ``log``; ``snapshots`` is the folder of the log's
+    """The ``Candidacy`` of ``node_id`` for ``log``; ``snapshots`` is the log's folder of
     snapshots."""
 
     def __init__(
