@@ -34,11 +34,11 @@ from metalog_spark.ingest.file_facts import (
     KeptFacts,
     days_at,
     files_read,
+    files_without,
     kept_facts,
-    left_out,
 )
 from metalog_spark.ingest.file_groups import FileGroups
-from metalog_spark.ingest.known_files import ClassifiedFiles, after, sorted_out, unread
+from metalog_spark.ingest.known_files import ClassifiedFiles, after, classified, unread
 from metalog_spark.ingest.lines.line_forms import FORMS, Shown, as_read, divided, earliest, is_half
 from metalog_spark.ingest.requests import READ, possible_of, rejected_of, requests_of
 from metalog_spark.ingest.set_back import SET_BACK, joined
@@ -173,8 +173,8 @@ class _NewInput(NamedTuple):
     def of(cls, staged: Staged | None, known: DataFrame | None, tables: Iterable[str]) -> _NewInput:
         if staged is None:
             return cls(None, ClassifiedFiles({}, {}, ()), KeptFacts(), {})
-        found = sorted_out(staged.files, known)
-        kept = kept_facts(left_out(staged.files, found.same))
+        found = classified(staged.files, known)
+        kept = kept_facts(files_without(staged.files, found.same))
         of_tables = {**dict.fromkeys(tables, FileFacts()), **staged.facts}
         return cls(staged, found, kept, of_tables)
 

@@ -76,9 +76,9 @@ class RepeatedHour(NamedTuple):
 
 class DryRun(NamedTuple):
     """``days`` has the days of the files that a build would read. ``again`` has the days whose
-    earlier requests it would decide again: days in ``days``, and ``stale`` days, on which the
-    changed log or configuration can decide differently. The log has the offsets from ``start`` up
-    to ``end``, exclusive."""
+    earlier requests the build would decide again: days in ``days``, and ``stale`` days, on which
+    the changed log or configuration can decide differently. The log has the offsets from ``start``
+    up to ``end``, exclusive."""
 
     files: Sequence[FileLook]
     days: Sequence[date]

@@ -57,8 +57,8 @@ _STARTED_HERE: Final = {
     "spark.ui.enabled": "false",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
-"""With DataFrame debugging, PySpark looks for a notebook for each column that code names, and sends
-our line of code to the JVM."""
+"""With DataFrame debugging, PySpark looks for a notebook and sends our line of code to the JVM
+whenever code names a column."""
 _ON_THIS_MACHINE: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -102,7 +102,7 @@ _LOCALE: Final = "LC_ALL"
 _ASCII: Final = ("ANSI_X3.4-1968", "US-ASCII")
 """The names of the encoding of the locales C and POSIX, in glibc and in other C libraries."""
 _NO_JAVA: Final = (
-    "Spark needs Java 17 or newer, and there is none: install it "
+    "Spark needs Java 17 or newer, and finds none: install it "
     "(on Debian: apt-get install openjdk-17-jre-headless), or set JAVA_HOME"
 )
 
@@ -119,9 +119,10 @@ def open_session(
     server ``remote`` (``sc://HOST:PORT``, or ``local`` to start a server here). Without ``master``
     and ``remote``, the session uses all cores of this machine.
 
-    ``settings`` are Spark settings, which override ours. The time zone must be UTC, as the tables'
-    days and hours are. The JVM's output goes to the end of the file ``log``, or to standard error.
-    If ``has_small_input`` (a few MiB), Spark should start and plan fast rather than run fast.
+    ``settings`` are Spark settings, which override ours. The time zone must be UTC, because the
+    tables' days and hours are in UTC. The JVM's output is added to the file ``log``, or goes to
+    standard error. If ``has_small_input`` (a few MiB), Spark should start and plan fast rather than
+    run fast.
 
     Raises:
         InvalidRequest: no session can be opened.
@@ -129,7 +130,7 @@ def open_session(
     if master is not None and remote is not None:
         raise InvalidRequest("--master starts Spark, --remote connects to a server; give only one")
     if (settings or {}).get(_TIME_ZONE, "UTC") != "UTC":
-        raise InvalidRequest(f"{_TIME_ZONE}: days and hours of the tables are those of UTC")
+        raise InvalidRequest(f"{_TIME_ZONE}: the tables need UTC for their days and hours")
     try:
         errors = errors_of_spark()
     except ModuleNotFoundError as error:
@@ -258,7 +259,7 @@ def _connected(remote: str, settings: Mapping[str, str], log: Path | None) -> Sp
 @contextmanager
 def _by_this_python(place: str) -> Iterator[None]:
     """In this block, a started JVM runs its local workers with this Python and this PySpark. By
-    default, each worker process compiles an archive of PySpark again."""
+    default, workers import PySpark from an archive, which each worker process compiles again."""
     is_ours = place.startswith(_HERE) and (
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable) == sys.executable
     )
@@ -303,7 +304,7 @@ def check_java(environ: Mapping[str, str]) -> None:
     java = Path(home, "bin", "java") if home else None
     has_java = shutil.which("java", path=environ.get("PATH")) if java is None else java.is_file()
     if not has_java:
-        raise InvalidRequest(_NO_JAVA if java is None else f"{java}: not there; {_NO_JAVA}")
+        raise InvalidRequest(_NO_JAVA if java is None else f"JAVA_HOME: no {java}; {_NO_JAVA}")
 
 
 @contextmanager

@@ -45,7 +45,8 @@ _SAME: Final = tuple(name for name in USAGE.columns if name not in _COUNTED)
 
 def counted(requests: DataFrame) -> DataFrame:
     """Counts rows of REQUESTS by broker and hour; hours without requests have no row. ``is_sure``:
-    an allowed request is unambiguous. ``controller``: only controllers log such a request."""
+    at least one allowed request is unambiguous. ``controller``: only controllers log at least one
+    of these unambiguous requests."""
     from pyspark.sql import functions as f
 
     is_allowed = f.col("result") == "ALLOWED"
@@ -69,8 +70,8 @@ def counted_before(coverage: DataFrame) -> DataFrame:
 
 
 def covered(counts: DataFrame, lost: Iterable[Lost] = ()) -> DataFrame:
-    """The rows of COVERAGE for all hours between a broker's lines, except silences of more than a
-    year. The state of an hour with ``lost`` lines is never BOTH."""
+    """The rows of COVERAGE from each broker's first hour to its last, without silences of more than
+    a year. The state of an hour with ``lost`` lines is never BOTH."""
     from pyspark.sql import functions as f
 
     until_next = counts.selectExpr("*", _NEXT).selectExpr("*", _UNTIL_NEXT)
@@ -91,13 +92,13 @@ def covered(counts: DataFrame, lost: Iterable[Lost] = ()) -> DataFrame:
 
 
 def seen_hours(inside: Column, is_repeated: Column | None = None) -> tuple[Column, ...]:
-    """Counts among the hours ``inside``. ``allowed`` counts hours with a sure allowed line, ``any``
-    hours with any line, and ``controller`` hours with a sure allowed line of a controller.
+    """Aggregates over the hours ``inside``. ``allowed`` counts hours with the state BOTH, ``any``
+    hours with another state than NOTHING, and ``controller`` hours with a controller's line.
     ``ambiguous`` counts lines. An hour with several brokers counts once.
 
-    ``is_repeated`` marks hours that came twice because clocks were set back. A repeated hour
-    without a sure allowed line counts in ``repeated``, and not in ``any``. ``led_or_repeated``
-    counts all repeated hours, and the hours of ``controller``.
+    ``is_repeated`` marks hours that came twice because clocks were set back. A repeated hour whose
+    state is not BOTH counts in ``repeated``, and not in ``any``. ``led_or_repeated`` counts all
+    repeated hours, and the hours of ``controller``.
     """
     from pyspark.sql import functions as f
 

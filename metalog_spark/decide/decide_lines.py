@@ -1,8 +1,8 @@
 """Decides requests in the worker that has read them from audit lines.
 
 One write stores all results. Decisions are rows of DECISIONS. Every other result is a side row,
-which has no day, and its kind in ``request_name``. This module must not know how a line is read,
-nor Spark.
+which has no day, and has its kind in ``request_name``. This module must not know how a line is
+read, nor Spark.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ COUNTED: Final = ("requests", "first_time", "last_time")
 _AGAIN: Final = list(zip(COUNTED, ("sum", "min", "max"), strict=True))
 _FEWER, _FEW = 3, 1 << 16
 """Sums are yielded if each stands for ``_FEWER`` requests or more on average, or if there are at
-most ``_FEW`` sums. Otherwise all sums are dropped, and their days are added to ``uncounted``."""
+most ``_FEW`` sums. Otherwise all sums are dropped, because a sum costs more than a row, and their
+days are added to ``uncounted``."""
 _MOST: Final = 1 << 18
 """If more sums than this wait for equal requests, equal sums are added up. If more than half of
 this number are left, all sums are yielded or dropped."""
@@ -63,11 +64,8 @@ _WORDS: Final = ("operation", "resource_type", "pattern_type")
 
 
 class UsageSums:
-    """Counts equal requests of a task, so that no later job counts all rows.
-
-    If few requests are equal, a later job counts the requests of these days, because a sum costs
-    more than a row. ``uncounted`` has these days, numbered from 1970.
-    """
+    """Counts equal requests of a task, so that no later job counts all rows. ``uncounted`` has the
+    days (numbered from 1970) whose requests a later job must count."""
 
     def __init__(self) -> None:
         self.uncounted: set[int] = set()

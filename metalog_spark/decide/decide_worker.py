@@ -1,8 +1,8 @@
 """Decides Arrow columns of requests in a worker process, each request as of its own time.
 
 The parts of questions become numbers, so each text is examined once per batch. The decision
-timeline of a question stays in a cache; a request's time only selects from it. This module must not
-know Spark, nor where the columns come from.
+timeline of a question stays in a cache. A request's time only selects a decision from the timeline.
+This module must not know Spark, nor where the columns come from.
 """
 
 from __future__ import annotations
@@ -176,7 +176,6 @@ class DecideWorker:
         return pa.StructArray.from_arrays(columns, DECIDED)
 
     def _hosts_by(self, hosts: _Coded, periods: Numbers) -> Numbers:
-        """The number of each row's host, for the Kafka version of its configuration period."""
         by_version = {
             kafka: hosts.numbers(self._numbers_of(hosts, kafka), 0)
             for kafka in dict.fromkeys(self._versions)

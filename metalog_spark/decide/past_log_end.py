@@ -26,7 +26,6 @@ class PastLogEnd(NamedTuple):
     known_ms: int
 
     def text(self) -> str:
-        """``2 requests are newer than the log's last record (…)``, and what to do."""
         return (
             f"{counted(self.requests, 'request is', 'requests are')} newer than the log's last"
             f" record ({time_text(self.known_ms)}) and decided by its ACLs at that time; if the"

@@ -24,8 +24,8 @@ _SCATTER: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
 class NumberSlots:
-    """A cache with a fixed size. Each key has one slot, in which it replaces the previous key. A
-    lookup is one array access, and takes a whole column."""
+    """A cache with a fixed size. Each key has one slot, in which it replaces the previous key. So a
+    lookup of a whole column is one array access."""
 
     def __init__(self) -> None:
         self._keys = np.full(1 << SLOT_BITS, -1, np.int64)
@@ -46,8 +46,6 @@ class NumberSlots:
 
 
 class TimelineColumns:
-    """Distinct decision timelines, in columns."""
-
     def __init__(self, versions: int) -> None:
         self._versions = versions
         self._numbers: dict[DecisionTimeline, int] = {}

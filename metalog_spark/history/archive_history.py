@@ -76,9 +76,8 @@ class KnownRange(NamedTuple):
 
 
 class ChangelogRow(NamedTuple):
-    """A row of ACL_CHANGELOG. ``begin`` and ``end`` are None if they are open. If ``begin_known``
-    is false, ``begin`` is the end of a gap. If ``end_known`` is false, ``end`` is the start of a
-    gap."""
+    """A row of ACL_CHANGELOG, which explains ``begin`` (as ``from_*``) and ``end`` (as
+    ``to_*``)."""
 
     id: Uuid
     acl: Acl
@@ -339,7 +338,6 @@ def _lost(is_damage: bool, start: int, end: int, why: str) -> KnownRange:
 
 
 def _with_times(ranges: Sequence[KnownRange]) -> list[KnownRange]:
-    """Give unknown ranges the times of the known ranges beside them."""
     timed: list[KnownRange] = []
     for number, each in enumerate(ranges):
         if each.kind != KNOWN:

@@ -73,7 +73,7 @@ def replace_changelog(tables: Tables, lifetimes: pa.Table, ranges: pa.Table) -> 
 
 
 def check_log(logs: Logs, *, skip_damaged: bool) -> None:
-    """Only a read of the whole log finds damage before the ends of ``logs``.
+    """Check the ends of ``logs``. Only a read of the whole log finds earlier damage.
 
     Raises:
         CorruptLog: a log is damaged at its end, and ``skip_damaged`` is false.

@@ -117,9 +117,9 @@ def read_configuration(texts: Sequence[str]) -> tuple[Configuration, list[str]]:
         periods[from_us] = ConfigPeriod(from_us, config, str(path))
     if None not in periods:
         until = min((start for start in periods if start is not None), default=None)
-        when = "" if until is None else f"before {time_text(until // 1000)} "
+        when = "" if until is None else f" before {time_text(until // 1000)}"
         warnings.append(
-            f"{when}assumed {SUPER_USERS}= and {ALLOW_EVERYONE}=false;"
+            f"assumed {SUPER_USERS}= and {ALLOW_EVERYONE}=false{when};"
             " give --config server.properties"
         )
         periods[None] = DEFAULT_PERIOD

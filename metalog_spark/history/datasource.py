@@ -2,8 +2,8 @@
 
 SOURCE is as for the verbs (a folder, a file, ``topic://``, ``quorum://``), or a pattern of folders.
 A partition is a gap, or a split of the log, such as a segment. A stream continues from its last
-offset, with at most ``maxOffsetsPerTrigger`` offsets at a time. Our own code reads the log in
-Spark's Python workers. This module must not know what records mean.
+offset, with at most ``maxOffsetsPerTrigger`` offsets at a time. This module must not know what
+records mean.
 """
 
 from __future__ import annotations

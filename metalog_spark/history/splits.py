@@ -30,9 +30,9 @@ OPEN_END: Final = 1 << 63
 class LogSplit(NamedTuple):
     """The records of ``split`` from offset ``start`` up to ``until``, which one task reads.
 
-    A ``dense`` split has every offset up to ``end``, or is damaged; its ``until`` is ``end``. A
-    batch can cross the end of any other split, which has all records of the batches that begin in
-    the split. ``source`` is its folder, file or address.
+    A ``dense`` split has every offset up to ``end``, or is damaged; its ``until`` is ``end``. Any
+    other split has all records of the batches that begin in it, because a batch can cross its end.
+    ``source`` is its folder, file or address.
     """
 
     split: Split
@@ -110,7 +110,8 @@ class BootstrapSplit(NamedTuple):
 
 
 class HeadSplit(NamedTuple):
-    """A topic's append that begins before ``offset`` and continues past it, if there is one."""
+    """A topic's append that begins before ``offset`` and continues past ``offset``, if there is
+    one."""
 
     cluster: TopicCluster
     offset: int

@@ -46,8 +46,9 @@ class Block(NamedTuple):
 def broker_of(path: str, pattern: BrokerPattern) -> str:
     """The name of the broker that wrote the log ``path``.
 
-    Without a pattern, a file with Kafka's own name, ``kafka-authorizer``, has the folder's name as
-    its broker. Any other file has its own name up to the first dot.
+    With ``pattern``, the name is the result of ``name_found``. Without a pattern, a file with
+    Kafka's own name, ``kafka-authorizer``, belongs to the broker with the folder's name. The broker
+    of any other file is the file's name up to the first dot.
 
     Raises:
         InvalidRequest: ``pattern`` finds no name in ``path``.
@@ -150,8 +151,8 @@ class _SlowFile:
 
 
 def _before_damage(single_bytes: Iterator[bytes]) -> Iterator[bytes]:
-    """A call of a decompressor that raises an error loses all that it has decompressed, so each
-    call returns one byte."""
+    """If a call of a decompressor raises an error, all bytes of the call are lost. So each call
+    returns one byte."""
     found = bytearray()
     with suppress(*DAMAGE):
         for byte in single_bytes:
@@ -162,7 +163,7 @@ def _before_damage(single_bytes: Iterator[bytes]) -> Iterator[bytes]:
 
 def whole_lines(chunks: Iterable[bytes]) -> Iterator[Block]:
     """Split ``chunks``, each of at most ``BLOCK_BYTES``, into lines. A line of more than
-    ``LONGEST_LINE`` bytes, without its LF, is a fault."""
+    ``LONGEST_LINE`` bytes, not counting its LF, is a fault."""
     rest, is_within = b"", False
     try:
         for chunk in chunks:

@@ -49,8 +49,8 @@ LINES: Final = (
 bytes."""
 _MISNAMED: Final = "packed by gzip, and its name does not end in .gz: rename the file"
 _HEAD_BYTES: Final = 16 << 10
-"""How many bytes at a file's start are fingerprinted: more than the equal output of start
-scripts."""
+"""How many bytes at a file's start are fingerprinted. Start scripts can begin many files with equal
+output, but with less."""
 _MOST_LINES: Final = 16_384
 _MOST_BYTES: Final = 16 << 20
 """A batch ends after this many bytes of lines, because a topic's records can have any size."""
@@ -68,8 +68,8 @@ class Record(NamedTuple):
 
 
 class _Head:
-    """Fingerprints of a file's beginning. Each covers the file up to the end of one line in the
-    first 16 KiB. Equal fingerprints show that two files begin with the same lines."""
+    """Fingerprints of a file's beginning. Each fingerprint covers the file up to the end of one
+    line in the first 16 KiB. Equal fingerprints show that two files begin with the same lines."""
 
     def __init__(self) -> None:
         self.found: list[int] = []

@@ -140,8 +140,8 @@ def _as_json(table: DataFrame) -> Column:
 def _broker_around(
     around: str | None, line: bytes, name: str, broker: str, pattern: BrokerPattern
 ) -> str:
-    """``broker`` without a ``pattern``. A pattern finds the broker in a column (as ``NAME=VALUE``),
-    in a field of the JSON around the line, or in the table's name."""
+    """Returns ``broker`` without a ``pattern``. A pattern finds the name in a column (as
+    ``NAME=VALUE``), in a field of the JSON around the line, or in the table's name."""
     if pattern is None:
         return broker
     fields = (*fields_around(around or ""), *fields_around(line.decode(errors="replace")), name)

@@ -51,10 +51,10 @@ _DECIDED: Final = {
     ResourceType.GROUP: frozenset({Operation.ALTER_CONFIGS, Operation.DESCRIBE_CONFIGS}),
 }
 """The operations that a controller authorizes. DESCRIBE of a deleted topic is left out, because an
-ACL for DELETE allows it. CREATE_TOKENS is left out, because a broker checks it before it forwards
-the request."""
+ACL for DELETE allows it. CREATE_TOKENS is left out, because a broker checks this operation before
+it forwards the request."""
 
 
 def may_decide_by(acl: Acl) -> bool:
-    """Whether only a controller can log some uses of ``acl``."""
+    """Whether it is possible that only a controller's log shows a use of ``acl``."""
     return any(concerns(acl, each) for each in _DECIDED.get(acl.resource_type, ()))

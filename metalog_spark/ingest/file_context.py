@@ -1,5 +1,5 @@
-"""Adds facts that one line alone does not show: its number in the file, a record with several
-lines, and an incomplete last line.
+"""Adds facts that one line alone does not show: the line's number in its file, a record with
+several lines, and an incomplete last line.
 
 These facts are derived from rows of lines, so each task reads only its own lines, and the splits do
 not matter. This module must not know files, nor what is done with half lines.
@@ -73,8 +73,8 @@ def _numbered(read: DataFrame) -> DataFrame:
 
 
 def broken_lines(read: DataFrame) -> DataFrame:
-    """The ``file`` and ``line`` of lines that other lines show to be broken, and ``why``: null for
-    a line that can be a part of a name."""
+    """The ``file`` and ``line`` of lines that other lines show to be broken, and the reason
+    ``why``. ``why`` is null for a line that can be a part of a name."""
     from pyspark.sql import functions as f
 
     edges = read.where(f"({_ENDS_ONE}) OR ({_BEGINS_ONE})").selectExpr(

@@ -34,10 +34,8 @@ FACTS: Final = (
 """A row for each listed file; the facts of a file without lines are null.
 
 The columns from ``requests`` to ``days`` are those of ``FileFacts``; ``head`` is the last of
-``heads``. The columns in ``_us`` are in microseconds since 1970: the first time of a line with a
-request name, the first time of a line with a rule, and the first time at which the clock was set
-back. ``lacks_rule``: a request has no rule; ``has_end``: a line is only the end of a record;
-``is_cut``: the file ends within a line; ``is_split``: Spark split the file.
+``heads``. Columns after ``broker`` are explained in ``line_sums.SUMS``, except ``is_cut`` (the file
+ends within a line) and ``is_split`` (Spark split the file).
 """
 _COUNTS: Final = ("requests", "not_audit", "broken")
 _FORMS: Final = ("request_us", "rule_us")
@@ -51,7 +49,7 @@ _NAMED: Final = "CASE WHEN coalesce(requests, 0) = 0 OR fault IS NOT NULL OR is_
 
 class Same(NamedTuple):
     """Why a file is left out: another file, ``file``, begins in the same way and is not shorter. If
-    an earlier build read ``file``, ``longer`` is its number of lines."""
+    an earlier build read ``file``, ``longer`` is the number of lines of ``file``."""
 
     file: str
     longer: int | None
@@ -114,8 +112,8 @@ class LogRead(NamedTuple):
 
 
 class FilesRead(NamedTuple):
-    """``named`` has, sorted, all tables, and the files without a request, with a fault, or left
-    out. ``logs`` has sums over all files. ``nothing_new``: earlier builds had read all files.
+    """``named`` has all tables, and the files without a request, with a fault, or left out, sorted
+    by name. ``logs`` has sums over all files. ``nothing_new``: earlier builds had read all files.
     ``days_again`` is the number of days of earlier builds whose requests were decided again."""
 
     named: Sequence[FileRead]
@@ -215,7 +213,7 @@ def days_at(files: DataFrame, paths: Collection[str]) -> set[date]:
     return {row["day"] for row in days.distinct().collect()}
 
 
-def left_out(files: DataFrame, paths: Collection[str]) -> DataFrame:
+def files_without(files: DataFrame, paths: Collection[str]) -> DataFrame:
     """``files`` without the files at ``paths``."""
     return files.join(_at(files, paths), "path", "left_anti") if paths else files
 

@@ -15,7 +15,7 @@ from functools import reduce
 from itertools import count
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from metalog_spark.ingest.file_facts import Same, left_out
+from metalog_spark.ingest.file_facts import Same, files_without
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.tables import FILES
 
@@ -66,13 +66,13 @@ def unread(listed: DataFrame, known: DataFrame | None) -> DataFrame:
     return listed if known is None else listed.join(known.select(*_LISTED), _LISTED, "left_anti")
 
 
-def sorted_out(read: DataFrame, known: DataFrame | None) -> ClassifiedFiles:
+def classified(read: DataFrame, known: DataFrame | None) -> ClassifiedFiles:
     """Classify the files in ``read`` (rows of ``file_facts.FACTS``). ``known`` has rows of FILES;
     it is None in a new folder."""
     same = {path: Same(file, None) for path, file in _copies(read)}
     if known is None:
         return ClassifiedFiles({}, same, ())
-    taken, rows = left_out(read, same), known.where("same IS NULL")
+    taken, rows = files_without(read, same), known.where("same IS NULL")
     gone: dict[str, KnownFile] = {}
     for path, grown in _grown(taken, rows).items():
         most = max(grown, key=lambda each: (each.known_lines, each.file))

@@ -1,6 +1,5 @@
 """Reads tables of requests, and defines ``READ``, the common form of all rows that are read.
 
-One pass over a file fills three tables: a row is a request, a rejected line or a possible request.
 This module must not know how a line is read, nor how the rows are used.
 """
 
@@ -29,9 +28,9 @@ READ: Final = (
     f"{REQUESTS.schema}, text STRING, reason STRING, possible BOOLEAN, zone STRING,"
     " start BIGINT, lines BIGINT, bytes BIGINT, size BIGINT, head ARRAY<BIGINT>"
 )
-"""The columns for rows of three tables, and for a row about each split of a file. ``possible`` is
-true in rows of POSSIBLE, else null. Only rows of REJECTED have a ``reason``. Only the row about a
-split has ``lines``."""
+"""The columns for rows of three tables, so that one pass over a file fills all three, and for a row
+about each split. ``possible`` is true in rows of POSSIBLE, else null. Only rows of REJECTED have a
+``reason``. Only the row about a split has ``lines``."""
 IS_REQUEST: Final = "reason IS NULL AND possible IS NULL AND lines IS NULL"
 NEEDED: Final = (
     "time", "principal", "host", "operation", "resource_type", "resource_name", "result",
@@ -77,9 +76,9 @@ def read_table(session: SparkSession, path: str) -> DataFrame:
 def requests_in(table: DataFrame, path: str, broker: str) -> DataFrame:
     """The rows of ``table`` as rows of ``READ``, with ``path`` as their file. The table needs the
     columns ``NEEDED``; ``time`` is a timestamp or text. Operations and types may have the spelling
-    of any Kafka version. The default of ``broker`` is the argument, of ``pattern_type`` LITERAL, of
-    ``ambiguous`` false, and of all other columns null. ``line`` is null, because only a line of a
-    log can prove to be a half line.
+    of any Kafka version. Other columns may be missing or null: then ``broker`` is the argument,
+    ``pattern_type`` is LITERAL, ``ambiguous`` is false, and all other columns are null. ``line`` is
+    always null, because only a line of a log can prove to be a half line.
 
     Raises:
         InvalidRequest: a column is missing, or the times are numbers.

@@ -1,7 +1,7 @@
 """Replays the commit log of a pipeline's folder.
 
 Each line is one commit. Some lines have the whole state after their commit instead of a change, so
-that earlier lines are not needed. This module must not know where the commit log is stored, nor how
+that earlier lines can be removed. This module must not know where the commit log is stored, nor how
 it is read.
 """
 
@@ -18,7 +18,7 @@ LIST: Final = "changes"
 KIND: Final = "kraft-metalog pipeline"
 VERSION: Final = 6
 LINES: Final = 200
-"""One line in this many has the whole state, so that older lines can be removed."""
+"""One line in this many has the whole state."""
 _STATE: Final = "state"
 
 
@@ -81,8 +81,8 @@ class CommittedState(NamedTuple):
         return cls(0, whole["places"], whole["facts"], parts, days)
 
     def places_of(self, table: str) -> list[str]:
-        """All directories with rows of the table. Rows of replaced days in them are not in
-        force."""
+        """All directories with rows of the table. They also have rows of replaced days, which are
+        not in force."""
         whole = [self.places[table]] if table in self.places else []
         return [
             *whole,
@@ -103,10 +103,10 @@ NOTHING: Final = CommittedState(0, {}, {}, {}, {})
 
 
 def replayed(read: Callable[[], Iterable[str] | None], path: str) -> CommittedState | None:
-    """Replay the commit log of the folder ``path``; None without one.
+    """Replay the commit log of the folder ``path``; None without a commit log.
 
     Raises ``InvalidSource`` if a line is missing or an incompatible version wrote the log. Before
-    that, ``read`` is called once more, because a read during a commit can miss a line.
+    the error, ``read`` is called once more, because a read during a commit can miss a line.
     """
     try:
         return _replayed(read(), path)

@@ -1,9 +1,10 @@
 """The directories ("places") with rows of one table: their names, the rows in force, and the places
 to merge.
 
-Places are merged in levels, like the files of a log-structured merge tree, so their number grows
-with the logarithm of the number of commits. A place with many rows is not merged again, because
-that would take long. This module must not know what is written to a directory.
+Places are merged in levels, like the files of a log-structured merge tree, so the number of places
+grows with the logarithm of the number of commits. A place with ``MANY_ROWS`` rows or more is not
+merged again, because that would take long. This module must not know what is written to a
+directory.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ _WHOLE: Final = "whole-"
 WITHOUT_DAY: Final = "__HIVE_DEFAULT_PARTITION__"
 """Spark's name for the directory of the rows without a day."""
 MANY_ROWS: Final = 1_000_000
-"""A place with this many rows or more is not merged again."""
 
 
 def place_of(table: TableSchema, name: str) -> str:

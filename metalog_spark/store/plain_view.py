@@ -39,8 +39,8 @@ _NOWHERE: Final = f"{_DAY}{WITHOUT_DAY}"
 
 
 def publish(folder: Path, contents: CommittedState) -> None:
-    """Point ``current`` of ``folder`` to the files in force by ``contents``, if this machine's disk
-    has the folder in the state ``contents``."""
+    """Point ``current`` of ``folder`` to the files in force in the state ``contents``, if this
+    machine's disk has the folder in this state."""
     if not is_on_this_disk(folder, contents):
         return
     versions = folder / VERSIONS

@@ -47,8 +47,8 @@ _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:/")
 _PATTERN: Final = re.compile(r"[*?\[\]{}\\]")
 _SIDES: Final = ("a", "b")
 _MOST_DAYS: Final = 8
-"""At most this many directories replace days of a table; the next one makes a build rewrite the
-whole table."""
+"""At most this many directories replace days of a table. One more replacement rewrites the whole
+table."""
 _STAGED: Final = "-read"
 NOT_THERE: Final = "PATH_NOT_FOUND"
 _OF_ROWS: Final = frozenset({"all", "places", "parts", "joined", "days"})
@@ -57,8 +57,7 @@ _FIRST: Final = {"kind": KIND, "version": VERSION, "format": _FORMAT}
 
 
 class Tables:
-    """The tables in ``path``, a folder or a URI that Spark can write to. ``open`` needs an existing
-    folder of the pipeline; ``make`` also takes a new or empty one."""
+    """The tables in ``path``, a folder or a URI that Spark can write to."""
 
     def __init__(self, session: SparkSession, path: str | Path, contents: CommittedState) -> None:
         self.session = session
@@ -68,7 +67,7 @@ class Tables:
 
     @classmethod
     def open(cls, session: SparkSession, path: str | Path) -> Tables:
-        """Open the tables in ``path``. Raises ``InvalidSource`` if it is not a pipeline's
+        """Open the tables in ``path``. Raises ``InvalidSource`` if ``path`` is not a pipeline's
         folder."""
         contents = _read_list(session, checked_folder(path))
         if contents is None:
@@ -194,8 +193,9 @@ class Tables:
         replaced: Mapping[TableSchema, DataFrame],
         **facts: Any,
     ) -> None:
-        """Add and replace rows, and store ``facts``, in one commit. Files of an earlier attempt at
-        the same batch are overwritten. A committed batch must not be committed again."""
+        """Add the rows ``added``, replace the tables in ``replaced``, and store ``facts``, in one
+        commit. Files of an earlier attempt at the same batch are overwritten. A committed batch
+        must not be committed again."""
         parts = {table.name: place_of(table, batch) for table in added}
         places = {table.name: self._other_side(table) for table in replaced}
         for table, rows in added.items():
@@ -264,7 +264,7 @@ class Tables:
         return folder / place
 
     def put(self, table: TableSchema, place: str, days: Iterable[object]) -> None:
-        """Replace the rows of ``days`` by those at ``place``. In a table that was never written,
+        """Replace the rows of ``days`` by the rows at ``place``. In a table that was never written,
         all rows at ``place`` come into force."""
         if table.name not in self._contents.places:
             self._note({"places": {table.name: place}})

@@ -95,8 +95,7 @@ FILES: Final = TableSchema(
     "path STRING, length BIGINT, modified TIMESTAMP, file STRING, same STRING, lines BIGINT,"
     " head BIGINT, days ARRAY<DATE>",
 )
-"""The audit files that were read. If the ``path``, ``length`` and modification time of a file have
-not changed, a build does not read the file again.
+"""The audit files that were read.
 
 ``file`` is the file's name in other tables. If the file is left out of the other tables, ``same``
 is another file that begins in the same way and is not shorter. ``head`` is a fingerprint of the
@@ -112,10 +111,10 @@ COVERAGE: Final = TableSchema(
 
 ``state`` is BOTH, DENIALS_ONLY or NOTHING. ``ambiguous`` lines are counted, but do not make the
 state BOTH; lines of an hour that came twice are ambiguous. If a topic deleted unread lines of an
-hour, no line makes the state BOTH. Kafka logs allowed requests only at DEBUG: without such lines,
-no ACL counts as unused. ``controller``: at least one line that made the state BOTH is a line that
-only a controller writes. A gap of more than a year between lines has no rows: a broker's clock can
-have been wrong, for example at 1970 or 9999. Findings count hours without a row as NOTHING.
+hour, no line makes the state BOTH. Kafka logs allowed requests only at DEBUG: without allowed
+lines, no ACL counts as unused. ``controller``: at least one line that made the state BOTH is a line
+that only a controller writes. A gap of more than a year has no rows: a broker's clock can have been
+wrong, for example at 1970 or 9999. Findings count hours without a row as NOTHING.
 """
 
 DECISIONS: Final = TableSchema(

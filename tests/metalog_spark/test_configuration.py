@@ -76,7 +76,7 @@ def test_what_no_file_says_is_assumed_and_said(files: Path) -> None:
     assert odd == f"{assumed}; give --config server.properties"
     configuration, [odd] = read_configuration(["@0=old.properties"])
     assert [period.source for period in configuration.periods] == ["assumed", "old.properties"]
-    assert odd.startswith(f"before 1970-01-01T00:00:00.000Z {assumed}; ")
+    assert odd.startswith(f"{assumed} before 1970-01-01T00:00:00.000Z; ")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from authorizer.audit.layouts import Zone
 from metalog_spark.ingest.audit_source import LISTED
 from metalog_spark.ingest.audit_splits import read_packed
 from metalog_spark.ingest.file_facts import FACTS
-from metalog_spark.ingest.known_files import after, sorted_out, unread
+from metalog_spark.ingest.known_files import after, classified, unread
 from metalog_spark.store.arrow import frame_of, names_in
 from metalog_spark.store.tables import FILES
 
@@ -58,7 +58,7 @@ class Builds:
         new = unread(frame_of(spark, listed, LISTED), self.known).collect()
         facts = [read(each.asDict(), files[each["path"]]) for each in new]
         rows = frame_of(spark, facts, FACTS)
-        found = sorted_out(rows, self.known)
+        found = classified(rows, self.known)
         self.known = frame_of(spark, after(rows, found, self.known).collect(), FILES.schema)
         same = {path: each.file for path, each in found.same.items()}
         taken = {each[0]: each[0] for each in facts if each[0] not in same}
@@ -120,7 +120,7 @@ def test_the_longest_of_all_files_that_begin_alike_is_read(spark: SparkSession) 
         read({"path": path, "length": len(text), "modified": changed(text)}, text)
         for path, text in texts.items()
     ]
-    found = sorted_out(frame_of(spark, facts, FACTS), None)
+    found = classified(frame_of(spark, facts, FACTS), None)
     longest = {
         path: max(
             (other.count("\n"), name) for name, other in texts.items() if other.startswith(text)

@@ -55,9 +55,8 @@ _ENCODINGS: Final = ("cp1252", "latin-1")
 
 
 class Possible(NamedTuple):
-    """A possible request. ``micros`` is its time in microseconds since 1970, None if unknown. With
-    ``zone``, its line has only this reading, but clocks in the zone showed its time twice;
-    ``micros`` is the second time."""
+    """A possible request, as in the table POSSIBLE, which explains ``zone``. ``micros`` is its time
+    in microseconds since 1970, None if unknown."""
 
     row: Row
     micros: int | None
@@ -194,8 +193,8 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def _of_other_encodings(raw: bytes, zone: Zone, *, is_whole: bool) -> Iterator[Possible]:
-    """The possible requests of a line whose bytes have another encoding, all or only those that are
-    not UTF-8. Also those of the text before a character that is cut."""
+    """The possible requests of a line if all its bytes, or only the bytes that are not UTF-8, have
+    another encoding. Also the possible requests of the text before a cut character."""
     with_bytes = raw.decode(errors="surrogateescape")
     for cut in islice(_CUT_CHARACTER.finditer(with_bytes), _MOST_HALVES):
         before = with_bytes[: cut.start()].encode(errors="surrogateescape")

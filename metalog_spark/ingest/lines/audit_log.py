@@ -79,8 +79,8 @@ class ReadSplit(NamedTuple):
 
 LESS_WITH_A_MARK: Final = 2
 """If a file begins with a byte order mark and ends within a line, the ``bytes`` of its splits are
-this many less than its ``size``. Hadoop removes three bytes, and an LF is added to the last
-line."""
+this many less than its ``size``. Hadoop removes the mark (three bytes), and an LF is added to the
+last line."""
 
 
 class Origin(NamedTuple):
@@ -104,7 +104,8 @@ class Origin(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """For lines that are parsed one by one. Each tuple begins with the position of its line."""
+    """The results for lines that are parsed one by one. Each tuple begins with the position of its
+    line."""
 
     rows: list[tuple[int, Row, int]]
     rejected: list[tuple[int, str, str]]
@@ -146,8 +147,8 @@ def read_lines(
 
 
 def record_readings(lines: bytes, place: int, origin: Origin, zone: Zone) -> list[pa.RecordBatch]:
-    """The possible requests of one record whose ``lines`` are one audit line, because a name in it
-    has a line feed. ``place`` is the position of the record's first line."""
+    """The possible requests of one record whose ``lines`` are one audit line, because a name has a
+    line feed. ``place`` is the position of the record's first line."""
     found = whole_readings(shown(lines), zone)
     return list(_odd_batches(_Read([], [], [(place, each) for each in found]), origin))
 

@@ -86,7 +86,7 @@ def _by_broker(shown: Shown, place: int) -> Column:
 def divided(read: DataFrame, shown: Shown, broken: DataFrame | None = None) -> DataFrame:
     """``read`` (rows of ``requests.READ``), in which each half line becomes a rejected line and a
     possible request. ``broken`` is the result of ``broken_lines``: lines with ``why`` are half
-    lines, and all its other lines become ambiguous."""
+    lines, and lines without ``why`` become ambiguous."""
     from pyspark.sql import functions as f
 
     half = is_half(shown) & f.expr(_LINE)
