@@ -1,8 +1,7 @@
 """The two families of errors: faults of the caller, and faults of the data.
 
-``InvalidRequest`` and its subclasses have the name and code of Kafka's error
-(``org.apache.kafka.common.protocol.Errors``). ``CorruptLog`` and its subclasses name the file,
-offset and byte, if known. Every message is one line.
+An ``InvalidRequest`` has the code of one of Kafka's errors
+(``org.apache.kafka.common.protocol.Errors``). Every message is one line.
 
 This module must not know how an error is shown or sent.
 """

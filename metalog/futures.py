@@ -26,8 +26,8 @@ _FINAL = (CorruptLog, AuthorizerNotReady)
 class InitialLoad(Future[None]):
     """A future that is done when the log was replayed, or when a setting does not fit the log.
 
-    Any other fault leaves the future pending, because the replay is retried. If no retry can help,
-    ``result`` and ``exception`` raise the fault at once.
+    Any other fault leaves the future pending. If no retry can help, ``result`` and ``exception``
+    raise the fault at once.
     """
 
     def __init__(self) -> None:
@@ -41,8 +41,7 @@ class InitialLoad(Future[None]):
     def note_fault(self, fault: Exception) -> None:
         """Remember why the log is not replayed yet; any thread may call this method.
 
-        A setting that does not fit the log (``ConfigException``) completes the future: a retry
-        would fail too.
+        A ``ConfigException`` completes the future, because a retry would fail too.
         """
         self.fault = fault
         if isinstance(fault, ConfigException):

@@ -19,7 +19,6 @@ B = TypeVar("B", bound=bytes)
 V = TypeVar("V")
 
 _CACHE_SIZE: Final = 1 << 12
-"""The size of the cache of texts: a log names the same topics again and again."""
 _SORTED_AT_ONCE: Final = 4096
 _URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
 
@@ -30,7 +29,7 @@ METADATA_TOPIC_ID = Uuid((1).to_bytes(16, "big"))
 
 @lru_cache(_CACHE_SIZE)
 def uuid_text(uuid: Uuid) -> str:
-    """``uuid`` as Kafka prints it, in 22 characters."""
+    """``uuid`` as Kafka prints it."""
     return b2a_base64(uuid, newline=False).translate(_URL_SAFE)[:22].decode("ascii")
 
 
@@ -78,10 +77,7 @@ Entropy = Callable[[int], bytes]
 
 
 def random_uuid(entropy: Entropy) -> Uuid:
-    """A random version 4 UUID that Kafka does not reserve, and whose text has no leading ``-``.
-
-    A command would read a leading ``-`` as an option.
-    """
+    """A random version 4 UUID. Its text has no leading ``-``, which would look like an option."""
     while True:
         drawn = bytearray(entropy(16))
         drawn[6] = drawn[6] & 0x0F | 0x40

@@ -14,7 +14,6 @@ from typing import Any, Final
 from metalog.errors import InvalidRequest
 
 _SPELLINGS: Final = 1 << 12
-"""The size of the cache for hosts with a colon."""
 
 
 def client_host(host: str) -> str:

@@ -1,8 +1,7 @@
 """Reads, checks and writes record batches of Kafka's message format v2.
 
 ``decode_batch`` checks the header and the checksum. The records are inflated and checked only when
-they are read, because some callers need only offsets and epochs. So the methods that read records
-raise ``CorruptLog`` too.
+they are read, because some callers need only offsets and epochs.
 
 The checksum does not cover bytes 0 to 20. This module checks the length and the magic in these
 bytes. ``log.continuity`` compares the base offset and the epoch with the previous batch.

@@ -129,7 +129,6 @@ def encoded_snapshot(
 
 
 def _groups(values: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """The values of each batch: as many as both limits allow, but at least one value."""
     values = iter(values)
     rest: list[bytes] = []
     while group := [*rest, *islice(values, RECORDS_PER_BATCH - len(rest))]:

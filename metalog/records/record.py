@@ -1,9 +1,8 @@
 """One record inside a batch of Kafka's message format v2.
 
-A record has a length, attributes, timestamp delta, offset delta, key, value and headers. Readers
-raise ``MalformedRecord`` with the position in the batch's payload; ``batch`` translates it to the
-position in the file. A *plain* record has only an offset delta and a value, and lengths of at most
-two bytes.
+Readers raise ``MalformedRecord`` with the position in the batch's payload; ``batch`` translates it
+to the position in the file. A *plain* record has only an offset delta and a value, and lengths of
+at most two bytes.
 
 This module must not know what a value means.
 """

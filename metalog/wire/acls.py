@@ -1,8 +1,8 @@
 """DescribeAcls, CreateAcls and DeleteAcls as a client sends them.
 
-This module builds requests from plain values, and reads responses into plain values. It uses only
-versions with pattern types (KIP-290), so the oldest peer is Kafka 2.0. It counts and leaves out an
-ACL with an unknown code, for example of a newer Kafka. It must not know what an ACL decides.
+All used versions have pattern types (KIP-290), so the oldest peer is Kafka 2.0. An ACL with an
+unknown code, for example of a newer Kafka, is counted and left out. This module must not know what
+an ACL decides.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Fetch and FetchSnapshot of ``__cluster_metadata``, as an observer sends them (KIP-595, KIP-630).
 
-This module builds requests from plain values, and reads answers into plain values. The replica id
-is always -1, so the leader keeps no state for the observer
+The replica id is always -1, so the leader keeps no state for the observer
 (docs/decisions/0034-observer-without-replica-id.md). This module must not decide what to fetch.
 """
 

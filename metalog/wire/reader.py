@@ -165,7 +165,7 @@ def _read_tagged(
 
 
 reader_of: Final[Callable[[Any], Compound]] = cache(_compiled)
-"""The reader for a class; it raises one of ``UNREADABLE``, or ``TooManyElements``."""
+"""The reader for a class. A reader raises one of ``UNREADABLE``, or ``TooManyElements``."""
 
 
 def _simple(read_value: Reader) -> Compound:

@@ -41,7 +41,6 @@ class ContainerHeader(NamedTuple):
 
 
 def read_head(read: Read) -> ContainerHeader:
-    """Read the head, which comes before the first block."""
     if read(len(_MAGIC)) != _MAGIC:
         raise ValueError("it does not begin as an Avro container file")
     metadata: dict[str, bytes] = {}

@@ -1,10 +1,9 @@
 """A snapshot as an Avro container file: the records of a checkpoint, for data tools.
 
-The schema is one union of record types. The file's metadata names the snapshot. The last block has
-the number of records and the CRC-32C of all bytes before this block, because Avro stores neither.
-With these two numbers, the reader detects a truncated or changed file. The reader returns the
-records as the batches of a checkpoint. ``docs/formats/avro.md`` describes the format. This module
-must not know where files are, nor what the records mean.
+The last block has the number of records and the CRC-32C of all bytes before this block, because
+Avro stores neither. With these two numbers, the reader detects a truncated or changed file. The
+reader returns the records as the batches of a checkpoint. ``docs/formats/avro.md`` describes the
+format. This module must not know where files are, nor what the records mean.
 """
 
 from __future__ import annotations
@@ -69,12 +68,12 @@ def avro_snapshot(
         writer.write(to_datum(message, version))
         count += 1
         if out.pieces:
-            yield out.taken()
+            yield out.take()
     writer.flush()
-    yield out.taken()
+    yield out.take()
     writer.write((END, {"records": count, "crc32c": out.checksum}))
     writer.flush()
-    yield out.taken()
+    yield out.take()
 
 
 def read_avro_snapshot(file: ReadableFile, id: SnapshotId, name: str) -> Iterator[Batch]:
@@ -201,7 +200,7 @@ def _fault(problem: str) -> CorruptSnapshot:
 
 
 class _Out:
-    """The file object for fastavro's output; ``checksum`` is that of all bytes from ``taken``."""
+    """The file object for fastavro's output; ``checksum`` is that of all bytes from ``take``."""
 
     def __init__(self) -> None:
         self.pieces: list[bytes] = []
@@ -212,12 +211,12 @@ class _Out:
         return len(data)
 
     def flush(self) -> None:
-        """Do nothing: ``taken`` returns the written bytes."""
+        """Do nothing: ``take`` returns the written bytes."""
 
     def seekable(self) -> bool:
         return False
 
-    def taken(self) -> bytes:
+    def take(self) -> bytes:
         whole = b"".join(self.pieces)
         self.pieces.clear()
         self.checksum = crc32c_of_more(self.checksum, whole)

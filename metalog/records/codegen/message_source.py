@@ -62,13 +62,14 @@ def message_module(schema: MessageSchema, key_name: str) -> str:
     classes.append(_class(schema.name, base, constants, fields, [_summary(schema, base)]))
     code = "\n".join(classes)
     imports = _imports(code, base)
-    title = f'"""{schema.name}: Kafka\'s definition as a typed, straight-line codec."""\n'
+    title = f'"""The class of {schema.name}, with a straight-line codec."""\n'
     return "\n".join([HEADER + _LINT, title, imports, *layouts(code), "", code])
 
 
 def _summary(schema: MessageSchema, base: str) -> str:
     kind = "Metadata record, api key" if base == "Message" else "Control record, type"
-    return f'"""{kind} {schema.key}, versions {schema.versions}."""'
+    versions = "versions" if "-" in schema.versions else "version"
+    return f'"""{kind} {schema.key}, {versions} {schema.versions}."""'
 
 
 def nested_structs(fields: tuple[Field, ...]) -> Iterator[tuple[str, tuple[Field, ...]]]:

@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""AbortTransactionRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of AbortTransactionRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _AbortTransactionRecordFields(NamedTuple):
 
 @message
 class AbortTransactionRecord(Message, _AbortTransactionRecordFields):
-    """Metadata record, api key 25, versions 0."""
+    """Metadata record, api key 25, version 0."""
 
     __slots__ = ()
     API_KEY: ClassVar[int] = 25

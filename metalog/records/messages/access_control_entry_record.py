@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""AccessControlEntryRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of AccessControlEntryRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _AccessControlEntryRecordFields(NamedTuple):
 
 @message
 class AccessControlEntryRecord(Message, _AccessControlEntryRecordFields):
-    """Metadata record, api key 18, versions 0."""
+    """Metadata record, api key 18, version 0."""
 
     __slots__ = ()
     API_KEY: ClassVar[int] = 18

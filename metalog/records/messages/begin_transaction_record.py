@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""BeginTransactionRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of BeginTransactionRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _BeginTransactionRecordFields(NamedTuple):
 
 @message
 class BeginTransactionRecord(Message, _BeginTransactionRecordFields):
-    """Metadata record, api key 23, versions 0."""
+    """Metadata record, api key 23, version 0."""
 
     __slots__ = ()
     API_KEY: ClassVar[int] = 23

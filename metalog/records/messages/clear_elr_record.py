@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""ClearElrRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of ClearElrRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _ClearElrRecordFields(NamedTuple):
 
 @message
 class ClearElrRecord(Message, _ClearElrRecordFields):
-    """Metadata record, api key 28, versions 0."""
+    """Metadata record, api key 28, version 0."""
 
     __slots__ = ()
     API_KEY: ClassVar[int] = 28

@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""ClientQuotaRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of ClientQuotaRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class _ClientQuotaRecordFields(NamedTuple):
 
 @message
 class ClientQuotaRecord(Message, _ClientQuotaRecordFields):
-    """Metadata record, api key 14, versions 0."""
+    """Metadata record, api key 14, version 0."""
 
     __slots__ = ()
     API_KEY: ClassVar[int] = 14

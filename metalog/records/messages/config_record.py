@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""ConfigRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of ConfigRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _ConfigRecordFields(NamedTuple):
 
 @message
 class ConfigRecord(Message, _ConfigRecordFields):
-    """Metadata record, api key 4, versions 0."""
+    """Metadata record, api key 4, version 0."""
 
     __slots__ = ()
     API_KEY: ClassVar[int] = 4

@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""DelegationTokenRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of DelegationTokenRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _DelegationTokenRecordFields(NamedTuple):
 
 @message
 class DelegationTokenRecord(Message, _DelegationTokenRecordFields):
-    """Metadata record, api key 10, versions 0."""
+    """Metadata record, api key 10, version 0."""
 
     __slots__ = ()
     API_KEY: ClassVar[int] = 10

@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""EndTransactionRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of EndTransactionRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class _EndTransactionRecordFields(NamedTuple):
 
 @message
 class EndTransactionRecord(Message, _EndTransactionRecordFields):
-    """Metadata record, api key 24, versions 0."""
+    """Metadata record, api key 24, version 0."""
 
     __slots__ = ()
     API_KEY: ClassVar[int] = 24

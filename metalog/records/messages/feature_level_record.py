@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""FeatureLevelRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of FeatureLevelRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _FeatureLevelRecordFields(NamedTuple):
 
 @message
 class FeatureLevelRecord(Message, _FeatureLevelRecordFields):
-    """Metadata record, api key 12, versions 0."""
+    """Metadata record, api key 12, version 0."""
 
     __slots__ = ()
     API_KEY: ClassVar[int] = 12

@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""FenceBrokerRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of FenceBrokerRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _FenceBrokerRecordFields(NamedTuple):
 
 @message
 class FenceBrokerRecord(Message, _FenceBrokerRecordFields):
-    """Metadata record, api key 7, versions 0."""
+    """Metadata record, api key 7, version 0."""
 
     __slots__ = ()
     API_KEY: ClassVar[int] = 7

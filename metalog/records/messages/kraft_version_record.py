@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""KRaftVersionRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of KRaftVersionRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _KRaftVersionRecordFields(NamedTuple):
 
 @message
 class KRaftVersionRecord(ControlMessage, _KRaftVersionRecordFields):
-    """Control record, type 5, versions 0."""
+    """Control record, type 5, version 0."""
 
     __slots__ = ()
     CONTROL_TYPE: ClassVar[int] = 5

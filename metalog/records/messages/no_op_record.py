@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""NoOpRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of NoOpRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class _NoOpRecordFields(NamedTuple):
 
 @message
 class NoOpRecord(Message, _NoOpRecordFields):
-    """Metadata record, api key 20, versions 0."""
+    """Metadata record, api key 20, version 0."""
 
     __slots__ = ()
     API_KEY: ClassVar[int] = 20

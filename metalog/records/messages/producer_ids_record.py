@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""ProducerIdsRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of ProducerIdsRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _ProducerIdsRecordFields(NamedTuple):
 
 @message
 class ProducerIdsRecord(Message, _ProducerIdsRecordFields):
-    """Metadata record, api key 15, versions 0."""
+    """Metadata record, api key 15, version 0."""
 
     __slots__ = ()
     API_KEY: ClassVar[int] = 15

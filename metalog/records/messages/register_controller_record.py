@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""RegisterControllerRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of RegisterControllerRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class _RegisterControllerRecordFields(NamedTuple):
 
 @message
 class RegisterControllerRecord(Message, _RegisterControllerRecordFields):
-    """Metadata record, api key 27, versions 0."""
+    """Metadata record, api key 27, version 0."""
 
     __slots__ = ()
     API_KEY: ClassVar[int] = 27

@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""RemoveAccessControlEntryRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of RemoveAccessControlEntryRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _RemoveAccessControlEntryRecordFields(NamedTuple):
 
 @message
 class RemoveAccessControlEntryRecord(Message, _RemoveAccessControlEntryRecordFields):
-    """Metadata record, api key 19, versions 0."""
+    """Metadata record, api key 19, version 0."""
 
     __slots__ = ()
     API_KEY: ClassVar[int] = 19

@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""RemoveDelegationTokenRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of RemoveDelegationTokenRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _RemoveDelegationTokenRecordFields(NamedTuple):
 
 @message
 class RemoveDelegationTokenRecord(Message, _RemoveDelegationTokenRecordFields):
-    """Metadata record, api key 26, versions 0."""
+    """Metadata record, api key 26, version 0."""
 
     __slots__ = ()
     API_KEY: ClassVar[int] = 26

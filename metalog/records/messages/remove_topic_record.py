@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""RemoveTopicRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of RemoveTopicRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _RemoveTopicRecordFields(NamedTuple):
 
 @message
 class RemoveTopicRecord(Message, _RemoveTopicRecordFields):
-    """Metadata record, api key 9, versions 0."""
+    """Metadata record, api key 9, version 0."""
 
     __slots__ = ()
     API_KEY: ClassVar[int] = 9

@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""RemoveUserScramCredentialRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of RemoveUserScramCredentialRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _RemoveUserScramCredentialRecordFields(NamedTuple):
 
 @message
 class RemoveUserScramCredentialRecord(Message, _RemoveUserScramCredentialRecordFields):
-    """Metadata record, api key 22, versions 0."""
+    """Metadata record, api key 22, version 0."""
 
     __slots__ = ()
     API_KEY: ClassVar[int] = 22

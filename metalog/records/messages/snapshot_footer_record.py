@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""SnapshotFooterRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of SnapshotFooterRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _SnapshotFooterRecordFields(NamedTuple):
 
 @message
 class SnapshotFooterRecord(ControlMessage, _SnapshotFooterRecordFields):
-    """Control record, type 4, versions 0."""
+    """Control record, type 4, version 0."""
 
     __slots__ = ()
     CONTROL_TYPE: ClassVar[int] = 4

@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""SnapshotHeaderRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of SnapshotHeaderRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _SnapshotHeaderRecordFields(NamedTuple):
 
 @message
 class SnapshotHeaderRecord(ControlMessage, _SnapshotHeaderRecordFields):
-    """Control record, type 3, versions 0."""
+    """Control record, type 3, version 0."""
 
     __slots__ = ()
     CONTROL_TYPE: ClassVar[int] = 3

@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""TopicRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of TopicRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _TopicRecordFields(NamedTuple):
 
 @message
 class TopicRecord(Message, _TopicRecordFields):
-    """Metadata record, api key 2, versions 0."""
+    """Metadata record, api key 2, version 0."""
 
     __slots__ = ()
     API_KEY: ClassVar[int] = 2

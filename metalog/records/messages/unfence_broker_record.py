@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""UnfenceBrokerRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of UnfenceBrokerRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _UnfenceBrokerRecordFields(NamedTuple):
 
 @message
 class UnfenceBrokerRecord(Message, _UnfenceBrokerRecordFields):
-    """Metadata record, api key 8, versions 0."""
+    """Metadata record, api key 8, version 0."""
 
     __slots__ = ()
     API_KEY: ClassVar[int] = 8

@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""UnregisterBrokerRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of UnregisterBrokerRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _UnregisterBrokerRecordFields(NamedTuple):
 
 @message
 class UnregisterBrokerRecord(Message, _UnregisterBrokerRecordFields):
-    """Metadata record, api key 1, versions 0."""
+    """Metadata record, api key 1, version 0."""
 
     __slots__ = ()
     API_KEY: ClassVar[int] = 1

@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""UnregisterControllerRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of UnregisterControllerRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _UnregisterControllerRecordFields(NamedTuple):
 
 @message
 class UnregisterControllerRecord(Message, _UnregisterControllerRecordFields):
-    """Metadata record, api key 29, versions 0."""
+    """Metadata record, api key 29, version 0."""
 
     __slots__ = ()
     API_KEY: ClassVar[int] = 29

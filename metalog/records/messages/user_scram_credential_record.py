@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""UserScramCredentialRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of UserScramCredentialRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _UserScramCredentialRecordFields(NamedTuple):
 
 @message
 class UserScramCredentialRecord(Message, _UserScramCredentialRecordFields):
-    """Metadata record, api key 11, versions 0."""
+    """Metadata record, api key 11, version 0."""
 
     __slots__ = ()
     API_KEY: ClassVar[int] = 11

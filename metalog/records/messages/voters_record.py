@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""VotersRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of VotersRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ class _VotersRecordFields(NamedTuple):
 
 @message
 class VotersRecord(ControlMessage, _VotersRecordFields):
-    """Control record, type 6, versions 0."""
+    """Control record, type 6, version 0."""
 
     __slots__ = ()
     CONTROL_TYPE: ClassVar[int] = 6

@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""ZkMigrationStateRecord: Kafka's definition as a typed, straight-line codec."""
+"""The class of ZkMigrationStateRecord, with a straight-line codec."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _ZkMigrationStateRecordFields(NamedTuple):
 
 @message
 class ZkMigrationStateRecord(Message, _ZkMigrationStateRecordFields):
-    """Metadata record, api key 21, versions 0."""
+    """Metadata record, api key 21, version 0."""
 
     __slots__ = ()
     API_KEY: ClassVar[int] = 21

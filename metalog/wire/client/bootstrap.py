@@ -51,7 +51,7 @@ def first_connection(
             raise
         return connection
 
-    return _Race(addresses, settings.opening_timeout_s, checked).won()
+    return _Race(addresses, settings.opening_timeout_s, checked).winner()
 
 
 def check_reachable(addresses: Sequence[Address], timeout_s: float) -> None:
@@ -59,7 +59,7 @@ def check_reachable(addresses: Sequence[Address], timeout_s: float) -> None:
 
     Nothing is sent, so the peers may speak any protocol.
     """
-    _Race(addresses, timeout_s, BareConnection).won().close()
+    _Race(addresses, timeout_s, BareConnection).winner().close()
 
 
 class _Closeable(Protocol):
@@ -89,7 +89,7 @@ class _Race(Generic[Opened]):
         self._lock = Lock()
         self._is_over = False
 
-    def won(self) -> Opened:
+    def winner(self) -> Opened:
         try:
             return self._run()
         finally:
@@ -121,7 +121,6 @@ class _Race(Generic[Opened]):
         raise self._failure(errors)
 
     def _failure(self, errors: dict[Address, Exception]) -> Exception:
-        """The error of the only peer, or one error that lists the errors of several peers."""
         for address in self._addresses:
             errors.setdefault(address, Unreachable(f"{address}: no answer in time"))
         if len(errors) == 1:

@@ -1,4 +1,4 @@
-"""KIP-506's client: sets SCRAM passwords on a node, only over TLS.
+"""KIP-506's client, which sets SCRAM passwords on a node.
 
 The node checks a password with its policy, and derives the credential. Kafka does not have this
 API; docs/formats/README.md has our API key. This module must not keep a password.

@@ -46,9 +46,9 @@ class Security(NamedTuple):
 
 DEFAULT_CLIENT_ID: Final = "kraft-metalog"
 DEFAULT_TIMEOUT_S: Final = 5.0
-"""The timeout in seconds. Kafka's clients wait 30 seconds, and Kafka's controllers 2."""
+"""Kafka's clients wait 30 seconds, and Kafka's controllers 2."""
 DEFAULT_CALL_TIMEOUT_S: Final = 60.0
-"""The timeout in seconds, as in Kafka's clients."""
+"""As in Kafka's clients."""
 
 
 class ClientSettings(NamedTuple):
@@ -191,7 +191,6 @@ def _load(context: ssl.SSLContext, pem: str, password: str) -> None:
 
 
 def _why(error: Exception, unread: str) -> str:
-    """The system's message for a file error; ``unread`` for any other error."""
     if isinstance(error, OSError) and not isinstance(error, ssl.SSLError):
         return error.strerror or unread
     return unread
