@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from metalog_spark.ingest.controllers import REQUESTS as OF_CONTROLLERS
+from metalog_spark.ingest.controllers import CONTROLLER_REQUESTS
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.tables import USAGE
 
@@ -51,7 +51,7 @@ def counted(requests: DataFrame) -> DataFrame:
 
     is_allowed = f.col("result") == "ALLOWED"
     is_sure = is_allowed & ~f.col("ambiguous")
-    is_of_controller = f.coalesce(f.col("request_name").isin(*OF_CONTROLLERS), f.lit(False))
+    is_of_controller = f.coalesce(f.col("request_name").isin(*CONTROLLER_REQUESTS), f.lit(False))
     return requests.groupBy("broker", f.date_trunc("hour", "time").alias("hour")).agg(
         f.count_if(is_allowed).alias("allowed"),
         f.count_if(f.col("result") == "DENIED").alias("denied"),
@@ -93,7 +93,7 @@ def covered(counts: DataFrame, lost: Iterable[Lost] = ()) -> DataFrame:
 
 def seen_hours(inside: Column, is_repeated: Column | None = None) -> tuple[Column, ...]:
     """Aggregates over the hours ``inside``. ``allowed`` counts hours with the state BOTH, ``any``
-    hours with another state than NOTHING, and ``controller`` hours with a controller's line.
+    hours with another state than NOTHING, and ``controller`` hours whose ``controller`` is true.
     ``ambiguous`` counts lines. An hour with several brokers counts once.
 
     ``is_repeated`` marks hours that came twice because clocks were set back. A repeated hour whose

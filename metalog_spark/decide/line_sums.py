@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from authorizer.engine.decide import ALLOWED
 from metalog_spark.ingest.audit_files import DAMAGED
-from metalog_spark.ingest.controllers import REQUESTS
+from metalog_spark.ingest.controllers import CONTROLLER_REQUESTS
 from metalog_spark.ingest.file_context import ends_one
 from metalog_spark.ingest.lines.audit_log import OTHERS
 
@@ -38,7 +38,7 @@ HOUR_US: Final = 3_600_000_000
 _LEAST_BACK_US: Final = HOUR_US // 6
 """A shorter step back is not a clock change: lines of concurrent threads can be out of order."""
 _NEVER: Final = np.iinfo(np.int64).max
-_OF_CONTROLLERS: Final = pa.array(REQUESTS)
+_OF_CONTROLLERS: Final = pa.array(CONTROLLER_REQUESTS)
 Numbers = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 

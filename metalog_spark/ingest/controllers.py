@@ -24,7 +24,7 @@ _AMONG_NODES: Final = (
     "AlterPartition", "AllocateProducerIds", "AssignReplicasToDirs", "UpdateRaftVoter",
     "FetchSnapshot",
 )  # fmt: skip
-REQUESTS: Final = (*_PASSED_ON, *_AMONG_NODES)
+CONTROLLER_REQUESTS: Final = (*_PASSED_ON, *_AMONG_NODES)
 """Requests that only an active controller logs."""
 
 _DECIDED: Final = {

@@ -13,11 +13,11 @@ from typing import Any, Final, NamedTuple
 
 from metalog.errors import InvalidSource
 
-LIST: Final = "changes"
+COMMIT_LOG: Final = "changes"
 """The path of the commit log in the folder."""
 KIND: Final = "kraft-metalog pipeline"
 VERSION: Final = 6
-LINES: Final = 200
+COMMITS_PER_STATE: Final = 200
 """One line in this many has the whole state."""
 _STATE: Final = "state"
 
@@ -131,7 +131,7 @@ def _replayed(lines: Iterable[str] | None, path: str) -> CommittedState | None:
     for change in changes:
         if change["serial"] != contents.serial + 1:
             raise InvalidSource(
-                f"{path}/{LIST}: line {contents.serial + 1} is missing, so its commit is unknown:"
+                f"{path}/{COMMIT_LOG}: line {contents.serial + 1} is missing:"
                 " restore the whole folder from a backup, or build it again"
             )
         contents = contents.after(change).committed(change["serial"], change.get("written_ns", 0))

@@ -20,7 +20,7 @@ from uuid import uuid4
 
 from metalog.disk.files import LOCAL_FILES, replace_whole
 from metalog_spark.store.arrow import table_of
-from metalog_spark.store.commit_log import LIST, CommittedState, replayed
+from metalog_spark.store.commit_log import COMMIT_LOG, CommittedState, replayed
 from metalog_spark.store.places import WITHOUT_DAY
 from metalog_spark.store.tables import TABLES, TableSchema
 
@@ -107,7 +107,7 @@ def add_line(commit_log: Path, line: str, *, alone: bool = False) -> None:
 def is_on_this_disk(folder: Path, contents: CommittedState) -> bool:
     """Whether this machine's disk has ``folder`` in the state ``contents``. For Spark, the path can
     be on another machine's disk."""
-    log = folder / LIST
+    log = folder / COMMIT_LOG
     found = replayed(lambda: lines_of(log), str(folder)) if log.is_dir() else None
     return found is not None and found.serial == contents.serial
 

@@ -17,7 +17,7 @@ from typing import Final
 from metalog.disk.files import LOCAL_FILES, FileLock
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
 from metalog.records.primitives.text import has_lone_surrogate
-from metalog_spark.store.commit_log import LIST, CommittedState, replayed
+from metalog_spark.store.commit_log import COMMIT_LOG, CommittedState, replayed
 from metalog_spark.store.plain_view import PASSED_OVER, lines_of
 from metalog_spark.store.refusals import lacks_table, no_folder, occupied
 from metalog_spark.store.table_store import checked_folder, is_pattern, placed
@@ -42,7 +42,7 @@ def check_can_be_read(path: str) -> None:
     if _contents(Path(checked_folder(path)), path) is not None:
         return
     refused, inside = no_folder(path), Path(path, _IN_A_DEMO)
-    if (inside / LIST).is_dir():
+    if (inside / COMMIT_LOG).is_dir():
         raise InvalidSource(f"{refused}; did you mean {inside}?")
     raise refused
 
@@ -200,9 +200,9 @@ def first_bytes(file: Path) -> bytes:
 
 
 def _contents(place: Path, path: str) -> CommittedState | None:
-    if not (place / LIST).is_dir():
+    if not (place / COMMIT_LOG).is_dir():
         return None
-    contents = replayed(lambda: lines_of(place / LIST), path)
+    contents = replayed(lambda: lines_of(place / COMMIT_LOG), path)
     if contents is not None:
         for table in contents.tables():
             if not all((place / each).is_dir() for each in contents.places_of(table)):

@@ -25,9 +25,9 @@ from metalog.errors import InvalidRequest, InvalidTarget
 from metalog_spark.interrupts import uninterrupted
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.commit_log import (
+    COMMIT_LOG,
+    COMMITS_PER_STATE,
     KIND,
-    LINES,
-    LIST,
     NOTHING,
     VERSION,
     CommittedState,
@@ -317,9 +317,9 @@ class Tables:
         """Write ``change`` as the next line of the commit log, and return the new state."""
         known = {"serial": self._written.serial + 1, "written_ns": time.time_ns()}
         contents = self._written.after(change).committed(**known)
-        is_whole = contents.serial % LINES == 0
+        is_whole = contents.serial % COMMITS_PER_STATE == 0
         noted = {**_FIRST, **contents.as_change()} if is_whole else change
-        self._append(LIST, json.dumps({**known, **noted}, sort_keys=True), alone=is_whole)
+        self._append(COMMIT_LOG, json.dumps({**known, **noted}, sort_keys=True), alone=is_whole)
         return contents
 
     def _append(self, place: str, line: str, *, alone: bool = False) -> None:
@@ -333,7 +333,7 @@ class Tables:
 
 
 def _read_list(session: SparkSession, path: str) -> CommittedState | None:
-    return replayed(lambda: _rows(session, f"{path}/{LIST}"), path)
+    return replayed(lambda: _rows(session, f"{path}/{COMMIT_LOG}"), path)
 
 
 def _rows(session: SparkSession, path: str) -> list[str] | None:

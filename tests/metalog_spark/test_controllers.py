@@ -4,7 +4,7 @@ import pytest
 
 from authorizer.permissions.table import APIS, Permission
 from metalog.acl import Operation, ResourceType
-from metalog_spark.ingest.controllers import REQUESTS, may_decide_by
+from metalog_spark.ingest.controllers import CONTROLLER_REQUESTS, may_decide_by
 from tests.support.worlds.small_acls import allow
 
 LOGGED = {
@@ -27,14 +27,17 @@ requests while a topic was created, configured and deleted and an ACL was added.
 NEEDS = {
     api.name: {each for need in api.needs for each in need.one_of}
     for api in APIS
-    if api.name in REQUESTS
+    if api.name in CONTROLLER_REQUESTS
 }
 
 
 def test_a_controllers_log_is_told_from_a_brokers_and_its_uses_are_in_doubt_without() -> None:
     named = {whose: {name for name, *_ in logged} for whose, logged in LOGGED.items()}
-    assert not named["broker"].intersection(REQUESTS)
-    assert named["controller"].difference(REQUESTS) == {"Fetch", "IncrementalAlterConfigs"}
+    assert not named["broker"].intersection(CONTROLLER_REQUESTS)
+    assert named["controller"].difference(CONTROLLER_REQUESTS) == {
+        "Fetch",
+        "IncrementalAlterConfigs",
+    }
     for _, operation, kind in LOGGED["controller"]:
         assert may_decide_by(allow("any", Operation[operation], kind=ResourceType[kind]))
 
@@ -42,14 +45,16 @@ def test_a_controllers_log_is_told_from_a_brokers_and_its_uses_are_in_doubt_with
 def test_what_every_voter_is_asked_does_not_show_the_active_one() -> None:
     """Kafka 3.9's leader keeps sending BeginQuorumEpoch to all others, and each logs it as allowed:
     the logs of two of three would pass for all."""
-    assert not {"Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "Fetch"}.intersection(REQUESTS)
+    assert not {"Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "Fetch"}.intersection(
+        CONTROLLER_REQUESTS
+    )
 
 
 def test_each_is_a_request_of_kafkas() -> None:
-    assert sorted(NEEDS) == sorted(REQUESTS)
+    assert sorted(NEEDS) == sorted(CONTROLLER_REQUESTS)
 
 
-@pytest.mark.parametrize("name", REQUESTS)
+@pytest.mark.parametrize("name", CONTROLLER_REQUESTS)
 def test_a_grant_that_such_a_request_needs_may_be_used_there(name: str) -> None:
     """Except to describe a deleted topic, which the right to delete implies."""
     implied = Permission(Operation.DESCRIBE, ResourceType.TOPIC)

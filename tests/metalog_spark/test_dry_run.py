@@ -16,7 +16,7 @@ from authorizer.audit.layouts import Zone
 from metalog_spark.dry_run import _SAMPLE, DryRun, MissingRecords, dry_run
 from metalog_spark.history.splits import LogHole
 from metalog_spark.store.arrow import table_of
-from metalog_spark.store.commit_log import KIND, LIST, VERSION
+from metalog_spark.store.commit_log import COMMIT_LOG, KIND, VERSION
 from metalog_spark.store.tables import FILES
 from tests.support.command.runs import run_here
 from tests.support.spark.followed_world import READ_T, WrittenLog, line
@@ -63,9 +63,9 @@ def test_it_tells_files_hours_and_days_and_makes_nothing(
     (audit / "picture").write_bytes(b"\x89PNG\n")
     there = tmp_path / "out" / "current" / "requests" / "day=2026-01-01"
     there.mkdir(parents=True)
-    (tmp_path / "out" / LIST).mkdir()
+    (tmp_path / "out" / COMMIT_LOG).mkdir()
     first = {"serial": 1, "kind": KIND, "version": VERSION, "format": "parquet"}
-    (tmp_path / "out" / LIST / "part-0").write_text(json.dumps(first) + "\n")
+    (tmp_path / "out" / COMMIT_LOG / "part-0").write_text(json.dumps(first) + "\n")
     done = run_here(capsys, "pipeline", "build", *words)
     assert done.returncode == 1
     assert f"warning: {audit}/picture: no audit line at its beginning; if" in done.stderr
