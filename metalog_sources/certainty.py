@@ -1,10 +1,9 @@
 """Refuses to answer from a source with a doubt.
 
 A doubt is a fault at which a strict loader stops (an unreadable or ambiguous record, missing
-records), or an unreadable part of a store. If there is a doubt, a verb whose output depends on ACLs
-or SCRAM users prints no answer. With ``--salvage``, such a verb prints an answer and lists what is
-missing. Verbs that only show a log continue despite a doubt. This module must not know verbs, nor
-how output is printed.
+records), or an unreadable part of a store. A verb whose output depends on ACLs or SCRAM users
+prints no answer if there is a doubt. With ``--salvage``, such a verb prints an answer and lists
+what is missing. This module must not know verbs, nor how output is printed.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _ADVICE_TO_WRITERS: Final = (
     "so nothing is written; metalog export --salvage writes what can be read"
 )
 MARK: Final = "# missing: "
-"""Begins a line of an incomplete file of ACLs. The end of the line says what is missing."""
+"""Begins a line of an incomplete file of ACLs. The rest of the line says what is missing."""
 
 
 def refuse_doubts(doubts: Sequence[LoadDoubt], *, salvage: bool | None) -> None:

@@ -94,9 +94,8 @@ def resolve_moment(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
     """The offset of ``moment`` in ``log``, if the state at this offset can be rebuilt.
 
     Raises:
-        InvalidMoment: ``moment`` is before the earliest state that the log and its snapshots have;
-            ``moment`` is an offset past the log's end; ``moment`` is a time after both ``now_ms``
-            and the last record; ``moment`` is a time, and the log has no records.
+        InvalidMoment: the log and its snapshots have no state at ``moment``; or ``moment`` is a
+            time, and the log has no records.
         CorruptLog: damage stops the search for a time.
         InvalidSource: the log is truncated during the search.
     """
@@ -163,8 +162,7 @@ class _Times:
     """Finds the first batch of a log whose time is after ``epoch_ms``, and where times decrease.
 
     Times can decrease, because controllers stamp batches with their own clocks. So the search ends
-    at a batch that is more than a day after ``epoch_ms``. Kafka's search by time stops at the first
-    batch after ``epoch_ms``.
+    at a batch more than a day after ``epoch_ms``. (Kafka's search ends at the first later batch.)
     """
 
     def __init__(self, log: Log, epoch_ms: int) -> None:
@@ -220,9 +218,8 @@ class _Times:
 
 
 def _last_time(log: Log) -> int:
-    """The time of the log's last batch; ``InvalidMoment`` without a batch. A log in a Kafka topic
-    can end with transaction markers, for which ``read`` yields no batch. So a repeated search
-    begins twice as far from the end."""
+    """The time of the log's last batch; ``InvalidMoment`` without a batch. In a Kafka topic, the
+    last offsets can be transaction markers, which ``read`` does not yield."""
     bounds, back = log.bounds(), 1
     while True:
         start = max(bounds.start, bounds.end - back)

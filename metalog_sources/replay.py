@@ -111,8 +111,7 @@ def replay_source(
 
     ``committed`` ignores records that are not proven to be committed. ``tolerant`` counts
     unreadable records and goes on. ``salvage`` reads a damaged snapshot or log up to the damage.
-    ``selection`` names the subjects to read. ``notes`` gets the replayed records of the log, but no
-    records of a snapshot.
+    ``selection`` names the subjects to read. ``notes`` gets the replayed records of the log.
 
     Raises ``CorruptLog`` at damage or an unreadable record, ``InvalidMoment`` if ``at`` cannot be
     reached, ``InvalidSource`` if the log is cut during the replay, or if the caller asks a store
@@ -165,7 +164,6 @@ def replay_source(
 
 
 def _state_of(source: Source, store: Store) -> Replayed:
-    """The content of a store as a ``Replayed`` without offsets."""
     state = store.state()
     return Replayed(
         source=source,
@@ -185,8 +183,8 @@ def _state_of(source: Source, store: Store) -> Replayed:
 
 
 class _Replay:
-    """One replay up to the offset ``limit``: loads an undamaged base (a snapshot, or the log's
-    beginning), then feeds the log after the base."""
+    """One replay up to the offset ``limit``. It begins at an undamaged base: a snapshot, or the
+    log's beginning."""
 
     def __init__(
         self,
@@ -304,7 +302,7 @@ class _Replay:
 def survey_rest(
     replayed: Replayed, counts: RecordCounts, progress: Callable[[int], None] = lambda offset: None
 ) -> CorruptLog | None:
-    """Complete the ``counts`` of a replay with the records below the snapshot where it began.
+    """Complete the ``counts`` of a replay with the records below its first snapshot.
 
     All records are counted again if the replay did not reach the log's end, if the log is damaged,
     or if the source is a snapshot's file. ``progress`` gets the next offset after every batch.

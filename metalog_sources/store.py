@@ -79,8 +79,6 @@ class NarrowStore(Store, Protocol):
 
 @runtime_checkable
 class TopicStore(Store, Protocol):
-    """A store that can list topics."""
-
     def topics(self) -> list[ListedTopic]:
         """The topics that the caller may describe."""
         ...

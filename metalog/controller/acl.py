@@ -2,9 +2,10 @@
 
 This module refuses what Kafka's admin handlers and AclControlManager refuse, with the same codes
 and texts. The valid hosts depend on Kafka's version (``acl_hosts``). This module also refuses texts
-that no record can hold, and limits the ACLs in a response. To create an existing ACL succeeds and
-writes nothing. If two filters match an ACL, one record removes the ACL, and both results list the
-ACL. Pure: ids come from ``entropy``. This module must not know the caller, nor check permissions.
+that no record can hold, and limits the ACLs in a response. A request to create an existing ACL
+succeeds and writes nothing. If two filters match an ACL, one record removes the ACL, and both
+results list it. Pure: ids come from ``entropy``. This module must not know the caller, nor check
+permissions.
 """
 
 from __future__ import annotations
@@ -34,8 +35,7 @@ from metalog.records.primitives.text import text_problem
 
 _FEW: Final = 4
 _MOST_LISTED: Final = 10 * MAX_RECORDS_PER_USER_OPERATION
-"""The limit on the ACLs in a response. A response lists the matches of each filter, so many filters
-with equal matches could fill the memory."""
+"""The limit on the ACLs in a response, because many filters can match the same ACLs."""
 _TEXTS: Final = ("name", "principal", "host")
 
 _TOO_MANY_CREATED: Final = ApiError(
@@ -126,7 +126,6 @@ _Named = tuple[bool, ...]
 
 class _NumberedAcl(NamedTuple):
     position: int
-    """The position in the image's order."""
     uuid: Uuid
     acl: Acl
 
@@ -150,12 +149,11 @@ class _AclLookup:
     """Finds an image's ACLs by filters.
 
     For many filters, an index groups ACLs by the texts that a filter names, and divides a group
-    into parts by codes. A filter matches all ACLs of a part or none. So the cost of a filter
+    into parts by codes. A filter matches all ACLs of a part or none, so the cost of a filter
     depends on its matches, not on the number of ACLs.
 
-    An index of all ACLs would need an object per ACL. To create or free 500,000 objects stops all
-    threads for a third of a second. So a group has only ACLs with the texts of a filter, and a part
-    has at most one ACL more than a request may delete.
+    To create or free 500,000 objects stops all threads for a third of a second. So a group has only
+    ACLs with the texts of a filter, and a part has at most one ACL more than a request may delete.
     """
 
     def __init__(self, image: AclsImage, filters: Sequence[AclFilter]) -> None:
@@ -184,8 +182,8 @@ class _AclLookup:
         return ((uuid, acl) for _, uuid, acl in sorted(found, key=itemgetter(0)))
 
     def _names(self, wanted: AclFilter) -> Iterable[tuple[str, ...]]:
-        """The names of the ACLs that ``wanted`` can match, as one-tuples; an empty tuple for any
-        name."""
+        """The names of the ACLs that ``wanted`` can match, as one-tuples. An empty tuple means
+        any name."""
         name = wanted.pattern.name
         if name is None:
             return [()]

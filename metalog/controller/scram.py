@@ -69,7 +69,7 @@ class ScramUpsertion(NamedTuple):
 def salted_upsertion(
     name: str, mechanism: ScramMechanism, password: str, salt: bytes, iterations: int
 ) -> ScramUpsertion:
-    """A change that sets a user's password. This function salts it as a KIP-554 client does."""
+    """A change that sets a password. The password is salted as by a KIP-554 client."""
     salted = salted_password(mechanism, password, salt, iterations)
     return ScramUpsertion(name, mechanism.value, iterations, salt, salted)
 

@@ -1,9 +1,9 @@
 """Turns requests with plain SCRAM passwords (KIP-506) into KIP-554's requests.
 
-Only a super user may send a password, and only over TLS. The policy checks the password. This
-module salts it and makes ``AlterScramRequest``s, which do not contain the password. This node or
-the active controller carries out these requests (``alter_credentials``). Request and response have
-the fields of KIP-506's messages.
+Only a super user may send a password, and only over TLS. The policy checks the password, and this
+module salts the password. The results are ``AlterScramRequest``s without the password, which
+``alter_credentials`` carries out on this node or on the active controller. Request and response
+have the fields of KIP-506's messages.
 
 Pure: salts come from the ``entropy`` argument. The ``repr`` of a request shows no password. This
 module must not know connections, nor how a policy is found.

@@ -1,7 +1,7 @@
-"""Divides a change that is larger than a batch into batches of one transaction (KIP-868).
+"""Turns records into the batches of one metadata transaction (KIP-868).
 
-A metadata transaction takes effect as a whole or not at all, because the next leader aborts an open
-transaction. Pure. This module must not know what the records mean.
+The next leader aborts an open transaction, so a transaction takes effect as a whole or not at all.
+Pure. This module must not know what the records mean.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class MetadataDelta:
 
     @property
     def doubtful(self) -> int:
-        """How many applied records perhaps do not mean what they seem to mean."""
+        """How many applied records are doubtful (``RecordDoubt``)."""
         count = 0
         for delta in self._uncertain:
             count += delta.doubtful
@@ -98,7 +98,7 @@ class MetadataDelta:
         self.replay_all([(0, message)], refused=_raise)
 
     def replay_all(self, records: Iterable[tuple[int, Any]], refused: Refused = stop_at) -> None:
-        """Apply ``records`` in order: pairs of an offset and a record, or a run of records."""
+        """Apply (offset, record) pairs in order. A run counts as one record at its first offset."""
         changes = self._changes
         for offset, message in records:
             try:
@@ -169,7 +169,7 @@ def _applied_by(subject: ImageSubject, method: Callable[[Any, Any], object]) -> 
 
 
 def _remove_topic(delta: MetadataDelta, record: m.RemoveTopicRecord) -> None:
-    """Remove a topic and the topic's configuration: no other record changes two subjects."""
+    """Remove a topic and the topic's configuration. No other record changes two subjects."""
     if not delta._reads(_TOPICS):
         return
     name = delta.opened(_TOPICS).remove(record)

@@ -45,7 +45,7 @@ class MetadataImage(NamedTuple):
         """The records of a snapshot of this image with their versions, in Kafka's order.
 
         The image's metadata.version determines the record versions. A replay of the records gives
-        equal subjects. Equal subjects give equal records, because each subject sorts its records.
+        equal subjects, and equal subjects give equal records.
         """
         level = self.features.level_to_write
         return chain.from_iterable(getattr(self, subject.name).write(level) for subject in SUBJECTS)

@@ -2,11 +2,10 @@
 
 Authorization and authentication must not fail open. A record is faulty if it is unreadable,
 contradicts the state, or perhaps does not mean what it seems to mean. A strict loader stops at a
-faulty record of ACLs, SCRAM credentials or delegation tokens. A strict loader also stops at three
-kinds of records that can hide a change of ACLs: a record with an unreadable type, a control record
-at which Kafka stops, and a faulty record that begins or ends a transaction. A loader counts and
-skips all other faulty records. If a loader stopped at an unreadable PartitionRecord, the loader
-would miss later removals of ACLs.
+faulty record of ACLs, SCRAM credentials or delegation tokens, and at three records that can hide
+such a record: a record with an unreadable type, a control record at which Kafka stops, and a faulty
+record that begins or ends a transaction. A loader counts and skips all other faulty records,
+because a loader that stops at a PartitionRecord misses later removals of ACLs.
 
 This module must not know logs, offsets or what is committed.
 """
@@ -61,9 +60,9 @@ def may_be_marker(message: Any) -> bool:
 
 
 def readable_of(message: Any) -> Any | None:
-    """The metadata record in an Undecodable ``message`` that this project can read, although the
-    record's version is unknown or Kafka refuses the record. None for all other messages, and for
-    a record that begins or ends a transaction."""
+    """The record in an Undecodable ``message`` that this project can read, although the record's
+    version is unknown or Kafka refuses the record. None for all other messages, and for a record
+    that begins or ends a transaction."""
     if type(message) is not Undecodable or message.control_type is not None:
         return None
     readable: Any = message.lenient

@@ -2,8 +2,7 @@
 
 Replay, snapshots, the policy for unreadable records and the metadata shell's ``/image`` use
 ``SUBJECTS``. A record type is in ``SUBJECTS`` or in ``NOT_KEPT``, or it marks a transaction. The
-order is that of Kafka's snapshots: features come first, because the metadata.version determines
-how Kafka reads the other records.
+order is that of Kafka's snapshots.
 
 This module must not know what any subject holds.
 """

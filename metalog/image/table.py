@@ -1,11 +1,11 @@
 """An immutable map that shares its unchanged entries with the map from which it was made.
 
 The first entries (the "bulk") are in one plain dict, because a dict is fast to fill and to read. A
-tree of 64 x 64 small dicts ("leaves") holds the later changes, and is read first. The high bits of
-a key's hash choose the leaf, because the low bits choose the slot inside a dict. A change copies
-the leaf that it changes, and the lists that lead to this leaf. A change makes one new dict of all
-entries if the bulk has at most ``SMALL`` entries, or if more than a sixteenth of the bulk would
-have changed. So few removed entries stay in memory.
+tree of 64 x 64 small dicts ("leaves") holds the later changes. A look-up reads the tree first. The
+high bits of a key's hash choose the leaf, because the low bits choose the slot inside a dict. A
+change copies the leaf that it changes, and the lists that lead to this leaf. A change makes one new
+dict of all entries if the bulk has at most ``SMALL`` entries, or if more than a sixteenth of the
+bulk would have changed. So few removed entries stay in memory.
 
 The hashes of keys must be well spread, as for bytes, strings and tuples. In a table of more than
 ``SMALL`` entries, all changed keys that are small integers would share one leaf.
@@ -32,7 +32,6 @@ Parts = tuple[dict[K, V], Nodes | None, int, int]
 SMALL: Final = 2048
 FAN: Final = 64
 _ENTRIES_PER_CHANGE: Final = 16
-"""A table has at most one changed key for this many entries of the bulk."""
 _HIGH: Final = 48
 _MASK: Final = FAN * FAN - 1
 
@@ -103,7 +102,7 @@ class Table(Mapping[K, V]):
         return Table(parts=(bulk, nodes, count, size))
 
     def with_one(self, key: K, before: V | None, value: V | None) -> Table[K, V]:
-        """Like ``changed({key: value})``, but faster. ``before`` is the value in this table."""
+        """Like ``changed({key: value})``, but faster. ``before`` is the present value."""
         bulk, count = self._bulk, self._count
         if len(bulk) <= SMALL or count + 1 > len(bulk) // _ENTRIES_PER_CHANGE:
             return Table.owning(self._replaced({key: value}))
@@ -169,7 +168,7 @@ class Table(Mapping[K, V]):
 
     @property
     def finder(self) -> Callable[[K], V | None]:
-        """A function like ``get``, for many look-ups: without changes it is faster than ``get``."""
+        """A function like ``get``, but faster for many look-ups in a table without leaves."""
         return self._bulk.get if self._nodes is None else self.get
 
     def __contains__(self, key: object) -> bool:

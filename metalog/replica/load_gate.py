@@ -21,7 +21,7 @@ class LoadGate:
         """Ignore the image."""
 
     def complete_initial_load(self) -> None:
-        """Complete ``loaded``: the first image was published."""
+        """Complete ``loaded``, because the first image was published."""
         self.loaded.complete()
 
     def note_load_fault(self, fault: Exception) -> None:
@@ -29,4 +29,4 @@ class LoadGate:
         self.loaded.note_fault(fault)
 
     def note_staleness(self, for_ms: int) -> None:
-        """Do nothing: the log stays loaded, even if the image is stale."""
+        """Do nothing, because the log stays loaded."""

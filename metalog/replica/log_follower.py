@@ -30,7 +30,7 @@ POLL_S: Final = 0.5
 MIN_BACKOFF_S: Final = 0.1
 MAX_BACKOFF_S: Final = 10.0
 SILENT_AFTER_S: Final = 2.0
-"""A log's peer is silent if it has not answered for so many seconds; it should answer twice a
+"""A log's peer is silent if it has not answered for so many seconds. A peer should answer twice a
 second."""
 
 
@@ -38,7 +38,6 @@ class LogFollower:
     """Feeds ``loader`` from ``log``.
 
     Args:
-        log: the log.
         loader: replays the log's events.
         leader: leads the log while this node is the log's writer.
         prepare: called before each attempt to claim the log; may raise the errors of ``claim``.
@@ -87,8 +86,8 @@ class LogFollower:
 
     @property
     def failing_for_s(self) -> float | None:
-        """How long the image has perhaps been older than the log, in seconds, because of a fault of
-        the replay or a silent peer; None without a fault and without a silent peer."""
+        """How long, in seconds, a fault of the replay or a silent peer has perhaps kept the image
+        older than the log; or None."""
         since, silent_s = self._failing_since_s, self.silent_for_s
         if silent_s is not None and silent_s < SILENT_AFTER_S:
             silent_s = None

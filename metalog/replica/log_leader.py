@@ -26,7 +26,6 @@ class LogLeader(ChangeSubmitter):
     """Writes a ``WritableLog`` always, and any other log while ``candidacy`` is elected.
 
     Args:
-        log: the log that the replica follows.
         loader: makes the image on which changes are decided.
         publishers: publishers that change ACLs get this object.
         candidacy: takes part in elections; None without elections.
@@ -55,7 +54,6 @@ class LogLeader(ChangeSubmitter):
 
     @property
     def is_active(self) -> bool:
-        """Whether this node is the log's writer at present."""
         return self._queue is not None
 
     @property
@@ -65,7 +63,6 @@ class LogLeader(ChangeSubmitter):
 
     @property
     def is_elected(self) -> bool:
-        """Whether an election made this node the writer."""
         return self._candidacy is not None and self._candidacy.is_elected
 
     @property
@@ -130,7 +127,6 @@ class LogLeader(ChangeSubmitter):
         _log.info("this node is not active and follows the log")
 
     def fail_waiting(self, fault: Exception | None) -> None:
-        """Fail the queued changes, because the log cannot be replayed at present."""
         if self._queue is not None:
             self._queue.fail_waiting(fault)
 

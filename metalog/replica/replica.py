@@ -1,12 +1,9 @@
 """``Replica``, for embedding programs, follows one log on its own thread, and can write the log.
 
-``LogFollower`` reads the log and feeds the loader. The loader feeds the publishers. ``LogLeader``
-writes a ``WritableLog`` from the start, and any other log after an election (``Candidacy``).
-``Replica`` starts and stops the follower and the leader, and shows their state.
-
-The replica's thread replays the log and publishes. Another thread (``staleness``) tells the
-publishers' gates how long the image has perhaps been stale. Any thread may read the replica's
-attributes. This module must not know the kind of log.
+``LogFollower`` reads the log and feeds the loader, which publishes. ``LogLeader`` writes a
+``WritableLog`` from the start, and any other log after an election (``Candidacy``). Another thread
+(``staleness``) tells the publishers' gates how long the image has perhaps been stale. Any thread
+may read the replica's attributes. This module must not know the kind of log.
 """
 
 from __future__ import annotations
@@ -51,9 +48,9 @@ class Replica(ChangeSubmitter):
         prepare: called before each attempt to claim the log; may raise the errors of ``claim``.
         is_patient: ``start`` does not raise a ``CorruptLog`` or ``Unanswered`` of ``prepare`` or
             ``claim``. Retries follow, and ``state`` has the fault until a retry succeeds.
-        kafka: the version of Kafka to behave as, such as ``4.4``. ACLs are accepted and refused as
-            by this version. For a log that this version cannot load, ``loaded`` raises
-            ``ConfigException``. None derives the version from the log's metadata.version.
+        kafka: the version of Kafka whose rules for ACLs apply, such as ``4.4``. For a log that this
+            version cannot load, ``loaded`` raises ``ConfigException``. None derives the version
+            from the log's metadata.version.
         note_records: called for each replayed batch (``Loader``); after a fault, called again for
             batches that are replayed again.
 
@@ -149,13 +146,10 @@ class Replica(ChangeSubmitter):
         return self._gate.loaded
 
     def wait_until_loaded(self, timeout_s: float | None = None) -> MetadataImage:
-        """Wait until the log is replayed, and return the image.
+        """Wait until the log is replayed, and return the newest image.
 
         Args:
             timeout_s: how long to wait, in seconds; None has no limit.
-
-        Returns:
-            The newest image.
 
         Raises:
             CorruptLog: at once, if the log is damaged. The error has file, offset and remedy.

@@ -35,7 +35,6 @@ class Staleness:
             self._thread.join()
 
     def check(self) -> None:
-        """Check and report now."""
         stale_s = self._stale_s()
         if stale_s is not None or self._was_stale:
             self._was_stale = stale_s is not None

@@ -50,9 +50,6 @@ class ChangeSubmitter:
                 (``metalog.controller``). The replica's thread calls the function. The image can
                 include other queued changes.
 
-        Returns:
-            A future of the response.
-
         Raises:
             NotController: the log cannot be written here.
         """
@@ -65,11 +62,8 @@ class ChangeSubmitter:
         must fit one batch.
 
         Args:
-            name: the transaction's name in the log, for people who read the log.
+            name: the transaction's name in the log, for people.
             change: as for ``submit``.
-
-        Returns:
-            A future of the response.
 
         Raises:
             NotController: the log cannot be written here.
@@ -80,8 +74,8 @@ class ChangeSubmitter:
         """Create ``acls`` as one request, in one batch.
 
         Args:
-            context: the caller's context, which is ignored: ask the authorizer first.
-            acls: the ACLs. To create an existing ACL succeeds and writes nothing.
+            context: the caller's context, which is ignored. Ask the authorizer before this call.
+            acls: the ACLs. If an ACL exists, the result is a success, and nothing is written.
 
         Returns:
             A future for each of ``acls``, in order. A result is true if the ACL was refused.
@@ -97,7 +91,7 @@ class ChangeSubmitter:
         """Delete the ACLs that ``filters`` match, as one request, in one batch.
 
         Args:
-            context: the caller's context, which is ignored: ask the authorizer first.
+            context: the caller's context, which is ignored. Ask the authorizer before this call.
             filters: which ACLs to delete.
 
         Returns:
@@ -109,14 +103,7 @@ class ChangeSubmitter:
         return each_of(self.submit_deletions(filters), len(filters))
 
     def submit_creations(self, acls: Sequence[Acl]) -> Future[list[AclCreateResult]]:
-        """Like ``create_acls``, with one future for all outcomes.
-
-        Args:
-            acls: the ACLs.
-
-        Returns:
-            A future of one outcome for each of ``acls``, in order.
-        """
+        """Like ``create_acls``, with one future for all outcomes, in order."""
 
         def change(image: MetadataImage) -> ControllerResult[list[ApiError]]:
             creator = creator_for(image.features, self._kafka)
@@ -125,25 +112,11 @@ class ChangeSubmitter:
         return self.submit(change)
 
     def submit_deletions(self, filters: Sequence[AclFilter]) -> Future[list[AclDeleteResult]]:
-        """Like ``delete_acls``, with one future for all outcomes.
-
-        Args:
-            filters: which ACLs to delete.
-
-        Returns:
-            A future of one outcome for each of ``filters``, in order.
-        """
+        """Like ``delete_acls``, with one future for all outcomes, in order."""
         return self.submit(lambda image: acl_control.delete_acls(image.acls, filters))
 
     def alter_scram(self, request: AlterScramRequest) -> Future[dict[str, ApiError]]:
-        """Set and delete SCRAM credentials (KIP-554).
-
-        Args:
-            request: the credentials to set and to delete, as a client sends them.
-
-        Returns:
-            A future of one outcome for each user, by name.
-        """
+        """Set and delete SCRAM credentials (KIP-554). The future has an outcome for each user."""
         return self.submit(lambda image: alter_credentials(image, request))
 
     def set_scram_password(
@@ -158,8 +131,8 @@ class ChangeSubmitter:
 
         Args:
             user: the name at login, such as ``alice``; ACLs have ``User:alice``.
-            password: the password, which is not stored or logged.
-            mechanism: the mechanism; credentials of other mechanisms stay unchanged.
+            password: is not stored or logged.
+            mechanism: credentials of other mechanisms stay unchanged.
             iterations: the number of hash iterations, 4096 to 16384.
 
         Returns:

@@ -1,9 +1,9 @@
 """Group commit: the only writer of a log carries out queued changes in groups.
 
-The queued changes form one group. A change is decided on the image with the previous changes of the
-group. Then all records are appended as one batch, synced once and replayed, and the futures of the
-group complete. So an answered change is durable and in force. If the write fails, the whole group
-fails, and the queue accepts no further change.
+The queued changes form one group. A change is decided on an image with the previous changes of the
+group. Then all records are appended as one batch, synced once and replayed, and the futures
+complete. So an answered change is durable and in force. If the write fails, the whole group fails,
+and the queue accepts no further change.
 
 A change with a transaction's name is carried out alone, in one or more batches. If a write fails
 between two batches, the next leader aborts the transaction. Any thread may call ``submit`` and
@@ -80,7 +80,6 @@ class WriteQueue:
         return future
 
     def claim(self) -> None:
-        """Claim the log; raises the errors of the log's ``claim``."""
         self._epoch = self._log.claim()
 
     @property
@@ -89,7 +88,7 @@ class WriteQueue:
         return self._refusal
 
     def activate(self, first_records: Sequence[tuple[Message, int]] = ()) -> None:
-        """Write the records of a new leader, then ``first_records``. Replay the log before."""
+        """Write a new leader's records, then ``first_records``. The log must have been replayed."""
         if self._refusal is not None:
             return
         opened = self._loader.open_transaction
@@ -136,7 +135,7 @@ class WriteQueue:
         self._waiting.put(None)
 
     def fail_waiting(self, fault: Exception | None) -> None:
-        """Fail the queued changes: the log cannot be replayed at present."""
+        """Fail the queued changes, because the log cannot be replayed at present."""
         with suppress(Empty):
             while True:
                 request = self._waiting.get_nowait()

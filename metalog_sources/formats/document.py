@@ -26,7 +26,7 @@ class FilePosition(NamedTuple):
 
 
 class AclNotes(NamedTuple):
-    """Notes of people about an ACL, which Kafka cannot store. ``expires`` is ISO 8601."""
+    """Notes of people about an ACL. Kafka does not store notes. ``expires`` is ISO 8601."""
 
     comment: str | None = None
     owner: str | None = None
@@ -90,8 +90,6 @@ class Own(NamedTuple):
 
 
 class OwnsEntry(NamedTuple):
-    """One entry of a file's ``owns``, with its position."""
-
     own: Own
     position: FilePosition
 
@@ -128,10 +126,8 @@ class Document(NamedTuple):
 
 
 def most_entries(size: int) -> int:
-    """The limit on the ACLs in a file of ``size`` bytes or characters.
-
-    Without a limit, lists, aliases and compression can turn few bytes into many ACLs.
-    """
+    """The limit on the ACLs in a file of ``size`` bytes or characters, because lists, aliases and
+    compression can turn few bytes into many ACLs."""
     return max(MOST_ENTRIES, size // _BYTES_AN_ENTRY)
 
 
@@ -154,7 +150,6 @@ def bounded(entries: Iterable[_Entry], size: int, what: str = "ACLs") -> Iterato
 
 
 def joined(documents: Iterable[Document]) -> Document:
-    """Several files' documents as one."""
     parts = list(documents)
     return Document(
         tuple(entry for part in parts for entry in part.entries),

@@ -71,7 +71,6 @@ _RESOURCE_NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?")
 
 
 def is_kubernetes_resource(node: Node) -> bool:
-    """Whether ``node`` is a Kubernetes resource, of any kind."""
     return isinstance(node, Fields) and {"kind", "apiVersion"} <= {
         key.value for key, _ in node.pairs
     }
@@ -198,9 +197,9 @@ def write_strimzi(
 ) -> StrimziExport:
     """Write one resource for each principal with an ACL or a credential that a KafkaUser can have.
 
-    The principal ``User:CN=NAME`` logs in by ``tls-external``. ``cluster`` is the name of the Kafka
-    resource, by which the User Operator finds its users. A SCRAM user gets a resource even without
-    ACLs, because this operator deletes the credentials of users without a resource.
+    ``User:CN=NAME`` logs in by ``tls-external``. ``cluster`` names the Kafka resource, for the User
+    Operator. A SCRAM user gets a resource even without ACLs, because this operator deletes the
+    credentials of users without a resource.
     """
     entries = in_order(document.entries)
     refused = {entry.acl: why for entry in entries if (why := why_not(entry.acl))}
@@ -233,7 +232,6 @@ def _scram_users(document: Document) -> set[str]:
 
 
 def _inexpressible_users(document: Document) -> dict[str, str]:
-    """The SCRAM users that a KafkaUser cannot express, each with the reason."""
     scram = _scram_users(document)
     users = sorted({user.user for user in document.users})
     return {user: why for user in users if (why := _why_no_user(user, scram))}

@@ -90,7 +90,6 @@ class ClusterStore:
     def state_about(
         self, patterns: Sequence[ResourcePatternFilter], principals: Sequence[str] = ()
     ) -> StoreState:
-        """As in ``NarrowStore``."""
         acls: dict[Acl, None] = {}
         unread: dict[str, int] = {}
         for pattern in patterns:
@@ -167,7 +166,6 @@ class ClusterStore:
         )
 
     def topics(self) -> list[ListedTopic]:
-        """The topics that the caller may describe."""
         return self._call("list topics", self._client.topics)
 
     def takes_passwords(self) -> PasswordOffer:

@@ -1,9 +1,9 @@
 """``zookeeper://HOST:PORT``: reads ACLs and SCRAM users of Kafka up to 3.9, and writes ACLs.
 
-The reader reads all nodes once. Then it reads again the nodes that change events of Kafka have
-named during the read. The writer does what Kafka's AclAuthorizer does: for each resource it writes
-one node, if no other client has changed the node, and an event for the brokers. This module must
-not know the wanted ACLs.
+The reader reads all nodes once. Then it reads again the nodes that Kafka's change events have named
+during the read. Like Kafka's AclAuthorizer, the writer writes one node for each resource, if no
+other client has changed the node, and an event for the brokers. This module must not know the
+wanted ACLs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,6 @@ class ZookeeperStore:
         self._old_paths: dict[Resource, list[str]] | None = None
 
     def state(self) -> StoreState:
-        """All ACLs and SCRAM users."""
         try:
             return self._state()
         finally:

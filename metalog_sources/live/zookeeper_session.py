@@ -1,7 +1,7 @@
-"""A session with ZooKeeper, by kazoo, that reads many nodes, and writes only unchanged nodes.
+"""A session with ZooKeeper, by kazoo, that reads and writes many nodes.
 
-Errors are one line. A new node gets the ZooKeeper ACL of its parent. This module must not know
-what the nodes contain.
+A write fails if another client has changed the node. Errors are one line. A new node gets the
+ZooKeeper ACL of its parent. This module must not know what the nodes contain.
 """
 
 from __future__ import annotations

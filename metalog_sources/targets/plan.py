@@ -105,8 +105,7 @@ def make_plan(current: Collection[Acl], wanted: Document, *, prune: bool) -> Pla
 
 
 def phases(steps: Sequence[PlanStep]) -> list[list[PlanStep]]:
-    """Groups of steps, none empty, in the order to apply. One request may apply steps of one
-    group."""
+    """Groups of steps, none empty, in the order to apply. Steps of a group may share a request."""
     groups = [
         [step for step in steps if (step.change, step.acl.permission_type) == phase]
         for phase in _PHASES
@@ -115,7 +114,6 @@ def phases(steps: Sequence[PlanStep]) -> list[list[PlanStep]]:
 
 
 def after(current: Iterable[Acl], steps: Iterable[PlanStep]) -> set[Acl]:
-    """The ACLs after ``steps``."""
     acls = set(current)
     for step in steps:
         if step.change is ChangeKind.ADD:
@@ -169,8 +167,7 @@ def saved(
     allow_everyone: bool = False,
     kafka_version: str = "4.3",
 ) -> SavedPlan:
-    """The plan with its dependencies: the configuration, the owned ACLs of ``current``, and
-    ``reached``, the ACLs that reach a resource of a step."""
+    """``plan`` with its dependencies. ``reached`` are the ACLs that reach a resource of a step."""
     owned = (acl for acl in current if is_owned(acl, plan.owns))
     before = tuple(sorted({*reached, *owned}, key=acl_order))
     users = tuple(sorted(super_users))

@@ -148,8 +148,8 @@ def refused_steps(
 ) -> list[tuple[PlanStep, str]]:
     """The steps that ``target`` cannot store, each with the reason.
 
-    If ``target`` is no valid target, these are the ACLs that Kafka refuses. ``current`` has the
-    ACLs of the SOURCE, ``features`` the features of its log.
+    If ``target`` is not a target, these are the ACLs that Kafka refuses. ``current`` has the ACLs
+    of the SOURCE, ``features`` the features of its log.
     """
     refused = []
     full = _full(target, steps, current) if isinstance(target, LimitedTarget) else {}
@@ -204,8 +204,8 @@ def carry_out(
 ) -> None:
     """Apply all ``steps``; an error of a store says how many steps were applied.
 
-    Only a log accepts ``users``. ``before`` has the ACLs for which the steps were planned; only a
-    log compares ``before`` with its ACLs at the last moment.
+    ``users`` and ``before`` (``LogTarget.change``) are for logs. A store refuses ``users`` and
+    ignores ``before``.
     """
     if isinstance(target, LogTarget):
         target.change(steps, users, before)

@@ -1,8 +1,8 @@
 """The ACLs of a cluster: id to ACL, and ACL to ids.
 
-Kafka gives every ACL an id, and uses the id as the key. An ACL can have several ids, for example
-if a client repeats a request after a failover. So ``AclsImage.ids`` returns a tuple. The first
-call of ``ids`` builds the map from ACL to ids; later changes update the map.
+Kafka's key of an ACL is an id. An ACL can have several ids, for example if a client repeats a
+request after a failover. The first call of ``AclsImage.ids`` builds the map from ACL to ids; later
+changes update the map.
 
 Kafka 4.3.1 and this module treat three odd records as follows:
 
@@ -86,8 +86,8 @@ class AclsImage:
     def write_values(self) -> Iterator[bytes]:
         """The encoded records of ``write``.
 
-        This function encodes in the order of the table, approximately the order in memory, and then
-        sorts the bytes. The bytes before the ids are equal, so the result is sorted by id.
+        The encoder follows the order of the table, which is nearly the order in memory. The bytes
+        before the ids are equal, so to sort the values sorts them by id.
         """
         return bytes_in_order(acl_values(self.by_id.items()), ID_AT)
 
@@ -143,11 +143,7 @@ EMPTY: Final = AclsImage()
 
 
 class AclsDelta:
-    """Changes to an ``AclsImage``, from records or (``is_replacement``) a whole snapshot.
-
-    ``doubtful`` counts the applied records that perhaps do not mean what they seem to mean
-    (``may_mislead``).
-    """
+    """Changes to an ``AclsImage``, from records or (``is_replacement``) a whole snapshot."""
 
     __slots__ = (
         "_added",
@@ -199,8 +195,8 @@ class AclsDelta:
     def in_record_order(self, after: AclsImage) -> Collection[Acl]:
         """The ACLs of ``after``, the image after this delta. An ACL with two ids occurs twice.
 
-        If this delta added all ACLs, the result has the order of the records. This is also the
-        order in memory, so iteration takes half the time.
+        If this delta added all ACLs, they have the order of their records. This is also the order
+        in memory, so iteration takes half the time.
         """
         return self._added if len(self._added) == len(after) else after.by_id.values()
 
@@ -223,7 +219,6 @@ class AclsDelta:
             )
 
     def finish_snapshot(self) -> None:
-        """End a replacement: remove the ACLs of the old image that the snapshot lacks."""
         now = self.changes
         self._gone = {uuid: None for uuid in self.image.by_id if uuid not in now}
 

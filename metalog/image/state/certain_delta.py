@@ -16,4 +16,4 @@ class CertainDelta:
         return 0
 
     def finish_snapshot(self) -> None:
-        """Change nothing: a replacement begins from the empty image."""
+        """Do nothing, because a replacement begins from the empty image."""

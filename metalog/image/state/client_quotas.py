@@ -25,7 +25,6 @@ class ClientQuotasImage(NamedTuple):
     entities: Table[QuotaEntity, Quotas] = EMPTY_TABLE
 
     def write(self, metadata_version: int) -> Iterator[tuple[ClientQuotaRecord, int]]:
-        """Snapshot records with their versions, by entity and quota name."""
         for entity in sorted(self.entities, key=_order):
             parts = tuple(EntityData(kind, name) for kind, name in entity)
             for key, value in sorted(self.entities[entity].items()):

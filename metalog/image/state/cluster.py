@@ -55,7 +55,7 @@ class SupportedFeature(NamedTuple):
 class BrokerRegistration(NamedTuple):
     """The registration of one broker.
 
-    A broker before 4.3 reports no cordoned directories: ``cordoned_directories`` is None.
+    ``cordoned_directories`` is None for a broker before 4.3, which reports no such directories.
     Listeners and features are sorted by name, because Kafka does not order them.
     """
 
@@ -87,7 +87,6 @@ class ClusterImage(NamedTuple):
     def write(
         self, metadata_version: int
     ) -> Iterator[tuple[RegisterBrokerRecord | RegisterControllerRecord, int]]:
-        """Snapshot records with their versions, brokers before controllers, by id."""
         for _, broker in sorted(self.brokers.items()):
             yield _broker_record(broker), _broker_version(broker, metadata_version)
         for _, controller in sorted(self.controllers.items()):

@@ -43,7 +43,6 @@ class ConfigsImage(NamedTuple):
         return self.resources.get(ConfigResource(type, name), EMPTY_TABLE)
 
     def write(self, metadata_version: int) -> Iterator[tuple[ConfigRecord, int]]:
-        """Snapshot records with their versions, by resource and key."""
         for resource in sorted(self.resources):
             for name, value in sorted(self.resources[resource].items()):
                 yield ConfigRecord(resource.type, resource.name, name, value), 0
@@ -55,7 +54,7 @@ EMPTY: Final = ConfigsImage()
 class ConfigsDelta(CertainDelta):
     """Changes to a ``ConfigsImage``, by resource and key; None for a removal.
 
-    ``emptied`` has the removed topics: they lose their whole configuration in ``image``.
+    ``emptied`` has the topics whose whole configuration in ``image`` is removed.
     """
 
     __slots__ = ("changes", "emptied", "image", "is_replacement")

@@ -31,7 +31,6 @@ class DelegationTokensImage(NamedTuple):
     tokens: Table[str, DelegationToken] = EMPTY_TABLE
 
     def write(self, metadata_version: int) -> Iterator[tuple[DelegationTokenRecord, int]]:
-        """Snapshot records with their versions, by token id."""
         for _, token in sorted(self.tokens.items()):
             yield DelegationTokenRecord(**token._asdict()), 0
 

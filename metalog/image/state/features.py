@@ -1,7 +1,6 @@
 """The finalized features of a cluster, and the record versions for a metadata.version.
 
-As in Kafka 4, a FeatureLevelRecord of ``kraft.version`` changes nothing: the log's control records
-hold the kraft.version.
+As in Kafka 4, a FeatureLevelRecord of ``kraft.version`` changes nothing.
 
 This module must not know what any other feature does.
 """
@@ -62,16 +61,16 @@ OLDEST_METADATA_VERSION: Final = 7
 DEFAULT_METADATA_VERSION: Final = 30
 """The level of a new cluster of Kafka 4.3 or 4.4 if the operator chooses none."""
 LATEST_METADATA_VERSIONS: Final[Mapping[str, int]] = {"4.3": 30, "4.4": 33}
-"""Version of Kafka, in order -> its newest production-ready metadata.version."""
+"""Version of Kafka (the oldest first) -> its newest production-ready metadata.version."""
 LATEST_METADATA_VERSION: Final = max(LATEST_METADATA_VERSIONS.values())
 NEWEST_LOADED: Final[Mapping[str, int]] = {"4.3": 31, "4.4": 34}
-"""Version of Kafka, in order -> the newest metadata.version that it loads, released or not."""
+"""Version of Kafka (the oldest first) -> the newest metadata.version, released or not, to load."""
 CIDR_HOSTS_SINCE: Final = 32
 """The first level that allows a CIDR block as an ACL's host (KIP-1276); too new for Kafka 4.3."""
 
 
 def record_version(level: int, since: Mapping[int, int]) -> int:
-    """The newest record version at ``level``; ``since`` maps levels to the versions they began."""
+    """The newest record version at ``level``. ``since`` is {first level: record version}."""
     return max((version for first, version in since.items() if level >= first), default=0)
 
 
@@ -103,7 +102,7 @@ class FeaturesImage(NamedTuple):
         return self.problem_for(newest)
 
     def problem_for(self, kafka: str) -> str | None:
-        """Why version ``kafka`` of Kafka cannot load a log with this metadata.version, or None."""
+        """Why version ``kafka`` of Kafka cannot load such a log, or None."""
         level, newest = self.metadata_version, NEWEST_LOADED[kafka]
         if level is None or OLDEST_METADATA_VERSION <= level <= newest:
             return None
@@ -125,8 +124,7 @@ class FeaturesImage(NamedTuple):
         return DEFAULT_METADATA_VERSION if level is None else level
 
     def write(self, metadata_version: int) -> Iterator[tuple[FeatureLevelRecord, int]]:
-        """The records of a snapshot with their versions. The metadata.version comes first, because
-        it determines how Kafka reads the other records."""
+        """The records of a snapshot with their versions. As in Kafka, metadata.version is first."""
         if self.metadata_version is not None:
             yield FeatureLevelRecord(METADATA_VERSION, self.metadata_version), 0
         for name, level in sorted(self.finalized.items()):

@@ -50,7 +50,6 @@ class ScramImage(NamedTuple):
         return self.mechanisms.get(mechanism, EMPTY_TABLE).get(user)
 
     def write(self, metadata_version: int) -> Iterator[tuple[UserScramCredentialRecord, int]]:
-        """Snapshot records with their versions, by mechanism and user."""
         for mechanism, users in sorted(self.mechanisms.items()):
             for user, credential in sorted(users.items()):
                 yield record_of(user, mechanism, credential), 0

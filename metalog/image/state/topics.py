@@ -73,8 +73,7 @@ PARTITION_RECORDS: Final = (PartitionRecord, PartitionChangeRecord, ClearElrReco
 class _State:
     """A partition, and copies of the fields that change most often.
 
-    A change writes only these copies. It does not read the partition, which is not in the CPU's
-    cache if a cluster has many partitions.
+    A change needs only these copies. The partition is often not in the CPU's cache.
     """
 
     __slots__ = ("before", "isr", "leader", "leader_epoch", "partition_epoch")

@@ -82,7 +82,7 @@ class CommandOptions(NamedTuple):
     flags: Collection[str]
 
     def of(self, option: str) -> list[str]:
-        """The values of ``option``. As in kafka-acls, only transactional ids are not trimmed."""
+        """The trimmed values of ``option``. As in kafka-acls, transactional ids keep blanks."""
         values = self.values.get(option, ())
         is_trimmed = option != "--transactional-id"
         return [text.strip(_JAVA_BLANKS) if is_trimmed else text for text in values]

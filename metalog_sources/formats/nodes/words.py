@@ -47,7 +47,6 @@ def words_for(kind: type[IntEnum]) -> list[str]:
 
 @cache
 def _known(kind: type[IntEnum], filter: bool) -> dict[str, int]:
-    """Each member's name, and the folded name, mapped to its code."""
     codes = {name: kind[name].value for name in _names(kind, filter)}
     return {folded(name): code for name, code in codes.items()} | codes
 

@@ -39,7 +39,7 @@ USERS_ROOT: Final = "/config/users"
 EVENT_ROOTS: Final = ("/kafka-acl-changes", "/kafka-acl-extended-changes")
 EVENT_PREFIX: Final = "acl_changes_"
 MAX_BYTES: Final = 1_000_000
-"""The limit on a node, because ZooKeeper refuses a request above 1 MiB (``jute.maxbuffer``)."""
+"""The limit on a node's data: ZooKeeper refuses a request above 1 MiB (``jute.maxbuffer``)."""
 
 _WRITTEN_ROOTS: Final = {PatternType.LITERAL: LITERAL_ROOT, PatternType.PREFIXED: PREFIXED_ROOT}
 _EVENT_KEYS: Final = ("version", "resourceType", "name", "patternType")
