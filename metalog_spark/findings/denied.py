@@ -1,7 +1,7 @@
 """Lists the most frequent denials, each with an ACL that nearly allowed the requests.
 
-Denials are counted by principal, operation and resource. ``explain`` finds the near miss among the
-ACLs in force at the last denial, or among today's ACLs if those are unknown.
+``explain`` finds the near miss among the ACLs in force at the last denial, or among today's ACLs if
+the ACLs of that time are unknown.
 """
 
 from __future__ import annotations

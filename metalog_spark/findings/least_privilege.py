@@ -1,7 +1,7 @@
 """Proposes the least-privilege ACLs of each principal, and proves that they suffice.
 
-The proposal allows every request that brokers allowed in the window or that waits, if today's ACLs
-still allow the request. So a revoked grant stays revoked. DENYs stay. Super users get no new ACL.
+The proposal allows every request of the window, and every waiting request, that brokers allowed and
+today's ACLs allow. So a revoked grant stays revoked. DENYs stay. Super users get no new ACL.
 docs/reference/least-privilege.md has the rules and their limits.
 """
 

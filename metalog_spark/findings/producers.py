@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 HARDCODE: Final = "hardcode"
-"""Kafka first checks WRITE on this topic name, and logs this check if WRITE is allowed."""
+"""To find a topic with WRITE, Kafka first checks this name, and logs the check if allowed."""
 _ADDED: Final = Uuid(bytes(16))
 """The id of each ACL that ``add_first`` adds. An index ignores ids."""
 _ORIGINS: Final = "principal STRING, host STRING"

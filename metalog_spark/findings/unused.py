@@ -58,8 +58,8 @@ place of this ACL. No answer of the window changes if all ACLs with ``can_go`` a
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LOOK: Final = {
     Reason.YOUNGER: (
-        "look again over a window that begins after the ACL was added (if since is empty, after"
-        " the metadata log begins), or give an older copy of that log"
+        "look again over a window that begins after the ACL was added (if that time is unknown,"
+        " after the metadata log begins), or give an older copy of that log"
     ),
     Reason.GAP: "fill the gap in the archive of the metadata log",
     Reason.WAITS: "look again when follow has decided these requests, and has counted them at its "
@@ -73,8 +73,8 @@ _LOOK: Final = {
     Reason.COVERAGE: "log allowed requests on every broker, and look again",
     Reason.CONTROLLER: GIVE_CONTROLLERS,
     Reason.UNLOGGED: (
-        "keep it, or grant IDEMPOTENT_WRITE on the cluster: an idempotent producer may have started"
-        " by this ACL (InitProducerId), which leaves no line in Kafka's audit log"
+        "keep it, or grant IDEMPOTENT_WRITE on the cluster: by this ACL, an idempotent producer can"
+        " have started (InitProducerId) without a line in Kafka's audit log"
     ),
     Reason.OPENS: "set allow.everyone.if.no.acl.found to false first",
 }

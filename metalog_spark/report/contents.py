@@ -110,7 +110,7 @@ class Excess(NamedTuple):
 
 
 class Access(NamedTuple):
-    """The access matrix: the grants of each principal on each pattern, and their use."""
+    """The grants of each principal on each pattern, and their use."""
 
     principals: tuple[str, ...]
     patterns: tuple[tuple[str, str, str], ...]

@@ -2,8 +2,7 @@
 
 A topic can have the name ``<script>``. So Jinja2 escapes every value, the charts' data are JSON
 that cannot close its HTML element, and the page's content security policy allows only the page's
-own scripts and style, by their hashes. Content that is too long is cut, and the page says so. This
-module must not know Spark, nor compute any number.
+own scripts and style, by their hashes. This module must not know Spark, nor compute any number.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Finds the smallest set of ALLOWs for a window's allowed requests, with Spark.
 
-The workers count names by principal and prefix. The driver holds ACLs and sums, but no requests.
+The workers count names by principal and prefix. The driver holds ACLs and sums.
 ``minimal_cover`` has the rules.
 """
 

@@ -57,7 +57,7 @@ class RepeatedHours(NamedTuple):
 
 
 def repeated_in(tables: Tables, start_us: int, end_us: int) -> list[RepeatedHours]:
-    """The repeated hours that overlap the window from ``start_us`` to ``end_us``, in order."""
+    """The repeated hours that overlap the window, in order."""
     if not tables.has(POSSIBLE):
         return []
     every = _found(tables)
@@ -82,7 +82,6 @@ def with_repeated(
 def clocks_text(
     facts: Mapping[str, Any], repeated: Sequence[RepeatedHours], start_us: int, end_us: int
 ) -> tuple[str, ...]:
-    """The texts about clocks that were set back within a window."""
     return *(hours.text() for hours in repeated), *set_back_texts(
         facts.get(SET_BACK, {}), start_us, end_us
     )
