@@ -1,4 +1,4 @@
-"""Forwards requests to the controller in Envelopes, until one controller has answered.
+"""Forwards requests to controllers in Envelopes, until a controller has answered.
 
 If a controller does not lead, is not ready or is unreachable, the forwarder tries the next
 controller until the request's time is up (KIP-590, KIP-801). It does not wait for a node that is no

@@ -98,7 +98,7 @@ class Node:
         if self.authorizer is None:
             _log.warning("there is no authorizer.class.name: everybody may do everything")
         self.metrics = Metrics(lambda: self._state.condition())
-        self._watch: HttpEndpoint | None = None
+        self._http_endpoint: HttpEndpoint | None = None
         self.watch_address: Address | None = None
         """The address of metrics and probes, or None."""
         self._credentials = CredentialsPublisher(os.urandom(_SECRET_BYTES))
@@ -201,14 +201,14 @@ class Node:
             await asyncio.to_thread(self._topic.close)
         if self.authorizer is not None:
             self.authorizer.close()
-        if self._watch is not None:
-            await self._watch.close()
+        if self._http_endpoint is not None:
+            await self._http_endpoint.close()
         await self._state.heartbeat.stop()
 
     def _publishers(self) -> list[Publisher]:
         """The publishers in order. Credentials come before the authorizer, because clients log in
-        when the authorizer is loaded and opens the listeners. Listings come after the authorizer,
-        because they are made from its ACLs."""
+        when the authorizer is loaded and the listeners open. Listings come after the authorizer,
+        because listings have the authorizer's ACLs."""
         kept: list[Publisher] = [self._credentials]
         if isinstance(self.authorizer, Publisher):
             kept.append(self.authorizer)
@@ -239,11 +239,11 @@ class Node:
                 f"metadata.log.dir: {config.metadata_dir} is not formatted; "
                 f"type metalog format {config.metadata_dir} --node-id {config.node_id}"
             )
-        kept = config.log
+        log_settings = config.log
         log = WritableDirectoryLog(
             config.metadata_dir,
             voters={config.node_id},
-            limits=kept.limits,
+            limits=log_settings.limits,
             files=TimedFiles(self.metrics.observe_sync),
         )
         meta = log.folder.meta_properties
@@ -256,8 +256,8 @@ class Node:
             )
         self._cluster_id = meta.cluster_id
         self._purgatory = FetchPurgatory(ServedLog(log))
-        publishers = [*self._publishers(), Upkeep(log, kept), self._purgatory]
-        idle_s = kept.idle_interval_ms / 1000 or None
+        publishers = [*self._publishers(), Upkeep(log, log_settings), self._purgatory]
+        idle_s = log_settings.idle_interval_ms / 1000 or None
         return Replica(log, publishers, idle_s=idle_s, is_patient=True, kafka=self._kafka)
 
     def _forwarder_to_controllers(self) -> Forwarder | None:
@@ -275,8 +275,8 @@ class Node:
     async def _begin(self) -> None:
         if self._config.metrics is not None:
             self._state.heartbeat.start()
-            self._watch = HttpEndpoint(self._state.pages(self.metrics))
-            self.watch_address = await self._watch.open(self._config.metrics)
+            self._http_endpoint = HttpEndpoint(self._state.pages(self.metrics))
+            self.watch_address = await self._http_endpoint.open(self._config.metrics)
             _log.info("metrics and probes are on http://%s", self.watch_address)
         listeners = self._config.listeners
         names = {listener.name: str(self.addresses[listener.name]) for listener in listeners}
@@ -365,8 +365,8 @@ class Node:
     def _known_cluster_id(self) -> str:
         if self._topic is not None:
             return self._topic.cluster_id
-        heard = None if self._log is None else self._log.known_cluster_id
-        return heard or self._cluster_id
+        learned = None if self._log is None else self._log.known_cluster_id
+        return learned or self._cluster_id
 
 
 def _topic_node(config: NodeConfig, kafka: str | None) -> TopicNode | None:

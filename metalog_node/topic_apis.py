@@ -3,8 +3,8 @@
 A program's function becomes a ``HandledApi`` for ``Node``, in one version of Kafka's protocol that
 current clients speak. One call authorizes all topics of a request. The answer for a topic without
 authorization is TOPIC_AUTHORIZATION_FAILED, whether the topic exists or not. The node calls the
-program's functions on its event loop, and interrupts a long answer for other work. This module must
-not know what is in a topic.
+program's functions on the node's event loop, and does other work between them. This module must not
+know what is in a topic.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ _INVALID_ACKS: Final = {"error_code": KafkaErrorCode.invalid_required_acks}
 
 
 class _Shape(NamedTuple):
-    """Kafka's names of the nested fields and types of a request and its response, from the outside
-    in."""
+    """Kafka's names for the nested fields and types in a request and in its response, outermost
+    first."""
 
     name: str
     version: int
@@ -189,8 +189,8 @@ def topics_of(incoming: IncomingRequest) -> list[str]:
 
 
 def _references(incoming: IncomingRequest) -> list[str]:
-    """The names of ``topics_of``, repeated for each partition (for ListOffsets not repeated), as
-    Kafka counts references."""
+    """A topic's name for each reference that Kafka counts: one for each partition, and in
+    ListOffsets one for each topic."""
     shape = _shape(incoming)
     if incoming.request.head.api_key == LIST_OFFSETS:
         return topics_of(incoming)

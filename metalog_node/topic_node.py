@@ -36,7 +36,7 @@ _PROTOCOL_IDS: Final = {
 
 
 class ActiveController:
-    """A publisher that keeps the active node's address in the newest image."""
+    """A publisher that finds the active node's address in the newest image."""
 
     def __init__(self, listener: str) -> None:
         self._listener = listener
@@ -91,7 +91,7 @@ class TopicNode:
         advertised: Mapping[str, Address],
     ) -> Replica:
         """A replica that follows the log until it is elected. After the election, it writes the
-        addresses of its controllers' listeners to the log."""
+        addresses of the controllers' listeners in ``listeners`` to the log."""
         record = _registration(self._node_id, listeners, advertised)
         first_records: Callable[[], Sequence[tuple[Message, int]]] = partial(list, [(record, 0)])
         candidacy = TopicCandidacy(

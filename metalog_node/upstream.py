@@ -22,7 +22,7 @@ from metalog_node.handlers.request import IncomingRequest
 R = TypeVar("R")
 
 _MOST_AT_ONCE: Final = 32
-_PATIENCE_S: Final = 40.0
+_TIMEOUT_S: Final = 40.0
 _CHUNK: Final = 1 << 16
 
 
@@ -94,7 +94,7 @@ class Upstream:
             with self._lock:
                 idle = self._idle.pop() if self._idle else None
             if idle is None:
-                return socket.create_connection(self._address, _PATIENCE_S)
+                return socket.create_connection(self._address, _TIMEOUT_S)
             if _is_open(idle):
                 return idle
             idle.close()
@@ -114,7 +114,7 @@ def _is_open(idle: socket.socket) -> bool:
     try:
         idle.recv(1)
     except BlockingIOError:
-        idle.settimeout(_PATIENCE_S)
+        idle.settimeout(_TIMEOUT_S)
         return True
     except OSError:
         return False

@@ -195,8 +195,8 @@ def _read_any_layout(text: str, zone: Zone) -> LayoutEntry:
 
 
 def prefix_start(text: str, head: int) -> int | None:
-    """The position of the JSON object around the audit line at ``head``, else of the last time
-    shortly before the line, else None."""
+    """The position of the JSON object around the audit line at ``head``. Without such an object,
+    the position of the last time shortly before the line, or None."""
     near = max(0, head - _LONGEST_PREFIX)
     for opening in _JSON.finditer(text, near, head):
         with suppress(ValueError, RecursionError):

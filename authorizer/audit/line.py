@@ -1,8 +1,8 @@
 """Writes and reads the audit line, Kafka's text of one decision.
 
 The writer produces the bytes of Kafka 4.3, and escapes characters with which a hostile name could
-forge or spoil a line. These are all control characters except the tab, U+2028 and U+2029 (they end
-lines, or control a terminal), and lone surrogates (no encoding has them).
+forge or spoil a line. These are U+2028, U+2029 and all control characters except the tab (they end
+lines or control a terminal), and lone surrogates (no encoding has them).
 
 The reader accepts the formats of StandardAuthorizer, AclAuthorizer and SimpleAclAuthorizer, after
 any prefix of a log layout. Kafka escapes nothing, so a name can make a line readable in two ways.
@@ -38,7 +38,7 @@ _ESCAPES: Final = {code: f"\\u{code:04x}" for code in (*_CONTROLS, *_SURROGATES)
 
 
 def source(context: RequestContext) -> dict[str, object]:
-    """The log record's extra fields: the client, for a handler that limits lines per client."""
+    """Extra fields of the log record: the client, for a handler that limits lines per client."""
     return {"source": (context.principal, context.host)}
 
 
@@ -309,8 +309,8 @@ def _with_verdict(head: re.Match[str], verdict: re.Match[str]) -> tuple[AuditLin
 
 
 def _with_resource(line: AuditLine, rest: str) -> Iterator[AuditLine]:
-    """The readings of ``rest``: with a tail at its end, with a tail before text of a layout or of
-    another line, or, as Kafka before 2.4 wrote it, without a tail."""
+    """The readings of ``rest``: with a tail at its end; with a tail before text of a layout or of
+    another line; or without a tail, as before Kafka 2.4."""
     starts = [match.start() for match in _TAIL_START.finditer(rest)]
     last = _last_tails(_TAIL.fullmatch, rest, starts)
     others = _last_tails(_TAIL.match, rest, starts)

@@ -1,4 +1,4 @@
-"""Lists all requests that one ambiguous line of an audit log can be about.
+"""Lists the requests that one ambiguous line of an audit log can be about.
 
 Kafka escapes nothing, and a writer that dies leaves half a line, to which the next line is
 appended. So a line can contain several beginnings of a record, several verdicts and several ends.

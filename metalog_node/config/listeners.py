@@ -89,7 +89,7 @@ def parse_protocols(
     text: str | None, controller_names: Sequence[str]
 ) -> dict[str, SecurityProtocol]:
     """The protocols in ``listener.security.protocol.map``. Without the map, a listener's name is
-    its protocol, and a controllers' listener whose name is no protocol is PLAINTEXT."""
+    its protocol, and a controllers' listener whose name is not a protocol is PLAINTEXT."""
     defaults = {protocol.value: protocol for protocol in SecurityProtocol}
     if not text:
         return defaults | {

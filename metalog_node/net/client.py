@@ -56,7 +56,7 @@ _PIECE: Final = 256 << 10
 """The number of bytes in one write of a long answer."""
 _LOGIN_S: Final = 15.0
 """The time limit of a login in seconds, however much the client sends."""
-_FAREWELL_S: Final = 5.0
+_LAST_ANSWER_S: Final = 5.0
 """How long a client may take to receive the last answer, in seconds."""
 
 
@@ -126,7 +126,7 @@ class Client:
         """Serve the client until either side closes the connection."""
         reason = None
         try:
-            await self._converse()
+            await self._serve_requests()
         except InvalidRequest as error:
             reason = str(error)
         except TimeoutError:
@@ -140,10 +140,10 @@ class Client:
         except OSError as error:
             _log.debug("%s: %s: disconnected: %s", self._context.listener.name, self._host, error)
         finally:
-            await self._hang_up()
-        self._account_for(reason)
+            await self._disconnect()
+        self._report_end(reason)
 
-    def _account_for(self, reason: str | None) -> None:
+    def _report_end(self, reason: str | None) -> None:
         refused, name = self._connection.failed_login, self._context.listener.name
         if isinstance(refused, LoginRefused):
             self._context.metrics.count_failed_login(name)
@@ -159,7 +159,7 @@ class Client:
         if reason is not None and not self._is_leaving:
             self._context.refusals.note(name, self._host, reason)
 
-    async def _converse(self) -> None:
+    async def _serve_requests(self) -> None:
         while not (self._connection.is_over or self._is_leaving):
             async with asyncio.timeout_at(self._deadline()):
                 data = await self._reader.read(CHUNK)
@@ -194,15 +194,15 @@ class Client:
                 await self._on_loop(self._writer.write, data[at : at + _PIECE])
                 await self._writer.drain()
 
-    async def _hang_up(self) -> None:
-        """Close when the client has received all sent bytes, or after ``_FAREWELL_S``. asyncio
+    async def _disconnect(self) -> None:
+        """Close when the client has received all sent bytes, or after ``_LAST_ANSWER_S``. asyncio
         alone would wait forever."""
         try:
             await self._context.budget.turn(self._owner)
         finally:
             self._writer.close()
         try:
-            async with asyncio.timeout(_FAREWELL_S):
+            async with asyncio.timeout(_LAST_ANSWER_S):
                 await self._writer.wait_closed()
         except OSError:
             self._writer.transport.abort()
@@ -229,7 +229,7 @@ class Client:
             answered = await self._on_loop(handle)
             if not isinstance(answered, (Future, DeferredResponse)):
                 return await self._on_loop(finish, answered)
-        await _done(answered)
+        await _wait_for(answered)
         return await self._on_thread(finish, answered)
 
     def _finished(self, api: HandledApi, incoming: IncomingRequest, answered: Answer) -> bytes:
@@ -269,8 +269,8 @@ def _refuse_error(incoming: IncomingRequest, answered: Answer) -> None:
         raise InvalidRequest(f"its {name} request, which expects no response, failed: {outcome}")
 
 
-async def _done(answered: Answer) -> None:
-    """Wait for a future; its failure shows in its result.
+async def _wait_for(answered: Answer) -> None:
+    """Wait for a future, even for a failed one.
 
     ``asyncio.wrap_future`` would leave a reference cycle of the request and its answer. If
     ``gc.freeze`` finds a cycle, the cycle is never freed.

@@ -21,10 +21,10 @@ _log = logging.getLogger(__name__)
 
 PLAIN_TEXT: Final = "text/plain; charset=utf-8"
 _LONGEST_HEAD: Final = 8 << 10
-_HEAD_S: Final = 2.0
-"""How long a client may take to send its request."""
-_TAKEN_S: Final = 10.0
-"""How long a client may take to read the answer."""
+_REQUEST_S: Final = 2.0
+"""How long a client may take to send its request, in seconds."""
+_ANSWER_S: Final = 10.0
+"""How long a client may take to receive the answer, in seconds."""
 _MOST_CLIENTS: Final = 64
 _BACKLOG: Final = 16
 """How many clients asyncio accepts in one round. A request that arrives with its connection is read
@@ -130,10 +130,10 @@ class HttpEndpoint:
 
     async def _answer_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            async with asyncio.timeout(_HEAD_S):
+            async with asyncio.timeout(_REQUEST_S):
                 head = await reader.readuntil(b"\r\n\r\n")
             self._silent.pop(writer, None)
-            async with asyncio.timeout(_TAKEN_S):
+            async with asyncio.timeout(_ANSWER_S):
                 writer.write(_response(self._answer(head)))
                 writer.close()
                 await writer.wait_closed()

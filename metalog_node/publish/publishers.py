@@ -1,4 +1,4 @@
-"""A node's publishers beside its authorizer: credentials, and shorter garbage collections.
+"""Publishers of a node: for its users' credentials, and for shorter garbage collections.
 
 The replica's thread calls the publishers; any thread may read the credentials. This module must not
 know listeners or requests.

@@ -125,8 +125,8 @@ def test_silent_clients_take_nobodys_place(tmp_path: Path) -> None:
 def test_who_sends_no_request_is_let_go_within_seconds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert http_endpoint._HEAD_S <= 2
-    monkeypatch.setattr(http_endpoint, "_HEAD_S", 0.2)
+    assert http_endpoint._REQUEST_S <= 2
+    monkeypatch.setattr(http_endpoint, "_REQUEST_S", 0.2)
     formatted(tmp_path)
     with running_in(tmp_path, **WATCHED) as node:
         assert node.watch_address is not None

@@ -34,7 +34,7 @@ class Kip11Adapter(Authorizer):
         self.authorizer.initialize(configs)
 
     def start(self, server_info: Mapping[str, str]) -> dict[str, Future[None]]:
-        """Futures that are already done: KIP-11 has no readiness."""
+        """Return futures that are already done, because KIP-11 has no readiness."""
         done: Future[None] = Future()
         done.set_result(None)
         return dict.fromkeys(server_info, done)
@@ -56,14 +56,14 @@ class Kip11Adapter(Authorizer):
     def authorize_by_resource_type(
         self, context: RequestContext, operation: Operation, resource_type: ResourceType
     ) -> AuthorizationResult:
-        """Denied: KIP-11's interface cannot express this question of KIP-679."""
+        """Deny, because KIP-11's interface cannot express this question of KIP-679."""
         return DENIED
 
     def acls(self, acl_filter: AclFilter = ANY_ACL) -> Sequence[Acl]:
         raise InvalidRequest("KIP-11's interface cannot list ACLs by a filter; call its get_acls")
 
     def close(self) -> None:
-        """Do nothing: KIP-11 has nothing to close."""
+        """Do nothing, because KIP-11 has nothing to close."""
 
 
 class SimpleAclAdapter(Kip11Adapter):

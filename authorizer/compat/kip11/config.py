@@ -24,7 +24,7 @@ ALLOW_EVERYONE: Final = "allow.everyone"
 ZOOKEEPER_URL: Final = "zookeeper.url"
 KEYS: Final = (SUPER_USERS, CONFIG_PATH, ALLOW_EVERYONE, ZOOKEEPER_URL)
 
-_OWN: Final = (ALLOW_EVERYONE, ZOOKEEPER_URL)
+_KEYS_IN_FILE: Final = (ALLOW_EVERYONE, ZOOKEEPER_URL)
 
 _log = logging.getLogger(__name__)
 _BETWEEN_USERS: Final = re.compile(r";|,(?=\s*[A-Za-z]+:)")
@@ -43,10 +43,10 @@ def simple_acl_config(config: Mapping[str, object], files: Files) -> SimpleAclCo
     ``ConfigException`` names an invalid key, and the reason.
     """
     path = _text(config, CONFIG_PATH)
-    of_its_own = _own_file(Path(path), files) if path else {}
-    for key in of_its_own.keys() & config.keys():
+    in_file = _read_file(Path(path), files) if path else {}
+    for key in in_file.keys() & config.keys():
         raise ConfigException(f"{key} is set here and again in {path}; remove one of the two")
-    settings = {**config, **of_its_own}
+    settings = {**config, **in_file}
     if ZOOKEEPER_URL in settings:
         raise ConfigException(
             f"{ZOOKEEPER_URL}: ACLs are kept in the metadata log, not in ZooKeeper (KIP-801); "
@@ -83,16 +83,16 @@ def _super_users(text: str) -> list[str]:
         raise ConfigException(f"{SUPER_USERS}: {error}") from None
 
 
-def _own_file(path: Path, files: Files) -> dict[str, str]:
+def _read_file(path: Path, files: Files) -> dict[str, str]:
     try:
         properties = properties_mapping(parse_properties(read_whole(files, path)))
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise ConfigException(f"{CONFIG_PATH}={path}: {why}") from None
     for key in properties:
-        if key not in _OWN:
+        if key not in _KEYS_IN_FILE:
             _log.warning("%s: unknown key %s; this file can set %s", path, key, ALLOW_EVERYONE)
-    return {key: value for key, value in properties.items() if key in _OWN}
+    return {key: value for key, value in properties.items() if key in _KEYS_IN_FILE}
 
 
 def _is_true(settings: Mapping[str, object], key: str) -> bool:

@@ -20,7 +20,7 @@ class Authorizer:
     """``kafka.security.auth.Authorizer``. Its constructor takes no arguments."""
 
     def initialize(self, config: Mapping[str, object]) -> None:
-        """Read the configuration; called once, before any other method."""
+        """Read the configuration. This method is called once, before any other method."""
         raise NotImplementedError
 
     def authorize(self, session: Session, operation: Operation | str, resource: Resource) -> bool:
