@@ -1,7 +1,7 @@
 """Builds a verb's input: the replayed source, and the broker's configuration.
 
-It reports assumptions and the log's faults on stderr, for all verbs. This module must not know the
-verb's question.
+This module reports assumptions and the log's faults on stderr. It must not know the verb's
+question.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ MOMENT_FORMS: Final = f"an offset (exclusive), {TIME_FORMS}"
 def add_source(
     parser: ArgumentParser, *, one_moment: bool = True, kinds: SourceKinds = ANY
 ) -> None:
-    """Add SOURCE and its options, with ``one_moment`` also ``--at``."""
+    """Add SOURCE and its options; ``--at`` only with ``one_moment``."""
     read = parser.add_argument_group("input")
     add_place(read, kinds)
     add_command_config(read)
@@ -90,7 +90,7 @@ def add_command_config(group: ArgumentParser | _ArgumentGroup) -> None:
 def add_config(parser: ArgumentParser) -> None:
     """Add the options for settings that the log does not contain and decisions depend on."""
     group = parser.add_argument_group("the broker's configuration, which is not in the log")
-    group.add_argument("--config", metavar="FILE", help="its server.properties")
+    group.add_argument("--config", metavar="FILE", help="the broker's server.properties")
     group.add_argument(
         "--super-users", metavar="USERS", help="super.users, separated by semicolons"
     )
@@ -99,7 +99,7 @@ def add_config(parser: ArgumentParser) -> None:
         "--kafka",
         type=kafka_version,
         metavar="VERSION",
-        help="decide as Kafka 4.3 or 4.4 (default: 4.4 from metadata.version 32 on)",
+        help="decide as Kafka 4.3 or 4.4 (default: 4.4 if metadata.version is 32 or more)",
     )
 
 
@@ -119,8 +119,7 @@ def opened_text(
     text: str, arguments: Namespace, output: Output, kinds: SourceKinds = ANY
 ) -> Source:
     """Open the SOURCE ``text``, which must be one of ``kinds``. ``InvalidRequest`` if
-    ``--command-config`` has an effect neither on it nor on another source of the command.
-    """
+    ``--command-config`` is given, and no source of the command can be a Kafka cluster."""
     from metalog.log.opening import REMOTE
     from metalog_sources.source import open_source
 
@@ -156,15 +155,14 @@ def replayed_source(
     is_whole: bool = False,
     notes: RecordNotes | None = None,
 ) -> Replayed:
-    """The state of SOURCE for these arguments. Prints notes, and with ``warn`` warnings.
+    """The replayed state of SOURCE. Prints notes; with ``warn``, also warnings.
 
-    The state has all subjects if it ``is_whole``, otherwise those of ``AUTHORIZATION``. ``notes``
-    gets the log's records. ``shows`` is for a verb that shows the log's content, or calls
-    ``refuse_doubts_of`` itself. Unreadable SCRAM users are an error only if the output
-    ``rests_on_users``.
+    ``is_whole``: replay all kinds of state (``ImageSubject``), not only ``AUTHORIZATION``.
+    ``notes`` gets the log's records. ``shows``: the verb shows the log's content, or calls
+    ``refuse_doubts_of`` itself. ``rests_on_users``: unreadable SCRAM users are doubts, too.
 
     Raises:
-        UncertainSource: the source has a doubt; not with ``shows`` or ``--salvage``.
+        UncertainSource: the source has a doubt, and neither ``shows`` nor ``--salvage`` is set.
     """
     from metalog.image.selection import AUTHORIZATION
     from metalog_sources.moment import parse_moment
@@ -222,8 +220,8 @@ def refuse_doubts_of(
 
 
 def refuse_nothing_proven(replayed: Replayed, arguments: Namespace) -> None:
-    """Raise ``InvalidSource`` if only proven records count, and none is proven to be committed.
-    Only proven records count with ``--committed``, and if several folders are read as one log."""
+    """Raise ``InvalidSource`` if the verb uses only proven records, and no record is proven. Only
+    proven records are used with ``--committed``, and if several folders are read as one log."""
     from metalog.log.folder.merged_folders import FoldersLog
 
     if replayed.source.store is not None or replayed.proven.offset > 0:
@@ -265,8 +263,8 @@ def _say_unproven(replayed: Replayed, output: Output) -> None:
     if is_known or is_reported or replayed.offset <= proven:
         return
     output.note(
-        f"records from offset {proven:,} on are not proven to be committed; --committed ignores "
-        "them"
+        f"records at offset {proven:,} and later are not proven to be committed;"
+        " --committed ignores them"
         if proven
         else f"{UNPROVEN}: {replayed.proven.why}"
     )
@@ -284,7 +282,7 @@ def problems_of(replayed: Replayed) -> list[str]:
 
 
 def _doubts_about_read(replayed: Replayed) -> list[LoadDoubt]:
-    """The doubts about records that were used; ``skipped`` has those that were left out."""
+    """``skipped`` has the records that the replay did not use."""
     if replayed.loader is None:
         return []
     left_out = {each.offset for each in replayed.skipped.values()}
@@ -303,7 +301,7 @@ def resolved_moment(arguments: Namespace, log: Log, output: Output) -> ResolvedM
 
 
 def begin_moment(text: str, log: Log) -> ResolvedMoment:
-    """The moment of ``--from`` in ``log``; the log's start if ``--from`` is earlier."""
+    """The moment of ``--from`` in ``log``, or the log's start if the log begins later."""
     from metalog_sources.moment import parse_moment, resolve_begin
 
     return resolve_begin(parse_moment(text), log, now_ms=int(time() * 1000))
@@ -311,7 +309,7 @@ def begin_moment(text: str, log: Log) -> ResolvedMoment:
 
 def _doubt_text(doubt: LoadDoubt) -> str:
     more = "" if doubt.records == 1 else f", and {doubt.records - 1:,} more like it"
-    return f"offset {doubt.offset}: its meaning is uncertain{more}: {doubt.reason}"
+    return f"offset {doubt.offset}: the record's meaning is uncertain{more}: {doubt.reason}"
 
 
 def _say_moment(moment: ResolvedMoment, output: Output) -> None:
@@ -321,7 +319,7 @@ def _say_moment(moment: ResolvedMoment, output: Output) -> None:
 
 
 def broker_properties(file: Path | None, arguments: Namespace) -> LocatedProperties:
-    """The keys of ``file``, and those of the options, which override them."""
+    """The keys of ``file``, overridden by the options."""
     from metalog.config.located_properties import LocatedProperties
     from metalog.log.properties_file import located_properties
 
@@ -339,10 +337,8 @@ def broker_properties(file: Path | None, arguments: Namespace) -> LocatedPropert
 def read_config(
     arguments: Namespace, source: Source, output: Output, *, decides: bool = False
 ) -> Context:
-    """The configuration from ``--config`` or the named SOURCE, and the options that override it.
-
-    ``InvalidRequest`` if a verb ``decides``, but the configured node has no authorizer.
-    """
+    """The configuration of ``--config``, or else of the named SOURCE, overridden by the options.
+    ``InvalidRequest`` if the verb ``decides``, and the configured node has no authorizer."""
     from authorizer.config import from_located
 
     file = source.config if arguments.config is None else Path(arguments.config)

@@ -35,7 +35,7 @@ VERBS: Final = verbs_of(
             "status": "The log's content, how far it is committed, and its faults",
             "acls": "List ACLs, filtered",
             "users": "List SCRAM users",
-            "topics": "List topics; --describe adds the ACLs that match each",
+            "topics": "List topics; --describe adds the ACLs of each topic",
             "history": "What changed, newest first: ACLs, users, one decision (--follow waits "
             "for more)",
             "diff": "What differs between two sources or two moments",
@@ -45,7 +45,7 @@ VERBS: Final = verbs_of(
         ("Check", "shell.verbs.check"): {
             "lint": "What is wrong, useless or dangerous in the ACLs",
             "test": "Test the ACLs against expectations in files",
-            "prove": "Prove that nobody may do something, or only some; or find who may",
+            "prove": "Prove that nobody, or only some, may do something; or find a counterexample",
             "minimize": "A smaller set of ACLs, proven to have the same meaning",
             "plan": "What apply would change, for whom, and which real requests it would break",
         },
@@ -112,7 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _take_sigterm_as_ctrl_c() -> None:
-    """Handle SIGTERM like Ctrl-C: Linux ignores it for a container's first process otherwise."""
+    """Handle SIGTERM like Ctrl-C, because by default a container's first process ignores it."""
     import signal
 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` ignores SIGINT
@@ -209,8 +209,7 @@ def _abandon_stdout() -> None:
 
 
 def _abandon_stdout_if_full() -> None:
-    """If the disk is full, stop Python from writing the rest at exit, which would change the exit
-    code."""
+    """If the disk is full, call ``_abandon_stdout``: a write at exit would change the exit code."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,6 +1,6 @@
 """Parses the arguments of a verb: argparse, with one-line errors and the common options.
 
-This module must not know what any verb does with them.
+This module must not know what any verb does with the arguments.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ class _Parser(ArgumentParser):
             if unknown in ("--bootstrap-server", "--bootstrap-controller"):
                 message += ": a cluster is a SOURCE, cluster://HOST:PORT"
         elif _is_expanded_pattern(message, self._option_string_actions):
-            message += ": did the shell expand a pattern? Put it in quotes"
+            message += ": did the shell expand a pattern? Put the pattern in quotes"
         elif exported := _EXPORTED.match(message):
             message += f"; metalog export writes ACLs as {exported[1]}"
         raise InvalidRequest(f"{message}; {self._advice}")
 
 
 def _is_expanded_pattern(message: str, options: Container[str]) -> bool:
-    """Whether the first unknown argument is an existing file: a shell expands ``--log logs/*``."""
+    """Whether the first unknown argument is an existing file, as after ``--log logs/*``."""
     unknown = message.removeprefix(_UNRECOGNIZED)
     return unknown != message and _LOG in options and Path(unknown.partition(" ")[0]).exists()
 
@@ -76,7 +76,7 @@ def at_least(least: int, option: str) -> Callable[[str], int]:
     def number(text: str) -> int:
         found = whole_number(text)
         if found is None or found < least:
-            raise InvalidRequest(f"{option} {text}: give a whole number from {least} on")
+            raise InvalidRequest(f"{option} {text}: give a whole number, {least} or more")
         return found
 
     return number
@@ -125,16 +125,16 @@ def build_parser(name: str, line: str, module: VerbModule) -> ArgumentParser:
 
 
 def plain_parser(name: str, advice: str) -> ArgumentParser:
-    """A parser for words that do not belong to a verb; ``advice`` ends its error messages, unless
-    they name a similar option."""
+    """A parser for words that do not belong to a verb. ``advice`` ends each error message that
+    proposes no similar option."""
     return _Parser(prog=name, advice=advice)
 
 
 def parse(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
     """The arguments as a namespace.
 
-    The words after ``--`` are not parsed: they are in the attribute ``rest``, and the words before
-    in ``typed``.
+    The attribute ``typed`` has the words before ``--``, and ``rest`` the words after ``--``, which
+    are not parsed.
 
     Raises:
         InvalidRequest: the arguments are invalid.
@@ -150,9 +150,8 @@ def parse(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
 
 
 def _refuse_lone_surrogates(parser: ArgumentParser, parsed: Namespace) -> None:
-    """Refuse words that are not Unicode, except paths. No broker has such a name, so an answer
-    about the name would be false. The message does not repeat an argument, which may be a
-    password."""
+    """Refuse words, other than paths, that are not Unicode: no name in Kafka is such a word. The
+    message does not repeat the word, because the word can be a password."""
     if _has_lone_surrogate(parsed.rest):
         raise InvalidRequest(f"a word after --{_NOT_UNICODE}")
     for action in parser._actions:
@@ -173,7 +172,7 @@ def _has_lone_surrogate(value: object) -> bool:
 
 
 def _joined(arguments: list[str]) -> list[str]:
-    """``--at -6h`` as ``--at=-6h``, which argparse would otherwise read as two options."""
+    """``--at -6h`` becomes ``--at=-6h``, because argparse would read ``-6h`` as another option."""
     joined: list[str] = []
     for text in arguments:
         if joined and joined[-1] in _MOMENT_OPTIONS and re.match(r"-\d", text):
@@ -184,7 +183,7 @@ def _joined(arguments: list[str]) -> list[str]:
 
 
 def invocation(action: Action) -> str:
-    """``-o, --output FORMAT``, the same on every version of Python."""
+    """The option with its value, such as ``-o, --output FORMAT``. Versions of Python differ."""
     if not action.option_strings:
         return str(action.metavar)
     names = ", ".join(action.option_strings)

@@ -12,8 +12,8 @@ from metalog.errors import InvalidRequest
 
 
 def input_options(arguments: Namespace) -> Iterator[tuple[str, str | None]]:
-    """The given options of ``add_source``, except ``--at``, and of ``add_config``, each with its
-    value; None for a flag."""
+    """The given options of ``add_source`` and ``add_config`` with their values; a flag's value is
+    None. ``--at`` is left out."""
     yield from _valued(arguments, "command_config")
     yield from config_options(arguments)
     yield from (
@@ -22,7 +22,7 @@ def input_options(arguments: Namespace) -> Iterator[tuple[str, str | None]]:
 
 
 def config_options(arguments: Namespace) -> Iterator[tuple[str, str | None]]:
-    """The given options of ``add_config``, each with its value; None for a flag."""
+    """The given options of ``add_config`` with their values; a flag's value is None."""
     yield from _valued(arguments, "config", "super_users", "kafka")
     if arguments.allow_everyone is not None:
         yield "--allow-everyone" if arguments.allow_everyone else "--no-allow-everyone", None
@@ -31,7 +31,7 @@ def config_options(arguments: Namespace) -> Iterator[tuple[str, str | None]]:
 def refuse_config_options(arguments: Namespace, why: str) -> None:
     """``InvalidRequest`` with ``why`` if an option of ``add_config`` is given."""
     for option, _ in config_options(arguments):
-        raise InvalidRequest(f"{option}: {why}, or leave it out")
+        raise InvalidRequest(f"{option}: {why}, or leave out {option}")
 
 
 def _valued(arguments: Namespace, *names: str) -> Iterator[tuple[str, str]]:
@@ -41,8 +41,8 @@ def _valued(arguments: Namespace, *names: str) -> Iterator[tuple[str, str]]:
 
 
 def verb_options(arguments: Namespace, *, decides: bool = True) -> list[str]:
-    """The ``input_options`` as words, to pass to another verb in this process. ``decides`` is false
-    for a verb that makes no decision, and so takes none of the ``config_options``."""
+    """The ``input_options`` as words, to pass to another verb in this process. A verb that does not
+    decide (``decides``) takes no ``config_options``."""
     others = () if decides else tuple(config_options(arguments))
     return [
         option if value is None else f"{option}={value}"

@@ -23,8 +23,8 @@ _ENVIRONMENT: Final = {"LESS": "FRX", "LV": "-c"}
 
 
 class Pager:
-    """The pager, started as git starts it: ``$PAGER`` (``less``), on a terminal only. It starts
-    when the first text is written. At the end, the command waits for it."""
+    """Runs ``$PAGER`` (default: ``less``) as git does: only on a terminal. The pager starts when
+    the first text is written."""
 
     def __init__(self, wanted: bool) -> None:
         self._wanted = wanted
@@ -49,7 +49,7 @@ class Pager:
         return stream  # type: ignore[return-value]
 
     def finish(self) -> None:
-        """Let the pager show the rest, and wait until the user leaves the pager."""
+        """Close the pager's input, and wait until the user leaves the pager."""
         if self._process is None:
             return
         with suppress(BrokenPipeError):
@@ -72,7 +72,7 @@ def run_verb(
     name: str, verb: Verb, module: VerbModule, arguments: list[str], warned: set[str] | None = None
 ) -> int:
     """Run a verb and return its exit code; ``name`` has all words of the verb, such as ``pipeline
-    build``. The warnings in ``warned`` are not printed again, and new ones are added to it."""
+    build``. Warnings in ``warned`` are not printed again; new warnings are added to ``warned``."""
     from shell.options import build_parser, parse
     from shell.output.wrapping import terminal_width
     from shell.run_verb import Pager
@@ -101,8 +101,8 @@ def run_verb(
 
 
 class VerbAnswer(NamedTuple):
-    """The JSON objects and stderr lines of a verb; ``code`` is None if the answer was longer than
-    the caller's limit."""
+    """The JSON objects of a verb, and its lines on stderr (``notes``). ``code`` is None if the
+    answer was longer than the caller's limit."""
 
     code: int | None
     records: list[dict[str, Any]]

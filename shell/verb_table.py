@@ -1,7 +1,7 @@
-"""Tables of verbs: that of ``metalog`` itself, and those of verbs with inner verbs.
+"""Tables of verbs: one for ``metalog``, and one for each verb that has inner verbs.
 
-A module with a table ``TABLE`` has inner verbs; any other module is a ``VerbModule``. This module
-must not know what any verb does.
+The module of a verb with inner verbs has the table ``TABLE``; the module of another verb is a
+``VerbModule``. This module must not know what any verb does.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class VerbModule(Protocol):
 
 
 class Verb(NamedTuple):
-    """A line of a table's help, and the verb's module."""
+    """A verb's line in the table's help, and the name of the verb's module."""
 
     group: str
     line: str
@@ -59,8 +59,8 @@ class Verb(NamedTuple):
 
 
 def verbs_of(groups: Mapping[tuple[str, str], Mapping[str, str]]) -> dict[str, Verb]:
-    """The verbs of ``groups``, which map a group and its package to each verb's line of help. A
-    verb's module has the verb's name."""
+    """The verbs of ``groups``: a group's title and package, with the line of help for each verb of
+    the group. A verb's module has the verb's name."""
     return {
         name: Verb(group, line, f"{package}.{name.replace('-', '_')}")
         for (group, package), lines in groups.items()
@@ -69,7 +69,7 @@ def verbs_of(groups: Mapping[tuple[str, str], Mapping[str, str]]) -> dict[str, V
 
 
 class VerbTable(NamedTuple):
-    """``prefix`` are the words before a verb; ``opening`` and ``closing`` frame the help."""
+    """``prefix`` has the words before a verb; ``opening`` and ``closing`` frame the help."""
 
     prefix: str
     verbs: Mapping[str, Verb]
@@ -91,7 +91,7 @@ class VerbTable(NamedTuple):
         return f"{self.opening}\n{''.join(lines)}\n{self.closing}"
 
     def commands(self) -> Iterator[tuple[str, Verb, VerbModule]]:
-        """Every verb that can run, with all its words: ``acls``, ``pipeline build``."""
+        """Every verb without inner verbs, with all words of its name (``pipeline build``)."""
         for name, verb in self.verbs.items():
             loaded = verb.load()
             if isinstance(loaded, VerbTable):

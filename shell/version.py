@@ -1,6 +1,6 @@
 """The version that ``metalog --version`` prints; a test compares it with the distribution's.
 
-``importlib.metadata`` would take longer than the rest of ``--version``.
+It is a constant, because ``importlib.metadata`` takes longer than the rest of ``--version``.
 """
 
 from typing import Final

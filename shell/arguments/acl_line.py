@@ -18,7 +18,7 @@ FORM: Final = "ALLOW|DENY PRINCIPAL OPERATION[,…] TYPE:NAME [--prefixed] [--ho
 
 
 def parse_acl_line(text: str) -> list[Acl]:
-    """One ACL for each operation.
+    """The ACLs of one line: one for each operation.
 
     Raises:
         InvalidRequest: the line is not of the form ``FORM``, or one of its words is unknown.

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 CLUSTER_VARIABLES: Final = frozenset({"SPARK_CONF_DIR", "SPARK_HOME", "HADOOP_CONF_DIR"})
-"""Environment variables that may make Spark run, or keep its files, on another machine."""
+"""Environment variables that can make Spark run, or keep its files, on another machine."""
 _PACKAGES: Final = ("pyspark", "pandas", "pyarrow", "jinja2")
 _HARMLESS: Final = ("spark.driver.memory=", "spark.executor.", "spark.sql.", "spark.local.dir=")
 """Prefixes of Spark settings that do not move work or files to another machine."""
 
 
 class SparkFailed(MetalogError):
-    """Spark reported an error; its own log says more."""
+    """Spark reported an error; Spark's log says more."""
 
 
 def check_installed(output: Output) -> None:
@@ -75,8 +75,8 @@ def add_folder(parser: ArgumentParser) -> None:
 def spark_session(
     arguments: Namespace, output: Output, *, reads: Sequence[str] = ()
 ) -> Iterator[SparkSession]:
-    """A session for the duration of the block. An active session is reused and not closed. If all
-    files that it ``reads`` are on this machine and small, Spark starts and plans faster.
+    """A Spark session during a ``with`` block. An active session is reused, and stays open. If all
+    paths in ``reads`` are on this machine and small, Spark starts and plans faster.
 
     Raises:
         SparkFailed: Spark failed in a new session; the message names the file with its output.
@@ -117,7 +117,6 @@ def spark_session(
 
 @contextmanager
 def opened_folder(arguments: Namespace, output: Output) -> Iterator[Tables]:
-    """The tables in ``arguments.folder``."""
     from metalog_spark.store.table_store import Tables
 
     check_folder(arguments, arguments.folder)
@@ -149,8 +148,8 @@ def check_folder(arguments: Namespace, folder: str) -> None:
 
 
 def is_here(arguments: Namespace, path: str) -> bool:
-    """Whether Spark, too, finds ``path`` on this machine's disk. False if a setting may make Spark
-    run, or keep its files, elsewhere."""
+    """Whether Spark finds ``path`` on this machine's disk. False if a setting can make Spark run,
+    or keep its files, on another machine."""
     from metalog_spark.session import LOCAL, is_local
     from metalog_spark.store.table_store import placed
 

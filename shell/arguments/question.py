@@ -31,13 +31,12 @@ _MOST_PASTED: Final = 1 << 20
 
 
 def add_question(parser: ArgumentParser) -> None:
-    """Add the arguments of a question, a checklist, or many questions."""
     group = parser.add_argument_group("question")
     group.add_argument(
         "question",
         nargs="*",
         metavar="QUESTION",
-        help="PRINCIPAL OPERATION TYPE:NAME, an audit line in quotes, or - to read it from stdin",
+        help="PRINCIPAL OPERATION TYPE:NAME, or an audit line in quotes (- reads one from stdin)",
     )
     group.add_argument("--principal", "--allow-principal", metavar="TYPE:NAME")
     group.add_argument("--operation", metavar="NAME", help="in upper or lower case")
@@ -46,7 +45,7 @@ def add_question(parser: ArgumentParser) -> None:
         "--host",
         "--allow-host",
         metavar="ADDRESS",
-        help="the client's address (default: one that no ACL names)",
+        help="the client's address (default: an address that no ACL names)",
     )
     listed = parser.add_argument_group("checklist: every permission that Kafka checks")
     listed.add_argument(
@@ -60,7 +59,7 @@ def add_question(parser: ArgumentParser) -> None:
     listed.add_argument("--api", metavar="NAME", help="for one request, such as Produce")
     many = parser.add_argument_group("many questions")
     many.add_argument(
-        "--audit", metavar="FILE", help="audit lines of Kafka, equal ones grouped (- is stdin)"
+        "--audit", metavar="FILE", help="audit lines of Kafka, grouped by question (- is stdin)"
     )
     many.add_argument(
         "--requests", metavar="FILE", help="JSON lines with the keys of --json (- is stdin)"
@@ -90,17 +89,18 @@ def read_question(arguments: Namespace) -> ParsedQuestion:
         raise InvalidRequest(f"{operation!r} is not an operation; {FORM}")
     if len(words) > taken:
         if named:
-            raise InvalidRequest(f"ask about one resource: {words[taken]}, or that of the option")
+            raise InvalidRequest(
+                f"ask about one resource: leave out {words[taken]}, or the option that names one"
+            )
         named.append(parse_resource(words[taken]))
     if not named:
         raise InvalidRequest(f"the question names no resource; {FORM}")
     if len(named) > 1:
-        raise InvalidRequest("a question is about one resource; ask about each one separately")
+        raise InvalidRequest("a question is about one resource; ask about each resource separately")
     return parsed_question(principal, operation, named[0], arguments.host)
 
 
 def read_principal(arguments: Namespace) -> tuple[str, list[tuple[ResourceType, str]]]:
-    """The principal and resources of a checklist."""
     words: list[str] = arguments.question
     principal = arguments.principal or _next(words, 0)
     if principal is None:
@@ -126,8 +126,8 @@ def parsed_question(
 
 
 def refuse_lone_surrogates(text: str) -> None:
-    """Raise ``InvalidRequest`` if the text has a lone surrogate. Python makes one of each byte of
-    an argument that is not UTF-8. No name in Kafka has one."""
+    """Raise ``InvalidRequest`` if the text has a lone surrogate. Python reads each byte that is not
+    UTF-8 as a lone surrogate. No name in Kafka has a lone surrogate."""
     if has_lone_surrogate(text):
         raise InvalidRequest(f"{text!r} is not Unicode; is the terminal's encoding not UTF-8?")
 
@@ -138,7 +138,6 @@ def as_java_writes(host: str | None) -> str | None:
 
 
 def read_audit_line(text: str) -> ParsedQuestion:
-    """The question that Kafka answered in the line ``text``."""
     from authorizer.audit.layouts import unwrapped
     from authorizer.audit.line import parse_line
 
@@ -150,7 +149,7 @@ def read_audit_line(text: str) -> ParsedQuestion:
 
 
 def _read_pasted(text: str) -> ParsedQuestion:
-    """An audit line, pasted from a terminal or a ticket; it may contain line breaks."""
+    """An audit line, pasted from a terminal or a ticket, can contain line breaks."""
     text = text.strip()
     if "Principal = " not in text:
         raise InvalidRequest(
@@ -163,7 +162,7 @@ def _read_pasted(text: str) -> ParsedQuestion:
 
 
 def _moment(line: str) -> str | None:
-    """The time of a line in UTC; a time without a zone counts as UTC."""
+    """A time without a zone counts as UTC."""
     from authorizer.audit.layouts import Zone, read_entry
     from metalog_sources.moment import time_text
 
@@ -192,7 +191,7 @@ def text_of(line: bytes) -> str:
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InvalidRequest(f"byte {error.start} is not UTF-8; save it as UTF-8") from None
+        raise InvalidRequest(f"byte {error.start} is not UTF-8; save the line as UTF-8") from None
 
 
 _REQUEST_KEYS: Final = ("principal", "operation", "resourceType", "resourceName", "host")
@@ -222,7 +221,7 @@ def read_request(request: Mapping[str, Any]) -> ParsedQuestion:
 
 
 def _pasted(words: list[str]) -> str | None:
-    """An audit line in quotes, or without quotes if the user's shell accepted that."""
+    """The audit line that ``words`` are, typed as one word or without quotes; None if none."""
     if len(words) == 1 and (" " in words[0] or ":" not in words[0]):
         return words[0]
     if len(words) > 3 and "=" in words:

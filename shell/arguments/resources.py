@@ -1,7 +1,7 @@
 """Parses operations and resources as people write them on a command line, and adds kafka-acls'
 options that name resources.
 
-This module must not know what is done with them.
+This module must not know what is done with the resources.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def parse_resource(text: str) -> tuple[ResourceType, str]:
         return ResourceType.CLUSTER, CLUSTER_NAME
     if not colon and folded(text) not in map(folded, ResourceType.__members__):
         if folded(text) in map(folded, Operation.__members__):
-            raise InvalidRequest(f"{text!r} is an operation, not a resource: leave it out")
+            raise InvalidRequest(
+                f"{text!r} is an operation, not a resource such as topic:NAME: leave it out"
+            )
         raise InvalidRequest(f"resource {text!r} has no type; write it as topic:{text}")
     resource_type = read_word(ResourceType, type_text, "resource type")
     name = name.removeprefix(_LITERAL)
@@ -57,7 +59,6 @@ def add_resources(group: _ArgumentGroup) -> None:
 
 
 def resources(arguments: Namespace) -> list[tuple[ResourceType, str]]:
-    """The resources that the options name."""
     named = [
         (resource_type, name)
         for option, resource_type in _OPTIONS.items()

@@ -1,8 +1,8 @@
 """Parses a SCRAM credential in kafka-storage's form.
 
 ``SCRAM-SHA-256=[name=alice,password=alice-secret]``, or with ``salt`` and ``saltedpassword`` in
-base64. No error repeats a value except the name: a value may be the password. This module must not
-know SCRAM's computations, nor where a line comes from.
+base64. An error repeats only the name, because another value can be the password. This module must
+not know SCRAM's computations, nor where a line comes from.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def parse_scram_line(text: str) -> ScramLine:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InvalidRequest("a SCRAM credential that is not UTF-8") from None
+        raise InvalidRequest("the SCRAM credential is not UTF-8") from None
     name, equals, components = text.strip().partition("=")
     mechanism = MECHANISMS.get(name)
     if not equals or mechanism is None:
@@ -50,16 +50,16 @@ def parse_scram_line(text: str) -> ScramLine:
     values = _components(components[1:-1])
     user = values.get("name")
     if not user:
-        raise InvalidRequest(f"a {name} credential without a name=")
+        raise InvalidRequest(f"the {name} credential has no name=; add name=USER")
     salt = _decoded(values, "salt", user)
     salted = _decoded(values, "saltedpassword", user)
     password = values.get("password")
     if (password is None) == (salted is None):
-        raise InvalidRequest(f"user {user}: give one of password= and saltedpassword=")
+        raise InvalidRequest(f"user {user}: give either password= or saltedpassword=")
     if not password and not salted:
         raise InvalidRequest(f"user {user}: the password is empty")
     if salted is not None and salt is None:
-        raise InvalidRequest(f"user {user}: saltedpassword= needs its salt=")
+        raise InvalidRequest(f"user {user}: saltedpassword= needs salt=, too")
     return ScramLine(mechanism, user, _iterations(values, user), salt, password, salted)
 
 
@@ -69,7 +69,8 @@ def _components(text: str) -> dict[str, str]:
         key, equals, value = component.partition("=")
         if not equals or key not in _KEYS:
             raise InvalidRequest(
-                f"a SCRAM credential has {', '.join(_KEYS)}, each as KEY=VALUE without a comma"
+                "write each part as KEY=VALUE, where VALUE has no comma and KEY is one of "
+                + ", ".join(_KEYS)
             )
         quoted = len(value) > 1 and value.startswith('"') and value.endswith('"')
         values[key] = value[1:-1] if quoted else value
@@ -88,6 +89,6 @@ def _iterations(values: dict[str, str], user: str) -> int:
     iterations = whole_number(text) or 0
     if not MIN_ITERATIONS <= iterations <= MAX_ITERATIONS:
         raise InvalidRequest(
-            f"user {user}: iterations= is a number from {MIN_ITERATIONS} to {MAX_ITERATIONS}"
+            f"user {user}: iterations= must be a number from {MIN_ITERATIONS} to {MAX_ITERATIONS}"
         )
     return iterations

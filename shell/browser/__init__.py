@@ -1,6 +1,6 @@
 """The metadata shell: a replayed log as a tree of files, at a prompt or one command at a time.
 
-This module must not know what the tree holds, or how a log is read.
+This module must not know what the tree contains, or how a log is read.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def run(
         from shell.browser.completion import complete
         from shell.browser.prompt import converse
 
-        extent = f"up to offset {replayed.offset}" if live is None else "as it is, live"
+        extent = f"up to offset {replayed.offset}" if live is None else "at its newest state"
         place = f"{replayed.source.describe} {extent}"
         output.note(f"{place}; help lists the commands")
         converse(session, partial(complete, session), prompt_marker(replayed))

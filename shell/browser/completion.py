@@ -1,7 +1,7 @@
 """Completes the word at the cursor: a command, a path component, or a command's argument.
 
-Of more than ``MOST`` paths or arguments, only the common prefix is a candidate. This module must
-not know how candidates are shown.
+If more than ``MOST`` paths or arguments match, only their common prefix is a candidate. This module
+must not know how candidates are shown.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ MOST: Final = 500
 
 
 class CompletionCandidate(NamedTuple):
-    """A candidate: ``text`` may replace the line from ``start`` on. The list of candidates shows
-    ``label``."""
+    """A candidate: ``text`` replaces the part of the line that begins at ``start``. The list of
+    candidates shows ``label``."""
 
     start: int
     text: str
@@ -48,8 +48,8 @@ def complete(session: ShellSession, line: str) -> Iterator[CompletionCandidate]:
 
 
 def _few(matching: list[str], prefix: str) -> list[str]:
-    """The candidates ``matching``; of too many, only the common prefix, if it is longer than
-    ``prefix``."""
+    """The candidates ``matching``. If there are more than ``MOST``, only their common prefix, if
+    this is longer than ``prefix``."""
     if len(matching) <= MOST:
         return matching
     shared = commonprefix(matching)  # noqa: RUF071 (names, not paths)

@@ -13,12 +13,10 @@ from shell.browser import globs, names
 from shell.browser.nodes import Directory, Node
 
 Path = tuple[str, ...]
-"""A path: the unescaped names from the root on."""
+"""A path: the unescaped names, beginning below the root."""
 
 
 class PathMatch(NamedTuple):
-    """A node and its path."""
-
     path: Path
     node: Node
 
@@ -29,7 +27,6 @@ class PathMatch(NamedTuple):
 
 
 def path_text(path: Path) -> str:
-    """``path`` as it is shown."""
     return "/" + "/".join(map(names.written, path))
 
 

@@ -24,8 +24,8 @@ Complete = Callable[[str], Iterable[CompletionCandidate]]
 
 
 class Conversation(Protocol):
-    """A shell session at a prompt. ``place`` is shown in the prompt; ``width`` is that of the
-    terminal."""
+    """A shell session at a prompt. ``place`` is shown in the prompt; ``width`` is the terminal's
+    width."""
 
     width: int | None
     leaving: bool

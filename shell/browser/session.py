@@ -24,8 +24,8 @@ class Builtin(NamedTuple):
     """A command. ``manual`` are the lines that ``man`` adds to the summary.
 
     ``run`` gets at least ``least`` and at most ``most`` words, as globs. ``takes`` says what
-    completes them: paths, a command's name, nothing, or a function that returns candidates for the
-    last of the words so far.
+    completes a word: paths, a command's name, nothing, or a function that returns candidates for
+    the last of the typed words.
     """
 
     synopsis: str
@@ -52,10 +52,10 @@ def builtin(
 
 
 class ShellSession:
-    """The state that commands share. ``width`` is that of the terminal at a prompt, else None.
+    """The state that commands share. ``width`` is the terminal's width at a prompt, else None.
     ``refresh`` returns the newest root, for a log that changes.
 
-    ``failed`` is true once any command has reported an error; ``leaving`` once ``exit`` was typed.
+    ``failed``: a command has reported an error. ``leaving``: ``exit`` was typed.
     """
 
     def __init__(
@@ -81,7 +81,6 @@ class ShellSession:
         return path_text(self.working)
 
     def say(self, text: str) -> None:
-        """Print one line of an answer."""
         self.output.line(safe(text))
 
     def complain(self, text: str) -> None:
@@ -92,7 +91,7 @@ class ShellSession:
         self.output.flush()
 
     def expand(self, glob: str, command: str) -> Iterator[PathMatch]:
-        """The nodes that match ``glob``. If none matches, report an error of ``command``."""
+        """The nodes that match ``glob``. If no node matches, report an error of ``command``."""
         matches = expand(self.root, self.working, glob)
         first = next(matches, None)
         if first is None:
@@ -102,7 +101,7 @@ class ShellSession:
             yield from matches
 
     def run_line(self, line: str) -> None:
-        """Run a line as typed; an empty one does nothing."""
+        """Run a line as typed; an empty line does nothing."""
         if not line.strip():
             return
         self.typed.append(line.strip())
@@ -133,7 +132,7 @@ class ShellSession:
                 self.complain(f"not up to date: {problem}")
 
     def command(self, name: str) -> Builtin | None:
-        """The command called ``name``; if it does not exist, print an error."""
+        """The command called ``name``; if there is no such command, print an error."""
         command = self.commands.get(globs.unescaped(name))
         if command is None:
             from authorizer.analysis.explain.names import nearest_name

@@ -33,7 +33,7 @@ _BETWEEN_WORDS: Final = re.compile(r"[\s,()]")
 
 
 class QueryRows(NamedTuple):
-    """The rows of a query: one more than are shown, if there are more."""
+    """The rows of a query. If not all rows are shown, ``rows`` has one row that is not shown."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
@@ -48,16 +48,16 @@ class SparkQueries(Protocol):
         """The names of tables and of their columns."""
 
     def renew(self) -> None:
-        """Bind the tables' names to their newest versions."""
+        """Bind the tables' names to the tables' newest versions."""
 
     def error_text(self, error: Exception) -> str | None:
         """The message of an error of Spark; None for any other error."""
 
 
 class TableSession:
-    """A session on the tables in ``folder``. ``verbs`` are the verbs it offers; ``failed`` is true
-    once a line has failed. Errors name the line's number if ``has_numbers``, as for lines from a
-    pipe. A verb's warning is printed once a session."""
+    """A session on the tables in ``folder``. ``verbs`` are the verbs that it offers; ``failed`` is
+    true after a line has failed. Errors name the line's number if ``has_numbers``, as for lines
+    from a pipe. A verb's warning is printed once a session."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class TableSession:
         self.output.flush()
 
     def run_line(self, line: str) -> None:
-        """Run a line as typed; an empty one does nothing."""
+        """Run a line as typed; an empty line does nothing."""
         self._number += 1
         line = line.strip().removesuffix(";").strip()
         if not line:
@@ -160,7 +160,7 @@ class TableSession:
         try:
             name, *rest = shlex.split(line)
         except ValueError as error:
-            self.complain(f"{error}: close the quotes, or put a \\ before a single one")
+            self.complain(f"{error}: close the quotes, or put a \\ before a single quote")
             return
         verb = self._verbs[name]
         module = verb.load_verb()

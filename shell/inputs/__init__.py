@@ -1,1 +1,1 @@
-"""Reads a verb's input: SOURCE, files, questions and others."""
+"""Reads a verb's input: SOURCE, files and questions."""

@@ -25,8 +25,7 @@ _NAMED = 5
 
 
 class SourceDocument(NamedTuple):
-    """The content of a SOURCE. For a store it is the store's own document, with its notes and
-    ``owns``."""
+    """The content of a SOURCE. The document of a store keeps the store's notes and ``owns``."""
 
     source: Source
     document: Document
@@ -42,11 +41,10 @@ def read_document(
     rests_on_users: bool = False,
 ) -> SourceDocument:
     """The ACLs and users of the SOURCE ``text``, as of now or of a log's ``--at``. Prints warnings
-    about its contents.
+    about the content.
 
-    ``rests_on_users``: the caller uses the SCRAM users, too. A log may contain ACLs that Kafka
-    refuses to create. The document contains them only if it ``is_whole``; the image always contains
-    them.
+    ``rests_on_users``: the caller uses the SCRAM users, too. A log can contain ACLs that Kafka
+    would refuse to create. The image contains these ACLs; the document only if it ``is_whole``.
     """
     source = opened_text(text, arguments, output)
     if source.store is not None and arguments.at is None and not arguments.committed:

@@ -36,8 +36,8 @@ class BatchQuestions:
         self.bad = 0
 
     def groups(self, output: Output) -> Iterable[QuestionGroup]:
-        """Audit lines grouped by question and result, the largest group first; or requests, one by
-        one while they are read."""
+        """Audit lines grouped by question and result, the largest group first; or single requests,
+        while the file is read."""
         if not self.is_audit:
             return (QuestionGroup(parsed, 1, number) for number, parsed in self._parsed(output))
         grouped: dict[tuple[Any, ...], QuestionGroup] = {}
@@ -89,7 +89,7 @@ def _opened(name: str) -> Iterator[BinaryIO]:
 
 
 def read_json_line(text: str) -> ParsedQuestion:
-    """The question of a line of a requests file.
+    """The question in one line of a requests file.
 
     Raises:
         InvalidRequest: the line is not a question.
@@ -102,7 +102,7 @@ def read_json_line(text: str) -> ParsedQuestion:
         raise InvalidRequest(f"this is not JSON: {error.msg}") from None
     except (RecursionError, ValueError) as error:
         is_deep = isinstance(error, RecursionError)
-        why = "nested too deeply" if is_deep else "a number of too many digits"
+        why = "nested too deeply" if is_deep else "a number has too many digits"
         raise InvalidRequest(f"this is not JSON: {why}") from None
     if not isinstance(request, dict):
         raise InvalidRequest("this is not a JSON object")

@@ -25,7 +25,6 @@ from shell.tasks.checklist import Checklist, Named
 
 
 def read_checklist(arguments: Namespace) -> Checklist:
-    """The checklist of ``--producer``, ``--consumer`` or ``--api``."""
     principal, resources = read_principal(arguments)
     named = {ResourceType.CLUSTER: CLUSTER_NAME, **_one_of_each(resources)}
     chosen = [arguments.producer, arguments.consumer, bool(arguments.api)]
@@ -68,8 +67,8 @@ def _api(text: str) -> ApiPermissions:
 
 
 def _applicable(api: ApiPermissions, named: Named) -> tuple[PermissionStep, ...]:
-    """The permissions that are always needed, and those that the named resources need. If there are
-    none, those on the cluster. If there are none either, all of ``api``."""
+    """The needs without a condition or for a named resource type. If there are none, the needs on
+    the cluster; if the cluster has none, all needs."""
     types = set(named) - {ResourceType.CLUSTER}
     needs = [
         need

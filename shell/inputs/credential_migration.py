@@ -1,7 +1,7 @@
 """Selects and reports the SCRAM credentials that are copied together with ACLs.
 
-Credentials are copied unchanged, so users keep their passwords. Reports show no salts and keys.
-This module must not know how credentials are written.
+Credentials are copied unchanged, so users keep their passwords. Reports show neither salts nor
+keys. This module must not know how credentials are written.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def moves(
         return ()
     if not isinstance(target, LogTarget):
         raise InvalidRequest(
-            f"{arguments.source}: cannot store credentials, only a stopped node's folder can; set "
-            "passwords with metalog passwd"
+            f"{arguments.source}: --include-credentials works only for a stopped node's folder; set"
+            " passwords with metalog passwd"
         )
     for user, mechanism, credential in wanted:
         if not credential.salt:

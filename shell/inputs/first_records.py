@@ -1,8 +1,7 @@
 """The first records of a new cluster, from the options of ``format``: features, users, ACLs.
 
-ACLs and users come from the command line, from a file of credentials, and from any SOURCE. A
-credential in the file replaces one on the command line, which replaces one of a SOURCE. This module
-must not know which folders are formatted.
+For one user and mechanism, the file's credential replaces the command line's, and the command
+line's replaces a SOURCE's. This module must not know which folders are formatted.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ def _with_credentials(users: Iterable[ScramUser], output: Output) -> Iterator[Sc
             continue
         if not MIN_ITERATIONS <= user.credential.iterations <= MAX_ITERATIONS:
             raise InvalidRequest(
-                f"user {user.user}: {user.credential.iterations} iterations; Kafka takes from "
+                f"user {user.user}: {user.credential.iterations} iterations; Kafka accepts "
                 f"{MIN_ITERATIONS} to {MAX_ITERATIONS}"
             )
         yield user
@@ -89,7 +88,6 @@ def _with_credentials(users: Iterable[ScramUser], output: Output) -> Iterator[Sc
 
 
 def _credential_lines(arguments: Namespace, output: Output) -> list[tuple[str, str]]:
-    """Each line with its origin: an option, or a file and a line number."""
     lines = [(line, "--add-scram") for line in arguments.add_scram]
     if any("password=" in line for line, _ in lines):
         output.note(
@@ -120,7 +118,7 @@ def _credential(line: str, place: str) -> ScramUser:
 
 
 def _lines_of(name: str) -> list[tuple[str, str]]:
-    """Only LF ends a line: any other line separator may be part of a password."""
+    """Only LF ends a line, because any other line separator can be part of a password."""
     data = sys.stdin.buffer.read() if name == "-" else read_whole(LOCAL_FILES, Path(name))
     lines = [
         (line.removesuffix(b"\r"), f"{name}, line {number}")

@@ -1,4 +1,5 @@
-"""Reads the input of ``lint``: the state of a SOURCE, and the position of each ACL in its files.
+"""Reads the input of ``lint``: the state of a SOURCE, and the position of each ACL in the SOURCE's
+files.
 
 This module must not know what any check looks for.
 """
@@ -33,9 +34,9 @@ _YAML = (".yaml", ".yml")
 class LintInput(NamedTuple):
     """The input of ``lint``.
 
-    ``positions`` says where in the files to fix an ACL, ``named_positions`` where to fix a name (of
-    a finding without an ACL). ``acls`` are the ACLs of a log, with their ids. Suggested commands
-    change ``target``.
+    ``positions`` says where in the files to fix an ACL. ``named_positions`` says where to fix a
+    finding without an ACL, by the finding's name. ``acls`` are the ACLs of a log, with their ids.
+    Suggested commands change ``target``.
     """
 
     subject: LintSubject

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 CLUSTER_ACLS = ResourcePatternFilter(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.MATCH)
-_ANYWAY = "--allow-lockout does it anyway"
+_ANYWAY = "to delete it anyway, pass --allow-lockout"
 
 
 class Deletion(NamedTuple):
@@ -48,12 +48,8 @@ def refuse_lost_login(
     arguments: Namespace,
     output: Output,
 ) -> None:
-    """Refuse a deletion that locks somebody out.
-
-    Raises:
-        InvalidRequest: the deletion removes the login of the caller, or of the last SCRAM user that
-            may alter ACLs.
-    """
+    """Raise ``InvalidRequest`` if the deletion removes the login of the caller, or of the last
+    SCRAM user that may alter ACLs."""
     user = deletion.user
     if caller_of(source, arguments) == f"User:{user}":
         by = getattr(target, "caller_mechanism", None)
@@ -62,7 +58,7 @@ def refuse_lost_login(
     if deletion.is_whole and _is_last_admin(source, target, deletion, arguments, output):
         raise InvalidRequest(
             f"{shown(user)} is the last SCRAM user that may alter ACLs; if super users log in "
-            f"without SCRAM, name them with --super-users, or {_ANYWAY}"
+            f"without SCRAM, name them with --super-users; {_ANYWAY}"
         )
 
 

@@ -55,7 +55,9 @@ def add_planning(parser: ArgumentParser, *, is_for_any: bool) -> None:
     changed.add_argument(
         "--prune", action="store_true", help="remove ACLs that the files own but do not list"
     )
-    changed.add_argument("--max-removals", type=int, metavar="N", help="refuse to remove more")
+    changed.add_argument(
+        "--max-removals", type=int, metavar="N", help="refuse to remove more than N ACLs"
+    )
     changed.add_argument(
         "--no-new-access",
         action="store_true",
@@ -65,7 +67,7 @@ def add_planning(parser: ArgumentParser, *, is_for_any: bool) -> None:
         "--only-gain",
         action="append",
         metavar="CLAIM",
-        help="refuse to give access beyond CLAIM: allow: {…} in YAML, or a file",
+        help="refuse to give access beyond CLAIM: a file, or YAML such as allow: {…}",
     )
     add_lockout(parser)
     add_config(parser)
@@ -82,7 +84,9 @@ def planned(arguments: Namespace, output: Output) -> Planned:
     source = opened_source(arguments, output)
     current, features = current_state(source, arguments, output)
     if arguments.prune and output.missing:
-        raise InvalidRequest("--prune would remove ACLs that could not be read; plan without it")
+        raise InvalidRequest(
+            "--prune would remove ACLs that could not be read; plan without --prune"
+        )
     plan = make_plan(current, wanted, prune=arguments.prune)
     _note_unremoved(plan, wanted, arguments, output)
     hosts = (acl.host for acl in current)
@@ -113,8 +117,8 @@ def _note_unremoved(plan: Plan, wanted: Document, arguments: Namespace, output: 
         output.note("nothing is removed: no file has the key `owns`")
     if plan.unpruned:
         output.note(
-            f"{counted(len(plan.unpruned), 'ACL')} of the target that the files own and do not"
-            " list; --prune removes them"
+            f"the files own, but do not list, {counted(len(plan.unpruned), 'ACL')} of the target;"
+            " --prune removes every such ACL"
         )
     if plan.unowned:
         acls = counted(len(plan.unowned), "ACL")
@@ -130,7 +134,7 @@ def limits_of(source: Source, arguments: Namespace) -> PlanLimits:
     """
     removals = arguments.max_removals
     if removals is not None and removals < 0:
-        raise InvalidRequest(f"--max-removals {removals}: give a number from 0 on")
+        raise InvalidRequest(f"--max-removals {removals}: give 0 or more")
     caller = None if arguments.allow_lockout else caller_of(source, arguments)
     return PlanLimits(removals, arguments.allow_lockout, caller, _gains_of(arguments))
 
@@ -144,7 +148,7 @@ def _gains_of(arguments: Namespace) -> tuple[GainLimit, ...]:
 
 
 def gains_of_saved(plan: SavedPlan, file: str, limits: PlanLimits) -> PlanLimits:
-    """The ``limits``, and the gain limit for which the saved ``plan`` was proven."""
+    """The ``limits``, with the gain limit for which the saved ``plan`` was proven, if any."""
     if plan.proof is None:
         return limits
     texts = [(text, f"{file}, claim {number}") for number, text in enumerate(plan.proof.claims, 1)]

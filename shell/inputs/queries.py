@@ -43,12 +43,9 @@ def queries_of(
     is_whole: bool = False,
     notes: RecordNotes | None = None,
 ) -> Queries:
-    """The queries on a verb's SOURCE and configuration.
-
-    With ``questions``, ``tasks.narrow_source.for_questions`` chooses the part of a store to read.
-    Audit ``lines`` replace assumed settings of the configuration. ``is_whole`` reads all subjects
-    of the image. ``notes`` gets the log's records.
-    """
+    """With ``questions``, ``tasks.narrow_source.for_questions`` chooses the part of a store to
+    read. The settings that audit ``lines`` show replace assumed settings. ``is_whole``: replay all
+    kinds of state (``ImageSubject``). ``notes`` gets the log's records."""
     opened = source = opened_source(arguments, output)
     context = read_config(arguments, source, output, decides=True)
     if lines:
@@ -72,7 +69,6 @@ def queries_over(
 
 
 def context_of_lines(context: Context, lines: Iterable[AuditLine], output: Output) -> Context:
-    """The ``context`` in which settings from the audit ``lines`` replace assumed settings."""
     from shell.inputs.queries import settings_of_lines
 
     found, notes, warnings = settings_of_lines(context, lines)
@@ -84,8 +80,8 @@ def context_of_lines(context: Context, lines: Iterable[AuditLine], output: Outpu
 
 
 class LineSettings(NamedTuple):
-    """The ``context`` in which the lines' settings replace assumed settings; ``notes`` name them.
-    ``warnings`` report differences from the configuration."""
+    """The ``context`` in which settings from audit lines replace assumed settings. ``notes`` name
+    the new settings; ``warnings`` report differences from the configuration."""
 
     context: Context
     notes: tuple[str, ...]
@@ -93,8 +89,8 @@ class LineSettings(NamedTuple):
 
 
 def settings_of_lines(context: Context, lines: Iterable[AuditLine]) -> LineSettings:
-    """The settings that ``lines`` show: a line's rule shows whether its principal was a super user,
-    and DefaultAllow that ``allow.everyone.if.no.acl.found`` was true."""
+    """The settings that ``lines`` show: the rule of a line shows whether the principal was a super
+    user; the rule DefaultAllow shows that ``allow.everyone.if.no.acl.found`` was true."""
     notes: list[str] = []
     differences: list[str] = []
     super_users: set[str] = set()
@@ -119,11 +115,15 @@ def settings_of_lines(context: Context, lines: Iterable[AuditLine]) -> LineSetti
             setting = f"{key}=true"
         assumed.append(setting)
     for principal in sorted(super_users - config.super_users):
-        differences.append(f"{shown(principal)} was a super user there, and is not one here")
+        differences.append(
+            f"{shown(principal)} was a super user at the broker, and is not one here"
+        )
     for principal in sorted(others & config.super_users):
-        differences.append(f"{shown(principal)} is a super user here, and was not one there")
+        differences.append(
+            f"{shown(principal)} is a super user here, and was not one at the broker"
+        )
     if allow_everyone and not config.allow_everyone:
-        differences.append(f"{ALLOW_EVERYONE_KEY} was true there, and is false here")
+        differences.append(f"{ALLOW_EVERYONE_KEY} was true at the broker, and is false here")
     how = "the configuration differs from that of the broker that wrote the line"
     warnings = tuple(f"{how}: {setting}" for setting in differences)
     return LineSettings(

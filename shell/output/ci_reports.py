@@ -1,8 +1,8 @@
 """Reports for CI servers: GitHub's annotations and JUnit's XML.
 
-GitHub's annotations are workflow commands (``::error file=…,line=…::message``). The XML has the
-elements of JUnit's Ant task that all common readers support. This module must not know what is
-reported.
+GitHub's annotations are workflow commands (``::error file=…,line=…::message``). The XML has only
+those elements of Ant's JUnit task that all common readers support. This module must not know what
+is reported.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _NOT_XML: Final = re.compile("[\ufffe\uffff]")
 
 
 class Case(NamedTuple):
-    """A test case; ``skipped`` is the reason why it did not run. Otherwise it passed if
-    ``failures`` is empty."""
+    """A test case. ``skipped`` is the reason why the case did not run, None if it ran. A case that
+    ran passed if ``failures`` is empty."""
 
     name: str
     failures: Sequence[str] = ()

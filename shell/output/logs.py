@@ -42,7 +42,7 @@ _LEVELS: Final = {
 def start_logging(
     format: str, audit_file: str | None, *, audit_level: str | None = None, is_quiet: bool
 ) -> Mapping[str, LogQueue]:
-    """Log events to standard error, or only warnings and worse if ``is_quiet``.
+    """Log events to standard error; if ``is_quiet``, only warnings and errors.
 
     Audit lines of ``audit_level`` and higher go to ``audit_file``, or else to standard error. If
     that file is moved away, it is created again, as logrotate expects. Returns the queues of the
@@ -82,7 +82,7 @@ def _appending(audit_file: str) -> logging.Handler:
 
 
 class KafkaLayout(logging.Formatter):
-    """``[%d] %p %m (%c)``, the layout of Kafka's own configuration; below it a traceback."""
+    """``[%d] %p %m (%c)``, the layout of Kafka's own configuration; a traceback follows."""
 
     def format(self, record: logging.LogRecord) -> str:
         when = datetime.fromtimestamp(record.created).astimezone()

@@ -1,7 +1,7 @@
 """Writes a verb's answers as text lines, JSON lines, CSV or Markdown, and its notes to stderr.
 
-Text is aligned by blanks, without borders, and never truncated. JSON has one object per line, and
-stdout has nothing else. This module must not know what the records mean.
+Text is aligned by blanks, without borders, and never truncated. With JSON, stdout has one object
+per line and nothing else. This module must not know what the records mean.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Cell(NamedTuple):
 class Output:
     """A verb's output. ``format`` is one of the verb's FORMATS.
 
-    ``width`` is the width of the terminal for stdout, ``err_width`` that of the terminal for
-    stderr; None if lines are never wrapped.
+    ``width`` and ``err_width`` are the numbers of columns of the terminals behind stdout and
+    stderr. None: lines are not wrapped.
     """
 
     def __init__(
@@ -124,13 +124,12 @@ class Output:
         return progress
 
     def end_progress(self) -> None:
-        """Erase the progress line, if there is one."""
         if self._progress is not None:
             self._progress.stop()
         self._progress = self._verb_progress = None
 
     def disable_pager(self) -> None:
-        """Start no pager: a pager would hold back an answer that has no end."""
+        """Start no pager, because a pager would hold back an answer that has no end."""
         self._pager = None
 
     def line(self, text: str = "") -> None:
@@ -139,8 +138,8 @@ class Output:
         self.out.write(text + "\n")
 
     def prose(self, text: str, indent: int = 0) -> None:
-        """Write a sentence; a terminal wraps it between words, with all lines but the first
-        indented."""
+        """Write a sentence. A terminal gets it wrapped between words, and indented after the first
+        line."""
         if self.width is None:
             self.line(text)
             return
@@ -149,7 +148,6 @@ class Output:
             self.line(line)
 
     def record(self, record: Mapping[str, Any]) -> None:
-        """Write one JSON object on a line of its own."""
         if self._encode is None:
             from json import JSONEncoder
 
@@ -175,18 +173,18 @@ class Output:
             self.out.write("\n".join(texts) + "\n")
 
     def raw(self, data: bytes) -> None:
-        """Write bytes of a foreign format, which contain the lines of ``missing`` themselves."""
+        """Write bytes of another format. The bytes must contain the lines of ``missing``."""
         self._has_reported_missing = True
         self.out.flush()
         self.out.buffer.write(data)
 
     def say_missing(self, lines: Iterable[str], fields: Iterable[Mapping[str, Any]]) -> None:
-        """Say what is missing in the output, as ``lines`` and as JSON: on stderr, and in the output
-        itself.
+        """Say on stderr and in the output what is missing there: as ``lines`` and as JSON
+        ``fields``.
 
         Each JSON object gets the key ``missing``; Markdown, CSV, YAML, commands and GitHub's
-        annotations begin with the ``lines``. The writers of SARIF, JUnit and raw bytes read
-        ``missing``.
+        annotations begin with the ``lines``. The writers of SARIF, JUnit and raw bytes read the
+        attribute ``missing``.
         """
         found = tuple(lines)
         for line in found:
@@ -209,8 +207,8 @@ class Output:
             self._say(f"note: {text}", "faint")
 
     def warn(self, text: str) -> None:
-        """Print a warning on stderr that the reader needs to understand the answer. A session
-        prints each warning once."""
+        """Print on stderr a warning that the reader needs to understand the answer. A shell's
+        session prints each warning once."""
         if self._warned is not None:
             if text in self._warned:
                 return
@@ -254,7 +252,7 @@ class Output:
         self, rows: Iterable[Sequence[Cell | str]], indent: str = "", *, whole: bool = False
     ) -> None:
         """Write rows in columns. A column is as wide as its widest cell in the first 500 rows; a
-        wider cell in a later row widens the rest of the column.
+        wider cell below widens the rest of the column.
 
         A very wide cell does not count, and shifts only its own row. On a terminal, a row that does
         not fit continues on the next line, unless ``whole``.

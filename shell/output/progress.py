@@ -1,8 +1,8 @@
 """Shows a command's progress on a terminal's stderr.
 
-A separate thread updates the line twice a second, also during a long step that cannot report
-progress, such as a sort. It writes to its own file descriptor, because standard error may be
-redirected while another process starts. This module must not know what is being done.
+A thread updates the line twice a second, also during a long step without reports. The thread writes
+to its own file descriptor, because standard error can be redirected while another process starts.
+This module must not know what is being done.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CUT: Final = "…"
 class ProgressLine:
     """A line that is redrawn while the ``with`` block lasts.
 
-    ``doing`` is the text; it may be set at any time.
+    ``doing`` is the text; the caller can set it at any time.
     """
 
     def __init__(
@@ -53,7 +53,6 @@ class ProgressLine:
         self.doing = f"{doing}: offset {offset:,} of {aim:,}"
 
     def stop(self) -> None:
-        """Erase the line for good."""
         with self._drawing:
             is_first = not self._over.is_set()
             self._over.set()

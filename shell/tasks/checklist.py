@@ -1,5 +1,5 @@
-"""Checks every permission that a producer, a consumer or a single request needs, and finds the
-changes that grant them.
+"""Checks every permission that a producer, a consumer or a single request needs, and finds changes
+that grant the missing permissions.
 
 This module must not know how one question is answered, nor how a checklist is read or shown.
 """
@@ -33,11 +33,11 @@ class Checklist(NamedTuple):
 
 
 class ChecklistLine(NamedTuple):
-    """A permission that the task needs, for the requests ``apis``, and the answer.
+    """One need of the task, the requests ``apis`` that have the need, and the answer.
 
-    ``question`` is the alternative that decided: the allowed one, or the last. ``denied`` are the
-    alternatives that were tried before it. ``untried`` are alternatives on resources that are not
-    named. A need that is not ``required`` does not change the result.
+    An allowed alternative meets the need. ``question`` is the first allowed alternative, or the
+    last denied one; ``denied`` are the other denied alternatives. ``untried`` are alternatives on
+    resources that are not named. A need that is not ``required`` does not change the result.
     """
 
     question: Question
@@ -51,7 +51,6 @@ class ChecklistLine(NamedTuple):
 
 
 def check(checklist: Checklist, queries: Queries) -> list[ChecklistLine]:
-    """The answer for each need of the checklist, once, with all requests that have the need."""
     apis: dict[PermissionNeed, list[str]] = {}
     for step in checklist.steps:
         apis.setdefault(step.need, []).append(step.api)
@@ -125,16 +124,14 @@ def checklist_remedy(checklist: Checklist, queries: Queries) -> Remedy | None:
 
 
 def _weakest_last(line: ChecklistLine) -> tuple[bool, bool]:
-    """A sort key: a remedy for one need may also meet later needs. DESCRIBE comes late, because
-    READ and WRITE imply it. Needs on ``any name`` come last, because WRITE on the named topic meets
-    them."""
+    """A sort key. READ and WRITE come before DESCRIBE, because they imply it. Needs on any name
+    come last, because WRITE on the named topic meets them."""
     return line.any_name, line.question.operation is Operation.DESCRIBE
 
 
 def _remedy_of(
     line: ChecklistLine, checklist: Checklist, queries: Queries, acls: tuple[Acl, ...]
 ) -> Remedy | None:
-    """A change that meets the need; if possible, one without dangerous rights (``powers``)."""
     remedies = [
         remedy
         for question in _alternatives(line, checklist)
@@ -147,7 +144,7 @@ def _remedy_of(
 
 
 def _alternatives(line: ChecklistLine, checklist: Checklist) -> Iterator[Question]:
-    """The questions on named resources. The need is met if one of them is allowed."""
+    """The need's questions on named resources. One allowed question meets the need."""
     if line.any_name:
         name = checklist.named.get(line.question.resource_type)
         if name is not None:

@@ -1,8 +1,8 @@
 """The cluster that suggested commands change, and the form of the commands.
 
 For ``cluster://`` and ``quorum://``, commands have the address and the client settings of SOURCE.
-Otherwise they contain variables that the reader's shell must set. This module must not know what a
-command is for.
+For another SOURCE, commands contain variables that the reader's shell must set. This module must
+not know what a command is for.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class CommandLine(str):
 class CommandTarget(NamedTuple):
     """The options of kafka-acls, and metalog's TARGET, for one cluster.
 
-    ``reader`` is the user of the client settings, but only if no ACL lets that user change ACLs.
+    ``reader`` is the user of the client settings, if no ACL lets that user change ACLs.
     """
 
     options: str
@@ -81,13 +81,13 @@ def target_lines(target: CommandTarget) -> Iterator[str]:
     elif _SETTINGS_VARIABLE in target.options:
         yield "first: export CLIENT_CONFIG=FILE, with the client's settings that were piped in"
     if target.reader is not None:
-        yield f"no ACL lets {shown(target.reader)} ALTER the cluster, which these commands need:"
-        yield "  unless it is a super user, name the settings of somebody who may"
+        reader = shown(target.reader)
+        yield f"these commands need ALTER on the cluster, which no ACL allows {reader}:"
+        yield "  if it is not a super user, name the client settings of a user that may"
 
 
 def _settings(source: Source) -> str:
-    """A variable stands for a file that a shell made for one command (``<(…)``), because that file
-    does not exist any more."""
+    """A variable stands for a file that a shell made for one command (``<(…)``)."""
     config = source.command_config
     if config is None:
         return ""

@@ -1,8 +1,8 @@
 """Reads from a log the history of ACLs, of users, or of one decision.
 
-A replay that begins at a snapshot also notes the records after the snapshot (``change_notes``). So
-the log is read again only for an earlier history, and only up to the snapshot. This module must not
-know how a decision is found or shown.
+The replay of the source notes records, too (``change_notes``). So the log is read again only for
+the history before the replay's first snapshot. This module must not know how a decision is found or
+shown.
 """
 
 from __future__ import annotations
@@ -43,16 +43,14 @@ _UNREAD: Final = UnreadTypes.all_but(CHANGE_RECORDS)
 
 
 def change_notes() -> NotedRecords:
-    """Empty notes. A replay fills them with the records that change ACLs or users."""
+    """Notes that a replay fills with the records that change ACLs or users."""
     return NotedRecords(CHANGE_RECORDS)
 
 
 class ChangeHistory(NamedTuple):
-    """The ``changes`` in log order from offset ``start``; ``base`` are the ACLs in force at that
-    offset, and ``iterations`` those of its SCRAM credentials.
-
-    ``doubts`` are faults in the records from ``start`` on.
-    """
+    """The ``changes`` in log order, beginning at offset ``start``. ``base`` are the ACLs, and
+    ``iterations`` the iterations of the SCRAM credentials, at this offset. ``doubts`` are faults in
+    the records of the changes."""
 
     start: int
     base: dict[Uuid, Acl]
@@ -69,8 +67,8 @@ def history_of(replayed: Replayed, first: int | None = None) -> ChangeHistory | 
     """The history, as far back as the log can be read; None if the source is not a log, or is too
     damaged.
 
-    With ``first``, it begins at the last snapshot that ends at or before this offset, if there is
-    one.
+    With ``first``, the history begins at the last snapshot that ends at or before offset ``first``,
+    if the log has such a snapshot.
     """
 
     def read(start: int, base: SnapshotId | None) -> ChangeHistory:
@@ -82,8 +80,7 @@ def history_of(replayed: Replayed, first: int | None = None) -> ChangeHistory | 
 
 
 def answer_since(replayed: Replayed, config: AuthorizerConfig, question: Question) -> Since | None:
-    """When the present answer began, as far back as the log can be read; None if the source is not
-    a log, or is too damaged."""
+    """When the present answer began. None as for ``history_of``."""
 
     def read(start: int, base: SnapshotId | None) -> Since:
         acls, _ = _snapshot_state(replayed, base)
@@ -114,8 +111,8 @@ def _first_readable(
 def _records(
     replayed: Replayed, start: int, base: SnapshotId | None
 ) -> tuple[Iterator[NotedRecord], tuple[LoadDoubt, ...]]:
-    """The records from offset ``start``, where ``base`` ends, to the end of the replay, and the
-    doubts about them. Records before the beginning of the replay are read here."""
+    """The records after ``base``, which ends at offset ``start``, and the doubts about them.
+    Records before the start of the replay are read from the log."""
     noted, noted_from = replayed.notes, _end_of(replayed.snapshot)
     if not isinstance(noted, NotedRecords):
         noted, noted_from = change_notes(), replayed.offset
@@ -146,8 +143,8 @@ def time_of(replayed: Replayed, offset: int) -> int | None:
 def _bases(replayed: Replayed, first: int | None = None) -> list[SnapshotId | None]:
     """The states from which changes of ACLs can be replayed; None is the log's start.
 
-    States at or before offset ``first`` come first, the last of them before the others. Later
-    states follow in the order of their offsets.
+    States at or before offset ``first`` come first, by descending offset. The other states follow
+    by ascending offset.
     """
     bounds = replayed.bounds
     reaching = [

@@ -1,7 +1,7 @@
 """The names that a SOURCE on this machine has, for completion in a shell.
 
-Unreadable records are skipped, because a completion decides nothing. This code opens no connection,
-and stops reading a long log. This module must not know which shell asks.
+Unreadable records are skipped, because a completion decides nothing. This module opens no
+connection, and gives up a log that takes too long. It must not know which shell asks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from metalog_sources.source import open_source
 from metalog_sources.source_kinds import ON_THIS_MACHINE
 
 MOST: Final = 500
-"""How many names are proposed at most: more than a person reads."""
+"""At most this many names are proposed. Nobody reads more."""
 _SECONDS: Final = 2.0
 _PLAIN: Final = re.compile(r"[\w.@:=,/+-]+", re.ASCII)
 """Matches a name that needs no quotes in any shell."""

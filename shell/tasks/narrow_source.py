@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 MOST_REQUESTS: Final = 16
-"""If more filters are needed, all ACLs are requested. A listing of all ACLs is one request, and for
-filters a broker compares every ACL with every filter."""
+"""If more filters are needed, all ACLs are requested. A listing of all ACLs is one request; for
+filters, a broker compares every ACL with every filter."""
 
 
 def for_questions(
@@ -31,7 +31,7 @@ def for_questions(
     pointed_out: Collection[Question] = (),
 ) -> Source:
     """The part of ``source`` that decides ``questions``, and that shows whether the names in
-    ``pointed_out`` are known. The whole source if that is less work."""
+    ``pointed_out`` are known. The whole ``source`` if reading all of it is less work."""
     resources: dict[ResourcePatternFilter, None] = {}
     principals = dict.fromkeys(question.principal for question in pointed_out)
     for question in questions:
@@ -53,7 +53,7 @@ def for_listing(
     is_enough: Callable[[Collection[Acl]], bool] = lambda acls: True,
 ) -> Source:
     """The ACLs of ``source`` that ``patterns`` match; all ACLs if ``is_enough`` is false for the
-    matched ones."""
+    matched ACLs."""
     return _narrowed(source, patterns, (), lambda state: is_enough(state.document.acls))
 
 

@@ -37,7 +37,7 @@ _HARDCODE: Final = "hardcode"
 
 
 def authorizer_of(acls: Collection[Acl], config: AuthorizerConfig) -> StandardAuthorizer:
-    """The authorizer of a broker with this configuration; it also takes ACLs that Kafka refuses."""
+    """The authorizer of a broker with ``config``. It accepts ACLs that Kafka would not create."""
     from authorizer.standard import StandardAuthorizer
 
     return StandardAuthorizer.from_acls(
@@ -52,8 +52,8 @@ def authorizer_of(acls: Collection[Acl], config: AuthorizerConfig) -> StandardAu
 class Queries:
     """Decides, traces and explains by the ACLs of a replayed source.
 
-    ``refuse_doubts`` raises if the source has a doubt. Super users are answered anyway, because
-    Kafka checks no ACL for them.
+    ``refuse_doubts`` raises if the source has a doubt. Questions about super users are answered in
+    spite of doubts, because Kafka checks no ACL for super users.
     """
 
     def __init__(
@@ -75,7 +75,6 @@ class Queries:
         return self._replayed.source.store is None and self._replayed.moment is None
 
     def trace(self, question: Question) -> Trace:
-        """One question, with all ACLs that were considered."""
         self.check_ready(question)
         return trace(self.acls, self.context.config, question)
 
@@ -84,8 +83,8 @@ class Queries:
     ) -> Explanation:
         """The explanation of a question; ``request`` is the name of the logged request.
 
-        If the question ``is_alone``, the explanation also has the unknown names, and since when the
-        answer has been the same; for the latter, older parts of the log may be read.
+        If the question ``is_alone``, the explanation also has the unknown names, and the change
+        that began the present answer. To find this change, older parts of the log are read.
         """
         from authorizer.analysis.explain.explain import explain
         from metalog_sources.targets.target import creates_blocks
@@ -107,7 +106,6 @@ class Queries:
         )
 
     def time_of(self, offset: int) -> str | None:
-        """The time of the record at ``offset``."""
         from metalog_sources.moment import time_text
         from shell.tasks.history import time_of
 
@@ -115,7 +113,7 @@ class Queries:
         return None if epoch_ms is None else time_text(epoch_ms)
 
     def decide(self, question: Question) -> Decision:
-        """Decide one of many questions; the first call indexes the ACLs."""
+        """The first call indexes the ACLs, so many decisions are fast."""
         from authorizer.api import Action, ResourcePattern
 
         self.check_ready(question)
@@ -150,8 +148,8 @@ class Queries:
 
     @cached_property
     def command_target(self) -> CommandTarget:
-        """The TARGET of commands that change the source, and its user if that user may not run
-        them."""
+        """The TARGET of commands that change the source. ``reader`` is the connection's user, if no
+        ACL lets this user run the commands."""
         from shell.tasks.plans.lockout import who_may_alter
 
         command_target = CommandTarget.of(self.source)
@@ -161,7 +159,6 @@ class Queries:
         return command_target._replace(reader=caller)
 
     def assuming(self, acls: Collection[Acl]) -> Queries:
-        """The same queries, with ``acls`` in place of the source's ACLs."""
         other = Queries(self._replayed, self.context, self._refuse_doubts)
         other.acls = acls
         return other
@@ -187,8 +184,8 @@ class Queries:
         return host
 
     def check_ready(self, question: Question) -> None:
-        """Raise ``AuthorizerNotReady`` before the first committed record, and ``UncertainSource``
-        at a doubt. As in Kafka, super users get an answer anyway."""
+        """Raise ``AuthorizerNotReady`` if no committed record was read, and ``UncertainSource`` if
+        the source has a doubt. As in Kafka, a super user gets an answer in both cases."""
         if question.principal in self.context.config.super_users:
             return
         if not self._replayed.ready:
@@ -199,7 +196,7 @@ class Queries:
         self._refuse_doubts()
 
     def id_of(self, acl: Acl) -> Uuid | None:
-        """The lowest id of ``acl``; None if it has none, as in a store."""
+        """The lowest id of ``acl``; None if the ACL has no id, as in a store."""
         if self._replayed.source.store is not None:
             return None
         return next(iter(self.image.acls.ids(acl)), None)
@@ -209,7 +206,6 @@ class Queries:
         return {acl: uuid_text(uuid) for acl, uuid in id_of_acl.items() if uuid is not None}
 
     def unknown(self, question: Question) -> list[Unknown]:
-        """Names of the question that do not occur in the source."""
         return unknown_names(question, self.image, self.context.config.super_users)
 
     def answer_json(self, question: Question, decision: Decision) -> dict[str, Any]:
@@ -220,7 +216,8 @@ class Queries:
         return answer | self.extent_json()
 
     def extent_json(self) -> dict[str, int | None]:
-        """How far the log was read and is proven to be committed, as in ``status``."""
+        """The offsets to which the log was read, and is proven to be committed, as in
+        ``status``."""
         has_offsets = self._replayed.source.store is None
         return {
             "readTo": self._replayed.offset if has_offsets else None,

@@ -1,6 +1,6 @@
 """Questions after parsing, single or from a file.
 
-This module must not know how they were typed.
+This module must not know how the questions were typed.
 """
 
 from __future__ import annotations
@@ -28,18 +28,16 @@ class ParsedQuestion(NamedTuple):
 
     @property
     def request(self) -> str | None:
-        """Kafka's name of the logged request, from the audit line."""
         return None if self.audit is None else self.audit.request_name
 
     @property
     def lines(self) -> Sequence[AuditLine]:
-        """The audit line in a tuple, or an empty tuple."""
         return () if self.audit is None else (self.audit,)
 
 
 class QuestionGroup(NamedTuple):
-    """Equal questions: ``times`` is the number of lines in the file, and ``line`` is the first of
-    them."""
+    """Equal questions. ``times`` is the number of lines with the question; ``line`` is the number
+    of the first."""
 
     parsed: ParsedQuestion
     times: int

@@ -41,7 +41,7 @@ zsh:   source <(metalog completion zsh)                      in ~/.zshrc, after 
 fish:  metalog completion fish > ~/.config/fish/completions/metalog.fish"""
 
 _METAVARS: Final = ("OPERATION", "NAME", "TYPE:NAME", "QUESTION", "TYPE", "ID")
-"""The words of ``_known_words`` are for arguments with one of these metavars, or without one."""
+"""``_known_words`` has words for arguments with one of these metavars, or without a metavar."""
 _SOURCES: Final = ("source", "target")
 _OPTION_KINDS: Final = {
     "topic": "topic",
@@ -62,7 +62,7 @@ _WORD_KINDS: Final = {
 
 
 class _Shells(tuple[str, ...]):
-    """The shells to choose from. NAMES, which only the scripts pass, is not listed."""
+    """The shells to choose from. The argument NAMES of the scripts is accepted, but not listed."""
 
     def __contains__(self, word: object) -> bool:
         return word == NAMES or super().__contains__(word)
@@ -136,7 +136,6 @@ def _values(action: Action) -> tuple[str, ...]:
 
 @cache
 def _known_words() -> dict[str, tuple[str, ...]]:
-    """The words to offer, by an argument's ``dest``."""
     from authorizer.analysis.lint.checks import CHECKS
 
     operations = tuple(map(camel, _creatable(Operation)))

@@ -1,7 +1,7 @@
 """``metalog exporter SOURCE``: metrics of any SOURCE, in Prometheus' text format.
 
-It prints them once, for the textfile collector of the node exporter, or serves them. This module
-must not know what a check looks for, nor how a plan is made.
+The verb prints the metrics once, for the textfile collector of the node exporter, or serves them.
+This module must not know what a check looks for, nor how a plan is made.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ EPILOG: Final = """\
 metalog exporter @prod --wanted acls/ > /var/lib/node_exporter/metalog.prom
 metalog exporter @prod --listen 127.0.0.1:9405
 
-With --listen each scrape computes the metrics again: let Prometheus scrape every few minutes.
-It needs pip install 'kraft-metalog[node]'."""
+With --listen, each scrape computes the metrics again, so let Prometheus scrape every few minutes.
+The verb needs pip install 'kraft-metalog[node]'."""
 
 _MOST_PRINCIPALS: Final = 100
-"""How many principals have their own series; the others share one."""
+"""At most this many principals have their own series; all others share one series."""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -47,10 +47,10 @@ def configure(parser: ArgumentParser) -> None:
         help="files of ACLs: count what apply --prune would change (may be repeated)",
     )
     group.add_argument(
-        "--audit", metavar="FILE", help="Kafka's audit lines: count denials by principal"
+        "--audit", metavar="FILE", help="audit lines of Kafka: count denials by principal"
     )
     group.add_argument(
-        "--listen", metavar="HOST:PORT", help="serve /metrics there (default: print once)"
+        "--listen", metavar="HOST:PORT", help="serve /metrics at this address (default: print once)"
     )
     add_config(parser)
 
@@ -91,7 +91,7 @@ class SourceFigures:
         self.is_up = False
 
     def describe(self) -> Sequence[Metric]:
-        """Returns no descriptions: the metrics are only known at a scrape."""
+        """Returns nothing, because the metrics are known only at a scrape."""
         return ()
 
     def collect(self) -> Iterator[Metric]:

@@ -21,7 +21,7 @@ An editor with the YAML language server completes and checks a file that begins 
 
   # yaml-language-server: $schema=acls.schema.json
 
-An editor with a TOML server (Even Better TOML, taplo) does so for a metalog.toml that begins with
+An editor with a TOML server (Even Better TOML, taplo) does this for a metalog.toml that begins with
 
   #:schema metalog.schema.json"""
 

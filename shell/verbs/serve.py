@@ -66,7 +66,9 @@ def configure(parser: ArgumentParser) -> None:
     )
     trying = parser.add_argument_group("without --config")
     trying.add_argument(
-        "--dir", metavar="DIR", help=f"its log directory (default: ./{_FOLDER}, created if missing)"
+        "--dir",
+        metavar="DIR",
+        help=f"the node's log directory (default: ./{_FOLDER}, created if missing)",
     )
     trying.add_argument(
         "--port",
@@ -115,14 +117,13 @@ def _run(arguments: Namespace, output: Output, lost_lines: Callable[[], Mapping[
 
 
 def _raise_file_limit() -> None:
-    """Raise the limit of open files to its maximum, as Java does: each client needs one."""
+    """As Java does, because each client needs an open file."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _trial_config(arguments: Namespace, output: Output) -> NodeConfig:
-    """The configuration of a trial node, which only users of this machine can reach."""
     from metalog_node.config.dev_config import is_formatted, trial_config
 
     folder = Path(arguments.dir or _FOLDER)

@@ -1,7 +1,7 @@
-"""``--accepted`` of the verbs that show findings: which findings are accepted, and until when.
+"""Reads ``--accepted FILE``, the accepted findings, for the verbs that show findings.
 
-The file is that of ``metalog pipeline report``. Accepted findings are listed last and do not count
-for the exit code. This module must not know how findings are computed.
+``metalog pipeline report`` reads this file, too. Accepted findings are listed last and do not
+change the exit code. This module must not know how findings are computed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def add_accepted(group: _ArgumentGroup) -> None:
 
 
 class AcceptedFindings:
-    """The file's entries for one ``section``, read before Spark starts; none without a file."""
+    """The entries of the file for one ``section``; none without a file."""
 
     def __init__(self, file: str | None, section: str) -> None:
         self.today = datetime.now(UTC).date()
@@ -61,14 +61,12 @@ class AcceptedFindings:
         return left, accepted
 
     def match(self, entries: Iterable[Accepted]) -> None:
-        """Note ``entries`` that match findings, for ``warn_of_idle``."""
         self._matched.update(entry.position for entry in entries)
 
     def entry(self, number: int | None) -> Accepted | None:
         return None if number is None else self.entries[number]
 
     def warn_of_idle(self, output: Output) -> None:
-        """Warn of entries that match no finding, and of those that have ended."""
         from metalog_spark.report.triage.accepted import ended_text, idle_text
 
         for entry in self.entries:

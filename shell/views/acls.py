@@ -19,7 +19,6 @@ def permission_cell(permission_type: PermissionType) -> Cell:
 
 
 def cells(acl: Acl) -> list[Cell | str]:
-    """The cells of an ACL's row, the resource first."""
     return [
         acl.resource_type.name,
         Cell(shown(acl.resource_name), "strong"),

@@ -1,4 +1,4 @@
-"""Prints an answered checklist: a line for each permission, and the changes after which all pass.
+"""Prints an answered checklist: a line for each permission, and the changes that allow all.
 
 This module must not know how a permission is answered.
 """
@@ -80,12 +80,11 @@ def _as_json(line: ChecklistLine, queries: Queries) -> dict[str, Any]:
 
 
 def checklist_remedy_lines(remedy: Remedy, queries: Queries, output: Output) -> Iterator[str]:
-    """The changes in words and as commands."""
     yield "the whole checklist passes after these changes:"
     for power in remedy.powers:
         yield f"  beware: {power}; consider a principal that already has that right"
     if remedy.ends_default:
-        yield "  they shut out all others whom allow.everyone.if.no.acl.found allows there"
+        yield "  they shut out all others whom allow.everyone.if.no.acl.found allows on these names"
     for acl in remedy.remove:
         yield f"  they remove: {sentence(acl)}"
     yield from command_lines(remedy.commands or (), queries.command_target, output, own=True)

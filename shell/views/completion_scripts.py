@@ -1,7 +1,7 @@
 """Scripts with which bash, fish and zsh complete the command.
 
-bash's readline also splits a line at some of ``@ : =`` and replaces only the text after the last of
-them. So its script reads the whole line, and removes from each proposal the part before that text.
+bash's readline also splits a line at some of ``@ : =``, and replaces only the text after the last
+split. So bash's script reads the whole line, and cuts the text before the split off each proposal.
 This module must not know any verb.
 """
 
@@ -83,8 +83,8 @@ complete -F _metalog metalog kraft-metalog"""
 
 
 class CompletedOption(NamedTuple):
-    """One option. ``values`` is None if it takes no value, and empty if any value is allowed;
-    ``kind`` says which names of a SOURCE it takes."""
+    """One option. ``values`` is None if the option takes no value, and empty if it takes any value.
+    ``kind`` says which names of a SOURCE the option takes."""
 
     names: tuple[str, ...]
     line: str
@@ -93,8 +93,8 @@ class CompletedOption(NamedTuple):
 
 
 class CompletedVerb(NamedTuple):
-    """One verb. ``words`` are proposed where an option is not expected, beside files and names.
-    Unless ``kind`` is empty, names of that kind in the SOURCE are proposed, too."""
+    """One verb. ``words`` and files are proposed for an argument that is not an option. If ``kind``
+    is not empty, names of this kind in the SOURCE are proposed, too."""
 
     options: list[CompletedOption]
     words: tuple[str, ...]

@@ -1,8 +1,8 @@
-"""``metalog explain`` commands to paste, which give the answer that was printed.
+"""Writes commands of ``metalog explain`` to paste, which explain a printed answer.
 
 A command repeats SOURCE and each option that the answer depends on. A variable stands for a file
-that a shell made for one command (``<(…)``), because that file does not exist any more. Without the
-variable, the command gives no answer. This module must not know how an answer is found.
+that a shell made for one command (``<(…)``), because that file does not exist any more. This module
+must not know how an answer is found.
 """
 
 from __future__ import annotations
@@ -23,15 +23,14 @@ _SOURCE: Final = '"$SOURCE"'
 
 
 def explain_command(question: Question, arguments: Namespace) -> str:
-    """The command for the question; ``arguments`` have SOURCE and the options."""
     resource = f"{question.resource_type.name.lower()}:{question.resource_name}"
     words = (quoted(question.principal), question.operation.name, quoted(resource))
     return _command(arguments, words, [("--host", question.host)])
 
 
 def checklist_command(question: Question, client: str, arguments: Namespace) -> str:
-    """The command for all that the ``client``, ``--consumer`` or ``--producer``, of the question's
-    topic needs."""
+    """The command for the checklist of the question's topic; ``client`` is ``--consumer`` or
+    ``--producer``."""
     options = [("--topic", question.resource_name), ("--host", question.host)]
     return _command(arguments, (quoted(question.principal), client), options)
 

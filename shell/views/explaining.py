@@ -33,7 +33,6 @@ _FENCE: Final = "~~~~"
 
 
 def add_explaining(parser: ArgumentParser) -> None:
-    """Add the options of ``explain``."""
     add_question(parser)
     parser.add_argument_group("output").add_argument(
         "--all", action="store_true", help="print long lists in full"
@@ -45,7 +44,7 @@ def explain(
 ) -> int:
     """Print all explanations that ``arguments`` ask for. Returns 2 if a line is not a question.
 
-    ``queries_for`` is called with the audit lines among the questions, after they were read.
+    ``queries_for`` is called after the questions were read, with their audit lines.
     """
     if asks_many(arguments):
         many = BatchQuestions(arguments)
@@ -140,7 +139,8 @@ def _record(explanation: Explanation, queries: Queries) -> dict[str, Any]:
 def _print(
     explanation: Explanation, queries: Queries, arguments: Namespace, output: Output
 ) -> None:
-    """In Markdown it is a code block, so that columns stay aligned in a ticket."""
+    """Print the explanation; in Markdown as a code block, so that columns stay aligned in a
+    ticket."""
     if output.format == "markdown":
         output.line(_FENCE)
     checklists = _checklist_commands(explanation.question, queries, arguments)

@@ -90,14 +90,14 @@ def result_cell(allowed: bool) -> Cell:
 
 
 def changed_since(parsed: ParsedQuestion, allowed: bool) -> str:
-    """A cell for an audit line whose answer differs from ``allowed``: the answer in the line."""
+    """The answer in the audit line as a cell, if it differs from ``allowed``; else empty."""
     if parsed.audit is None or bool(parsed.audit.result) is allowed:
         return ""
     return "ALLOWED then" if parsed.audit.result else "DENIED then"
 
 
 def line_remark(parsed: ParsedQuestion) -> str:
-    """A cell for an audit line that is cut off, or that a hostile name may have forged."""
+    """A cell for an audit line that is cut off, or that a hostile name can have forged."""
     if parsed.audit is None:
         return ""
     if parsed.audit.is_cut:
@@ -119,9 +119,9 @@ def point_out(
     if parsed.was_broken:
         output.note("the pasted line was read without its line breaks")
     if parsed.audit is not None and parsed.audit.is_cut:
-        output.note("the end of the line is missing: it does not say which rule decided")
+        output.note("the end of the line is missing, with the rule that decided")
     elif parsed.audit is not None and parsed.audit.ambiguous:
-        output.warn("the line can be read in two ways: a name in it may be forged")
+        output.warn("the line can be read in two ways: perhaps a name in the line is forged")
     then = changed_since(parsed, allowed)
     if then:
         output.warn(
@@ -148,16 +148,15 @@ def _notes_on_question(parsed: ParsedQuestion) -> Iterator[str]:
 
 
 def notes_on_resource(question: Question) -> Iterator[str]:
-    """Notes if Kafka never checks the operation on the resource, or no cluster has its name."""
+    """Notes if Kafka never checks the operation on the resource, or no cluster has the name."""
     kind = question.resource_type
     if question.operation not in SUPPORTED_OPERATIONS.get(kind, ()):
         yield f"Kafka never checks {question.operation.name} on a {resource_kind(kind)}"
     if kind is ResourceType.CLUSTER and question.resource_name != CLUSTER_NAME:
-        yield f"Kafka's cluster is always called {CLUSTER_NAME}: write cluster alone"
+        yield f"Kafka's cluster is always called {CLUSTER_NAME}: write cluster, without a name"
 
 
 def notes_on_host(host: str | None) -> Iterator[str]:
-    """A note if no client can have the ``host`` of a question."""
     if host is not None and not can_be_a_client(host):
         yield (
             f"a client never has the host {shown(host)}: brokers compare the text of an IP address,"
@@ -166,7 +165,6 @@ def notes_on_host(host: str | None) -> Iterator[str]:
 
 
 def headline(question: Question, allowed: bool, output: Output) -> str:
-    """The answer and the question in one line."""
     answer = output.paint(*result_cell(allowed))
     principal = output.paint(shown(question.principal), "strong")
     what = f"{question.operation.name} on {resource_text(question)}"
@@ -218,7 +216,6 @@ def render(
 
 
 def section(label: str, lines: Iterable[str], output: Output) -> None:
-    """Print ``lines`` with ``label`` before the first line."""
     output.line()
     gutter = output.paint(label, "name") + " " * (_GUTTER - len(label))
     for line in lines:
@@ -248,7 +245,6 @@ def _candidates(explanation: Explanation, output: Output, whole: bool) -> None:
 
 
 def _closest(numbered: list[tuple[int, Candidate]]) -> list[tuple[int, Candidate]]:
-    """The candidates with the fewest differences, in Kafka's order."""
     least = sorted(numbered, key=lambda pair: (len(pair[1].mismatches), pair[0]))
     return sorted(least[:_CANDIDATES_SHOWN])
 
@@ -308,8 +304,8 @@ def _near_misses(explanation: Explanation, queries: Queries, output: Output, who
 
 
 def _nearest(explanation: Explanation) -> Sequence[NearMiss]:
-    """The near misses to print: after a DENY, the ALLOWs that it overrides; otherwise the first
-    likely mistakes. If there are none, and the answer is DENIED, the first others."""
+    """If a DENY decided, the ALLOWs that the DENY overrides; else the first likely mistakes. If
+    there are none, and the answer is DENIED, other near misses."""
     near, decision = explanation.near_misses, explanation.trace.decision
     if decision.acl is not None and not decision.result:
         return [miss for miss in near if miss.kind is NearMissKind.DENY_OVERRIDES]
@@ -320,7 +316,6 @@ def _nearest(explanation: Explanation) -> Sequence[NearMiss]:
 
 
 def near_text(miss: NearMiss, question: Question) -> str:
-    """Why ``miss`` did not decide the request, in a clause."""
     return _NEAR[miss.kind].format(
         host=host_text(question),
         name=shown(question.resource_name),

@@ -35,16 +35,14 @@ class ExportOmissions:
             self._acls.setdefault(why, Counter())[acl.principal] += 1
 
     def users(self, found: Iterable[tuple[str, str]]) -> None:
-        """Add SCRAM users that are left out, each with the reason."""
         for user, why in found:
             self._users.setdefault(why, Counter())[user] += 1
 
     def part(self, what: str) -> None:
-        """Add a part of the source that the format cannot hold."""
+        """Add a part of the source that the format cannot contain."""
         self._parts[what] = None
 
     def advise(self, text: str) -> None:
-        """Add a remark for a reader of the export."""
         self._advice[text] = None
 
     def say(self, output: Output) -> None:
@@ -54,7 +52,7 @@ class ExportOmissions:
             for what, names_by_reason in (("ACL", self._acls), ("SCRAM user", self._users))
             for why, names in names_by_reason.items()
         ]
-        parts = [f"{', '.join(self._parts)}: {output.format} cannot hold it"]
+        parts = [f"{', '.join(self._parts)}: {output.format} cannot contain such parts"]
         left_out = [*lacking, *(parts if self._parts else ())]
         remarks = [f"left out: {'; '.join(left_out)}"] if left_out else []
         if remarks or self._advice:

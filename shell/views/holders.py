@@ -27,8 +27,8 @@ _HOSTS_SHOWN: Final = 3
 def print_holders(
     question: Question, answer: WhoCan, super_users: Sequence[str], output: Output
 ) -> None:
-    """Print the principals that may do it, with hosts and ACLs, unless everyone else has the same
-    answer; those whose ALLOW a DENY overrides; and the super users."""
+    """A principal with the answer of everyone else is left out, but not if a DENY overrides its
+    ALLOW."""
     *named, everyone = answer.holders
     may = [holder for holder in named if holder.may and holder._replace(principal=None) != everyone]
     may += [everyone] if everyone.may else []
@@ -101,7 +101,6 @@ def differing_acls(one: WhoCan, other: WhoCan) -> list[Acl]:
 def holder_records(
     question: Question, found: WhoCan, super_users: Sequence[str], queries: Queries
 ) -> Iterator[dict[str, Any]]:
-    """``found`` as JSON objects, super users first."""
     rule = "DefaultAllow" if found.by_default else "MatchingAcl"
     fields = {
         "operation": question.operation.name,

@@ -87,8 +87,8 @@ def _type_change_text(change: TypeChange) -> str:
 
 
 def print_meaning(found: Meaning, arguments: Namespace | None, output: Output) -> None:
-    """Print the differences, each with its witness: as an ``explain`` command with ``arguments``;
-    in words without them, because no SOURCE has the ACLs after the change."""
+    """Print each difference with its witness. Without ``arguments``, the witness is in words and
+    not an ``explain`` command, because no SOURCE has the ACLs after the change."""
     for change in found.changes:
         output.aligned([[_SIGNS[change.change], change_text(change)]])
         question = change.witness
@@ -133,8 +133,8 @@ def meaning_summary(found: Meaning) -> str:
 
 
 def meaning_records(found: Meaning, arguments: Namespace | None) -> Iterable[dict[str, Any]]:
-    """The differences as JSON; without ``arguments`` they have no ``explain`` command, because no
-    SOURCE has the ACLs after the change."""
+    """The differences as JSON objects. Without ``arguments``, the objects have no ``explain``
+    command, because no SOURCE has the ACLs after the change."""
     for change in found.changes:
         question = change.witness
         yield {

@@ -74,7 +74,7 @@ def _because(kafka: KafkaVersion, *acls: Acl | None) -> str:
 def _say(kafka: KafkaVersion, would: str, output: Output) -> None:
     other = kafka.other.value
     output.note(
-        f"Kafka {other} {would}; Kafka {kafka.value} is assumed: name the brokers' with --kafka"
+        f"Kafka {other} {would}; Kafka {kafka.value} is assumed; name the version with --kafka"
     )
 
 

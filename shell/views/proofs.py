@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _SUPER_USERS: Final = "super users"
 _MOST_LOOKED_UP: Final = 100
-"""At most this many principals are compared with the known ones."""
+"""At most this many principals are compared with the known principals."""
 
 
 def claim_text(stated: StatedClaim) -> str:
@@ -109,8 +109,7 @@ def print_proofs(
 def witness_lines(
     proof: ClaimOutcome, queries: Queries, arguments: Namespace, output: Output
 ) -> Iterator[str]:
-    """The request that breaks the claim, the ``explain`` command for this request, and a change
-    after which the request does not break the claim."""
+    """The request that breaks the claim, its ``explain`` command, and a change that mends it."""
     witness = proof.result.witness
     if witness is None or proof.traced is None:
         return
@@ -145,14 +144,13 @@ def broken_text(proof: ClaimOutcome) -> str:
 
 
 def remedy_text(proof: ClaimOutcome) -> str:
-    """The change after which this witness would not break the claim, in words."""
     rule = None if proof.traced is None else proof.traced.decision.rule
     change = proof.remedy
     if change is None:
         if rule == SUPER_USER:
             return (
-                f"a super user may do everything: exclude {SUPER_USERS} in the claim, or take it"
-                " out of super.users"
+                f"a super user may do everything: exclude {SUPER_USERS} in the claim, or remove"
+                " the user from super.users"
             )
         return "no ACL that kafka-acls can create fixes it"
     parts = [f"remove {counted(len(change.remove), 'ACL')}"] if change.remove else []
@@ -161,7 +159,7 @@ def remedy_text(proof: ClaimOutcome) -> str:
     if change.exceeds_claim:
         text += ", which changes more than the claim is about"
     elif rule == DEFAULT_ALLOW:
-        text += ", the first on these names, or end allow.everyone.if.no.acl.found"
+        text += ", the first on these names, or set allow.everyone.if.no.acl.found=false"
     return text
 
 
@@ -196,7 +194,7 @@ def proof_json(proof: ClaimOutcome, queries: Queries, arguments: Namespace) -> d
 
 
 def point_out_unknown(claims: Iterable[StatedClaim], queries: Queries, output: Output) -> None:
-    """Note the unknown principals of claims, which are most often misspelled."""
+    """Note the unknown principals of claims: most of them are misspelled."""
     claim_of: dict[str, StatedClaim] = {}
     for stated in claims:
         for principal in sorted(stated.principals.names - {SUPER_USERS}):

@@ -1,6 +1,6 @@
 """Prints remedies, in words and as commands.
 
-This module must not know how a remedy is found, nor where its commands go.
+This module must not know how a remedy is found, nor which cluster its commands change.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _USES: Final = {
 def command_lines(
     commands: Iterable[str], command_target: CommandTarget, output: Output, *, own: bool
 ) -> Iterator[str]:
-    """Commands for kafka-acls; with ``own``, also the same for metalog."""
+    """Commands for kafka-acls; with ``own``, also for ``metalog kafka-acls``."""
     listed = list(commands)
     for command in command_target.commands(listed):
         yield CommandLine(f"  {output.paint(command, 'strong')}")
@@ -58,13 +58,13 @@ def remedy_lines(
     if question.principal == _ANONYMOUS and any(map(is_allow, added)):
         yield f"{_ANONYMOUS} is whoever connects without a login: have the client log in instead"
     if shown_ones and shown_ones[0].powers:
-        yield "prefer a principal that already may: each change below grants more than an"
+        yield "prefer a principal that has the right already: each change below grants more than an"
         yield "  application needs"
     elif shown_ones and shown_ones[0].use is not None:
         kind = resource_kind(question.resource_type)
         more = "--producer or --consumer gives every permission that an application needs"
         if shown_ones[0].use is Operation.DELETE:
-            more, checklists = "it then needs DELETE, too", ()
+            more, checklists = f"to delete the {kind}, a client needs DELETE, too", ()
         end = "" if checklists else ";"
         yield f"clients describe a {kind} before they use it, and DESCRIBE allows nothing else{end}"
         if not checklists:
@@ -79,7 +79,7 @@ def remedy_lines(
         for power in remedy.powers:
             yield f"  beware: {power}"
         if remedy.commands is None:
-            yield "  (kafka-acls has no command for that)"
+            yield "  (kafka-acls has no command for this change)"
             continue
         own = number == 0 or remedy.use is not None
         yield from command_lines(remedy.commands, command_target, output, own=own)
@@ -109,7 +109,11 @@ def _several(acls: Sequence[Acl]) -> str:
 def _caution(remedy: Remedy, question: Question) -> str:
     more = [_beyond(attribute, remedy, question) for attribute in remedy.widens]
     if remedy.ends_default:
-        where = "here" if all(map(_is_exact, remedy.add)) else "on all names there without an ACL"
+        where = (
+            "on this name"
+            if all(map(_is_exact, remedy.add))
+            else "on these names, if without an ACL"
+        )
         more.append(f"shuts out all others whom allow.everyone.if.no.acl.found allows {where}")
     return f", which {' and '.join(more)}" if more else ", no wider than the request"
 

@@ -397,7 +397,7 @@ def test_commands_for_a_quorum_name_the_readers_settings_and_say_what_they_lack(
     create(quorum.brokers[1], creation("kafka-cluster", **on_cluster, operation=9))
     source = (f"quorum://{controllers}", "--command-config", settings)
     question = ("User:app", "READ", "topic:repaired", "--super-users", "User:ANONYMOUS")
-    lacks = f"no ACL lets User:{FOLLOWER} ALTER the cluster, which these commands need:"
+    lacks = f"these commands need ALTER on the cluster, which no ACL allows User:{FOLLOWER}:"
 
     def remedy() -> tuple[str, list[str]]:
         said = run("explain", *source, *question)

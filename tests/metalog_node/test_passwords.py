@@ -120,11 +120,11 @@ def test_passwd_leaves_the_salting_to_a_node_of_ours_over_tls(
     assert capsys.readouterr().out == "Set the SCRAM-SHA-256 password of carol, 5000 iterations.\n"
     assert passwd(node, "SSL", tmp_path, *secure, "--iterations", "6000") == 0
     assert known(node, "carol") == {SHA_256: 6000}
-    warned = "warning: the node's password policy, if it has one, is not applied because"
-    assert capsys.readouterr().err == f"{warned} of --iterations: the password is salted here\n"
+    warned = "metalog salts the password, so the node does not apply a password policy\n"
+    assert capsys.readouterr().err == f"warning: with --iterations, {warned}"
     assert passwd(node, "PLAINTEXT", tmp_path, "--mechanism", "SCRAM-SHA-512") == 0
     assert known(node, "carol") == {SHA_256: 6000, SHA_512: 4096}
-    assert capsys.readouterr().err == f"{warned} there is no TLS: the password is salted here\n"
+    assert capsys.readouterr().err == f"warning: without TLS, {warned}"
 
 
 class LongPasswords:

@@ -180,7 +180,7 @@ def test_bit_by_bit_is_as_in_one_go(
         f"warning: {picture}: not an audit log: none of its 2 lines is an audit line",
         f"warning: {empty}: empty, so it has no request of its broker",
         f"warning: {logs / 'b2'} and {logs / 'old' / 'b2'}: their logs count as those of"
-        " one broker, b2; if there are several brokers, separate them by --broker-from",
+        " one broker, b2; if there are several brokers, name each with --broker-from",
         "note: 2 days of earlier builds were decided again",
     ]
     assert done.stdout == whole.stdout

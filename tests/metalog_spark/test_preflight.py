@@ -234,7 +234,8 @@ def given(tmp_path: Path) -> dict[str, Path]:
         ("build --log IDLE --audit AUDIT --out NEW", "give a controller's metadata.log.dir"),
         (
             "build --log LOG FILE --audit AUDIT --out NEW",
-            "b1.log: did the shell expand a pattern? Put it in quotes; see metalog pipeline",
+            "b1.log: did the shell expand a pattern? Put the pattern in quotes; see metalog"
+            " pipeline",
         ),
         ("build --log LOG /nowhere --audit AUDIT --out NEW", "arguments: /nowhere; see metalog"),
         ("unused DEMO", "; did you mean {DEMO}/tables?"),

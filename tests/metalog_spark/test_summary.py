@@ -71,7 +71,7 @@ def test_what_is_not_known_is_counted_as_findings_count_it(
     assert line.removeprefix("coverage").strip() == said
     assert "0 not known\n" in out.getvalue()
     show_built(found._replace(not_known=3), Output(out, io.StringIO()))
-    assert ", 3 not known (in a gap of the log, or before it begins: " in out.getvalue()
+    assert ", 3 not known (in a gap of the log, or before the log; " in out.getvalue()
 
 
 TURN = datetime(2026, 10, 25, 1, tzinfo=UTC)

@@ -72,7 +72,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[lis
 def test_says_what_else_reaches_a_topic(capsys: pytest.CaptureFixture[str]) -> None:
     lines, err = run(capsys, "--topic", "payments-eu")
     assert lines == []
-    said = "3 prefixed and 3 wildcard ACLs also reach payments-eu: --resource-pattern-type match"
+    said = "3 prefixed and 3 wildcard ACLs also reach payments-eu; --resource-pattern-type match"
     assert said in err
     lines, err = run(capsys, "--topic", "payments-eu", "--resource-pattern-type", "match")
     assert (len(lines), err) == (6, "")

@@ -98,7 +98,7 @@ def test_what_changes_while_a_person_thinks_is_not_overrun(
     said = " ".join(stderr.getvalue().split())
     assert (
         "the target has changed since this plan was made: ALLOW User:old READ on topic team-a from "
-        "any host was removed: the plan's files own it; nothing was changed: run it again"
+        "any host was removed: the plan's files own it; nothing was changed: run apply again"
     ) in said
     assert target.requests == []
 
@@ -162,7 +162,7 @@ def test_a_saved_plan_interrupted(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["wanted.yaml"], "give a saved plan alone"),
+        (["wanted.yaml"], "a saved plan must be the only WANTED"),
         (["--prune"], "a saved plan already states what is removed; omit --prune"),
         (["--max-removals", "0"], "more than --max-removals 0"),
     ],

@@ -262,13 +262,13 @@ def test_a_record_that_may_mislead_is_pointed_out(run: Run) -> None:
     assert run("acls", log_dir).returncode == 2
     done = run("acls", log_dir, "--salvage")
     assert (done.returncode, done.stdout.count("\n")) == (0, 1)
-    assert "its meaning is uncertain" in done.stderr
+    assert "the record's meaning is uncertain" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("case", "said"),
     [
-        ("quorum-4.3/node-11", "records from offset 229 on are not proven to be committed"),
+        ("quorum-4.3/node-11", "records at offset 229 and later are not proven to be committed"),
         ("quorum-4.3/node-12-uncommitted", "nothing is proven to be committed: no snapshot"),
     ],
 )

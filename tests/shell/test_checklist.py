@@ -103,7 +103,7 @@ def test_every_api_has_a_checklist(api: Any, check: Any) -> None:
 def test_what_a_checklist_needs_is_said(check: Any) -> None:
     for arguments, said in [
         (("--consumer",), "give --topic"),
-        (("READ", "topic:t", "--consumer"), "'READ' is an operation, not a resource: leave it out"),
+        (("READ", "topic:t", "--consumer"), "'READ' is an operation, not a resource such as"),
         (("--api", "OffsetCommit"), "give --group and --topic"),
         (
             ("--producer", "--consumer", "--topic", "t"),

@@ -197,7 +197,7 @@ def test_a_configuration_is_refused_where_no_decisions_are_compared(
         assert main(["diff", *sides, *options, *output]) == 2
         said = capsys.readouterr()
         assert said.out == ""
-        assert said.err.startswith(f"metalog: {options[0]}: the ACLs that differ do not depend on")
+        assert said.err.startswith(f"metalog: {options[0]}: ACLs do not depend on this option")
 
 
 def test_configurations_that_differ_are_not_compared_under_one(

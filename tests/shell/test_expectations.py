@@ -110,7 +110,7 @@ def test_a_denial_of_a_name_that_nobody_has_is_pointed_out(
             "deny:\n  - {principal: User:a, operation: Read, resource: topic:t, rule: SuperUser}",
             "no rule 'SuperUser' of deny",
         ),
-        ("allow: []", "expects nothing"),
+        ("allow: []", "has no expectations"),
         ("{", "not YAML"),
     ],
 )

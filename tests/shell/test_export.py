@@ -84,7 +84,7 @@ def test_odd_names_are_read_back(
     printed = capsys.readouterr().err
     assert ("kafka-security-manager reads another name" in printed) is (format == "csv")
     if format == "csv":
-        assert "5 ACLs with a name that a spreadsheet or a terminal would act on" in printed
+        assert "a spreadsheet or a terminal would act on a name in 5 ACLs" in printed
 
 
 def test_to_standard_output(capfdbinary: pytest.CaptureFixture[bytes], tmp_path: Path) -> None:
@@ -117,8 +117,8 @@ def test_a_file_for_each_principal(tmp_path: Path, capsys: pytest.CaptureFixture
     export = ["export", str(BASIC), "--split", "principal", "--to", str(tmp_path)]
     assert main(export) == 0
     assert capsys.readouterr().err == (
-        f"warning: {tmp_path / 'User' / 'gone.yaml'}: not written by this export; the "
-        "source has nothing for it any more\n"
+        f"warning: {tmp_path / 'User' / 'gone.yaml'}: not written by this export, because"
+        " the source has nothing for this file\n"
     )
     first = {path: path.read_bytes() for path in tmp_path.rglob("*.yaml")}
     assert main(export) == 0

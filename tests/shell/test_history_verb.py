@@ -90,7 +90,7 @@ def test_a_configuration_is_refused_where_no_decision_depends_on_it(
         assert main(["history", LOG, *words, *options]) == 2
         said = capsys.readouterr()
         assert said.out == ""
-        assert said.err.startswith(f"metalog: {options[0]}: changes do not depend on it")
+        assert said.err.startswith(f"metalog: {options[0]}: changes of ACLs do not depend on it")
 
 
 def test_what_lies_between_two_moments_is_their_difference(

@@ -157,7 +157,7 @@ def test_first_and_last_acls_are_warned_of_as_by_plan(
     assert capsys.readouterr().err == first
     remove = ("--remove", "--force", *ADD[1:])
     assert main(["kafka-acls", folder, *remove, *default, "-q"]) == 0
-    last = "the last ACL there: without it, allow.everyone.if.no.acl.found lets everyone in"
+    last = "without the last ACL on the name, allow.everyone.if.no.acl.found lets everyone in"
     said = f"warning: ALLOW User:a READ on topic t from any host: {last}\n"
     assert capsys.readouterr().err == said
     assert main(["kafka-acls", folder, *ADD, *default, "-q"]) == 0
@@ -177,5 +177,5 @@ def test_the_last_acl_is_warned_of_before_the_question(
     command = [sys.executable, "-m", "shell.main", "kafka-acls", folder, *remove]
     printed, code = at_a_terminal(command, typed="n\n", environment={"NO_COLOR": "1"})
     assert code == 0
-    assert printed.index("the last ACL there") < printed.index("(y/n)")
+    assert printed.index("without the last ACL on the name") < printed.index("(y/n)")
     assert "name=t" in listed(folder, capsys)

@@ -130,7 +130,7 @@ def test_hosts_are_told_by_their_blocks(blocks: Path, capsys: pytest.CaptureFixt
     done = run_here(capsys, "explain", blocks, *ASKED, "11.0.0.1", *newer)
     assert "11.0.0.1 is just outside its block 10.0.0.0/8" in done.stdout
     done = run_here(capsys, "access", blocks, "User:app", *newer)
-    assert "from 10.0.0.0/8, these differ\n  topic pay  READ" in done.stdout
+    assert "from 10.0.0.0/8, these permissions differ\n  topic pay  READ" in done.stdout
 
 
 def test_lint_says_what_an_upgrade_turns(
@@ -172,7 +172,7 @@ def test_lint_for_a_version_is_clean_where_nothing_turns(
     for options, said in (
         (("--for", "4.5"), "--for 4.5: supported versions are Kafka 4.3 or 4.4"),
         (("--for", "4.4", "--only", "redundant"), "--for has its own checks"),
-        (("--audit", "x"), "--audit goes with --for VERSION"),
+        (("--audit", "x"), "--audit needs --for VERSION"),
     ):
         done = run_here(capsys, "lint", path, *options)
         assert done.returncode == 2
@@ -273,7 +273,7 @@ def test_a_quorum_announces_which_kafka_decides(
         assert (told["result"], told["kafkaVersion"]) == (answer, kafka)
         assert f"kafka.version={kafka}" in told["assumed"]
         linted = run_here(capsys, "lint", source, "--for", "4.4")
-        assert ("Kafka 4.4 decides here" in linted.stderr) is (kafka == "4.4")
+        assert ("Kafka 4.4 decides already" in linted.stderr) is (kafka == "4.4")
 
 
 def test_a_command_to_go_on_with_keeps_the_kafka(
@@ -307,7 +307,7 @@ def test_a_block_is_offered_where_it_can_be_created(
         why = f"DENIED, because it compares hosts as text: {block}"
     assert f"would answer {why}; Kafka {'4.4' if offered else '4.3'} is assumed" in done.stderr
     done = run_here(capsys, "lint", log, "--for", "4.4")
-    assert ("Kafka 4.4 decides here already: no answer changes" in done.stderr) is offered
+    assert ("Kafka 4.4 decides already: no answer changes" in done.stderr) is offered
 
 
 def test_plan_says_what_the_kafka_of_a_folder_refuses(

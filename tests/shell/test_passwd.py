@@ -113,7 +113,7 @@ def test_a_file_has_the_password_as_its_only_line(folder: Path, content: str, ru
         (["alice", "--password-file", "empty.txt"], "the password is empty"),
         (["alice", "--password-file", "two.txt"], "two.txt: more than one line"),
         (["alice", "--password-file", "latin.txt"], "latin.txt: not UTF-8"),
-        (["User:alice", "--password-file", "one.txt"], "name its SCRAM user, alice"),
+        (["User:alice", "--password-file", "one.txt"], "write its SCRAM user: alice"),
         (["", "--password-file", "one.txt"], "USER is empty"),
         (["alice", "--iterations", "4095"], "give a number from 4096 to 16384"),
         (["alice", "--iterations", "16385"], "give a number from 4096 to 16384"),
@@ -123,7 +123,7 @@ def test_a_file_has_the_password_as_its_only_line(folder: Path, content: str, ru
         (["known", "--delete"], "not a terminal: to skip the prompt, pass --yes"),
         (
             ["known", "--delete", "--yes", "--caller", "User:known"],
-            "this removes the login of known, the caller; --allow-lockout does it",
+            "removes the login of known, the caller; to delete it anyway, pass --allow-lockout",
         ),
         (
             ["known", "--delete", "--yes", "--super-users", "User:known", "--no-allow-everyone"],
@@ -176,7 +176,7 @@ def test_a_terminal_is_no_file_since_it_would_show_what_is_typed(folder: Path) -
     command = [sys.executable, "-m", "shell.main", "passwd", str(folder), "alice"]
     printed, code = at_a_terminal([*command, "--password-file", "-"], answers={})
     words = " ".join(printed.split())
-    assert (code, "leave it out for a prompt" in words) == (2, True)
+    assert (code, "for a prompt, leave out --password-file" in words) == (2, True)
 
 
 def at_the_prompts(folder: Path, *answers: str) -> tuple[str, int]:

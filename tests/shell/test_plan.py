@@ -56,7 +56,8 @@ def test_as_text(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         "2 to add, for 2 principals.",
     ]
     assert printed.err == (
-        "note: 1 ACL of the target that the files own and do not list; --prune removes them\n"
+        "note: the files own, but do not list, 1 ACL of the target;"
+        " --prune removes every such ACL\n"
         "note: 2 ACLs of the target stay: no file owns them\n"
     )
 
@@ -133,7 +134,7 @@ def test_which_real_requests_would_get_another_answer(
     [
         (["--max-removals", "0"], "1 ACL would be removed, more than --max-removals 0"),
         (["--max-removals", "1"], None),
-        (["--max-removals", "-1"], "--max-removals -1: give a number from 0 on"),
+        (["--max-removals", "-1"], "--max-removals -1: give 0 or more"),
     ],
 )
 def test_a_limit_of_removals(
@@ -417,7 +418,7 @@ class TestOwnership:
         assert main(["plan", *files, *SUPER, "-q"]) == 0
         assert capsys.readouterr().err == (
             "warning: ALLOW User:a WRITE on group g from any host: Kafka never checks WRITE on a "
-            "group, and kafka-acls refuses it\n"
+            "group, and kafka-acls refuses such an ACL\n"
         )
 
 
@@ -448,13 +449,13 @@ acls:
     def test_first_and_last_acls(
         self, files: list[str], capsys: pytest.CaptureFixture[str]
     ) -> None:
-        first = "the first ACL there: it shuts out all others whom allow.everyone.if.no.acl.found"
+        first = "the first ACL on the name shuts out all others whom allow.everyone.if.no.acl.found"
         assert self.warnings(files, "--allow-everyone", capsys) == (
             f"warning: ALLOW User:new READ on topic new from any host: {first} allows\n"
             "warning: ALLOW User:new READ on topic names that begin with pay- from any host: "
             f"{first} allows\n"
-            "warning: ALLOW User:other READ on topic orders from any host: the last ACL there: "
-            "without it, allow.everyone.if.no.acl.found lets everyone in\n"
+            "warning: ALLOW User:other READ on topic orders from any host: without the last ACL "
+            "on the name, allow.everyone.if.no.acl.found lets everyone in\n"
         )
 
     def test_nothing_where_the_default_denies(

@@ -154,7 +154,7 @@ def test_a_plan_is_bound_to_the_kafka_that_reads_its_hosts(
         assert main(["apply", target, plan]) == code
     assert capsys.readouterr().err.splitlines()[-1] == (
         "metalog: this plan was made for Kafka 4.4, and now Kafka 4.3 decides, which reads "
-        "CIDR hosts differently; make a new one with metalog plan, or give --kafka 4.4"
+        "CIDR hosts differently; make a new plan with metalog plan, or give --kafka 4.4"
     )
     for told in (("--super-users", ""), ()):
         assert main(["apply", target, plan, *told, "--kafka", "4.4"]) == 0

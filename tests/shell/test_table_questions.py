@@ -81,7 +81,7 @@ def test_sql_is_shown_as_a_table_and_as_json() -> None:
         ("DROP VIEW usage", "DROP: neither a verb nor a query; help lists the commands"),
         ("select nope", "Spark: no column nope"),
         ("unused --frm -3d", "unknown option --frm; did you mean --from?"),
-        ("unused 'x", "No closing quotation: close the quotes, or put a \\ before a single one"),
+        ("unused 'x", "No closing quotation: close the quotes, or put a \\ before a single quote"),
     ],
 )
 def test_what_cannot_be_carried_out_is_one_line_and_the_next_goes_on(

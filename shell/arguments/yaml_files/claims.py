@@ -59,7 +59,7 @@ _LISTS: Final = re.compile(rf"{_EXCEPT}\s*\[")
 _EXAMPLES: Final = {"principal": "User:x, User:y", "resource": "topic:x", "host": "10.0.0.0/8"}
 FORM: Final = (
     "write {deny: {principal: any except [User:x], operation: Read, resource: topic:pii-*}}, or"
-    " name a file of them"
+    " name a file of claims"
 )
 
 
@@ -120,11 +120,14 @@ def claim_of(word: str, entry: Mapping[str, Node], position: FilePosition) -> St
     """The claim of ``entry``, whose keys are all in ``claim_keys``."""
     for key in claim_keys(word)[:3]:
         if key not in entry:
-            raise fault(position, f"{word} has no {key}")
+            raise fault(position, f"a claim of '{word}' has no {key}")
     principals = PrincipalSet(*_set_of(entry[_principal_key(word)], "principal", _principal))
     if CLAIM_WORDS[word] is ClaimKind.ONLY and principals.is_excluded:
         where = entry[_principal_key(word)].position
-        raise fault(where, "'only' must list principals; or write deny with 'any except [...]'")
+        raise fault(
+            where,
+            "'only' must list principals; to exclude some, write deny with any except [User:x]",
+        )
     if CLAIM_WORDS[word] is ClaimKind.ONLY and _is_quantified(entry["resource"]):
         raise fault(
             entry["resource"].position, "'only' must list resources, such as topic:payments"
@@ -152,7 +155,6 @@ def claim_of(word: str, entry: Mapping[str, Node], position: FilePosition) -> St
 
 
 def _all_resources(operations: Sequence[Operation]) -> list[tuple[ResourceType, NamePattern]]:
-    """All names of each resource type on which Kafka checks one of ``operations``."""
     kinds = SUPPORTED_OPERATIONS.items()
     return [
         (kind, all_names(kind))
@@ -164,7 +166,7 @@ def _all_resources(operations: Sequence[Operation]) -> list[tuple[ResourceType, 
 def _set_of(
     node: Node, what: str, read: Callable[[Text], _Value]
 ) -> tuple[frozenset[_Value], bool]:
-    """The names of a list or of ``any except``; and whether they are excluded."""
+    """The values of a list or of ``any except``, and whether the values are excluded."""
     if isinstance(node, Text) and node.value == _ANY:
         return frozenset(), True
     if isinstance(node, Text) and _is_except(node):
@@ -176,8 +178,7 @@ def _set_of(
 
 
 def _unquoted(node: Text, what: str) -> Node:
-    """The YAML inside quotes, parsed with its position in the file, so that errors name the
-    position."""
+    """The YAML inside quotes, with its position in the file for errors."""
     wrong = (
         f"{node.value!r}: after {_EXCEPT} comes one list; write {what}: {_EXCEPT}"
         f" [{_EXAMPLES[what]}]"
@@ -194,7 +195,7 @@ def _unquoted(node: Text, what: str) -> Node:
 
 
 def read_at(text: Text, read: Callable[[str], _Value]) -> _Value:
-    """``read`` of the text; an error of ``read`` gets the text's position."""
+    """``read`` of the text; an error gets the text's position."""
     try:
         return read(text.value or "")
     except InvalidRequest as error:
@@ -206,7 +207,7 @@ def _principal(text: Text) -> str:
     if name == SUPER_USERS:
         return name
     if name == WILDCARD_PRINCIPAL:
-        raise fault(text.position, f"{name} is every principal, not one; write any")
+        raise fault(text.position, f"{name} means every principal; write any instead of {name}")
     return str(read_at(text, parse_principal))
 
 
@@ -241,7 +242,10 @@ def _resource(text: Text) -> tuple[ResourceType, NamePattern]:
     if kind is ResourceType.CLUSTER:
         pattern = all_names(kind)
         if name not in (pattern.name, WILDCARD):
-            raise fault(text.position, f"the only cluster is {pattern.name}; write cluster alone")
+            raise fault(
+                text.position,
+                f"no cluster is called {name!r}; write resource: cluster, without a name",
+            )
         return kind, pattern
     is_literal = stem == name
     if stem and not can_be_named(kind, stem if is_literal else f"{stem}x"):
@@ -251,17 +255,16 @@ def _resource(text: Text) -> tuple[ResourceType, NamePattern]:
 
 
 def read_claims(words: Sequence[str]) -> list[StatedClaim]:
-    """The claims of a command's arguments."""
     texts = claim_texts(words, "claim")
     claims = [claim for text, file in texts for claim in claims_of(text, file)]
     if not claims:
-        raise InvalidRequest(f"{', '.join(words)}: claims nothing; {FORM}")
+        raise InvalidRequest(f"{', '.join(words)}: has no claims; {FORM}")
     return claims
 
 
 def claim_texts(words: Sequence[str], what: str) -> list[tuple[str, str]]:
-    """YAML texts with their names. Each of ``words`` is a file, a folder of files, or YAML
-    itself."""
+    """The YAML texts of ``words`` with their names. A word is a file, a folder of files, or
+    YAML."""
     named_texts: list[tuple[str, str]] = []
     for number, word in enumerate(words, 1):
         path = Path(word)
@@ -275,7 +278,7 @@ def claim_texts(words: Sequence[str], what: str) -> list[tuple[str, str]]:
 
 
 def _exists(path: Path) -> bool:
-    """A claim may be too long for a file's name, or contain NUL."""
+    """A claim can be too long for a file's name, or contain NUL."""
     try:
         return path.exists()
     except (OSError, ValueError):

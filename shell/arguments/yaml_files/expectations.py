@@ -1,4 +1,4 @@
-"""Reads expectations: YAML files of requests to allow and to deny, and of claims.
+"""Reads expectations from YAML: requests that must be allowed or denied, and claims.
 
 The format is in docs/formats/expectations.md. This module must not know what is decided.
 """
@@ -45,7 +45,7 @@ _Value = TypeVar("_Value")
 
 
 class Expected(NamedTuple):
-    """An expectation, and its entry in the file."""
+    """An expectation, with the position and comment of its entry in the file."""
 
     expectation: Expectation
     position: FilePosition
@@ -53,7 +53,7 @@ class Expected(NamedTuple):
 
 
 def read_expectations(paths: list[str]) -> list[Expected | StatedClaim]:
-    """All expectations in the files, and in the YAML files of folders.
+    """All expectations in ``paths``: YAML files and folders.
 
     Raises:
         InvalidRequest: a file or an entry is invalid, or there is no expectation.
@@ -66,7 +66,7 @@ def read_expectations(paths: list[str]) -> list[Expected | StatedClaim]:
     ]
     if not expectations:
         raise InvalidRequest(
-            f"{', '.join(paths)}: expects nothing; write entries under allow: or deny:"
+            f"{', '.join(paths)}: has no expectations; write entries under allow: or deny:"
         )
     return expectations
 
@@ -106,7 +106,6 @@ def _expected(text: str, file: str) -> Iterator[Expected | StatedClaim]:
 def _of_entry(
     fields: Mapping[str, Node], position: FilePosition, result: str
 ) -> Iterator[Expected]:
-    """One expectation for each combination of the entry's lists."""
     for key in ("principal", "operation", "resource"):
         if key not in fields:
             raise fault(position, f"an expectation has no {key}")
@@ -138,7 +137,7 @@ def _each(node: Node, key: str, read: Callable[[str], _Value]) -> list[_Value]:
 
 
 def _checked_operations(operation: Operation, kind: ResourceType) -> list[Operation]:
-    """For ALL, each operation that Kafka checks on such a resource: it never checks ALL itself."""
+    """For ALL, each operation that Kafka checks on a ``kind``, because Kafka never checks ALL."""
     if operation is not Operation.ALL:
         return [operation]
     return sorted(SUPPORTED_OPERATIONS.get(kind, (operation,)))

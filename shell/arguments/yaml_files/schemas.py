@@ -1,9 +1,9 @@
-"""JSON Schemas of the files that people write, derived from the tables of keys and words in the
-files' readers.
+"""JSON Schemas of the files that people write, made from the readers' tables of keys and words.
 
-Readers accept words in any case, so a schema has a pattern for each word, and the spellings that an
-editor offers. VS Code and the YAML language server show the messages of ``errorMessage`` and
-``patternErrorMessage``; other validators ignore both. This module must not know how a file is read.
+Readers accept a word in any case. So a schema has a pattern for each word, and lists the spellings
+that an editor offers. VS Code and the YAML language server show the messages of ``errorMessage``
+and ``patternErrorMessage``; other validators ignore both. This module must not know how a file is
+read.
 """
 
 from __future__ import annotations
@@ -137,7 +137,6 @@ def _acl_file() -> Schema:
 
 
 def _expectations() -> Schema:
-    """Questions and claims: an entry under ``allow`` or ``deny`` may be either."""
     types = "|".join(_any_case(word.replace("_", "")) for word in words_for(ResourceType))
     resource = {
         "type": "string",
@@ -167,7 +166,6 @@ def _owners() -> Schema:
 
 
 def _accepted() -> Schema:
-    """The section decides which other keys the finding may have."""
     common_keys = ("section", "reason", "until")
     sections = []
     for section, fields in FIELDS.items():

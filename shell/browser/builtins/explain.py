@@ -1,7 +1,7 @@
 """``explain``: why a request is allowed or denied, printed as by the verb ``explain``.
 
-It decides by the configuration given to ``metalog shell``, which is read at the first question.
-This module must not know how an explanation is found.
+It decides by the configuration of ``metalog shell``, and reads the configuration at the first
+question. This module must not know how an explanation is found.
 """
 
 from __future__ import annotations

@@ -19,7 +19,6 @@ AclLeaf = Callable[[Uuid, Acl], Leaf]
 
 
 def acl_directory(image: AclsImage) -> Directory:
-    """``/acl``."""
     return fixed(
         {
             "id": lambda: _by_id(image, image.by_id, json_leaf),
@@ -32,7 +31,6 @@ def acl_directory(image: AclsImage) -> Directory:
 
 
 def kafka_acls(image: AclsImage) -> Directory:
-    """``/image/acls``."""
     return fixed({"byId": lambda: _by_id(image, image.by_id, kafka_leaf)})
 
 

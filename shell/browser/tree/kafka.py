@@ -1,6 +1,6 @@
 """Formats values as Java and Kafka do.
 
-Source: what Kafka 4.3's metadata shell prints. This module must not know any subject.
+Source: what Kafka 4.3's metadata shell prints. This module must not know any ``ImageSubject``.
 """
 
 from __future__ import annotations

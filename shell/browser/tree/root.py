@@ -26,7 +26,7 @@ from shell.version import VERSION
 
 
 def root_directory(image: MetadataImage, *, show_secrets: bool) -> Directory:
-    """``/``. Salts, keys and passwords are shown only if ``show_secrets``."""
+    """Salts, keys and passwords are shown only if ``show_secrets``."""
     return fixed(
         {
             "acl": lambda: acl_directory(image.acls),
@@ -38,8 +38,7 @@ def root_directory(image: MetadataImage, *, show_secrets: bool) -> Directory:
 
 
 def _local_directory() -> Directory:
-    """``/local``: the program's own version, as in Kafka's shell. The commit is unknown in an
-    installed package."""
+    """As in Kafka's shell. An installed package does not know its commit."""
     return fixed({"version": lambda: Leaf(VERSION), "commitId": lambda: Leaf("unknown")})
 
 
@@ -57,8 +56,8 @@ def _kafka_tree(image: MetadataImage, *, show_secrets: bool) -> Directory:
 
 
 def _provenance_leaf(provenance: Provenance) -> Leaf:
-    """``/image/provenance``: the position up to which the log was replayed. Its ``offset`` is that
-    of the last record, as in Kafka; ``Provenance.offset`` is one more (exclusive)."""
+    """``/image/provenance``: the position up to which the log was replayed. It shows the offset of
+    the last record, as in Kafka; ``Provenance.offset`` is one more (exclusive)."""
     offset, epoch, timestamp = provenance
     return Leaf(f"offset {offset - 1}, epoch {epoch}, time {zoned_time(timestamp)}")
 

@@ -15,8 +15,6 @@ from shell.browser.nodes import Directory, Leaf, listing
 
 
 def scram_directory(image: ScramImage, *, show_secrets: bool) -> Directory:
-    """``/scram``."""
-
     def leaf(credential: ScramCredential) -> Leaf:
         def text(secret: bytes) -> str:
             return b64encode(secret).decode("ascii") if show_secrets else REDACTED
@@ -34,8 +32,6 @@ def scram_directory(image: ScramImage, *, show_secrets: bool) -> Directory:
 
 
 def kafka_scram(image: ScramImage, *, show_secrets: bool) -> Directory:
-    """``/image/scram``."""
-
     def leaf(credential: ScramCredential) -> Leaf:
         def text(secret: bytes) -> str:
             return secret.hex() if show_secrets else REDACTED
@@ -50,8 +46,6 @@ def kafka_scram(image: ScramImage, *, show_secrets: bool) -> Directory:
 
 
 def _by_mechanism(image: ScramImage, leaf: Callable[[ScramCredential], Leaf]) -> Directory:
-    """A directory for every mechanism of Kafka, with or without users."""
-
     def users(mechanism: ScramMechanism) -> Mapping[str, ScramCredential]:
         return image.mechanisms.get(mechanism, {})
 

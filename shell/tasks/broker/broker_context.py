@@ -18,8 +18,7 @@ KAFKA_VERSION_KEY: Final = "kafka.version"
 
 class Context(NamedTuple):
     """The authorizer's configuration. ``assumed`` are the settings that nobody configured, as
-    ``key=value``. ``is_kafka_assumed``: the Kafka version is not configured, but derived from the
-    log or cluster."""
+    ``key=value``. ``is_kafka_assumed``: the Kafka version is derived from the log or cluster."""
 
     config: AuthorizerConfig
     assumed: tuple[str, ...]
@@ -27,8 +26,8 @@ class Context(NamedTuple):
 
     def over(self, kafka: str, hosts: Iterable[str]) -> Context:
         """This context, with the likely version ``kafka`` if none is configured. The version is
-        listed as assumed only if one of the ACLs' ``hosts`` is a CIDR block: only then it
-        matters."""
+        listed as assumed only if one of the ACLs' ``hosts`` is a CIDR block, because the version
+        changes nothing else."""
         if self.config.kafka_version is not None:
             return self
         from authorizer.kafka_version import KafkaVersion

@@ -1,6 +1,6 @@
 """Reads the folders and the listeners from a node's server.properties.
 
-The keys are Kafka's. This module must not know how the values are used.
+This module must not know how the values are used.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class NodeFolders(NamedTuple):
 
 
 def node_config(properties: Mapping[str, str], file: str) -> NodeFolders:
-    """The folders and listeners in ``properties``, which were read from ``file``.
+    """The folders and listeners in ``properties``; errors name ``file``.
 
     Raises:
-        InvalidRequest: they are not the configuration of a KRaft node.
+        InvalidRequest: ``properties`` do not configure a KRaft node.
     """
     if "zookeeper.connect" in properties:
         raise InvalidRequest(
@@ -46,7 +46,7 @@ def node_config(properties: Mapping[str, str], file: str) -> NodeFolders:
         raise InvalidRequest(f"{file}: process.roles: {NO_ROLES}")
     node_id = whole_number(properties.get("node.id", properties.get("broker.id", "")).strip())
     if node_id is None:
-        raise InvalidRequest(f"{file}: node.id must be a number from 0 on")
+        raise InvalidRequest(f"{file}: node.id must be a number, 0 or more")
     directories = [Path(text) for text in _words(_first(properties, "log.dirs", "log.dir"))]
     metadata = properties.get("metadata.log.dir", "").strip()
     metadata_dir = Path(metadata) if metadata else next(iter(directories), None)
@@ -89,4 +89,4 @@ def _controller(properties: Mapping[str, str], file: str) -> tuple[str, str, int
         address = named.get(names[0].upper())
         if address is not None:
             return names[0], address.host or "localhost", address.port
-    raise InvalidRequest(f"{file}: listeners does not have {names[0]}")
+    raise InvalidRequest(f"{file}: listeners has no address for the listener {names[0]}")

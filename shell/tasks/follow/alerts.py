@@ -30,7 +30,7 @@ class Alerts:
     """Delivers alerts. ``tables`` are the tables at the start.
 
     The webhook, if any, gets the alerts after its ``delivered`` batch. ``show`` takes rows of
-    ALERTS; ``warn`` takes the webhook's faults, and how many alerts it refused for good.
+    ALERTS; ``warn`` takes the webhook's faults, and how many alerts the webhook refused for good.
     """
 
     def __init__(
@@ -51,7 +51,6 @@ class Alerts:
             tables.mark(_POSTED, self._posted)
 
     def show_new(self, now: Tables) -> None:
-        """Show the alerts that were not written to stdout yet."""
         from metalog_spark.follow.batch import progress_of
 
         done = progress_of(now)
@@ -61,7 +60,7 @@ class Alerts:
         self._shown = max(self._shown, done.batch)
 
     def post(self, now: Tables) -> None:
-        """Pass the next batch with alerts to the webhook, once the batch before it is posted."""
+        """Pass the next batch with alerts to the webhook, if no earlier batch is pending."""
         from metalog_spark.follow.batch import progress_of
         from metalog_spark.store.tables import ALERTS
 
@@ -80,7 +79,6 @@ class Alerts:
             webhook.send(batch, [record(alert) for alert in _alerts(now, f"batch = {batch}")])
 
     def finish(self, now: Tables, patience_s: float) -> None:
-        """Post the remaining alerts, as long as the webhook accepts them."""
         webhook = self._webhook
         if webhook is None:
             return
@@ -90,7 +88,7 @@ class Alerts:
         self._warn_of(webhook)
         if webhook.pending:
             left = counted(webhook.pending, "alert")
-            self._report(f"{left} and later ones are not posted; the next run posts them")
+            self._report(f"{left} and newer alerts are not posted; the next run posts them")
 
     def _warn_of(self, webhook: Webhook) -> None:
         refused, trouble = webhook.counts.refused, webhook.trouble
@@ -104,7 +102,8 @@ class Alerts:
 
 
 def posted_to(tables: Tables) -> int:
-    """The last batch whose alerts were posted; if no run had a webhook, the last one shown."""
+    """The last batch whose alerts were posted; if no run had a webhook, the last batch that was
+    shown."""
     posted = tables.marked(_POSTED)
     return _batch_of(tables.marked(SHOWN) if posted is None else posted)
 

@@ -1,8 +1,7 @@
 """Follows a log that is still being written, and yields the committed changes.
 
-Changes come from the records that the replica replays, so each has the offset and time of its own
-record. Where a snapshot replaces records, its difference from the last image is shown, at its end.
-
+Changes come from replayed records, so each change has the offset and time of its record. If a
+snapshot replaces records, the changes are its difference from the last image, at its end offset.
 The replica replays on its own thread, and passes changes to the thread that prints them. This
 module must not know how a change is shown.
 """
@@ -46,12 +45,12 @@ class _Handover:
         self._is_first = True
 
     def note(self, batch: Batch, offset: int, parts: Sequence[Part]) -> None:
-        """Note the replayed records that ``seen`` does not have."""
         is_new = batch.next_offset > self._seen.provenance.offset
         self._notes.note(batch, offset, parts if is_new else ())
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        """Queue the changes. The first image may begin at a snapshot without hiding a record."""
+        """Queue the changes. At the start, a snapshot hides no record if it ends before
+        ``seen``."""
         reached = self._seen.provenance.offset
         begins_at = manifest.snapshot.end_offset if isinstance(manifest, SnapshotManifest) else 0
         has_records = begins_at <= reached if self._is_first else not delta.is_replacement
@@ -67,11 +66,10 @@ class _Handover:
 def follow(
     replayed: Replayed, report: Callable[[Exception], None], *, salvage: bool = False
 ) -> Generator[list[Change], None, None]:
-    """Yield the changes after ``replayed``, in lists of changes that arrived together, until the
-    caller stops.
+    """Yield the changes after ``replayed``, in lists of changes that arrived together, without end.
 
-    ``report`` gets a fault that prevents reading the log; the fault is not logged, and reading is
-    tried again. With ``salvage``, unreadable records are skipped.
+    ``report`` gets a fault that prevents reading; the log is then read again. With ``salvage``,
+    unreadable records are skipped.
     """
     log = replayed.source.log
     if not isinstance(log, LiveLog):

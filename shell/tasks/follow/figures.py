@@ -24,7 +24,6 @@ _SCHEME: Final = "http://"
 
 
 def watch_address(text: str | None) -> Address | None:
-    """The address to listen on; None if the option is not set."""
     if text is None:
         return None
     if not text.startswith(_SCHEME):

@@ -35,8 +35,8 @@ class ChangedAnswers(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """The requests with a changed answer, among ``requests`` requests; ``bad`` lines of the log
-    could not be read."""
+    """``turned`` are the requests whose answer would change. ``requests`` counts all requests, and
+    ``bad`` counts the unreadable lines of the log."""
 
     turned: list[ChangedAnswers]
     requests: int
@@ -44,7 +44,6 @@ class Audit(NamedTuple):
 
     @property
     def broken(self) -> list[ChangedAnswers]:
-        """The requests that are allowed now and would be denied."""
         return [request for request in self.turned if request.are_allowed]
 
     def text(self) -> str:
@@ -53,8 +52,7 @@ class Audit(NamedTuple):
 
 
 def audited(made: Planned, groups: Iterable[QuestionGroup]) -> Audit:
-    """Compare the present and the planned answer to each question; the logged answers do not
-    matter."""
+    """Compare the present and the planned answers. The logged answers do not matter."""
     authorizers = [authorizer_of(acls, made.config) for acls in (made.current, made.after)]
     turned: dict[Question, ChangedAnswers] = {}
     requests = 0
@@ -76,8 +74,8 @@ def differing_by(
     """The deciding ACLs of the first request whose answer the plan changes under only one Kafka
     version.
 
-    The two plans are the same plan under this Kafka version and under the other. The search goes
-    through ``groups``, then through every kind of request. Yields nothing without such a request.
+    ``made`` and ``other`` are one plan under two Kafka versions. The search goes through
+    ``groups``, then through every kind of request.
     """
     sides = [(plan, acls) for plan in (made, other) for acls in (plan.current, plan.after)]
     authorizers = [authorizer_of(acls, plan.config) for plan, acls in sides]
@@ -91,8 +89,8 @@ def differing_by(
 
 
 def _of_each_kind(made: Planned, other: Planned) -> Iterator[Question]:
-    """One question for each kind of request whose answer only one of two plans changes. The kinds
-    are those of the Kafka version that matches CIDR blocks: it distinguishes more kinds."""
+    """One question for each kind of request whose answer only one of the two plans changes. The
+    Kafka version that matches CIDR blocks defines the kinds, because it distinguishes more."""
     from authorizer.analysis.cells.difference import SetComparison
     from authorizer.engine.cache.decision_cache import DecisionContext
     from authorizer.engine.index import AclIndex
@@ -127,7 +125,6 @@ def _request(question: Question) -> tuple[RequestContext, Action]:
 
 
 def request_words(turned: ChangedAnswers) -> Iterator[str]:
-    """Principal, operation, resource and host in words."""
     question = turned.group.parsed.question
     yield shown(question.principal)
     yield f"{question.operation.name} on {question.resource_type.name} " + shown(

@@ -1,7 +1,7 @@
 """Checks a plan: limits that refuse it, and findings for a reviewer.
 
-A refused plan is still shown, with the refused steps marked. With ``-o commands`` only the reason
-is shown. This module must not know how a plan is shown, nor change a target.
+A refused plan is shown, too, with marks at the refused steps. This module must not know how a plan
+is shown, nor change a target.
 """
 
 from __future__ import annotations
@@ -26,15 +26,13 @@ if TYPE_CHECKING:
 
 
 class Refusal(NamedTuple):
-    """Why a plan is refused, and the refused steps."""
-
     message: str
     steps: tuple[PlanStep, ...]
 
 
 class PlanLimits(NamedTuple):
-    """The limits on a plan. ``caller`` is the principal that makes the change, None if unknown. All
-    limits in ``gains`` must hold; without one, access may grow without limit."""
+    """The limits on a plan. ``caller`` is the principal that makes the change, None if unknown. The
+    plan must keep all limits in ``gains``. Without a limit there, it can add any access."""
 
     max_removals: int | None
     allow_lockout: bool
@@ -43,7 +41,7 @@ class PlanLimits(NamedTuple):
 
 
 class PlanCheck(NamedTuple):
-    """The refusal, if any, and the ``proof`` of the last checked gain limit."""
+    """``proof`` is the proof of the last checked gain limit."""
 
     refusal: Refusal | None
     proof: GainProof | None = None
@@ -107,8 +105,8 @@ def _gains_checked(made: Planned, limits: PlanLimits) -> PlanCheck:
 def findings_of(
     steps: tuple[PlanStep, ...], wanted: Document, current: frozenset[Acl], config: AuthorizerConfig
 ) -> Iterator[PlanFinding]:
-    """Added ACLs that their file does not own, ACLs that two files own, operations that Kafka
-    never checks, and effects of the default rule on others."""
+    """Findings about added ACLs that their file does not own, ACLs that two files own, operations
+    that Kafka never checks, and effects of the default rule on other principals."""
     added = {step.acl for step in steps if step.change is ChangeKind.ADD}
     for entry, owner in added_outside(wanted):
         if entry.acl in added:
@@ -124,8 +122,8 @@ def findings_of(
 def default_findings(
     steps: Sequence[PlanStep], current: Collection[Acl], config: AuthorizerConfig
 ) -> Iterator[PlanFinding]:
-    """Findings if the default rule allows: the first ACL on a name, which shuts others out, and the
-    removal of the last one, which lets everybody in."""
+    """Findings if the default rule allows: the first ACL on a name shuts other principals out, and
+    the removal of the last ACL lets everybody in."""
     from authorizer.analysis.changes.default_rule import without_cover
 
     if not config.allow_everyone:
@@ -136,13 +134,13 @@ def default_findings(
 
     for acl in without_cover(acls(ChangeKind.ADD), current):
         yield PlanFinding(
-            "the first ACL there: it shuts out all others whom allow.everyone.if.no.acl.found"
-            " allows",
+            "the first ACL on the name shuts out all others whom"
+            " allow.everyone.if.no.acl.found allows",
             acl,
         )
     for acl in without_cover(acls(ChangeKind.REMOVE), after(current, steps)):
         yield PlanFinding(
-            "the last ACL there: without it, allow.everyone.if.no.acl.found lets everyone in", acl
+            "without the last ACL on the name, allow.everyone.if.no.acl.found lets everyone in", acl
         )
 
 
@@ -154,4 +152,4 @@ def _never_checked(step: PlanStep) -> str:
     if operation in supported:
         return ""
     kind = resource_kind(resource_type)
-    return f"Kafka never checks {operation.name} on a {kind}, and kafka-acls refuses it"
+    return f"Kafka never checks {operation.name} on a {kind}, and kafka-acls refuses such an ACL"

@@ -1,4 +1,4 @@
-"""Proves that a plan adds no access, or no more than claims allow.
+"""Proves that a plan adds no access, or only access that claims allow.
 
 A saved plan stores the proof; ``apply`` proves the plan again for the target's current ACLs. This
 module must not know how a claim is read, nor change a target.
@@ -28,8 +28,8 @@ _NAMED = 4
 
 
 class GainLimit(NamedTuple):
-    """The access that a plan may add: ``claims``, and the ``texts`` of the claims. Without claims,
-    the plan may add no access."""
+    """The access that a plan may add: ``claims`` and their ``texts``; no access if both are
+    empty."""
 
     claims: tuple[StatedClaim, ...] = ()
     texts: tuple[str, ...] = ()
@@ -65,21 +65,20 @@ def gains_refused(proof: GainProof, limit: GainLimit) -> str | None:
 
 
 def saved_proof(limit: GainLimit, proof: GainProof) -> PlanProof:
-    """The proof as a saved plan stores it: the claims' texts and the number of cells."""
     return PlanProof(limit.texts, proof.cells)
 
 
 def losses_refused(
     made: Planned, planned: tuple[Collection[Acl], Collection[Acl]], config: AuthorizerConfig
 ) -> str | None:
-    """Why a saved plan is refused: it now removes access that it did not remove when it was made.
-    None if it does not."""
+    """Why a saved plan is refused: the requests that it would deny now, but not when it was made.
+    None without such a request."""
     losses = list(unplanned_losses(made.current, made.after, planned, config))
     return f"{questions_text(losses, 'would lose')}, which was not planned" if losses else None
 
 
 def questions_text(questions: Sequence[Question], does: str) -> str:
-    """The first few questions in words, and the number of the others."""
+    """The first few questions in words, and the number of further questions."""
     texts = [_text(question, does) for question in questions[:_NAMED]]
     if more := len(questions) - len(texts):
         texts.append(counted(more, "more kind of request", "more kinds of request"))

@@ -1,4 +1,4 @@
-"""Finds lock-outs: changes of ACLs that the caller, or everybody, could not change back.
+"""Finds lock-outs: changes of ACLs that the caller, or nobody, could undo.
 
 Changing ACLs needs ALTER on the cluster. This module must not know how ACLs change.
 """
@@ -42,7 +42,6 @@ def lockout(
 def _lost_by(
     caller: str, sets: Sequence[Sequence[Acl]], config: AuthorizerConfig
 ) -> list[ClientClass]:
-    """The clients from which ``caller`` may alter ACLs before and not after."""
     only_caller = PrincipalSet(frozenset({caller}), is_excluded=False)
     could, can = (
         {
@@ -57,12 +56,11 @@ def _lost_by(
 def lockout_text(
     before: Iterable[Acl], after: Iterable[Acl], config: AuthorizerConfig, caller: str | None
 ) -> str | None:
-    """Why a change is refused that locks somebody out, or None."""
     lost = lockout(before, after, config, caller)
     if lost is None:
         return None
-    advice = "name --super-users if there are any, or " if lost == EVERYONE else ""
-    return f"this takes from {lost} the right to alter ACLs; {advice}--allow-lockout does it anyway"
+    advice = "name super users with --super-users, or " if lost == EVERYONE else ""
+    return f"this takes from {lost} the right to alter ACLs; {advice}pass --allow-lockout"
 
 
 def who_may_alter(

@@ -26,7 +26,7 @@ _WORDS: Final = {ChangeKind.ADD: "add", ChangeKind.REMOVE: "remove"}
 
 
 class PlanFinding(NamedTuple):
-    """A remark for a reviewer; ``acl`` is None if it is not about a step."""
+    """A remark for a reviewer; ``acl`` is None if the remark is not about a step."""
 
     message: str
     acl: Acl | None = None
@@ -41,9 +41,9 @@ class PlanFinding(NamedTuple):
 class Planned(NamedTuple):
     """A plan and its input.
 
-    ``current`` are all ACLs of the target, ``users`` the wanted users. ``wanted`` is empty for a
-    saved plan. ``features`` are those of a log. ``is_kafka_assumed``: the Kafka version is not
-    configured.
+    ``current`` are all ACLs of the target; ``users`` are the wanted users. ``wanted`` is empty for
+    a saved plan. ``features`` belong to the target's log; a store has none. ``is_kafka_assumed``:
+    the Kafka version is not configured.
     """
 
     source: Source

@@ -1,7 +1,8 @@
-"""Saved plans: reads and makes them, and checks them against the target's current state.
+"""Reads saved plans, makes them, and checks them against the target's current state.
 
-A plan stays valid if the ACLs that its files own, the answers that it changes, the super users, the
-default rule and the Kafka version are unchanged. This module must not change a target.
+A plan becomes invalid if one of these changes: the ACLs that its files own, the answers that the
+plan changes, the super users, the default rule, or the Kafka version. This module must not change a
+target.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class ChangeSincePlan(NamedTuple):
 
 
 def saved_plan(name: str) -> SavedPlan | None:
-    """The plan in the file ``name``, whatever its suffix; None if it is not a plan."""
+    """The plan in the file ``name``, if its suffix is .json or it begins as a plan; else None."""
     path = Path(name)
     if not (path.is_file() or is_descriptor(path)):
         return None
@@ -78,7 +79,6 @@ def plan_to_save(
 
 
 def made_with(plan: SavedPlan) -> AuthorizerConfig:
-    """The configuration with which ``plan`` was made."""
     from authorizer.config import AuthorizerConfig, read_kafka_version
 
     version = read_kafka_version(plan.kafka_version)
@@ -93,20 +93,19 @@ def refuse_other_config(
     before = made_with(plan)
     if before[:2] != config[:2]:
         raise InvalidRequest(
-            f"this plan was made with {config_text(before)}, and now there is "
-            f"{config_text(config)}; make a new one with metalog plan"
+            f"this plan was made with {config_text(before)}; the configuration is now "
+            f"{config_text(config)}; make a new plan with metalog plan"
         )
     hosts = (acl.host for acl in (*current, *plan.added))
     if before.kafka is not config.kafka and has_block(hosts):
         raise InvalidRequest(
             f"this plan was made for Kafka {before.kafka.value}, and now Kafka "
             f"{config.kafka.value} decides, which reads CIDR hosts differently; make a new "
-            f"one with metalog plan, or give --kafka {before.kafka.value}"
+            f"plan with metalog plan, or give --kafka {before.kafka.value}"
         )
 
 
 def config_text(config: AuthorizerConfig) -> str:
-    """The super users and the default rule."""
     users = shown(";".join(sorted(config.super_users))) if config.super_users else "none"
     return f"super.users {users} and the default {_ANSWERS[config.allow_everyone]}"
 

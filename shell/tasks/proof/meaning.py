@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 class Meaning(NamedTuple):
     """The differences in decisions between two sets. At most ``cells`` cells were compared.
-    ``acls`` counts the ACLs in only one of the sets."""
+    ``acls`` counts the ACLs that are in only one of the sets."""
 
     changes: list[AccessChange]
     by_type: list[TypeChange]
@@ -38,8 +38,8 @@ def meaning(
 ) -> Meaning:
     """The requests that are decided differently after the change.
 
-    ``after_config`` is the configuration after the change, if it differs. A difference for "any
-    resource of this type" is listed only if no named resource shows it.
+    ``after_config`` is the configuration after the change; None if it is ``config``. A difference
+    for "any resource of this type" is listed only if no named resource shows a difference.
     """
     compared = SetComparison(before, after, config, after_config=after_config)
     changes = access_changes(compared)

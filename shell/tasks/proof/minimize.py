@@ -30,7 +30,7 @@ for each ACL that reaches the topic. docs/performance/metadata-requests.md has t
 
 class KeptAcls(NamedTuple):
     """The ACLs to keep: ``denies`` keeps all DENYs, ``owns`` keeps the ACLs that the files own. No
-    prefix becomes shorter than ``shortest_prefix``."""
+    new prefix is shorter than ``shortest_prefix``."""
 
     denies: bool
     owns: tuple[Own, ...]
@@ -38,8 +38,9 @@ class KeptAcls(NamedTuple):
 
 
 class Minimized(NamedTuple):
-    """The smaller set and the steps to it. ``matching`` counts, before and after, the ACLs that
-    reach each existing topic, summed over the topics: Kafka checks them for a Metadata request."""
+    """The smaller set of ACLs, and the steps to this set. ``matching`` is the number of ACLs that
+    reach a topic, summed over all existing topics, before and after the steps. Kafka checks these
+    ACLs for a Metadata request."""
 
     steps: tuple[PlanStep, ...]
     acls: frozenset[Acl]
@@ -71,7 +72,6 @@ def minimized(
 
 
 def _candidates(acls: Iterable[Acl], config: AuthorizerConfig) -> Iterator[Collection[Acl]]:
-    """ACLs that lint finds to have no effect, by check."""
     listed, kafka = tuple(sorted(acls)), config.kafka
     yield {acl for acl, _ in redundant_acls(listed, kafka)}
     yield {acl for acl, _ in overridden(listed, kafka)}

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from shell.tasks.queries import Queries
 
 SUPER_USERS: Final = "super.users"
-"""In a claim's principals, stands for the configured super users."""
+"""This name in a claim's principals stands for the configured super users."""
 CLAIM_WORDS: Final = {
     "allow": ClaimKind.ALLOW,
     "deny": ClaimKind.DENY,
@@ -83,8 +83,8 @@ def _mask(operations: Sequence[Operation], kind: ResourceType) -> int:
 
 
 class ClaimOutcome(NamedTuple):
-    """The result for a claim. If the claim is broken: the trace of the decision on the witness, and
-    a change that would reverse this decision, if there is one."""
+    """The result for a claim. For a broken claim, ``traced`` is the decision on the witness, and
+    ``remedy`` a change that would reverse this decision, if there is one."""
 
     stated: StatedClaim
     result: ProofResult

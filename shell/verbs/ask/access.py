@@ -44,7 +44,7 @@ metalog access /var/kafka/metadata User:billing
 metalog access SOURCE User:billing --host 10.0.4.12 --at 151
 
 READ, WRITE, DELETE and ALTER imply DESCRIBE; ALTER_CONFIGS implies DESCRIBE_CONFIGS.
-Exit code: 0 it may do something, 1 it may do nothing, 2 no answer."""
+Exit code: 0 the principal may do something, 1 it may do nothing, 2 no answer."""
 _NAMES_SHOWN: Final = 20
 _BY_DEFAULT: Final = (
     "everything on each resource that no ACL reaches (allow.everyone.if.no.acl.found)"
@@ -54,7 +54,7 @@ _BY_DEFAULT: Final = (
 def configure(parser: ArgumentParser) -> None:
     add_source(parser)
     question = parser.add_argument_group("question")
-    question.add_argument("principal", metavar="PRINCIPAL", help="TYPE:NAME, as User:billing")
+    question.add_argument("principal", metavar="PRINCIPAL", help="TYPE:NAME, such as User:billing")
     question.add_argument(
         "--host", metavar="ADDRESS", help="from this address only (default: from anywhere)"
     )
@@ -102,7 +102,7 @@ def _is_some(part: PrincipalAccess) -> bool:
 
 
 def _names(image: MetadataImage) -> Names:
-    """The names that a log contains: those of topics, not of groups or transactional ids."""
+    """A log has no names of groups and transactional ids."""
     return {ResourceType.TOPIC: image.topics.by_name.keys()}
 
 
@@ -120,7 +120,7 @@ def _print(
         _print_part(general, output, whole=whole)
     for part in others:
         assert part.host is not None
-        output.line(f"from {output.paint(shown(part.host), 'strong')}, these differ")
+        output.line(f"from {output.paint(shown(part.host), 'strong')}, these permissions differ")
         _print_part(part, output, whole=whole)
     if queries.context.config.allow_everyone:
         output.line(f"and {_BY_DEFAULT}")
@@ -165,7 +165,6 @@ def _operations(on: PatternAccess | NameAccess) -> str:
 def _records(
     principal: str, found: Iterable[PrincipalAccess], queries: Queries, *, is_super_user: bool
 ) -> Iterator[dict[str, Any]]:
-    """A record for each pattern, and one for each topic, whose ``patternType`` is null."""
     for part in found:
         all_on: list[PatternAccess | NameAccess] = [*part.patterns, *part.names]
         for on in all_on:

@@ -100,8 +100,7 @@ def _answer(parsed: ParsedQuestion, queries: Queries, output: Output) -> int:
 
 
 def _print_next(arguments: Namespace, question: Question | None, output: Output) -> None:
-    """Print the ``explain`` command with the same arguments. The words of ``question`` replace an
-    argument ``-``, the line from stdin."""
+    """If the question came from stdin, its words replace the argument ``-``."""
     words = list(arguments.typed)
     if question is not None and arguments.question == ["-"]:
         at = words.index("-")

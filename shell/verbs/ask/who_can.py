@@ -35,7 +35,9 @@ def configure(parser: ArgumentParser) -> None:
     add_source(parser)
     question = parser.add_argument_group("question")
     question.add_argument("operation", metavar="OPERATION", help="in upper or lower case")
-    question.add_argument("resource", metavar="TYPE:NAME", help="topic:payments, or cluster alone")
+    question.add_argument(
+        "resource", metavar="TYPE:NAME", help="topic:payments, or cluster without a name"
+    )
     question.add_argument(
         "--host", metavar="ADDRESS", help="from this address only (default: from anywhere)"
     )

@@ -1,8 +1,8 @@
 """``metalog apply TARGET WANTED…|plan.json``: gives TARGET the ACLs of WANTED, or applies a plan.
 
-Before it changes anything it asks, except with ``--yes`` or a saved plan; without a terminal it
-needs one of them. After an interruption, a second run makes the remaining changes. This module must
-not know how a plan is made.
+``apply`` asks before it changes anything, unless it gets ``--yes`` or a saved plan. Without a
+terminal, it needs ``--yes`` or a saved plan. After an interruption, a second run makes the
+remaining changes. This module must not know how a plan is made.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ metalog apply FOLDER zookeeper://zk:2181/kafka --include-credentials
 
 In a folder all changes are one metadata transaction. Elsewhere apply adds DENYs first, then
 ALLOWs, and removes ALLOWs before DENYs. A saved plan is refused if the ACLs that its files own
-have changed, if it would now change other decisions, or if the super users or the default rule
+have changed, if the plan would change other decisions, or if the super users or the default rule
 differ. For a plan saved with --no-new-access or --only-gain, a new proof on the current ACLs
-replaces the first two checks. apply's own limits must hold, too.
+replaces the first two checks. The limits of this command must hold, too.
 Exit code: 0 done or nothing to do, 2 not done."""
 _MOST_NAMED: Final = 20
 
@@ -114,7 +114,7 @@ def _refuse_changed(
     current: Collection[Acl],
     config: AuthorizerConfig,
     output: Output,
-    advice: str = "make a new one with metalog plan",
+    advice: str = "make a new plan with metalog plan",
 ) -> None:
     found = list(changed_since(plan, current, config))
     for each in found[1:_MOST_NAMED]:
@@ -127,20 +127,19 @@ def _refuse_changed(
 
 
 def _refuse_unproven(plan: SavedPlan, made: Planned) -> None:
-    """Raise ``InvalidRequest`` if the plan removes more access now than when it was made. (The
-    plan's limits check the access that it adds. Other changes do not matter.)"""
+    """Raise ``InvalidRequest`` if the plan removes more access now than when it was made. (The gain
+    limits check the access that the plan adds. Other changes do not matter.)"""
     planned_sets = plan.before, after(plan.before, plan.steps)
     refusal = losses_refused(made, planned_sets, made.config)
     if refusal is not None:
         raise InvalidRequest(
-            f"the target has changed since this plan was made: {refusal}; make a new one with"
+            f"the target has changed since this plan was made: {refusal}; make a new plan with"
             " metalog plan"
         )
 
 
 def _proven_text(limits: Sequence[GainLimit], config: AuthorizerConfig) -> str:
-    """The limits that were proven, and the super users, for the person who applies: a saved plan is
-    a file that somebody may have edited."""
+    """Shows limits and super users, because somebody can have edited the plan's file."""
     claims = [[claim_text(each) for each in limit.claims] for limit in limits]
     exceptions = [f"but {joined(each, 'and')}" if each else "" for each in claims]
     gained = " and ".join(
@@ -158,7 +157,7 @@ def _saved_plan(arguments: Namespace) -> SavedPlan | None:
     name = arguments.wanted[0]
     plan = saved_plan(name)
     if plan is not None and len(arguments.wanted) > 1:
-        raise InvalidRequest(f"{name}: give a saved plan alone")
+        raise InvalidRequest(f"{name}: a saved plan must be the only WANTED; leave out the others")
     if plan is not None and arguments.include_credentials:
         raise InvalidRequest(
             f"{name}: a saved plan has no credentials; apply the files that it was made from"
@@ -191,10 +190,14 @@ def _confirmed(count: int, target: Target, made: Planned, output: Output) -> Pla
         raise InvalidRequest("nothing was changed")
     state = target.state()
     if state.doubts:
-        raise InvalidRequest("the target has changed meanwhile; nothing was changed: run it again")
+        raise InvalidRequest(
+            "the target has changed meanwhile; nothing was changed: run apply again"
+        )
     current = frozenset(state.document.acls)
     shown_plan = plan_to_save("", made.current, made.plan, made.config)
-    _refuse_changed(shown_plan, current, made.config, output, "nothing was changed: run it again")
+    _refuse_changed(
+        shown_plan, current, made.config, output, "nothing was changed: run apply again"
+    )
     steps = tuple(remaining(shown_plan, current))
     return made._replace(current=current, plan=made.plan._replace(steps=steps))
 

@@ -28,8 +28,8 @@ metalog archive /var/kafka/metadata /archive/prod                 from cron
 metalog archive node-1+node-2+node-3 /archive/prod                the records that a majority has
 metalog history /archive/prod --from 2026-01-01                   an archive is a SOURCE
 
-The archive keeps only records that are proven to be committed, and only grows. Each run adds
-the records since the last run; if the controller deleted some of them, start another folder.
+The archive has only records that are proven to be committed, and loses no record. Each run adds
+the newer records; if the controller has deleted some of these records, begin another folder.
 Exit code: 0 archived, 2 not archived."""
 
 
@@ -77,14 +77,15 @@ def run(arguments: Namespace, output: Output) -> int:
     output.line(f"{safe(str(target))} holds the log ({log}): {news}.")
     if source.log.bounds().end > done.end:
         output.note(
-            f"records from offset {done.end:,} on are not proven to be committed yet: {proven.why}"
+            f"records at offset {done.end:,} and later are not proven to be committed yet:"
+            f" {proven.why}"
         )
     return 0
 
 
 def _cluster_id(source: Source, target: Path, arguments: Namespace) -> str | None:
     """The cluster id of the log, or else of ``--cluster-id`` or of the archive. For a quorum the id
-    must be known, because its records do not name the cluster."""
+    must be known, because the records do not contain the id."""
     from metalog_sources.replay import cluster_id_of
     from snapshot.archive import archived_cluster
 

@@ -1,4 +1,4 @@
-"""``metalog export SOURCE``: its ACLs and users in a format for other programs.
+"""``metalog export SOURCE``: writes its ACLs and users in a format for other programs.
 
 The same state gives the same bytes, so a second run changes no file. This module must not know how
 a format is written.
@@ -39,10 +39,10 @@ metalog export /var/kafka/metadata > acls.yaml                 to review, and to
 metalog export SOURCE --split principal --to acls/             a file for each principal
 metalog export SOURCE -o checkpoint --to DIR --include-credentials
 
-csv is kafka-security-manager's, commands are kafka-acls', strimzi is KafkaUser resources. csv,
-commands and avro hold ACLs only. A snapshot holds all metadata: checkpoint is Kafka's own,
-avro-snapshot the same records in Avro.
-Without --include-credentials users are named without salts and keys; a snapshot then has
+csv is the format of kafka-security-manager, commands are for kafka-acls, strimzi is KafkaUser
+resources. csv, commands and avro contain ACLs only. A snapshot contains all metadata: checkpoint
+is Kafka's format, avro-snapshot has the same records in Avro.
+Without --include-credentials, the output has no salts and keys of users, and a snapshot has
 neither users nor secret settings."""
 _SUFFIXES: Final = {
     "yaml": ".yaml",
@@ -60,7 +60,7 @@ def configure(parser: ArgumentParser) -> None:
     add_source(parser)
     written = parser.add_argument_group("output")
     written.add_argument(
-        "--to", metavar="PATH", help="a file, or with --split or a snapshot a folder"
+        "--to", metavar="PATH", help="a file; with --split or for a snapshot, a folder"
     )
     written.add_argument(
         "--split",
@@ -81,7 +81,7 @@ def configure(parser: ArgumentParser) -> None:
         "--api-version",
         choices=("v1", "v1beta2"),
         metavar="VERSION",
-        help="of Strimzi's API (default: v1; v1beta2 for an operator that does not know v1)",
+        help="the version of Strimzi's API (default: v1; v1beta2 is for older operators)",
     )
 
 
@@ -152,7 +152,7 @@ def _writes_users(arguments: Namespace, output: Output) -> bool:
 def _refuse_nothing(document: Document, output: Output) -> None:
     acls = document.acls
     if not acls and document.users and output.format in _ACLS_ALONE:
-        raise InvalidRequest(f"-o {output.format} holds ACLs only, and there are only users")
+        raise InvalidRequest(f"-o {output.format} contains ACLs only, and SOURCE has only users")
     if (acls or document.users) and not _has_expressible_acl(document, output):
         users = f" and {counted(len(document.users), 'SCRAM user')}" if document.users else ""
         what = f"{counted(len(acls), 'ACL')}{users}"
@@ -176,9 +176,9 @@ def _warn_of_escapes(document: Document, output: Output) -> None:
 
     if escaped := with_escapes(document):
         output.warn(
-            f"{counted(len(escaped), 'ACL')} with a name that a spreadsheet or a terminal would "
-            f"act on, such as {sentence(escaped[0])}: metalog reads the escaped name back as "
-            "it was, but kafka-security-manager reads another name; give it YAML or JSON"
+            f"a spreadsheet or a terminal would act on a name in {counted(len(escaped), 'ACL')},"
+            f" such as {sentence(escaped[0])}; the name is escaped: metalog reads the original"
+            " name, but kafka-security-manager reads another name"
         )
 
 
@@ -305,7 +305,7 @@ def _write_split(
     for path in sorted(folder.rglob(f"*{suffix}")):
         if path not in written:
             output.warn(
-                f"{path}: not written by this export; the source has nothing for it any more"
+                f"{path}: not written by this export, because the source has nothing for this file"
             )
 
 
@@ -360,7 +360,7 @@ def _write_snapshot(exported: SourceDocument, arguments: Namespace, output: Outp
 def _quorum_records(
     exported: SourceDocument, image: MetadataImage
 ) -> Sequence[tuple[ControlMessage, int]]:
-    """The log's records about voters up to the image's offset; an image has none."""
+    """An image has no records about voters, so they are read from the log."""
     from metalog.log.quorum.voters import quorum_at, quorum_records
 
     if exported.image is None:
@@ -384,8 +384,8 @@ def _without_secrets(image: MetadataImage, output: Output) -> MetadataImage:
         credentials = counted(left_out[0], "SCRAM credential")
         output.warn(
             f"left out without --include-credentials: {credentials} and "
-            f"{counted(left_out[1], 'secret setting')}; a log that begins at this snapshot has "
-            "lost them"
+            f"{counted(left_out[1], 'secret setting')}; a log that begins at this snapshot does "
+            "not have them"
         )
     resources = image.configs.resources
     for resource, name in secret:

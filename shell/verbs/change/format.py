@@ -28,8 +28,8 @@ USAGE: Final = "[DIR] [--config FILE] [options]"
 FORMATS: Final = ("text", "json")
 PAGED: Final = False
 EPILOG: Final = """
-Without --config, -I and -N the folder is for one node that is its own quorum: Kafka starts on it,
-and so does metalog. An ACL is a line like a question, with ALLOW or DENY before it:
+Without --config, -I and -N, the folder is for one node that is the whole quorum. Kafka or metalog
+serve can start on the folder. Write an ACL as one line:
 
   metalog format /var/lib/node --add-scram-file users.txt \\
       --add-acl 'ALLOW User:app READ,WRITE topic:payments' \\
@@ -43,13 +43,13 @@ _LISTENER: Final = "CONTROLLER"
 def configure(parser: ArgumentParser) -> None:
     node = parser.add_argument_group("the node")
     node.add_argument(
-        "directory", nargs="?", metavar="DIR", help="its metadata.log.dir (default: as configured)"
+        "directory", nargs="?", metavar="DIR", help="the metadata.log.dir (default: as configured)"
     )
     node.add_argument(
         "-c",
         "--config",
         metavar="FILE",
-        help="its server.properties; all folders that it names are formatted",
+        help="the node's server.properties; all folders in this file are formatted",
     )
     node.add_argument(
         "--node-id", type=int, metavar="N", help="node.id (default: as configured, else 1)"
@@ -59,14 +59,14 @@ def configure(parser: ArgumentParser) -> None:
         "-s",
         "--standalone",
         action="store_true",
-        help="this node is the only voter, and the log records it (KIP-853); the default without"
+        help="this node is the only voter, written into the log (KIP-853); the default without"
         " --config",
     )
     quorum.add_argument(
         "-I",
         "--initial-controllers",
         metavar="LIST",
-        help="the quorum's voters, the same list for each: ID@HOST:PORT:DIRECTORY-ID,…",
+        help="the quorum's voters; give every voter the same list: ID@HOST:PORT:DIRECTORY-ID,…",
     )
     quorum.add_argument(
         "-N",
@@ -105,8 +105,8 @@ def configure(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="SOURCE",
-        help="the ACLs of a file or any other SOURCE, and its SCRAM users if it has their"
-        " credentials; repeatable",
+        help="copy the ACLs of a SOURCE, such as a file, and the SCRAM users whose credentials it"
+        " contains; repeatable",
     )
     add_command_config(begin)
     parser.set_defaults(at=None, committed=False, salvage=None)
@@ -200,7 +200,7 @@ def _node(arguments: Namespace, config: NodeFolders | None) -> _Node:
             raise InvalidRequest("no folder: give DIR, or --config server.properties")
         node_id = 1 if arguments.node_id is None else arguments.node_id
         if node_id < 0:
-            raise InvalidRequest(f"--node-id {node_id}: give a number from 0 on")
+            raise InvalidRequest(f"--node-id {node_id}: give 0 or more")
         return _Node(
             node_id, directory, [directory], _controllers_without_config(arguments, node_id)
         )
@@ -235,7 +235,7 @@ def _controllers(arguments: Namespace, config: NodeFolders) -> Sequence[Controll
     from snapshot.formatting import Controller
 
     if arguments.standalone and config.controller is None:
-        raise InvalidRequest(f"{arguments.config} is not a controller's; --standalone is for those")
+        raise InvalidRequest(f"{arguments.config} configures no controller; --standalone needs one")
     wanted = "--standalone" if arguments.standalone else "--initial-controllers"
     if config.has_static_voters and (arguments.standalone or arguments.initial_controllers):
         raise InvalidRequest(

@@ -85,8 +85,8 @@ _VALUED: Final = {
         (
             "--resource-pattern-type",
             "TYPE",
-            "literal (default) or prefixed; to list and remove also any (the same name) or match"
-            " (all that match the name)",
+            "literal (default) or prefixed; for --list and --remove also any (patterns with this"
+            " name) or match (patterns that match this name)",
         ),
     ),
 }
@@ -202,8 +202,7 @@ def _print_acls(acls: Iterable[Acl], output: Output) -> None:
 def _config_of(
     wanted: EntriesByResource, source: Source, arguments: Namespace, output: Output
 ) -> AuthorizerConfig:
-    """The broker's configuration, if one is given or the check for a lock-out needs it; else
-    Kafka's defaults."""
+    """Kafka's defaults, if no configuration is given and the check for a lock-out needs none."""
     from authorizer.config import AuthorizerConfig
 
     options = source.config, arguments.config, arguments.super_users, arguments.allow_everyone
@@ -251,7 +250,6 @@ def _remove(
     arguments: Namespace,
     output: Output,
 ) -> None:
-    """For each resource, ask unless ``--force``, then read and remove the matching ACLs."""
     if not arguments.force:
         require_terminal(output.out, "--force")
     _refuse_unseen(wanted, target)
@@ -309,7 +307,7 @@ def _warn_of_default(
 
 
 def _refuse_unseen(wanted: EntriesByResource, target: Target) -> None:
-    """Refuse to remove ACLs that the target cannot represent: no list would show them."""
+    """Refuse to remove ACLs that the target cannot represent, because no list would show them."""
     anybody = AccessControlEntryFilter("User:*", "*", Operation.ALL, PermissionType.ALLOW)
     for resource, entries in wanted.entries.items():
         probe = EntriesByResource(wanted.action, {resource: entries or (anybody,)})

@@ -1,7 +1,8 @@
 """``metalog passwd TARGET USER``: sets a SCRAM user's password, or deletes its credentials.
 
-A password comes from a prompt, a file or standard input. It is never an argument, which others
-could see, and no message repeats it. This module must not know how a target stores a password.
+A password comes from a prompt, a file or standard input. A password is never an argument, because
+others can see arguments. No message repeats a password. This module must not know how a target
+stores a password.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def configure(parser: ArgumentParser) -> None:
         type=int,
         metavar="N",
         help=f"{MIN_ITERATIONS} to {MAX_ITERATIONS} (default: the user's; {MIN_ITERATIONS} for"
-        " a new user); this option salts the password here, so no node applies its password"
+        " a new user); metalog then salts the password, so no node applies its password"
         " policy",
     )
     password.add_argument(
@@ -114,7 +115,7 @@ def _check(arguments: Namespace) -> None:
             ("--iterations", arguments.iterations),
         ):
             if value is not None:
-                raise InvalidRequest(f"--delete needs no {option}; give one of them")
+                raise InvalidRequest(f"--delete needs no {option}; leave one of the two out")
     iterations = arguments.iterations
     if iterations is not None and not MIN_ITERATIONS <= iterations <= MAX_ITERATIONS:
         raise InvalidRequest(
@@ -125,7 +126,7 @@ def _check(arguments: Namespace) -> None:
 def _check_name(user: str, users: Iterable[str]) -> None:
     if user.startswith(_USER_TYPE) and user not in users:
         raise InvalidRequest(
-            f"{user} is a principal; name its SCRAM user, {user.removeprefix(_USER_TYPE)}"
+            f"{user} is a principal; write its SCRAM user: {user.removeprefix(_USER_TYPE)}"
         )
 
 
@@ -143,10 +144,9 @@ def _set(
             _send(target, arguments.user, mechanisms, password, output)
             return
         if offer is not PasswordOffer.NONE:
-            why = "of --iterations" if arguments.iterations is not None else "there is no TLS"
+            why = "with --iterations" if arguments.iterations is not None else "without TLS"
             output.warn(
-                f"the node's password policy, if it has one, is not applied because {why}: the "
-                "password is salted here"
+                f"{why}, metalog salts the password, so the node does not apply a password policy"
             )
     for mechanism in mechanisms:
         iterations = arguments.iterations or has.get(mechanism, MIN_ITERATIONS)
@@ -181,7 +181,7 @@ def _delete(
         from authorizer.analysis.explain.names import nearest_name
 
         near = nearest_name(user, users.keys())
-        advice = f"did you mean {near}?" if near else "metalog users lists them"
+        advice = f"did you mean {near}?" if near else "metalog users lists the users"
         raise InvalidRequest(f"there is no SCRAM user {user}; {advice}")
     mechanisms = _chosen(arguments) or sorted(users[user])
     for mechanism in mechanisms:
@@ -260,7 +260,8 @@ def _only_line(name: str) -> str:
         data = read_whole(LOCAL_FILES, Path(name))
     elif sys.stdin is None or sys.stdin.isatty():
         raise InvalidRequest(
-            "--password-file -: standard input is a terminal, or closed; leave it out for a prompt"
+            "--password-file -: standard input is a terminal, or closed; for a prompt, leave out"
+            " --password-file"
         )
     else:
         data = sys.stdin.buffer.read()

@@ -133,15 +133,13 @@ def _say_if_other_kafka_differs(
 def _say_upgrade(
     lint_input: LintInput, to: KafkaVersion, arguments: Namespace, output: Output
 ) -> int:
-    """Print and return how many logged requests the version ``to`` answers differently; 0 without
-    ``--audit``."""
     level = lint_input.metadata_version
     if lint_input.subject.config.kafka is to:
-        output.note(f"Kafka {to.value} decides here already: no answer changes")
+        output.note(f"Kafka {to.value} decides already: no answer changes")
     if level is not None and level >= CIDR_HOSTS_SINCE:
         output.note(
-            f"metadata.version is {level}: Kafka 4.3 cannot read this log, and no Kafka lowers it, "
-            "so a downgrade is impossible"
+            f"metadata.version is {level}: Kafka 4.3 cannot read this log, and no Kafka lowers the"
+            " level, so a downgrade is impossible"
         )
     if arguments.audit is None:
         return 0
@@ -172,7 +170,7 @@ def _version(arguments: Namespace) -> KafkaVersion | None:
     named = getattr(arguments, "for")
     if named is None:
         if arguments.audit is not None:
-            raise InvalidRequest("--audit goes with --for VERSION")
+            raise InvalidRequest("--audit needs --for VERSION")
         return None
     if arguments.only or getattr(arguments, "except"):
         raise InvalidRequest("--for has its own checks; leave out --only and --except")

@@ -1,7 +1,7 @@
 """``metalog minimize SOURCE``: a smaller set of ACLs that is proven to mean the same.
 
-It changes nothing: it prints the ACLs to add and remove, the commands for that, or the smaller
-set. This module must not know how the set is found.
+The verb changes nothing. It prints the ACLs to add and remove, the commands for these changes, or
+the smaller set. This module must not know how the set is found.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ metalog minimize @prod -o commands                     the changes as kafka-acls
 metalog minimize acls/ -o yaml > smaller.yaml
 
 It leaves out ACLs that others make redundant, replaces a complete list of operations by ALL, and
-replaces literals by a prefix if that grants nothing more. Each step is proven: no decision changes
-for any kind of request that the ACLs distinguish.
+replaces literals by a prefix if the prefix grants nothing more. Each step is proven: no decision
+changes for any kind of request that the ACLs distinguish.
 
 Exit code: 0 done, also if no ACL can go; 2 no answer."""
 
@@ -47,7 +47,7 @@ def configure(parser: ArgumentParser) -> None:
         action="append",
         metavar="FILE",
         default=[],
-        help="keep the ACLs that this file of ACLs, or folder of them, owns",
+        help="keep the ACLs that this file, or a file of this folder, owns",
     )
     limits.add_argument(
         "--shortest-prefix",

@@ -47,10 +47,10 @@ metalog plan /var/kafka/metadata acls/ --audit kafka-authorizer.log   what it wo
 metalog plan @prod acls/ --prune --save plan.json
 metalog apply @prod plan.json                                         exactly these changes
 
---no-new-access refuses a plan if anybody could do anything more, --only-gain if anybody could do
-more than CLAIM allows.
+--no-new-access refuses a plan if anybody gains access. --only-gain refuses a plan if anybody
+gains access that no CLAIM allows.
 Exit code: 0 a plan; 1 changes (--exit-code) or broken requests (--fail-on-broken); 2 no plan,
-one that apply would refuse, or a line of --audit or --requests that is not a request."""
+a plan that apply would refuse, or a line of --audit or --requests that is not a request."""
 _SHOWN: Final = 20
 _ANNOTATING: Final = ("markdown", "github", "junit")
 
@@ -61,7 +61,7 @@ def configure(parser: ArgumentParser) -> None:
     more.add_argument(
         "--audit",
         metavar="FILE",
-        help="Kafka's audit lines: count those whose decision would change",
+        help="audit lines of Kafka: count the requests whose decision would change",
     )
     more.add_argument(
         "--requests", metavar="FILE", help="like --audit: JSON lines with the keys of can --json"
@@ -129,7 +129,9 @@ def _unsafe(audit: Audit | None, arguments: Namespace) -> Refusal | None:
         return Refusal(f"{counted(audit.bad, 'line')} of the requests could not be read", ())
     if arguments.fail_on_broken and (broken := sum(each.group.times for each in audit.broken)):
         words = counted(broken, "request")
-        return Refusal(f"{words} of those allowed now would be denied (--fail-on-broken)", ())
+        return Refusal(
+            f"{words} that the present ACLs allow would be denied (--fail-on-broken)", ()
+        )
     return None
 
 
@@ -201,8 +203,6 @@ def _as_json(made: Planned, audit: Audit | None, refusal: Refusal | None, output
 def _as_markdown(
     made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output
 ) -> None:
-    """Print the plan for a pull request; characters of names are escaped, so none becomes
-    markup."""
     output.line(f"**metalog plan**: {in_markdown(summary(made.plan.steps))}")
     if refusal is not None:
         output.line()
@@ -235,8 +235,8 @@ def _as_markdown(
 def _as_commands(
     made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output
 ) -> None:
-    """Print the commands, or of a refused plan a comment: a shell may run what it reads before
-    this verb fails."""
+    """Print the commands. For a refused plan, print only a comment, because a shell can run
+    commands before this verb fails."""
     if refusal is not None:
         output.line(f"# no commands, because the plan is refused: {safe(refusal.message)}")
     else:

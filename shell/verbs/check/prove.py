@@ -29,10 +29,10 @@ or a request that breaks the claim. A claim is one of:
 
   deny, never   none of these principals may do it
   allow         all of these principals may do it
-  only          each of these principals may do it on some name from some host, and no other may
+  only          each of these principals may do it on some name from some host; no others may
 
 A principal, resource or host is one value, a list, "any", or "any except [...]"; a claim with the
-word only must list principals and resources. super.users stands for the configured ones. A * at
+word only must list principals and resources. super.users means the configured super users. A * at
 the end of a resource stands for every name that begins with the rest. Without host, a claim covers
 every host.
 
@@ -42,7 +42,10 @@ Exit code: 0 all claims are proven, 1 some are broken, 2 no answer."""
 def configure(parser: ArgumentParser) -> None:
     add_source(parser)
     parser.add_argument_group("claims").add_argument(
-        "claims", nargs="+", metavar="CLAIM", help="a YAML file, a folder of them, or YAML itself"
+        "claims",
+        nargs="+",
+        metavar="CLAIM",
+        help="a YAML file, a folder of YAML files, or YAML text",
     )
     add_config(parser)
 

@@ -40,7 +40,7 @@ EPILOG: Final = """\
 metalog test /var/kafka/metadata expectations.yaml --config server.properties
 metalog test acls/ expectations/ -o github          before the ACLs are applied
 
-FILE is a YAML file, or a folder of them:
+FILE is a YAML file, or a folder of YAML files:
   allow:
     - {principal: User:billing, operation: Read, resource: topic:payments, host: 10.0.4.12}
   deny:
@@ -52,7 +52,7 @@ An entry with any, a CIDR block, or a * at the end of a resource is proven, as b
 
 Exit code: 0 all expectations are met, 1 some are not, 2 no answer."""
 _MOST_LOOKED_UP: Final = 100
-"""Unknown names are looked for in at most this many questions; each costs a pass over the ACLs."""
+"""At most this many questions are searched for unknown names. Each costs a pass over the ACLs."""
 
 
 class ExpectationResult(NamedTuple):
@@ -67,7 +67,7 @@ class ExpectationResult(NamedTuple):
 def configure(parser: ArgumentParser) -> None:
     add_source(parser)
     parser.add_argument_group("expectations").add_argument(
-        "files", nargs="+", metavar="FILE", help="a YAML file, or a folder of them"
+        "files", nargs="+", metavar="FILE", help="a YAML file, or a folder of YAML files"
     )
     add_config(parser)
 
@@ -111,8 +111,7 @@ def run(arguments: Namespace, output: Output) -> int:
 def _point_out_unknown(
     results: Iterable[ExpectationResult], queries: Queries, output: Output
 ) -> None:
-    """Warn of unknown names in questions to deny: if a name is misspelt, the denial proves
-    nothing."""
+    """In a request to deny, a misspelt name proves nothing."""
     first: dict[tuple[object, ...], ExpectationResult] = {}
     for each in results:
         if not each.expected.expectation.allowed:

@@ -40,7 +40,8 @@ FORMATS: Final = ("text", "json", "csv", "markdown")
 PAGED: Final = True
 EPILOG: Final = """\
 With a name and no --resource-pattern-type, only LITERAL ACLs of the name are listed, as by
-kafka-acls; match lists every ACL that reaches it. A repeated option lists ACLs of each value."""
+kafka-acls; the type match lists every ACL that reaches the name. A repeated option lists the ACLs
+of each value."""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -73,8 +74,8 @@ def _source(
     entries: list[AccessControlEntryFilter],
     output: Output,
 ) -> Source:
-    """A source with the ACLs to list. If there are none, it has all ACLs: the note about that
-    counts them, and names the nearest principal."""
+    """The part of SOURCE with the ACLs to list; the whole SOURCE if there are none, because a note
+    then counts all ACLs."""
     from shell.tasks.narrow_source import for_listing
 
     reaching = patterns
@@ -163,8 +164,7 @@ def _entry_filters(arguments: Namespace) -> list[AccessControlEntryFilter]:
 
 
 def _say_left_out(pattern: ResourcePatternFilter, admitted: Iterable[Acl], output: Output) -> None:
-    """Print how many prefixed and wildcard ACLs reach the name: the list lacks them, as in
-    kafka-acls."""
+    """The list lacks the prefixed and wildcard ACLs that reach the name, as in kafka-acls."""
     if pattern.name is None:
         return
     reaching = pattern._replace(pattern_type=PatternType.MATCH)
@@ -177,4 +177,6 @@ def _say_left_out(pattern: ResourcePatternFilter, admitted: Iterable[Acl], outpu
     if counts:
         text = " and ".join(f"{count} {kind}" for count, kind in counts)
         reach = plural(len(kinds), "ACL also reaches", "ACLs also reach")
-        output.note(f"{text} {reach} {pattern.name}: --resource-pattern-type match")
+        output.note(
+            f"{text} {reach} {pattern.name}; --resource-pattern-type match lists every such ACL"
+        )

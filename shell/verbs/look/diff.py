@@ -1,6 +1,6 @@
-"""``metalog diff A B``: the differences between two sources, or two moments of one.
+"""``metalog diff A B``: the differences between two sources, or between two moments of one source.
 
-With ``--meaning`` it compares their decisions. This module must not change anything.
+``--meaning`` compares decisions. This module must not change anything.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ EPILOG: Final = """\
 metalog diff cluster://broker:9092 acls/              ACLs the files would add (+) and remove (-)
 metalog diff /var/kafka/metadata --from -24h          the changes of a day
 metalog diff blue/metadata green/metadata --exit-code
-metalog diff @main @dr --meaning --config server.properties       who gains what, who loses it
+metalog diff @main @dr --meaning --config server.properties       who gains and loses access
 
-If --from is before the log's start, the start is used. ACLs are compared by their fields, not
+If the log begins after --from, the log's start is used. ACLs are compared by their fields, not
 by their ids. -o commands prints the commands that give A the ACLs of B. --meaning compares the
 decisions for every kind of request that an ACL of only one side can change.
 Exit code: 0 compared, 1 anything differs (with --exit-code), 2 no answer."""
@@ -75,7 +75,7 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument("other", nargs="?", metavar="B", help="the other SOURCE (default: A itself)")
     group.add_argument("--from", metavar="MOMENT", help=f"the state of A at {MOMENT_FORMS}")
     group.add_argument(
-        "--to", metavar="MOMENT", help="the state of B at a moment (default: its end)"
+        "--to", metavar="MOMENT", help="the state of B at a moment (default: the end of B)"
     )
     group.add_argument("--exit-code", action="store_true", help="exit with 1 if anything differs")
     group.add_argument(
@@ -90,8 +90,7 @@ def run(arguments: Namespace, output: Output) -> int:
         raise InvalidRequest("nothing to compare: give two sources, or --from MOMENT")
     if not arguments.meaning:
         refuse_config_options(
-            arguments,
-            "the ACLs that differ do not depend on it; add --meaning to compare decisions",
+            arguments, "ACLs do not depend on this option; add --meaning to compare decisions"
         )
     one = _state(arguments.source, start, arguments, output, begins=True)
     other = _state(arguments.other or arguments.source, arguments.to, arguments, output)
@@ -127,7 +126,9 @@ def _print_difference(
         print_commands(list(chain(*phases(steps))), command_target, output)
         if found.users:
             changes = counted(len(found.users), "change")
-            output.note(f"left out: {changes} of SCRAM users; kafka-acls has no command for that")
+            output.note(
+                f"left out: {changes} of SCRAM users; kafka-acls has no command for SCRAM users"
+            )
 
 
 def _state(
@@ -175,7 +176,7 @@ def _compare_meaning(one: _State, other: _State, arguments: Namespace, output: O
 def _config_of_both(
     one: _State, other: _State, arguments: Namespace, output: Output
 ) -> tuple[AuthorizerConfig, str | None]:
-    """The configuration for both sides, and its file: that of A, unless only B has one."""
+    """The configuration for both sides, and its file: the file of A, or else of B."""
     sides = [one, other] if one.source.config or not other.source.config else [other, one]
     first = read_config(arguments, sides[0].source, output, decides=True)
     if sides[0].source.config and sides[1].source.config:

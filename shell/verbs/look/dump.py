@@ -33,8 +33,8 @@ FORMATS: Final = ("text", "json")
 PAGED: Final = True
 EPILOG: Final = """\
 For a snapshot (.checkpoint) it prints the records with their positions in the file as offsets.
---json has every field as it was written, salts and keys included. Text masks these without
---show-secrets."""
+--json has every field as it was written, salts and keys included. Text masks salts, keys
+and passwords without --show-secrets."""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -66,7 +66,7 @@ def run(arguments: Namespace, output: Output) -> int:
 def _batches(
     source: Source, arguments: Namespace, output: Output
 ) -> tuple[Iterable[Batch], int | None]:
-    """The batches to show, and the exclusive end offset; None: all of them."""
+    """The batches to show, and the exclusive end offset; None if all batches are shown."""
     log = source.log
     if isinstance(log, CheckpointLog):
         return _snapshot_batches(log, salvage=arguments.salvage), None
@@ -94,7 +94,6 @@ def _log_batches(log: Any, start: int, end: int) -> Iterator[Batch]:
 
 
 def _snapshot_batches(log: CheckpointLog, *, salvage: bool) -> Iterator[Batch]:
-    """All batches of a complete snapshot; with ``salvage``, also of a damaged one."""
     from collections import deque
 
     from metalog.records.checkpoint import check_snapshot
@@ -155,7 +154,7 @@ def _row(batch: Batch, entry: MessageEntry, show_secrets: bool) -> list[Cell | s
     from metalog_sources.moment import time_text
 
     message = entry.message
-    if isinstance(message, Undecodable):  # a refused message may be readable
+    if isinstance(message, Undecodable):  # a refused message can be readable
         message = message.lenient or message
     if isinstance(message, Undecodable):
         kind = Cell("undecodable", "bad")

@@ -62,12 +62,10 @@ metalog history SOURCE --principal User:billing           the changes of one pri
 metalog history SOURCE User:billing Read topic:payments   when the decision changed, and why
 metalog history /var/kafka/metadata --follow              changes as they are written
 
---at N, printed with a change, is the state after it; --at N-1 is the state before it. A
-principal, an operation and a resource together are a question; fewer of them are filters, and
-a resource selects every ACL that matches it. If --from is before the log's start, the start is
-used.
-
---follow prints the oldest first, and starts now or at --from."""
+Each change begins with --at N, the state after the change; --at N-1 is the state before. A
+principal, an operation and a resource together are a question. One or two of the three are
+filters; a resource selects every ACL that reaches the resource. If the log begins after --from,
+the log's start is used. --follow prints the oldest change first, and begins now or at --from."""
 
 
 class Filter(NamedTuple):
@@ -92,8 +90,8 @@ class Filter(NamedTuple):
 
 
 class HistoryLine(NamedTuple):
-    """A change, and the state that it ends, if that is known: the ACL, or the iterations of the
-    credential."""
+    """A change, and the state before the change, if known: the ACL (``removed``), or the
+    credential's iterations."""
 
     change: Change
     removed: Acl | None = None
@@ -114,7 +112,9 @@ def configure(parser: ArgumentParser) -> None:
     add_resources(question)
     question.add_argument("--host", metavar="ADDRESS")
     when = parser.add_argument_group("when")
-    when.add_argument("--from", metavar="MOMENT", help=f"from an offset on, or after {TIME_FORMS}")
+    when.add_argument(
+        "--from", metavar="MOMENT", help=f"at or after an offset, or after {TIME_FORMS}"
+    )
     when.add_argument("--to", metavar="MOMENT", help="up to this state (default: the end)")
     when.add_argument(
         "--follow", action="store_true", help="keep printing changes as they are written"
@@ -165,7 +165,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 class _HistoryView(NamedTuple):
     """The history up to the end of the replay. Changes after the moment ``first`` are shown; with
-    ``follows`` and a negative ``first``, only new ones."""
+    ``follows`` and a negative ``first``, only new changes."""
 
     history: ChangeHistory
     replayed: Replayed
@@ -192,7 +192,7 @@ def _parsed_question(arguments: Namespace) -> ParsedQuestion | None:
 
 
 def _filter(arguments: Namespace) -> Filter:
-    refuse_config_options(arguments, "changes do not depend on it; give a whole question")
+    refuse_config_options(arguments, "changes of ACLs do not depend on it; give a whole question")
     principal, operation = arguments.principal, arguments.operation
     return Filter(
         None if principal is None else str(parse_principal(principal)),
@@ -209,7 +209,7 @@ def _changes(wanted: Filter, view: _HistoryView, output: Output) -> None:
     if not view.follows:
         _print(reversed(lines), output)
         if not lines:
-            output.note("nothing matching changed")
+            output.note("no change matches")
         return
     if view.shows_past:
         _print(lines, output)
@@ -218,7 +218,7 @@ def _changes(wanted: Filter, view: _HistoryView, output: Output) -> None:
 
 
 def _following(view: _HistoryView, output: Output) -> Iterator[list[Change]]:
-    """Each group of new changes. The output is flushed before the wait for the next."""
+    """The output is flushed after each group of changes."""
     from shell.tasks.follow.changes import follow
 
     output.note("following; Ctrl-C ends it")
@@ -240,7 +240,7 @@ class _Bound(NamedTuple):
 
 
 def _lines(changes: Iterable[Change], bound: _Bound, wanted: Filter) -> Iterator[HistoryLine]:
-    """The changes that pass the filter; ``bound`` is updated with each change."""
+    """The changes that pass the filter; each change updates ``bound``."""
     for change in changes:
         if isinstance(change, CredentialChange):
             before = bound.iterations.pop((change.user, change.mechanism), None)

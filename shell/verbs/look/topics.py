@@ -1,4 +1,4 @@
-"""``metalog topics SOURCE``: the topics of a log or cluster, and the ACLs that reach each.
+"""``metalog topics SOURCE``: the topics of a log or cluster, and the ACLs that reach each topic.
 
 As KIP-11 planned, describing a topic shows its ACLs. This module must not know how a question is
 decided.
@@ -37,9 +37,9 @@ FORMATS: Final = ("text", "json")
 PAGED: Final = True
 EPILOG: Final = """\
 metalog topics /var/kafka/metadata
-metalog topics SOURCE --describe --topic payments     its ACLs, and who may read and write it
+metalog topics SOURCE --describe --topic payments     its ACLs, and who may read and write the topic
 
-The ACLs of a topic include those on prefixes of its name and on *, in Kafka's order. A cluster
+The ACLs of a topic include ACLs on prefixes of its name and on *, in Kafka's order. A cluster
 lists only topics that the caller may describe. ACLs on a missing --topic are shown, too.
 Exit code: 0 listed, 1 a --topic does not exist, 2 no answer."""
 
@@ -47,8 +47,8 @@ _OPERATIONS: Final = (Operation.READ, Operation.WRITE)
 
 
 class _Topic(NamedTuple):
-    """A topic and its ACLs. ``id`` is None if it is unknown, ``partitions`` is None if the topic
-    does not exist."""
+    """A topic and its ACLs. ``id`` is None if the id is unknown, ``partitions`` is None if the
+    topic does not exist."""
 
     name: str
     id: Uuid | None
@@ -65,7 +65,7 @@ def configure(parser: ArgumentParser) -> None:
     shows.add_argument(
         "--describe",
         action="store_true",
-        help="add the ACLs of each topic, and who may read and write it",
+        help="add the ACLs of each topic, and who may read and write the topic",
     )
     add_config(parser)
 

@@ -27,7 +27,7 @@ VERBS: Final = verbs_of(
             "build": "Build the tables from a metadata log, audit logs and a configuration"
         },
         ("Find", __name__): {
-            "unused": "Which ACLs nobody used, and which can go",
+            "unused": "Which ACLs nobody used, and which of them can go",
             "least-privilege": "The narrowest ALLOWs for each principal's requests, proven by "
             "replay",
             "what-if": "Which real requests other ACLs would answer differently",

@@ -39,10 +39,10 @@ metalog pipeline build --log /archive/prod --audit 'logs/*/kafka-authorizer.log*
     --config server.properties --out prod.tables
 metalog pipeline build --log @prod --audit new/ --out prod.tables       adds the new files
 
-Audit lines may be of any Kafka version, in any log layout with dates or in JSON, packed or not.
-A build adds to the folder: a file that is read again replaces its own rows, even if it was
-renamed, and rows of other files stay. A line that is not an audit line, or is broken, goes into
-the table rejected, with the reason.
+Audit lines may be of any Kafka version, in any log layout with dates or in JSON, compressed or not.
+A build adds to the folder: a file that is read again replaces its own rows, even if the file was
+renamed. Rows of other files stay. A line that is broken, or is not an audit line, goes into the
+table rejected, with the reason.
 
 Exit code: 0 built, 1 built without some of the input, 2 not built."""
 _LOG: Final = "log"
@@ -55,7 +55,7 @@ def configure(parser: ArgumentParser) -> None:
         "--log",
         required=True,
         metavar="SOURCE",
-        help=f"{LOGS}, or @NAME of metalog.toml; a pattern in quotes is many folders of one log",
+        help=f"{LOGS}, or @NAME of metalog.toml; a pattern in quotes means many folders of one log",
     )
     group.add_argument(
         "--audit",
@@ -64,7 +64,7 @@ def configure(parser: ArgumentParser) -> None:
         default=[],
         metavar="FILE",
         help="audit logs: files, folders, patterns in quotes, a Parquet table of "
-        "lines or requests, or any table that Spark reads as table:NAME",
+        "lines or requests, or table:NAME for any table that Spark reads",
     )
     group.add_argument(
         "--requests",
@@ -86,13 +86,13 @@ def configure(parser: ArgumentParser) -> None:
         "--zone",
         default="UTC",
         metavar="ZONE",
-        help="time zone of times without one: Europe/Berlin, +02:00 (default: UTC)",
+        help="time zone of lines that name none: Europe/Berlin, +02:00 (default: UTC)",
     )
     lines.add_argument(
         "--broker-from",
         metavar="REGEX",
-        help="finds the broker's name in a file's path (default: the folder of a "
-        "kafka-authorizer.log; for any other file its name up to the first dot)",
+        help="finds the broker's name in a file's path (default: the folder's name for a "
+        "kafka-authorizer.log, else the file's name up to the first dot)",
     )
     log = parser.add_argument_group("how the log is read")
     log.add_argument(
@@ -113,7 +113,7 @@ def _add_brokers(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="[MOMENT=]FILE",
-        help="their server.properties, from a moment on; repeatable",
+        help="the brokers' server.properties, in force since MOMENT; repeatable",
     )
     brokers.add_argument(
         "--super-users",
@@ -129,7 +129,7 @@ def _add_brokers(parser: ArgumentParser) -> None:
         "--kafka",
         type=kafka_version,
         metavar="VERSION",
-        help="decide as Kafka 4.3 or 4.4 throughout (default: 4.4 from metadata.version 32 on)",
+        help="decide all as Kafka 4.3 or 4.4 (default: 4.4 if metadata.version is 32 or more)",
     )
 
 
@@ -348,7 +348,7 @@ def broker_pattern(text: str | None) -> re.Pattern[str] | None:
 
 
 def _say_left_out(files_read: FilesRead, damages: Sequence[str], output: Output) -> bool:
-    """Print which input was left out; returns whether no request is missing because of that."""
+    """Print the input that was left out. Returns False if requests can be missing."""
     problems = [f"skipped: {damage}" for damage in damages]
     with_requests = {_log_of(each.path) for each in files_read.logs if each.requests}
     with_requests |= {_log_of(each.file) for each in files_read.named if each.requests}
@@ -356,10 +356,10 @@ def _say_left_out(files_read: FilesRead, damages: Sequence[str], output: Output)
         if each.longer is not None:
             problems.append(
                 f"{each.file}: left out: it has {counted(each.lines, 'line')}, but {each.same},"
-                f" which begins with the same lines and was read before, had {each.longer:,}"
+                f" which begins with the same lines, had {each.longer:,} when it was read"
             )
         elif each.same is not None:
-            output.note(f"{each.file}: left out, {each.same} begins with the same lines")
+            output.note(f"{each.file}: left out, because {each.same} begins with the same lines")
         elif each.fault is not None:
             problems.append(f"{each.file}: {each.fault}")
         elif each.lines == 0:
@@ -391,5 +391,5 @@ def _say_shared(files_read: FilesRead, output: Output) -> None:
             rest = f" ({len(more) - 1:,} more)" if len(more) > 1 else ""
             output.warn(
                 f"{first} and {more[0]}{rest}: their logs count as those of one broker,"
-                f" {broker}; if there are several brokers, separate them by --broker-from"
+                f" {broker}; if there are several brokers, name each with --broker-from"
             )

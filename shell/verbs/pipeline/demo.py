@@ -35,8 +35,8 @@ EPILOG: Final = """\
 metalog pipeline demo                                five million requests: some minutes, 1 GB
 metalog pipeline demo --requests 200000 --days 30    a quick look
 
-It generates 16 teams with about a hundred services on three brokers, 2,000 changes of their ACLs,
-and the brokers' audit logs, with planned gaps and false lines. Kafka can replay the metadata
+The year has 16 teams with approximately a hundred services on three brokers, 2,000 changes of
+ACLs, and the brokers' audit logs, with planned gaps and false lines. Kafka can replay the metadata
 log; the answers are the authorizer's own. The same seed makes the same year."""
 _DEFAULT: Final = "metalog-demo"
 _SINCE: Final = "2025-04-01"
@@ -63,7 +63,7 @@ def configure(parser: ArgumentParser) -> None:
         "--days",
         type=at_least(1, "--days"),
         metavar="N",
-        help=f"audit logs for this many days from {_SINCE} on (default: the whole year)",
+        help=f"audit logs for N days, beginning on {_SINCE} (default: the whole year)",
     )
     group.add_argument(
         "--seed", type=int, default=7, metavar="N", help="seed of the random generator (default: 7)"
@@ -101,8 +101,8 @@ class _Step:
 
 @contextmanager
 def _step(doing: str, output: Output) -> Iterator[tuple[Callable[[str], None], _Step]]:
-    """Yields a function that sets the words on a terminal, and the step. The end of the block
-    prints the step's ``done`` and the elapsed time."""
+    """Yields a function that sets the progress text, and a step. The end of the block prints the
+    step's ``done`` and the elapsed time."""
     step, since = _Step(doing), monotonic()
     with output.busy(doing) as progress:
 

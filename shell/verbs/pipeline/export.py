@@ -19,7 +19,7 @@ EPILOG: Final = """\
 metalog pipeline export prod.tables /data/acl-audit
 metalog pipeline export prod.tables s3a://lake/acl-audit --spark-conf …
 
-OUT has a folder for each table. requests, decisions and usage are divided by day:
+OUT has a folder for each table. The tables requests, decisions and usage are divided by day:
 OUT/requests/day=2026-01-01/*.parquet. On the local disk OUT appears whole or not at all. If DIR
 is on a local disk, DIR/current has the same files of the last build, without a copy.
 

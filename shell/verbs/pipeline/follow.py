@@ -42,18 +42,17 @@ EPILOG: Final = """\
 metalog pipeline follow --log quorum://c1:9093 --audit /logs/rotated --out /data/now \\
     --config server.properties                        until Ctrl-C, alerts as they come
 metalog pipeline follow --log quorum://c1:9093 --audit topic://b1:9092/audit --out /data/now
-metalog pipeline follow … --once                      the lines that are there now, from cron
+metalog pipeline follow … --once                      only the present lines, from cron
 
-Each line counts once, even if the process is killed; start it again with the same DIR. A file is
-read whole when it appears, so move finished files there and do not rename them. A record of the
-topic holds an audit line, and its key names the broker. A request is decided by the ACLs of its
-own time, so it waits until the log is known and committed up to that time. Findings cover the
-requests up to the last orderly stop.
-
-Exit code: 0 stopped on request, 2 it failed."""
+Each line counts once, even if the process is killed; start follow again with the same DIR. A file
+is read whole when it appears, so move finished files into FOLDER and do not rename them. A record
+of TOPIC contains an audit line, and the record's key names the broker. A request is decided by the
+ACLs of its own time, so a request waits until the log is known and committed up to its time.
+Findings cover the requests up to the last orderly stop.
+Exit code: 0 stopped on request, 2 failed."""
 _LOOK_S: Final = 1
 _POSTED_WITHIN_S: Final = 60.0
-"""At the end: how many seconds ``follow`` waits at most until a batch of alerts is posted."""
+"""At the end, ``follow`` waits at most this many seconds until a batch of alerts is posted."""
 _OWN_ERROR: Final = re.compile(r"^metalog\.errors\.\w+: (.*)$", re.MULTILINE)
 
 
@@ -73,17 +72,19 @@ def configure(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="[MOMENT=]FILE",
-        help="the brokers' server.properties, from a moment on; repeatable",
+        help="the brokers' server.properties, in force since MOMENT; repeatable",
     )
     group.add_argument(
-        "--zone", default="UTC", metavar="ZONE", help="time zone of times that have none"
+        "--zone",
+        default="UTC",
+        metavar="ZONE",
+        help="time zone of lines that name none (default: UTC)",
     )
     group.add_argument(
         "--broker-from",
         metavar="REGEX",
-        help="finds the broker's name in a file's path, or in a record's key, its headers "
-        "(NAME=VALUE) or the JSON around its line (host.name=VALUE) (default: as in build; for a "
-        "record the key)",
+        help="finds the broker's name in a file's path, or in a record's key, headers (NAME=VALUE) "
+        "or JSON around the line (host.name=VALUE) (default: as in build; the key of a record)",
     )
     add_command_config(group)
     group.add_argument(
@@ -95,9 +96,7 @@ def configure(parser: ArgumentParser) -> None:
         "--uncommitted", action="store_true", help="use records not proven to be committed, too"
     )
     pace = parser.add_argument_group("timing and alerts")
-    pace.add_argument(
-        "--once", action="store_true", help="process the lines that are there, then stop"
-    )
+    pace.add_argument("--once", action="store_true", help="process the present lines, then stop")
     pace.add_argument(
         "--every",
         type=at_least(1, "--every"),
@@ -134,17 +133,17 @@ def _configure_outlets(parser: ArgumentParser) -> None:
     outside.add_argument(
         "--webhook",
         metavar="URL",
-        help="post each alert there as JSON, again after a failure (but not after 400, 413 or 422)",
+        help="post each alert as JSON to URL; try again after a failure, except 400, 413 and 422",
     )
     outside.add_argument(
         "--webhook-headers",
         metavar="FILE",
-        help="HTTP headers for it, one NAME: VALUE per line, such as Authorization",
+        help="HTTP headers for --webhook, one NAME: VALUE per line, such as Authorization",
     )
     outside.add_argument(
         "--metrics",
         metavar="URL",
-        help="serve /metrics for Prometheus, and /healthz, here: http://HOST:PORT",
+        help="serve /metrics for Prometheus, and /healthz, at http://HOST:PORT",
     )
 
 
@@ -192,7 +191,7 @@ def run(arguments: Namespace, output: Output) -> int:
                 now = _print_until_end(query, tables, unseen, (alerts, figures), output)
             alerts.finish(now, _POSTED_WITHIN_S)
         except KeyboardInterrupt:
-            output.note("interrupted; run it again with the same --out to continue")
+            output.note("interrupted; run follow again with the same --out to continue")
             raise
         finally:
             query.stop()
@@ -213,7 +212,6 @@ def _configuration(arguments: Namespace, output: Output) -> Configuration:
 
 
 def _check(arguments: Namespace) -> None:
-    """The checks that need no Spark."""
     from metalog.log.topic.address import is_topic
     from metalog_spark.follow.query import check_it_follows
     from metalog_spark.store.commit_log import NOTHING
@@ -283,7 +281,8 @@ def _unproven_text(each: Unproven) -> str:
 
 
 class _Unseen:
-    """The files that Spark ignores because their names are not UTF-8; each is reported once."""
+    """The files that Spark ignores because their names are not UTF-8. Each file is reported
+    once."""
 
     def __init__(self, arguments: Namespace, output: Output) -> None:
         self._audit = arguments.audit if is_here(arguments, arguments.audit) else None
@@ -299,7 +298,8 @@ class _Unseen:
             more = f" and {len(new) - 1:,} more" if len(new) > 1 else ""
             name = shown(os.fsencode(new[0]))
             self._output.warn(
-                f"{name}{more}: not read, because Spark ignores names that are not UTF-8; rename it"
+                f"{name}{more}: not read, because Spark ignores names that are not UTF-8; rename"
+                " such files"
             )
             self._reported.update(new)
 
@@ -311,7 +311,6 @@ def _print_until_end(
     outlets: tuple[Alerts, Newest],
     output: Output,
 ) -> Tables:
-    """Print alerts until the query ends; returns the tables at that time."""
     from metalog_spark.interrupts import first_ctrl_c
     from metalog_spark.store.table_store import Tables
 
@@ -339,8 +338,8 @@ def _print_until_end(
 
 
 def _stop(query: StreamingQuery, output: Output) -> None:
-    """Stop after the current batch, and wait: until the query has stopped, another batch can
-    begin."""
+    """Stop after the current batch, and wait for the end, because another batch can begin before
+    the query has stopped."""
     output.note("stopping when this batch is done; Ctrl-C again stops at once")
     while query.status["isTriggerActive"]:
         sleep(_LOOK_S)

@@ -54,12 +54,12 @@ metalog pipeline least-privilege DIR -o yaml > least.yaml
 metalog plan @prod least.yaml --prune
 metalog pipeline what-if DIR least.yaml                              requests that it would break
 
-A principal gets a literal ALLOW for each resource that it used, or a prefixed one if enough
-names share the prefix up to a separator (. - _) and no other known name has it (with --slack: few
-have it); never more than the principal has today. DENYs stay, and so do ALLOWs whose use is
-unknown. What User:* allowed becomes ALLOWs of each principal that used it.
-The window is then replayed: every request that was allowed, and still is today, must be allowed by
-the proposal.
+A principal gets a literal ALLOW for each resource that it used. It gets a prefixed ALLOW if enough
+of the names share a prefix up to a separator (. - _) and no other known name (with --slack: few
+other names) has the prefix. No principal gets more than it has today. DENYs stay, and ALLOWs whose
+use is unknown stay, too. A principal that used an ALLOW of User:* gets its own ALLOW.
+A replay of the window proves that the proposal allows every request that was allowed and that
+today's ACLs allow.
 
 Exit code: 0 nothing to change, 1 changes, 2 no answer."""
 _SHOWN: Final = 20
@@ -81,7 +81,7 @@ def configure(parser: ArgumentParser) -> None:
         type=share,
         default=0.0,
         metavar="SHARE",
-        help="how many of the known names under a prefix may be unused, such as 10%% (default: 0)",
+        help="share of known names with a prefix that may be unused, such as 10%% (default: 0)",
     )
     add_tolerance(group)
     add_accepted(group)
@@ -106,8 +106,8 @@ def run(arguments: Namespace, output: Output) -> int:
     say_missing(options, found.seen, output)
     if found.closes:
         output.warn(
-            "allow.everyone.if.no.acl.found is true: set it to false as soon as these ACLs "
-            "are there: until then a resource that loses its last ACL is open to everyone"
+            "allow.everyone.if.no.acl.found is true: set it to false when these ACLs are in force, "
+            "because a resource that loses its last ACL is open to everyone"
         )
     chosen = [each for each in found.proposals if arguments.principal in (None, each.principal)]
     proposals, accepted = known.split(chosen, lambda each: {"principal": each.principal})
@@ -151,8 +151,7 @@ def _check_is_known(principal: str, tables: Tables, window: Window) -> None:
 
 
 def _ordered(proposals: Sequence[PrincipalProposal]) -> list[PlanStep]:
-    """The steps for all principals, in order: User:*'s grants are removed after each principal has
-    its own grants."""
+    """Each principal gets its own grants before those of User:* are removed."""
     from metalog_sources.targets.plan import phases
 
     return list(chain(*phases([step for each in proposals for step in each.plan.steps])))
@@ -186,8 +185,8 @@ def _print(
         output.line(f"Requests of {shown(each.principal)}: {_command(each, options)}")
     output.line()
     output.prose(
-        "has, needs: its ALLOWs today, and in the least set. may, did, left: pairs of a known name "
-        "and an operation that are allowed today, that it used, and that stay allowed."
+        "has, needs: the principal's ALLOWs today, and in the least set. may, did, left: pairs of "
+        "a known name and an operation that are allowed today, were used, and stay allowed."
         + (f" User:*: {USES_OF_EVERYONE}." if WILDCARD_PRINCIPAL in names else "")
     )
     if arguments.principal is not None:

@@ -74,8 +74,8 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument(
         "--since",
         metavar="FILE",
-        help="list the changes since an earlier report, from its file of findings (default: "
-        "that of the page that --out replaces)",
+        help="list the changes since an earlier report; FILE has its findings (default: the "
+        "findings of the page that --out replaces)",
     )
     group.add_argument(
         "--compare", metavar="DIR2", help="show the differences from the folder of another cluster"

@@ -32,9 +32,9 @@ EPILOG: Final = """\
 metalog pipeline requests DIR --from -1d --principal User:billing --result DENIED
 metalog pipeline requests DIR --resource TOPIC:orders --disagrees -o csv > odd.csv
 
-Requests are sorted by time, each with the broker's answer, the decision by the ACLs of that
-time, and file and line. The other verbs print such a command for the requests behind a finding: in
-the report's page, in -o json, and in text for the first rows.
+Requests are sorted by time. Each has the broker's answer, the decision by the ACLs of its time,
+and the file and line. Other verbs print a command of this verb for the requests behind a finding:
+in the report's page, in -o json, and in text for the first rows.
 
 Exit code: 0 printed, 2 no answer."""
 
@@ -56,10 +56,10 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument(
         "--acl",
         metavar="ID",
-        help="decided by the ACL with this id; the broker agreed, unless with --disagrees",
+        help="only requests that this ACL decided and the broker answered so (--disagrees: not so)",
     )
     group.add_argument(
-        "--matches", metavar="ID", help="the ACL with this id matches, whichever ACL decided"
+        "--matches", metavar="ID", help="only requests that this ACL matches, whichever ACL decided"
     )
     group.add_argument(
         "--disagrees",

@@ -29,7 +29,7 @@ metalog pipeline shell prod.tables -o json < questions
 A line is a verb without DIR, such as unused --from -30d, or an SQL query of the tables. Spark
 starts once, so every answer but the first comes sooner.
 
-A warning is printed once a session. An error names the line's number if it is from a pipe or file.
+A warning is printed once a session. The errors of a pipe's or file's lines name the line's number.
 
 Exit code: 0, or 2 if a line from a pipe or file failed."""
 _LEFT_OUT: Final = ("demo", "shell")
@@ -66,8 +66,6 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 class _Spark:
-    """The operations of the Spark session that a table session needs."""
-
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
         self._serial: int | None = None

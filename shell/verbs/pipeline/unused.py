@@ -50,15 +50,13 @@ EPILOG: Final = """\
 metalog pipeline unused DIR --from -90d              over the last 90 days of the audit logs
 metalog pipeline unused DIR -o commands > remove.sh  kafka-acls' commands, to read and to run
 
-An ACL is used if it decided a request, and shadowed if others decided every request that it
-matches. You can remove all that can go at once: no decision of the window changes. An ACL is not
-called unused if its use is unknown, for instance because it is younger than the window, more hours
-than --tolerate lack allowed lines (Kafka logs them at DEBUG only), the metadata log has gaps, or
-only controllers log its operation (CREATE, DELETE, ALTER, …) and their logs are missing.
-
-The grants in --accepted stay although nobody used them; they do not count in the exit code.
-
-Exit code: 0 nothing can go, 1 something can, 2 no answer."""
+An ACL is used if it decided a request, and shadowed if other ACLs decided every request that it
+matches. You can remove all ACLs that can go at once: no decision of the window changes. An ACL is
+not called unused if its use is unknown, for instance because it is younger than the window, more
+hours than --tolerate lack allowed lines (Kafka logs them at DEBUG only), the metadata log has gaps,
+or only controllers log its operation (CREATE, DELETE, ALTER, …) and controllers' logs are missing.
+The grants in --accepted stay although nobody used them, and do not change the exit code.
+Exit code: 0 no ACL can go, 1 some ACLs can go, 2 no answer."""
 _SHOWN: Final = 20
 
 
@@ -162,7 +160,6 @@ def _sections(
 
 
 def _unknown(found: ClassifiedAcls) -> dict[str, list[Verdict]]:
-    """The ACLs whose use is unknown, by the reason in words."""
     from metalog_spark.findings.usage.usage_classes import WHY_UNKNOWN
 
     alive = [verdict for verdict in found.verdicts if verdict.is_alive]

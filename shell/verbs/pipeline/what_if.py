@@ -62,12 +62,12 @@ metalog pipeline what-if DIR plan.json                  requests that the plan w
 metalog pipeline what-if DIR cluster://staging:9092     as if staging's ACLs were in force
 metalog pipeline what-if DIR acls/ --prove              also changes that no request shows
 
-The comparison is with the ACLs at the end of the history, so changes within the window do not
+PROPOSED is compared with the ACLs at the end of the history, so changes within the window do not
 count. PROPOSED is the whole set of ACLs; files with owns replace only the ACLs that they own,
 as metalog apply --prune does. -o commands prints commands that would keep today's decisions.
 
-Exit code: 0 no decision changes, 1 some change, or a principal may lose idempotent producers
-(no audit line shows it), 2 no answer."""
+Exit code: 0 no decision changes, 1 some decisions change, or a principal can lose idempotent
+producers (audit lines do not show this), 2 no answer."""
 _SHOWN: Final = 20
 _NAMED: Final = 3
 _ANSWERS: Final = {"DENIED": "denied instead of allowed", "ALLOWED": "allowed instead of denied"}
@@ -210,7 +210,9 @@ def _read(arguments: Namespace, output: Output) -> SavedPlan | Document:
             read_document(text, arguments, output).document for text in arguments.proposed
         )
     if len(arguments.proposed) > 1:
-        raise InvalidRequest(f"{arguments.proposed[0]}: give a saved plan alone")
+        raise InvalidRequest(
+            f"{arguments.proposed[0]}: a saved plan must be the only PROPOSED; leave out the others"
+        )
     return plan
 
 
@@ -245,7 +247,7 @@ def _settings(arguments: Namespace) -> LocatedProperties:
 def _config(
     now: AuthorizerConfig, settings: LocatedProperties, arguments: Namespace, output: Output
 ) -> AuthorizerConfig:
-    """The configuration by ``settings``; without a file, today's for everything else."""
+    """The configuration by ``settings``. Without a file, other keys have today's values."""
     from authorizer.config import from_properties
 
     today = {
@@ -281,15 +283,15 @@ def _print_rows(
 
 
 def _print_meaning(changed: Meaning, has_seen: bool, output: Output) -> None:
-    """Print the whole change, also the parts that requests of the window show: a request has only
-    one host and one name."""
+    """Also prints changes that requests of the window show, because a request has one host and one
+    name."""
     cells = counted(changed.cells, "cell")
     if changed.is_none:
         otherwise = "else " if has_seen else ""
         output.prose(f"Nothing {otherwise}would change for any request: proven ({cells}).")
         return
     seen = (
-        "In all, these requests included, these cells would change"
+        "With these requests, these cells would change"
         if has_seen
         else "No request of the window would change, but these cells would"
     )
@@ -385,5 +387,5 @@ def _say_missing(seen: WindowCoverage, lost: Collection[str], output: Output) ->
         names = _names(sorted(lost)[:_NAMED], len(lost))
         output.warn(
             f"{names} could no longer start an idempotent producer, which no audit line shows:"
-            " leave them WRITE on one topic, or IDEMPOTENT_WRITE on the cluster"
+            " give them WRITE on one topic, or IDEMPOTENT_WRITE on the cluster"
         )

@@ -16,7 +16,6 @@ from shell.views.pipeline.findings import STYLES, acl_text
 
 
 def print_alerts(alerts: Iterable[dict[str, Any]], output: Output) -> None:
-    """Print rows of ALERTS without delay."""
     for alert in alerts:
         if output.is_text:
             _print_alert(alert, output)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _AN_HOUR: Final = timedelta(hours=1)
 _WIDE: Final = 13
-_WHY_NOT: Final = " (in a gap of the log, or before it begins: pipeline report --section unseen)"
+_WHY_NOT: Final = " (in a gap of the log, or before the log; see pipeline report --section unseen)"
 _CAUSES: Final = (
     "; a few around a change of ACLs are usual, many come from super users that no --config"
     " names, or from a wrong --zone"
@@ -92,19 +92,19 @@ def _forms_text(found: Summary) -> Iterator[str]:
     if found.upgraded:
         names = ", ".join(map(safe, found.upgraded))
         yield (
-            f"earlier lines of {names} have no rule, later ones have: Kafka was upgraded, and each"
-            " line is read as its Kafka wrote it"
+            f"earlier lines of {names} have no rule, and later lines have one: Kafka was upgraded;"
+            " each line is read in the form of the Kafka that wrote the line"
         )
     if found.halves:
         yield (
             f"{counted(found.halves, 'line lacks', 'lines lack')} a part that earlier lines of the"
             f" broker have, and {plural(found.halves, 'counts', 'count')} as half a line; if Kafka"
-            " was rolled back, give the logs since then another broker's name by --broker-from"
+            " was rolled back, use --broker-from to give the newer logs another broker's name"
         )
 
 
 def say_unchanged(files_read: FilesRead, output: Output) -> None:
-    """Print what a build that read no new file found, and how many days it decided again."""
+    """Print whether a build read no new file, and how many earlier days it decided again."""
     days = files_read.days_again
     if files_read.nothing_new:
         output.note("no new file: every audit file was read before and is unchanged")
@@ -114,7 +114,6 @@ def say_unchanged(files_read: FilesRead, output: Output) -> None:
 
 
 def followed_text(before: TableTotals, now: TableTotals) -> str:
-    """One line about one run: how many requests, lines and alerts it added."""
     decided, _, rejected, alerts = (late - early for late, early in zip(now, before, strict=True))
     return (
         f"in this run {counted(decided, 'request')} decided, {counted(rejected, 'line')} rejected,"

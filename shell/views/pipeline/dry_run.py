@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 def show_dry_run(found: DryRun, out: str, zone: str, output: Output) -> bool:
-    """Print what a build would read, and name the files without an audit line at their beginning.
-    ``zone`` is used for times without a zone. Returns whether every file has one."""
+    """Print what a build would read. Times without a zone are in ``zone``. Returns whether every
+    file has an audit line at its beginning."""
     odd = [file for file in found.files if file.first is None]
     for file in odd:
-        beginning = "no audit line at its beginning; if it is no audit log, leave it out of --audit"
+        beginning = "no audit line at its beginning; leave out a file that is not an audit log"
         output.warn(f"{file.path}: {'empty' if not file.size else beginning}")
     if output.is_text:
         output.aligned(_rows(found, out))
@@ -31,7 +31,7 @@ def show_dry_run(found: DryRun, out: str, zone: str, output: Output) -> bool:
             files = counted(len(hour.files), "file")
             output.note(
                 f"{hour.clock} comes twice in {zone} (--zone): lines without a zone, in {files},"
-                " may be from either hour, so the coverage leaves both hours out"
+                " can be from either hour, so the coverage leaves both hours out"
             )
         output.note("nothing was decided or written; numbers of lines are estimates")
         output.note(f"times are shown in UTC; lines without a zone are in {zone} (--zone)")
@@ -54,7 +54,8 @@ def _rows(found: DryRun, out: str) -> Iterator[list[Cell | str]]:
     days = ranged(found.days[0], found.days[-1]) if found.days else nothing
     if of_them := set(found.again).intersection(found.days):
         are = plural(len(of_them), "is", "are")
-        days += f"; {len(of_them):,} of them {are} in {shown(out)} already and {are} decided again"
+        known = f"{len(of_them):,} of these days {are} in {shown(out)} already"
+        days += f"; {known}, and {are} decided again"
     yield _row("days", len(found.days), days)
     if found.stale:
         why = "decided again, because the log or the configuration has changed"

@@ -30,7 +30,7 @@ STYLES: Final = {"ERROR": "bad", "WARNING": "warn", "INFO": "faint"}
 
 
 class FindingOptions(NamedTuple):
-    """The tables and window of a finding, and the accepted share of hours without allowed
+    """The tables and window of a finding. ``tolerated`` is the share of hours that may lack allowed
     lines."""
 
     tables: Tables
@@ -39,7 +39,6 @@ class FindingOptions(NamedTuple):
 
 
 def add_window(parser: ArgumentParser) -> None:
-    """Add DIR, and the options that choose a part of its requests."""
     add_folder(parser)
     group = parser.add_argument_group("which requests")
     group.add_argument(
@@ -47,15 +46,15 @@ def add_window(parser: ArgumentParser) -> None:
         dest="start",
         type=_moment,
         metavar="MOMENT",
-        help="from then on: ISO 8601, @MILLIS, -90d (before the audit logs end), or an offset "
-        "(default: where the audit logs begin)",
+        help="requests at MOMENT or later: ISO 8601, @MILLIS, -90d (before the audit logs end), or "
+        "an offset (default: where the audit logs begin)",
     )
     group.add_argument(
         "--to",
         dest="end",
         type=_moment,
         metavar="MOMENT",
-        help="before then (default: where the audit logs end)",
+        help="requests before MOMENT (default: where the audit logs end)",
     )
 
 
@@ -79,7 +78,7 @@ def add_tolerance(group: _ArgumentGroup) -> None:
 
 
 def share(text: str) -> float:
-    """The share in ``0.5%`` or ``0.005``. ``1`` is refused: it can mean one percent."""
+    """The share in ``0.5%`` or ``0.005``. ``1`` is refused, because it can mean 1%."""
     match = _PERCENT.fullmatch(text)
     fraction = float(match[1]) / (100 if match[2] else 1) if match else 2.0
     if fraction > 1 or (fraction == 1 and not (match and match[2])):
@@ -117,7 +116,6 @@ def section_command(
 
 
 def say_missing(options: FindingOptions, seen: WindowCoverage, output: Output) -> None:
-    """Print the facts about the coverage that limit the answer."""
     for line in _missing(options, seen):
         output.warn(line)
 
@@ -131,7 +129,7 @@ def _missing(options: FindingOptions, seen: WindowCoverage) -> Iterator[str]:
         yield f"{seen.broken_text()}; {unseen_command(options.tables)} says where"
     yield from seen.clocks
     if seen.ambiguous:
-        yield f"{seen.ambiguous_text()}: no grant that one of them may have used is called unused"
+        yield f"{seen.ambiguous_text()}: no grant that such a line can have used is called unused"
     if seen.later is not None:
         yield seen.later.text()
     if seen.unled > tolerated:
@@ -139,7 +137,9 @@ def _missing(options: FindingOptions, seen: WindowCoverage) -> Iterator[str]:
     if not seen.without_allowed:
         return
     if seen.missing > tolerated:
-        advice = f"so nothing is called unused; --tolerate {tolerance(seen.missing)} accepts it"
+        advice = (
+            f"so nothing is called unused; --tolerate {tolerance(seen.missing)} accepts such hours"
+        )
     else:
         advice = "which --tolerate accepts"
     yield f"{seen.text()}, {advice}"
@@ -152,8 +152,8 @@ def print_basis(
     unknown: Iterable[str],
     output: Output,
 ) -> None:
-    """Print, as comments above the commands, the data behind them: commands are often mailed
-    without the rest."""
+    """Print as comments the data from which the commands follow, because commands are often mailed
+    without other output."""
     tables, window, tolerated = options
     answers = counted(requests, "answer")
     output.line(f"# By {answers} of {window}, in the tables of {shown(str(tables.path))}.")
@@ -170,7 +170,6 @@ def _percent(share: float) -> str:
 
 
 def acl_json(acl: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """An ACL's columns under Kafka's keys."""
     from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS
 
     if acl is None:

@@ -1,5 +1,4 @@
-"""Prints a plan: its steps, a Markdown table, commands, and the reports of CI servers (GitHub's
-annotations on the lines of the files, and JUnit's XML).
+"""Prints a plan: its steps, a Markdown table, commands, GitHub's annotations or JUnit's XML.
 
 This module must not know how a plan is made.
 """
@@ -41,8 +40,7 @@ def print_steps(
     credentials: Sequence[CredentialMove] = (),
     refusal: Refusal | None = None,
 ) -> None:
-    """Print one step per line, with a mark at those for which the plan is refused, and a line of
-    totals."""
+    """Print one step per line, point to the refused steps, and print the totals."""
     refused = frozenset(() if refusal is None else refusal.steps)
     step_rows: list[list[Cell | str]] = [
         [
@@ -61,7 +59,6 @@ def print_steps(
 
 
 def print_table(steps: Sequence[PlanStep], output: Output) -> None:
-    """Print a Markdown table."""
     keys = ("change", "permissionType", "principal", "operation", "resource", "host", "notes")
     output.records(keys, map(_row, steps))
 
@@ -96,7 +93,8 @@ def print_commands(
     if commands.held_back:
         output.warn(
             f"left out: {counted(commands.held_back, 'command')}: alone, they would remove access"
-            " that should stay, or give access that should stay denied; metalog apply can do all"
+            " that should stay, or give access that should stay denied; metalog apply can make all"
+            " changes"
         )
     for line in command_target.commands(commands.lines):
         output.line(line)
@@ -135,8 +133,9 @@ def print_annotations(
 def print_cases(
     made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output
 ) -> None:
-    """Print a case for the whole plan, which fails if it is refused or has findings about no step;
-    one for each step; and with ``audit`` one that fails if logged requests would be denied."""
+    """Print a test case for the whole plan, a case for each step and, with ``audit``, a case for
+    the logged requests. The first case fails if the plan is refused, or if a finding is about no
+    step. The last case fails if a request would be denied."""
     refused = frozenset(() if refusal is None else refusal.steps)
     messages: dict[object, list[str]] = {}
     for finding in made.findings:

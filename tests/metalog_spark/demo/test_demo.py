@@ -47,8 +47,8 @@ def test_the_pipeline_finds_in_the_year_what_was_put_there(
     ("requests", "said"),
     [
         ("1999", "a year has at least 2,000 of them"),
-        ("-4", "give a whole number from 1 on"),
-        ("1e5", "give a whole number from 1 on"),
+        ("-4", "give a whole number, 1 or more"),
+        ("1e5", "give a whole number, 1 or more"),
     ],
 )
 @pytest.mark.usefixtures("no_spark")
