@@ -116,7 +116,7 @@ def after(future: Future[T], make: Callable[[Future[T]], R]) -> Future[R]:
 def when_done(futures: Sequence[Future[T]], make: Callable[[list[T]], R]) -> Future[R]:
     """Call ``make(results)`` when all ``futures`` are done; the new future gets the result.
 
-    The new future fails with the error of the first failed one of ``futures``, or of the call.
+    The new future fails with the error of the first failed future, or with ``make``'s error.
     """
     whole: Future[R] = Future()
     whole.set_running_or_notify_cancel()

@@ -93,7 +93,7 @@ def may_pass(error: BaseException) -> bool:
 
 
 def error_text(error: BaseException) -> str:
-    """Kafka's name for an error, and its message, on one line."""
+    """Kafka's name and message for an error, on one line."""
     cause = _cause(error)
     if cause is None:
         return one_line(str(error)) or type(error).__name__

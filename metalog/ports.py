@@ -55,7 +55,7 @@ class HighWatermark(NamedTuple):
 
 
 class Truncated(NamedTuple):
-    """The log lost ``offset`` and all later records, which were never committed (KIP-595)."""
+    """The log lost the record at ``offset`` and all later records; none was committed (KIP-595)."""
 
     offset: int
 
@@ -122,7 +122,7 @@ class Log(Protocol):
 
 @runtime_checkable
 class LiveLog(Log, Protocol):
-    """A log that another process may still write."""
+    """A log to which another process can still write."""
 
     def poll(self, timeout_s: float) -> Sequence[LogEvent]:
         """The events after the last poll or read; empty if none comes in ``timeout_s`` seconds."""
@@ -297,7 +297,7 @@ class Gate(Protocol):
     def note_staleness(self, for_ms: int) -> None:
         """The image has been stale for ``for_ms`` milliseconds; 0 means that it is not stale.
 
-        Any thread may call this method, while no image is published.
+        Any thread may call this method while no image is published.
         """
         ...
 

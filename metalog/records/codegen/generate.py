@@ -124,7 +124,6 @@ def _type_text(avro: Any) -> str:
 
 
 def package_module(schemas: Schemas) -> str:
-    """``messages/__init__.py``: every class by name, imported when first used."""
     structs = [n for s in schemas for n, _ in nested_structs(s.fields)]
     exported = {
         snake(s.name): [s.name, *(n for n, _ in nested_structs(s.fields) if structs.count(n) == 1)]
@@ -157,7 +156,6 @@ def package_module(schemas: Schemas) -> str:
 
 
 def registry_module(metadata: Schemas, control: Schemas) -> str:
-    """``messages/registry.py``: every class by key."""
     lines = [
         HEADER,
         '"""Every message class by its key, imported when first used."""',

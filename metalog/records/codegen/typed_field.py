@@ -1,7 +1,6 @@
 """A field of the schema and its Python source: names, types, and JSON form.
 
-The generator uses all of this module; ``avro.codec`` uses ``snake`` and ``camel``. This module must
-not know how a field is encoded, nor files.
+This module must not know how a field is encoded, nor files.
 """
 
 from __future__ import annotations

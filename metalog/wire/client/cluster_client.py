@@ -102,7 +102,7 @@ class ClusterClient:
 
     The first call connects. A call raises ``Unreachable`` if no node can be used,
     ``AuthenticationFailed`` if the login is refused, and ``NoCommonVersion`` if the node does not
-    offer an API that the call requires.
+    offer an API that the call requires. A change raises ``OutcomeUnknown`` if its answer is lost.
     """
 
     def __init__(self, bootstrap: Sequence[Address], settings: ClientSettings) -> None:
@@ -134,7 +134,7 @@ class ClusterClient:
         return self._connected().finalized.get(feature, 0)
 
     def create_acls(self, acls: Sequence[Acl]) -> list[ApiOutcome]:
-        """Create ACLs; one outcome for each, in order. Raises ``OutcomeUnknown``."""
+        """Create ACLs; one outcome per ACL, in order."""
         return self._write(
             CREATE_ACLS,
             VERSIONS,
@@ -143,10 +143,7 @@ class ClusterClient:
         )
 
     def delete_acls(self, acls: Sequence[Acl]) -> list[ApiOutcome]:
-        """Delete ACLs; one outcome for each, in order. A missing ACL is not a failure.
-
-        Raises ``OutcomeUnknown``.
-        """
+        """Delete ACLs; one outcome per ACL, in order. A missing ACL is not a failure."""
         return self._write(
             DELETE_ACLS,
             VERSIONS,
@@ -194,7 +191,7 @@ class ClusterClient:
         return frozenset(each for each in Operation if bits >> each & 1)
 
     def set_credential(self, wanted: NewCredential) -> list[ApiOutcome]:
-        """Set one SCRAM credential. Raises ``OutcomeUnknown``."""
+        """Set one SCRAM credential."""
         return self._write(
             ALTER_SCRAM,
             SCRAM_VERSIONS,
@@ -203,7 +200,7 @@ class ClusterClient:
         )
 
     def delete_credential(self, user: str, mechanism: ScramMechanism) -> list[ApiOutcome]:
-        """Delete one SCRAM credential. Raises ``OutcomeUnknown``."""
+        """Delete one SCRAM credential."""
         return self._write(
             ALTER_SCRAM,
             SCRAM_VERSIONS,
