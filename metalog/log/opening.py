@@ -56,7 +56,7 @@ class OpenedLog(Log, Protocol):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Lines for a person about oddities that do not prevent reading."""
+        """Oddities that do not prevent reading, one line each."""
         ...
 
     @property

@@ -166,7 +166,7 @@ class DirectoryLog:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Lines for a person about oddities that do not prevent reading."""
+        """Oddities that do not prevent reading, one line each."""
         problems = list(self._folder.problems)
         ends, state, partition = self._ends, self.quorum_state, self._folder.partition
         if ends.torn_tail is not None:

@@ -1,8 +1,7 @@
 """Finds the metadata log at a path, and reads the small files around it.
 
-A path may be a ``metadata.log.dir``, its ``__cluster_metadata-0``, or a copy of either. The node
-can be running: nothing is locked, created or changed. This module must not know the contents of a
-segment or a snapshot.
+A path may be a ``metadata.log.dir``, its ``__cluster_metadata-0``, or a copy of either. Nothing is
+locked, created or changed. This module must not know the contents of a segment or a snapshot.
 """
 
 from __future__ import annotations

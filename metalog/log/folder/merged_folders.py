@@ -26,7 +26,7 @@ from metalog.records.batch import Batch
 
 
 class FoldersLog:
-    """The committed part of the log in the folders of ``logs``, read from one folder."""
+    """The committed part of the log in several folders, read from one folder."""
 
     def __init__(self, logs: Sequence[DirectoryLog]) -> None:
         _refuse_two_clusters(logs)

@@ -3,8 +3,8 @@
 Every returned batch is complete, has a right CRC, and follows the previous batch. At any other
 batch, ``CorruptLog`` names file, offset and byte. A crash can leave an incomplete batch at the end
 of the last segment: the batch is cut short, or has zeros in place of sectors that were never
-written. Such a batch becomes a ``TornTail`` without an error. The memory does not depend on the
-file's size. This module must not know folders, and it does not apply records.
+written. Such a batch becomes a ``TornTail`` without an error. This module must not know folders,
+and it does not apply records.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _LEAST_HOLE: Final = 16
 
 
 class TornTail(NamedTuple):
-    """The bytes of an incomplete batch at the end of the last segment. The reader left them out."""
+    """The bytes of an incomplete batch at the end of the last segment."""
 
     file: str
     byte: int

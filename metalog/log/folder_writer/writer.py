@@ -2,8 +2,8 @@
 
 A claim takes ``.lock`` as Kafka does, cuts off a torn tail, and begins a new epoch: it writes
 quorum-state, leader-epoch-checkpoint, and then a LEADER_CHANGE batch, each durably before the next.
-An acknowledged batch was written and synced. After a failed write or sync, the writer may never
-write again. A new writer checks the files when it claims the log.
+After a failed write or sync, the writer may never write again. A new writer checks the files when
+it claims the log.
 
 All records in this log are committed, because its node is the only voter. This module must not know
 what metadata records mean.

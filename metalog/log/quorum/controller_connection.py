@@ -1,7 +1,7 @@
 """The connection of a quorum's observer to one controller.
 
-After a loss, it connects to the first other controller that accepts a connection. This module also
-requests the cluster's id. It must not know the log.
+After a loss, the observer connects to the first other controller that accepts a connection. This
+module also requests the cluster's id. It must not know the log.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The state of a KIP-595 observer: answers in, log events and the next request out.
 
 The observer finds the leader: it asks any controller, and follows redirects. After a vain request
-to the last controller of the list, it pauses. Its events include records above the high-water mark,
-which the loader holds back. If the leader's log diverges, there is a ``Truncated`` event. Pure.
-This module must not know sockets, time, nor how requests are encoded.
+to the last controller of the list, the verdict is ``PAUSE``. The events include records above the
+high-water mark, which the loader holds back. If the leader's log diverges, there is a ``Truncated``
+event. Pure. This module must not know sockets, time, nor how requests are encoded.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ _WAIT_MS: Final = 5
 _LIVE_WAIT_MS: Final = 100
 _DEFAULTS: Final = {"check.crcs": "true"}
 _REFUSED: Final = (KafkaException, ValueError, TypeError)
-"""The exceptions that the library raises, also for invalid settings."""
+"""The library's exceptions, also for invalid settings."""
 
 
 class TopicFacts(NamedTuple):
@@ -144,8 +144,8 @@ class TopicCluster:
         return Transactions(self.address, troubles, producer, self._consumer()[1])
 
     def _for_producer(self) -> dict[str, str]:
-        """The settings without those of a consumer, and without ``socket.timeout.ms``, which the
-        library derives from the transaction's timeout."""
+        """The settings without a consumer's, and without ``socket.timeout.ms``, which the library
+        derives from the transaction's timeout."""
         left_out = ("check.crcs", "socket.timeout.ms")
         return {key: value for key, value in self._settings.items() if key not in left_out}
 

@@ -108,7 +108,7 @@ class TopicLog:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Lines for a person about oddities that do not prevent reading."""
+        """Oddities that do not prevent reading, one line each."""
         end = self._known().stable
         return tuple(
             f"{self._folder}: the snapshot {each} ends past the topic's end at {end}; it is"
