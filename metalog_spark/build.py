@@ -275,7 +275,7 @@ class _Lines(NamedTuple):
         return cls(rows, shown, lacks_rule, broken_lines(rows) if may_be_broken else None)
 
     def odd_days(self) -> Days:
-        """The days with half lines that look like whole lines of an older Kafka."""
+        """The days of staged requests that other lines show to be broken or ambiguous."""
         if not self.lacks_rule:
             return frozenset()
         requests = requests_of(self.rows)

@@ -239,7 +239,7 @@ def _started(
         builder = builder.config(key, value)
     with first_ctrl_c() as interrupted, _errors_into(log), names_in_utf8(), _by_this_python(master):
         session = builder.getOrCreate()
-    if interrupted.is_set():  # delayed until the JVM was up: now the JVM ends with this process
+    if interrupted.is_set():  # Ctrl-C waited for the JVM, which now ends with this process
         raise KeyboardInterrupt
     return session
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-import pyarrow as pa  # Spark reads the hints of what a worker runs
+import pyarrow as pa  # Spark reads the type hints of functions for workers
 
 from authorizer.audit.layouts import TIMES_END_US
 from authorizer.audit.line import by_plain_name

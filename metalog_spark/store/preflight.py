@@ -79,7 +79,7 @@ def is_small(paths: Iterable[str]) -> bool:
 
 
 def _matches(pattern: str) -> Iterator[Path]:
-    return map(Path, glob.iglob(pattern, recursive=True))  # noqa: PTH207 - may be absolute
+    return map(Path, glob.iglob(pattern, recursive=True))  # noqa: PTH207 - the pattern may be absolute
 
 
 def check_is_new(path: str) -> None:

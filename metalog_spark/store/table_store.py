@@ -138,6 +138,7 @@ class Tables:
         return max(map(int, rows), default=None) if rows else None
 
     def has(self, table: TableSchema) -> bool:
+        """Whether the table was ever written."""
         return bool(self._places(table))
 
     def read(self, table: TableSchema) -> DataFrame:

@@ -62,8 +62,8 @@ ACL_CHANGELOG: Final = TableSchema(
 ``from_*`` is null if the lifetime began before the history, ``to_*`` is null if it has not ended.
 If ``from_known`` is false, the lifetime began in a gap, and ``from_*`` is the gap's end. If
 ``to_known`` is false, the lifetime ended in a gap, and ``to_*`` is the gap's start. ``source`` is
-the folder, file or topic with the record that added the ACL, or else the first one that contains
-the ACL.
+the folder, file or topic with the record that added the ACL, or else the first folder, file or
+topic with the ACL.
 """
 
 REQUESTS: Final = TableSchema("requests", f"{_REQUEST}, day DATE", ("day",), within="decisions")
@@ -82,7 +82,7 @@ POSSIBLE: Final = TableSchema(
 the likeliest, which is in REQUESTS.
 
 ``zone`` is set if the line has only one reading, but clocks of that zone showed its time twice:
-``time`` is the second of the two, and REQUESTS has the first. If a line is cut off within the name,
+``time`` is the second time, and REQUESTS has the first. If a line is cut off within the name,
 ``pattern_type`` is PREFIXED: the requested name begins with ``resource_name``, or ``resource_name``
 begins with the requested name. ``time`` is null if no time is known.
 """
