@@ -25,7 +25,7 @@ def check_creatable(number: int, acl: Acl) -> None:
 
 
 def warnings_about(number: int, acl: Acl, kafka: KafkaVersion) -> Iterator[str]:
-    """The reasons why ``acl`` can miss its purpose in this version of Kafka, each in one line."""
+    """The reasons why ``acl`` can miss its purpose in this version of Kafka."""
     reason = _host_warning(acl.host, kafka)
     if reason is not None:
         yield f"acls[{number}]: {reason}"

@@ -80,7 +80,7 @@ def audit_all(
     actions: Sequence[Action],
     results: Sequence[AuthorizationResult],
 ) -> None:
-    """Log each decision as Kafka does; only lines that will be logged need its rule."""
+    """Log each decision as Kafka does. The rule is looked up only if the line will be logged."""
     if not AUDIT_LOG.isEnabledFor(INFO):
         return
     for action, result in zip(actions, results, strict=True):

@@ -58,32 +58,32 @@ class ResourcePattern(_Value):
 
 
 def topic(name: str) -> ResourcePattern:
-    """The topic ``name``, as the resource of an action."""
+    """The topic ``name``, as a resource."""
     return ResourcePattern(ResourceType.TOPIC, name)
 
 
 def group(name: str) -> ResourcePattern:
-    """The consumer group ``name``, as the resource of an action."""
+    """The consumer group ``name``, as a resource."""
     return ResourcePattern(ResourceType.GROUP, name)
 
 
 def cluster() -> ResourcePattern:
-    """The cluster, as the resource of an action."""
+    """The cluster, as a resource."""
     return ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME)
 
 
 def transactional_id(name: str) -> ResourcePattern:
-    """The transactional id ``name``, as the resource of an action."""
+    """The transactional id ``name``, as a resource."""
     return ResourcePattern(ResourceType.TRANSACTIONAL_ID, name)
 
 
 def delegation_token(name: str) -> ResourcePattern:
-    """The delegation token ``name``, as the resource of an action."""
+    """The delegation token ``name``, as a resource."""
     return ResourcePattern(ResourceType.DELEGATION_TOKEN, name)
 
 
 def user(name: str) -> ResourcePattern:
-    """The user ``name`` (``User:alice``), as the resource of an action."""
+    """The user ``name`` (``User:alice``), as a resource."""
     return ResourcePattern(ResourceType.USER, name)
 
 

@@ -15,7 +15,7 @@ from metalog.acl import ANY_ACL, Acl, AclFilter, Operation, ResourceType
 
 
 class AuthorizationResults(tuple[AuthorizationResult, ...]):
-    """The result of each action, in order. ``bool()`` raises, or ``[DENIED]`` would be true."""
+    """The result of each action, in order. ``bool()`` raises: ``[DENIED]`` would be true."""
 
     __slots__ = ()
 

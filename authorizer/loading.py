@@ -1,7 +1,7 @@
 """Loads, creates and configures the authorizer that a configuration names (KIP-11).
 
-Kafka's class names stand for this project's classes. Without a class, everything is allowed; with
-a secure listener, that is an error. This module must not know listeners, nor decide.
+Kafka's class names stand for this project's classes. Without a class, everything is allowed, and a
+secure listener is an error. This module must not know listeners, nor decide.
 """
 
 from __future__ import annotations

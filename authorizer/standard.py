@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _audit_levels: Final[dict[int, bool]] = getattr(AUDIT_LOG, "_cache", {})
-"""The logger's cache of ``isEnabledFor``, by level: a decision that finds False saves the call.
-A Python without this cache makes each decision call ``isEnabledFor``."""
+"""The logger's cache of ``isEnabledFor``, by level; empty if this Python has none. If it has False,
+a decision saves the call."""
 LITERAL: Final = PatternType.LITERAL
 ONE_ALLOWED: Final = AuthorizationResults((ALLOWED,))
 ONE_DENIED: Final = AuthorizationResults((DENIED,))

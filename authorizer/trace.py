@@ -2,7 +2,7 @@
 
 The candidates are in the order of Kafka's StandardAuthorizer: the name itself (LITERAL before
 PREFIXED), its prefixes from long to short, then the wildcard ``*``; within one pattern by
-operation, principal, host and permission. The reasons are enum members, not texts.
+operation, principal, host and permission.
 
 This module must not know images, logs or how anything is shown.
 """

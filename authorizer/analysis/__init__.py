@@ -1,6 +1,6 @@
 """Analyzes ACLs: the reason of a decision, near misses, remedies, and who may do what.
 
-The names below are the public API. A name is imported when it is first used.
+The names below are the public API.
 """
 
 from typing import TYPE_CHECKING

@@ -49,8 +49,6 @@ def masks_of(acls: Iterable[Acl], who: SubjectParts) -> Masks:
 
 
 class FewAcls(tuple[Acl, ...]):
-    """A bucket with at most ``SCANNED`` ACLs."""
-
     __slots__ = ()
 
     @property
@@ -94,7 +92,6 @@ class SomeAcls(dict[str, Acl | tuple[Acl, ...]]):
     __slots__ = ("_sorted", "size")
 
     def __init__(self, by_principal: Mapping[str, Acl | tuple[Acl, ...]], size: int) -> None:
-        """``size`` counts the ACLs."""
         dict.__init__(self, by_principal)
         self.size = size
         self._sorted: tuple[Acl, ...] | None = None
@@ -173,8 +170,6 @@ def _one_or_more(found: Acl | tuple[Acl, ...]) -> tuple[Acl, ...]:
 
 
 class ManyAcls:
-    """A bucket with any number of ACLs, by principal and host."""
-
     __slots__ = ("_by_who", "_sorted")
 
     def __init__(self, by_who: Table[tuple[str, str], tuple[Acl, ...]]) -> None:
@@ -192,7 +187,6 @@ class ManyAcls:
         return acl in self._by_who.get((acl.principal, acl.host), ())
 
     def of(self, who: Subject) -> tuple[Acl, ...]:
-        """The ACLs that match ``who``."""
         if self._is_scanned(who):
             return tuple([acl for acl in self.acls() if who.matches(acl)])
         return tuple(chain.from_iterable(self._found(who)))

@@ -98,8 +98,6 @@ def _parts(columns: RequestColumns) -> Iterator[RequestColumns]:
 
 
 class _CacheSize:
-    """Counts the cached sessions and decisions, and their approximate size in bytes."""
-
     def __init__(self) -> None:
         self.answers = 0
         self.size = 0

@@ -104,7 +104,7 @@ def is_block_with(host: str, address: ClientAddress) -> bool:
 
 
 def subject(host: str, *principals: str, kafka: KafkaVersion) -> Subject:
-    """The subject of a session with ``principals`` (``Type:name``) and ``host`` in ``kafka``."""
+    """A session's subject. ``principals`` are ``Type:name``; ``kafka`` says how hosts match."""
     address = client_address(host) if kafka.matches_blocks else None
     everybody = tuple(dict.fromkeys((WILDCARD_PRINCIPAL, *principals)))
     return Subject(everybody, tuple(dict.fromkeys((WILDCARD, host))), address)

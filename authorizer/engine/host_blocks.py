@@ -89,5 +89,4 @@ class HostBlocks:
         return HostBlocks(self._texts.changed({block: after or None}), lengths)
 
     def counted(self) -> dict[HostBlock, dict[str, int]]:
-        """The number of ACLs with each spelling of each block."""
         return {block: dict(texts) for block, texts in self._texts.items()}

@@ -241,7 +241,7 @@ def acls_of_subject(buckets: Iterable[Bucket], who: Subject, name: str) -> list[
 def _all_buckets(
     literals: PatternBuckets, prefixed: PatternBuckets, entry: AccessControlEntryFilter
 ) -> list[Bucket]:
-    """All buckets; if ``entry`` has a principal or a host, only the buckets that name it."""
+    """All buckets or, if ``entry`` has a principal or a host, the buckets with such ACLs."""
     items: list[tuple[str, Bucket]] = []
     for kind in (literals, prefixed):
         buckets = dict(kind.buckets.items())

@@ -17,7 +17,7 @@ Changed = Mapping[str, bool]
 """By name: True if the name was added, False if the name was removed."""
 NOT_CHANGED: Final[Changed] = {}
 MOST_CHANGED: Final = 32
-"""The writer sorts changed names in if there are more; else the next use of ``names`` does it."""
+"""If more names changed, the writer sorts them in; else the next use of ``names`` does this."""
 
 
 class PatternBuckets:
@@ -65,7 +65,7 @@ class PatternBuckets:
         return patterns
 
     def only_acl(self, prefix: Prefix) -> Acl | None:
-        """The only ACL of ``prefix`` and its prefixes together, or None if it is not known."""
+        """The ACL of ``prefix``, if ``prefix`` and its prefixes are known to have only one ACL."""
         only: Acl | None = prefix.value
         return None if only is None or prefix.name.startswith(self.outdated) else only
 
@@ -78,7 +78,6 @@ class PatternBuckets:
         return names
 
     def longest_prefix(self, name: str) -> Prefix | None:
-        """The longest of ``names`` that is a prefix of ``name``."""
         names, changed = self._names
         return (self.names if changed else names).longest_prefix(name)
 

@@ -2,8 +2,8 @@
 
 The names are in chunks. Adding or removing a name replaces only its chunk and the list of chunks.
 The search uses one fact: every stored prefix of a name is the name's predecessor, or a prefix of
-the predecessor. So one bisection finds the predecessor, whose links lead to all prefixes. The same
-fact lets one walk in order link the names of a chunk to their prefixes.
+the predecessor. So one bisection finds the predecessor, whose links lead to all prefixes. By the
+same fact, one walk in order links the names of a chunk to their prefixes.
 
 The order is by code point; the fact holds in any lexicographic order. This module must not know
 ACLs.
@@ -229,7 +229,6 @@ class SortedNames:
             known[beginning] = prefix
 
     def _searched(self, name: str) -> Prefix | None:
-        """As ``longest_prefix``, without the cache."""
         by_name = self._by_name
         if by_name is not None:
             for length in self._lengths:

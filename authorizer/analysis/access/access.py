@@ -1,9 +1,7 @@
 """Lists a principal's permissions: as patterns, and on existing names.
 
 An operation that a DENY denies on all names of a pattern is left out. A DENY that matches only some
-names of a pattern is listed as an exception. For a region of hosts (``host_regions``), only the
-patterns and names that the region's ACLs affect are decided. This module must not know where names
-come from.
+names of a pattern is listed as an exception. This module must not know where names come from.
 """
 
 from __future__ import annotations
@@ -32,8 +30,6 @@ Names = Mapping[ResourceType, Collection[str]]
 
 
 class NameAccess(NamedTuple):
-    """All operations that are allowed on one resource."""
-
     resource_type: ResourceType
     name: str
     operations: Operations
@@ -56,9 +52,9 @@ def access(
 ) -> list[PrincipalAccess]:
     """The permissions that ACLs give ``principal`` from ``host``. Super users are not considered.
 
-    Without ``host``, the first item has the permissions from a host that no ACL names. The next
-    items are for hosts in ACLs. They have only the differences from the next wider CIDR block in
-    ACLs, or if there is none, from the first item. A pattern or name without operations there has
+    Without ``host``, the first item has the permissions from a host that no ACL names. Each further
+    item is for a host in ACLs, and has only the differences from the next wider CIDR block in ACLs
+    or, without such a block, from the first item. A pattern or name without operations there has
     lost all operations.
     """
     mine = [acl for acl in dict.fromkeys(acls) if acl.principal in (principal, WILDCARD_PRINCIPAL)]
@@ -82,8 +78,6 @@ def access(
 
 
 class _Names:
-    """A principal's permissions on the existing names."""
-
     def __init__(
         self, acls: Collection[Acl], config: AuthorizerConfig, principal: str, names: Names
     ) -> None:
@@ -99,7 +93,6 @@ class _Names:
         }
 
     def on_all(self, host: str | None) -> Iterator[NameAccess]:
-        """The names on which an operation is allowed."""
         for kind, known in self._names.items():
             cache = self._session_cache(kind, host)
             alike: dict[Masks, list[str]] = {}
@@ -114,8 +107,8 @@ class _Names:
     def differing(self, region: HostRegion, own: Iterable[Acl]) -> Iterator[NameAccess]:
         """The names whose permissions from ``region`` and from the region around it differ.
 
-        ``own`` has the ACLs whose host matches the region and is not ``*``. The caller must call
-        ``on_all(None)`` first, and this method for a region after its region around.
+        ``own`` has the ACLs whose host matches the region and is not ``*``. Call ``on_all(None)``
+        first, and then this method for wide regions before narrow regions.
         """
         listed = list(own)
         around = self._operations_from[region.around]

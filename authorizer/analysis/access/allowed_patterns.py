@@ -116,9 +116,9 @@ class _Denies:
         return denied
 
     def on_some(self, on: PatternAccess, left: int) -> tuple[_DenyRange, ...]:
-        """The ranges of the DENYs that deny an operation of ``left`` on some names of ``on``.
+        """The ranges of the DENYs that deny an operation of ``left`` on some names of a pattern.
 
-        ``left`` has the operations that no DENY denies on all names of ``on``.
+        ``left`` has the operations that no DENY denies on all names of the pattern.
         """
         if on.pattern_type is _LITERAL and on.name != WILDCARD:
             return ()
@@ -201,8 +201,8 @@ class AllowedPatterns:
     def differing(self, region: HostRegion, own: Iterable[Acl]) -> list[PatternAccess]:
         """The patterns whose permissions from ``region`` and from the region around it differ.
 
-        ``own`` has the ACLs whose host matches the region and is not ``*``. The caller must call
-        ``from_host(None)`` first, and this method for a region after its region around.
+        ``own`` has the ACLs whose host matches the region and is not ``*``. Call
+        ``from_host(None)`` first, and then this method for wide regions before narrow regions.
         """
         touched: set[_Pattern] = set()
         for acl in own:
@@ -227,9 +227,9 @@ class AllowedPatterns:
         return sorted(found, key=_order)
 
     def _on(self, pattern: _Pattern, hosts: Iterable[str]) -> tuple[int, PatternAccess | None]:
-        """The operations, as bits, that ACLs with ``hosts`` leave allowed on ``pattern``.
+        """The operations, as bits, that ACLs with ``hosts`` allow on all names of ``pattern``.
 
-        The second item is the ``PatternAccess``; None if no operation is left.
+        The second item is the ``PatternAccess``; None without such operations.
         """
         kind, pattern_type, name = pattern
         by_host = self._allows[pattern]
@@ -249,7 +249,7 @@ class AllowedPatterns:
     def _exceptions_of(
         self, on: PatternAccess, left: int, denies: Iterable[_Denies]
     ) -> tuple[Acl, ...]:
-        """The exceptions of a pattern. Nested patterns often have, and then share, one tuple."""
+        """The exceptions of a pattern. Patterns with equal exceptions share one tuple."""
         by_host = [(each, each.on_some(on, left)) for each in denies]
         key = tuple((id(each), ranges) for each, ranges in by_host if ranges)
         found = self._exceptions.get(key)

@@ -1,8 +1,7 @@
 """Finds ACLs that cover another ACL completely, and ACLs that overlap.
 
-ACLs are indexed by sorted names, and by principal and host, so the cost of a look-up hardly grows
-with the number of ACLs. As in Kafka, LITERAL ``*`` matches ``*`` and all names that do not begin
-with ``*``. This module must not know what its results are used for.
+The cost of a look-up hardly grows with the number of ACLs. As in Kafka, LITERAL ``*`` matches ``*``
+and all names that do not begin with ``*``. This module must not know what its results are used for.
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ class Coverage:
     def covering(self, acl: Acl) -> Iterator[Acl]:
         """ACLs that match all names, principals and hosts of ``acl``, and ``acl`` itself.
 
-        The result has all such ACLs on the name of ``acl``. Of the ACLs on wider patterns it has at
-        least one for each operation, if there is one.
+        The result has all such ACLs with the pattern of ``acl``. Of the ACLs with wider patterns it
+        has at least one for each operation, if there is one.
         """
         kind = acl.resource_type
         principals = {acl.principal, WILDCARD_PRINCIPAL}
@@ -166,7 +165,6 @@ class _Granted:
         return self.literals if pattern_type is _LITERAL else self.prefixed
 
     def meets(self, acl: Acl) -> bool:
-        """Whether ``acl`` and one of the patterns match a common name."""
         name = acl.resource_name
         if acl.pattern_type is _LITERAL and name == WILDCARD:
             return self.literals.any_met_by_wildcard or self.prefixed.any_met_by_wildcard
@@ -214,7 +212,7 @@ class Allowed:
                         self._grant(key, mask).of(acl.pattern_type).known.add(acl.resource_name)
 
     def meet(self, deny: Acl) -> bool:
-        """Whether a request exists that ``deny``, one of ``denies``, and an ALLOW match."""
+        """Whether ``deny`` and an ALLOW match a common request. ``deny`` must be in ``denies``."""
         mask = DENIES[deny.operation]
         return any(
             allowed & mask and granted.meets(deny)

@@ -1,7 +1,7 @@
 """Compares hosts as Kafka does: as Java's text of an address; with 4.4, also by CIDR block.
 
-It finds how an ACL's host differs from the client's host. For a question without a host, it finds
-the hosts in ACLs for which the decision differs. This module must not know names or principals.
+The module finds how an ACL's host differs from the client's host. For a question without a host, it
+finds the hosts in ACLs for which the decision differs. It must not know names or principals.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ IPAddress = IPv4Address | IPv6Address
 
 
 class HostAnswer(NamedTuple):
-    """The decision that ``acl`` makes for ``host``; in the next wider region it is the opposite."""
+    """``acl`` decides for ``host``. The decision for the next wider region is the opposite."""
 
     host: str
     allowed: bool

@@ -1,7 +1,6 @@
 """Finds the principals that may do one operation on one resource, and the ACLs that decide.
 
-Principals whose ACLs name no host share one list of the hosts for which the decision differs. This
-module must not know logs, files or how anything is shown.
+This module must not know logs, files or how anything is shown.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from metalog.grouping import grouped
 class Holder(NamedTuple):
     """The decision for ``principal``; None stands for all principals that no other holder names.
 
-    ``acl`` decides for the requested host or, if there is none, for a host that no ACL names. For
-    each of ``hosts`` the decision differs from the next wider block in ``hosts``, or from
-    ``allowed``. If ``is_overridden``, an ALLOW matches, but a DENY decides.
+    ``acl`` decides for the requested host or, without a requested host, for a host that no ACL
+    names. ``hosts`` has the hosts in ACLs whose decision differs from the decision for the next
+    wider block, or from ``allowed``. If ``is_overridden``, an ALLOW matches, but a DENY decides.
     """
 
     principal: str | None
@@ -126,7 +125,6 @@ class _Resource:
         )
 
     def _differing_hosts(self, own: _ByHost, allowed: bool) -> tuple[HostAnswer, ...]:
-        """The hosts in ACLs for which the decision differs from ``allowed``."""
         if own.places.keys() - {WILDCARD}:
             return self._compared_by_region((own, self._everyones), allowed)
         if allowed not in self._for_everyone:

@@ -1,1 +1,1 @@
-"""Proves claims about all requests: divides them into cells, and decides a request of each cell."""
+"""Proves claims about ACLs: divides all requests into cells, and decides one of each cell."""

@@ -21,8 +21,8 @@ from metalog.errors import InvalidRequest
 
 
 class ClaimKind(Enum):
-    """What a claim says about its requests. ONLY: each named principal may make some requests of
-    the claim, and no other principal may make any."""
+    """What a claim says about its requests. ONLY: each named principal may make at least one of the
+    requests, and no other principal may make one."""
 
     DENY = "deny"
     ALLOW = "allow"
@@ -39,8 +39,7 @@ class AccessClaim(NamedTuple):
 class Witness(NamedTuple):
     """A request that breaks a claim; ``is_allowed`` is its decision.
 
-    The requests in ``requests`` should have the other decision; where a claim says that a principal
-    may make some of ``requests``, at least one should.
+    The claim says that all of ``requests``, or at least one of them, have the other decision.
     """
 
     question: Question
@@ -83,8 +82,8 @@ def prove(
 
 
 class _Task(NamedTuple):
-    """All requests must have the decision ``allowed``; if ``is_some``, at least one request for
-    each operation must have it."""
+    """Requests that must all have the decision ``allowed``, or, if ``is_some``, at least one of
+    them for each operation."""
 
     requests: Requests
     sessions: Sessions

@@ -1,9 +1,7 @@
 """Divides client addresses into classes: the same hosts of ACLs match all addresses of a class.
 
 A class is one address, a CIDR block without the narrower hosts in it, or all addresses that neither
-the ACLs nor the claim name. IPv6 clients that differ only in the zone are different addresses in
-one block. Each class has an address that a client can have. This module must not know names,
-principals or decisions.
+the ACLs nor the claim name. This module must not know names, principals or decisions.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ class HostSet(NamedTuple):
     is_excluded: bool = True
 
     def holds(self, matching: Collection[str]) -> bool:
-        """Whether clients for which exactly the hosts ``matching`` match are in this set."""
+        """Whether this set has the clients that match ``matching`` and no other named host."""
         return self.hosts.isdisjoint(matching) is self.is_excluded
 
 
@@ -119,8 +117,6 @@ class ClientClasses:
 
 
 class _Hosts:
-    """Finds the hosts in ``hosts`` that match a client."""
-
     def __init__(self, hosts: frozenset[str]) -> None:
         self._hosts = hosts
         self._blocks = HostBlocks.of(hosts)
@@ -131,7 +127,7 @@ class _Hosts:
         return self._hosts.intersection({client, *found})
 
     def plain_client(self, first: str, matching: frozenset[str]) -> str:
-        """The address after ``first``, a network's address; ``first`` if other hosts match it."""
+        """The address after ``first`` if the same hosts match: ``first`` can be a network's."""
         address = client_address(first)
         if address is None or first in matching or address.value + 1 >> address.bits:
             return first
@@ -140,7 +136,6 @@ class _Hosts:
 
 
 def _unnamed_client(hosts: frozenset[str]) -> str | None:
-    """An address that none of ``hosts`` matches."""
     known = _Hosts(hosts)
     for client in _PLAIN:
         if not known.matching(client):

@@ -166,8 +166,8 @@ class SetComparison:
         return allowed
 
     def answers_around(self, cell: CellChange) -> list[tuple[BeforeAfter, BeforeAfter | None]]:
-        """For each ``SessionAround``, the operations that its two sessions (``identity`` and
-        ``unless``) are allowed on the cell's name."""
+        """For each ``SessionAround``, the operations that its sessions ``identity`` and ``unless``
+        are allowed on the cell's name before and after."""
         return [
             (
                 self._answers(cell, around.identity),
@@ -264,7 +264,6 @@ def _everything(kind: ResourceType) -> Requests:
 
 
 def _may_on_some(context: DecisionContext, identity: tuple[str, str]) -> bool:
-    """The authorizer's answer to ``BY_TYPE``."""
     operation, kind = BY_TYPE
     cache = context.session_cache(kind, identity)
     if cache.allowed_on(_HARDCODE) >> operation & 1:

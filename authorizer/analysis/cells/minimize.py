@@ -78,7 +78,7 @@ class _Search:
             self._replace((acl,), ())
 
     def fold_operations(self) -> None:
-        """Replace ACLs that cover all operations that Kafka checks by one ACL of ALL."""
+        """If ACLs together cover all operations that Kafka checks, replace them by one of ALL."""
         acls = sorted(self.acls - self._kept)
         groups = grouped(acls, lambda acl: acl._replace(operation=Operation.ALL))
         for folded, group in groups.items():
@@ -128,8 +128,6 @@ def _narrowness(acl: Acl) -> tuple[object, ...]:
 
 
 class _NearAcls:
-    """Finds the ACLs that can match a name that a given ACL matches."""
-
     def __init__(self, acls: Iterable[Acl]) -> None:
         self._by_name: dict[tuple[ResourceType, str], list[Acl]] = {}
         self._names: dict[ResourceType, list[str]] = {}

@@ -42,7 +42,7 @@ class NamePattern(NamedTuple):
         return name == self.name if self.is_literal else name.startswith(self.name)
 
     def holds_all(self, names: NameClass) -> bool:
-        """Whether this pattern has the names of a class, all of which it must have, or none."""
+        """Whether this pattern has the names of a class. It must have all of them, or none."""
         return self.holds(names.name) and (names.is_literal or not self.is_literal)
 
     def meets(self, acl: Acl) -> bool:
@@ -64,7 +64,6 @@ def all_names(kind: ResourceType) -> NamePattern:
 
 
 def can_be_named(kind: ResourceType, name: str) -> bool:
-    """Whether a resource of this type can have the name."""
     if kind is ResourceType.TOPIC:
         return _TOPIC.fullmatch(name) is not None and name not in _NO_TOPICS
     return name == CLUSTER_NAME if kind is ResourceType.CLUSTER else bool(name)

@@ -2,9 +2,8 @@
 
 A cell is a class of principals, of client addresses and of resource names, with one operation on
 one resource type. All its requests have the same decision. One principal that no ACL names
-represents all such principals. Only cells that can differ from other cells are listed: an ACL for
-one principal or one host adds cells only for the names that it matches. This module must not know
-the decisions.
+represents all such principals. Only cells that can differ from other cells are listed. This module
+must not know the decisions.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ class Requests(NamedTuple):
 
 
 class SessionAround(NamedTuple):
-    """A broader session, by client and principal. It is ignored if ``unless`` has its change."""
+    """A broader session, by client and principal. It is ignored if ``unless`` changes equally."""
 
     identity: tuple[str, str]
     unless: tuple[str, str] | None = None
@@ -218,7 +217,6 @@ class Sessions:
 
     @cached_property
     def _somebody(self) -> str:
-        """A principal that no ACL names."""
         named = {*self._by_who, *self._config.super_users, *self._requests.principals.names}
         named |= self._separate_principals
         name = _SOMEBODY
@@ -277,8 +275,8 @@ class Sessions:
     ) -> list[Patterns]:
         """The patterns of ACLs that can change a decision of the session.
 
-        With ``may_be_first``, they include the ACLs of all principals, if the first ACL on a name
-        can end the default rule there.
+        With ``may_be_first``, ACLs of all principals are included, because the first ACL on a name
+        ends the default rule there.
         """
         assert self._differing is not None
         found = [
@@ -321,8 +319,6 @@ def _by_who(acls: Iterable[Acl], operations: int) -> dict[str, dict[str, Pattern
 
 
 class _HostsOfNames:
-    """Finds the hosts of ACLs by the names that other ACLs match."""
-
     def __init__(self, by_host: _ByHost) -> None:
         self._by_pattern: dict[NamePattern, list[str]] = {}
         for host, patterns in by_host.items():

@@ -17,15 +17,15 @@ from metalog.grouping import grouped
 _NONE: Final = Patterns(())
 
 
-def without_cover(patterns: Iterable[Acl], acls: Iterable[Acl]) -> Iterator[Acl]:
-    """The first of the ACLs ``patterns`` on each pattern with a name that none of ``acls`` matches.
+def without_cover(changed: Iterable[Acl], acls: Iterable[Acl]) -> Iterator[Acl]:
+    """For each pattern in ``changed`` with a name that none of ``acls`` matches: its first ACL.
 
-    The caller adds ``patterns`` to ``acls``, or has removed ``patterns``, and ``acls`` are left.
+    ``changed`` has ACLs to add to ``acls``, or ACLs whose removal leaves ``acls``.
     """
     by_kind = grouped(acls, lambda acl: acl.resource_type)
     others = {kind: Patterns.of(known) for kind, known in by_kind.items()}
     seen = set()
-    for acl in patterns:
+    for acl in changed:
         kind = acl.resource_type
         pattern = NamePattern(acl.resource_name, acl.pattern_type is PatternType.LITERAL)
         if (kind, pattern) not in seen and _has_own(pattern, others.get(kind, _NONE)):

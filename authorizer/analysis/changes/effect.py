@@ -1,8 +1,8 @@
 """Checks whether a planned change of ACLs still has its planned effect.
 
 The effect is the set of requests whose decision the change reverses. ACLs that were added or
-removed after the planning can change this set. All cells that the change can affect are compared.
-This module must not know where ACLs come from, nor how a plan is saved.
+removed after the planning can change this set. This module must not know where ACLs come from, nor
+how a plan is saved.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def reached_by(acls: Collection[Acl], steps: Iterable[Acl]) -> list[Acl]:
 def other_effects(
     before: Collection[Acl], now: Collection[Acl], change: SetChange, config: AuthorizerConfig
 ) -> Iterator[OtherEffect]:
-    """At most one effect for each ACL that differs between ``before`` and ``now``.
+    """At most one effect for each ACL that only one of ``before`` and ``now`` has.
 
     The result is empty if ``change`` reverses the same decisions on ``now`` as on ``before``. A
     decision that another change has already reversed as planned does not count.

@@ -1,9 +1,8 @@
 """Compares two versions of Kafka on the same ACLs: who gains and who loses which operations.
 
 The versions match hosts differently: an ACL whose host is a CIDR block matches only with Kafka 4.4
-or later. Each difference has a witness: one request that the two versions decide differently. All
-cells that such an ACL can affect are compared, unless there are too many cells. This module must
-not know where ACLs come from, nor how a difference is shown.
+or later. Each difference has a witness: one request that the two versions decide differently. This
+module must not know where ACLs come from, nor how a difference is shown.
 """
 
 from __future__ import annotations

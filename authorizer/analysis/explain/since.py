@@ -100,8 +100,6 @@ class DecisionChanges:
 
 
 class _ReachingAcls:
-    """The ACLs whose pattern matches the resource, and how many of them match the question."""
-
     def __init__(self, config: AuthorizerConfig, question: Question) -> None:
         self._question = question
         self._who = question.subject(config.kafka)

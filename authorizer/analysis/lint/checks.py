@@ -45,7 +45,6 @@ def lint(subject: LintSubject, checks: Iterable[Check] = CHECKS) -> list[CheckRe
 
 
 def _without_opening(results: list[CheckResult], acls: Collection[Acl]) -> list[CheckResult]:
-    """The results without the removals that together would open a name to everybody."""
     findings = [each for result in results for each in result.found or ()]
     removed = {acl: None for each in findings if not each.add for acl in each.remove}
     left = [acl for acl in acls if acl not in removed]

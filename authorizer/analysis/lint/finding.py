@@ -18,7 +18,7 @@ from metalog.acl import Acl
 
 
 class Severity(IntEnum):
-    """An ERROR is, for example, an ACL without an effect, or whose text misleads a reader."""
+    """For example, an ACL that has another effect than its text says is an ERROR."""
 
     INFO = 1
     WARNING = 2
@@ -46,7 +46,7 @@ class CheckInput(Enum):
 class LintSubject(NamedTuple):
     """The ACLs, without duplicates, and their context; None stands for data that the source lacks.
 
-    ``times`` has the number of ids in a log, or of lines in files, of each ACL with several.
+    ``times`` has each ACL with several ids in a log, or several lines in files, and their number.
     ``outside`` has the ACLs that their own file does not own, with the reason. ``owned_twice`` has
     places in files, each with a message about another file that owns the same ACLs.
     """
@@ -77,9 +77,9 @@ class LintSubject(NamedTuple):
 class Finding(NamedTuple):
     """``message`` is a clause about ``acl``, or about ``name`` if there is no ACL.
 
-    ``by`` is the other ACL in the message. The finding is mended by removing the ACLs in ``remove``
-    and adding the ACLs in ``add``; ``advice`` says what else to do. ``effects`` has the decisions
-    that change with another version of Kafka.
+    ``by`` is the other ACL in the message. ``remove`` and ``add`` have the ACLs to remove and to
+    add; ``advice`` says what else to do. ``effects`` has the decisions that change with another
+    version of Kafka.
     """
 
     severity: Severity

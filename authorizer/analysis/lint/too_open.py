@@ -118,7 +118,6 @@ def deny_misses_star(subject: LintSubject) -> Iterator[Finding]:
 
 
 def _denies_all_names(acl: Acl) -> bool:
-    """Whether ``acl`` is a DENY on ``*``, for a resource type whose names can begin with ``*``."""
     return (
         acl.resource_name == WILDCARD
         and acl.pattern_type is PatternType.LITERAL

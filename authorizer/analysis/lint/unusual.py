@@ -28,7 +28,6 @@ _TRANSACTION = (Operation.WRITE, ResourceType.TRANSACTIONAL_ID)
 
 @check("bound-twice", "The same ACL exists more than once.")
 def bound_twice(subject: LintSubject) -> Iterator[Finding]:
-    """An ACL with several ids in a log, or an ACL that files list several times."""
     for acl, times in subject.times.items():
         if subject.is_log:
             yield Finding(
@@ -145,10 +144,7 @@ def redundant_acls(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[tuple
 
 
 def _is_later_spelling(one: Acl, other: Acl) -> bool:
-    """Whether both hosts are one CIDR block, and the text of ``one``'s host sorts after the other.
-
-    Of several spellings, the first in text order is kept.
-    """
+    """Of several spellings of one CIDR block, the first in text order is kept."""
     block = host_block(one.host)
     is_one_block = block is not None and block == host_block(other.host)
     return is_one_block and one.host > other.host
@@ -156,11 +152,8 @@ def _is_later_spelling(one: Acl, other: Acl) -> bool:
 
 @check("redundant", "An ACL whose removal changes no answer.")
 def redundant(subject: LintSubject) -> Iterator[Finding]:
-    """An ACL that a wider ACL with the same permission covers.
-
-    DESCRIBE is not redundant here beside READ or WRITE, which imply it: ``kafka-acls --consumer``
-    and ``--producer`` add both on purpose.
-    """
+    """DESCRIBE is not redundant beside READ or WRITE, although these imply DESCRIBE:
+    ``kafka-acls --consumer`` and ``--producer`` add both on purpose."""
     for acl, by in redundant_acls(subject.acls, subject.config.kafka):
         yield Finding(Severity.INFO, "a wider ACL covers it", acl, by=by, remove=(acl,))
 

@@ -106,7 +106,7 @@ _NEEDED: Final[Mapping[_Kind, tuple[_Kind, ...]]] = {
     (CommandKind.REMOVE, PermissionType.ALLOW): _ADDS,
     (CommandKind.REMOVE, PermissionType.DENY): (*_ADDS, (CommandKind.REMOVE, PermissionType.ALLOW)),
 }
-"""For a kind of change: if a change of one of these other kinds has no command, it is left out."""
+"""By kind of change: a change is left out if a change of one of these kinds has no command."""
 
 
 class Commands(NamedTuple):

@@ -53,7 +53,8 @@ _USED_AFTER: Final[Mapping[str, tuple[Operation, ...]]] = {
     "StreamsGroupDescribe": (),
     "DescribeTransactions": (),
 }
-"""The requests after which a client does not read or write, and what they need after DESCRIBE."""
+"""The requests after which a client reads and writes no records. The value has the operations that
+the request needs in addition to DESCRIBE."""
 
 _MENDABLE = frozenset(
     {
@@ -212,8 +213,8 @@ def _narrow_acls(question: Question, permission: PermissionType) -> list[Acl]:
 def _for_blocks(traced: Trace, near: Iterable[NearMiss], question: Question) -> list[Remedy]:
     """ALLOWs for a CIDR block that contains the client.
 
-    This is the smallest such block in the principal's ACLs on this resource, or a block with the
-    size of a block that misses the client by one bit.
+    The block is the smallest such block in the principal's ACLs on this resource, or has the size
+    of a block that misses the client by one bit.
     """
     if question.host is None:
         return []
@@ -260,7 +261,6 @@ def _may_be_added(acl: Acl) -> bool:
 
 
 def _beyond(acls: Iterable[Acl], question: Question) -> tuple[Attribute, ...]:
-    """The attributes in which ``acls`` match more than the question."""
     beyond = set()
     for acl in acls:
         if acl.principal != question.principal:

@@ -1,9 +1,8 @@
 """Decides by one index, one configuration and one state of the readiness gate.
 
-Each change of these makes a new ``DecisionContext``. A session with many requests gets its own
-cache of decisions (``session_cache``). All other sessions share one cache, which has the ACLs for
-each name. After a change of ACLs, the next context keeps the cached decisions that the change does
-not affect.
+Every change makes a new ``DecisionContext``. A session with many requests gets its own cache of
+decisions (``session_cache``). All other sessions share one cache, which has the ACLs for each name.
+After a change of ACLs, the next context keeps the cached decisions that the change does not affect.
 
 This module must not know requests, nor how an answer is logged.
 """
@@ -49,10 +48,10 @@ from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternTyp
 from metalog.errors import AuthorizerNotReady
 
 MatchingAcls = Acl | ResourceAcls | Bucket | list[Bucket]
-"""All ACLs for a name. An ``Acl`` is a prefix's, and the only ACL for the name; it is not cached. A
-``FewAcls`` is the only bucket for the name, without ``User:*``. In all other cases there is a list
-of buckets. The name's second request combines the list into a ``ResourceAcls``: to combine costs as
-much as to decide, and most names get no second request before a change."""
+"""All ACLs for a name. An ``Acl`` is the name's only ACL, and is not cached. A ``FewAcls`` is the
+name's only bucket, without ``User:*``. In all other cases there is a list of buckets. The second
+request on the name combines the list into a ``ResourceAcls``: to combine costs as much as to
+decide, and most names get no second request before a change."""
 AclsByName = dict[str | Prefix | None, MatchingAcls]
 """The ACLs for a name. The key is the name or, if no LITERAL pattern has the name, the longest
 prefix of the name in the index: all such names share one entry."""
@@ -115,8 +114,8 @@ class DecisionContext:
     def after(self, index: AclIndex, acls: Sequence[Acl]) -> DecisionContext:
         """The next context, after ``acls`` were added or removed; ``index`` is the new index.
 
-        The next context keeps the cached decisions that ``acls`` do not affect. It can also keep
-        none, for example after many changes: then this context's cache is emptied.
+        The next context keeps the cached decisions that ``acls`` do not affect. If it keeps none,
+        for example after many changes, this context's cache is emptied.
         """
         is_kept = self._number < MOST_CHANGES and len(acls) < MOST_CHANGES
         if is_kept and self.allow_everyone:
@@ -156,7 +155,7 @@ class DecisionContext:
     def add_to(
         self, answers: SessionAnswers, identity: Identity, resource_type: ResourceType, name: str
     ) -> Verdicts:
-        """As ``uncached``, but cache the results in ``answers``, which has none on ``name``."""
+        """As ``uncached``, but cache the results in ``answers``, which lacks ``name``."""
         acls = self._acls_by_name[resource_type].get(name)
         if acls is None or answers.is_super_user or answers.has_negative_prefixes(resource_type):
             return answers.on(resource_type, name)
@@ -223,14 +222,13 @@ class DecisionContext:
     def _combine(
         self, resource_type: ResourceType, key: str | Prefix | None, buckets: list[Bucket]
     ) -> ResourceAcls:
-        """Combine ``buckets`` at the second request, and cache the result."""
         acls = ResourceAcls(buckets, is_default_allow=self.allow_everyone)
         self._acls_by_name[resource_type][key] = acls
         self._remembered.count(0, acls.size)
         return acls
 
     def session(self, identity: Identity) -> SessionAnswers:
-        """The session's decisions. Raises ``AuthorizerNotReady`` if ``shut_by`` excludes it."""
+        """The session's decisions. Raises ``AuthorizerNotReady`` if the gate keeps it out."""
         return self.sessions.get(identity) or self._open(identity)
 
     def session_cache(self, resource_type: ResourceType, identity: Identity) -> SessionCache:

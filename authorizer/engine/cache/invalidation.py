@@ -1,4 +1,4 @@
-"""Which of a session's cached decisions stay valid after a change of ACLs.
+"""Finds the cached decisions of a session that stay valid after a change of ACLs.
 
 This module must not know how a decision is made.
 """

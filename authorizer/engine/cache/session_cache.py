@@ -1,7 +1,7 @@
 """Caches the decisions of one session by resource type and name.
 
-After a change of other principals' ACLs, a session still decides by its old index. Several threads
-may add to a cache: in the worst case they decide one request twice.
+A change of other principals' ACLs does not affect a session, which still decides by its old index.
+Several threads may add to a cache: in the worst case they decide one request twice.
 
 This module must not know requests, nor how long a session is kept.
 """
@@ -185,7 +185,7 @@ class SessionCache:
         return shortest
 
     def allowed_on(self, name: str) -> int:
-        """The operations that are allowed on ``name``, as bits. The result is not cached."""
+        """The operations that are allowed on ``name``, as bits."""
         if self._is_super_user:
             return ALL_OPERATIONS
         allowed, denied = self.masks_on(name)
@@ -206,7 +206,7 @@ class SessionCache:
     def masks_on(self, name: str) -> Masks:
         """The operations that the ACLs and the default rule allow and deny on ``name``, as bits.
 
-        Super users are not considered. Only the results of prefixes are cached."""
+        Super users are not considered."""
         masks = self._masks_on(name, self._find(name), self._longest_prefix(name))
         self._count(0, 0)
         return masks
@@ -243,7 +243,6 @@ class SessionCache:
         return allowed, denied
 
     def _masks_up_from(self, prefix: Prefix | None) -> Masks:
-        """The masks of all ACLs of ``prefix`` and of its stored prefixes."""
         known, find = self._prefix_masks, self._find_prefix
         if prefix is not None and prefix.value is not None:
             only = self._prefixed.only_acl(prefix)
