@@ -2,7 +2,7 @@
 
 A point in time has one of four forms:
 
-- digits: an offset, for the state before this record; commas are allowed, as in our output;
+- digits: an offset N, for the state before record N; commas are allowed, as in our output;
 - ``@DIGITS``: milliseconds since the epoch;
 - ``-6h``: six hours before the time of the last record;
 - any other text: ISO 8601, in UTC if the text has no zone.

@@ -151,7 +151,6 @@ def _others(path: Path, cwd: Path, trusted: frozenset[int], files: Files) -> fro
 
 
 def _trusted(environ: Mapping[str, str]) -> frozenset[int]:
-    """The user ids of the user, of root, and, under sudo, of sudo's caller."""
     user = os.geteuid()
     caller = environ.get("SUDO_UID", "")
     by_sudo = [int(caller)] if user == 0 and caller.isascii() and caller.isdigit() else []
@@ -221,7 +220,7 @@ def _supported_kafka(version: str | None, place: str) -> str | None:
 
 
 def _with_dotted_keys(entry: Any) -> Any:
-    """The table with one key ``kafka.version``, as in Kafka: TOML's reader makes two keys."""
+    """The table with one key ``kafka.version``; TOML's reader makes a table ``kafka`` of it."""
     if not isinstance(entry, dict) or not isinstance(entry.get("kafka"), dict):
         return entry
     others = {key: value for key, value in entry.items() if key != "kafka"}

@@ -34,8 +34,8 @@ def image_at(
         source: as for every reading verb of ``metalog``: a folder, a file, an export,
             ``quorum://``, ``topic://``, ``cluster://``, or ``@NAME`` of a ``metalog.toml``.
         moment: as for ``--at``: an offset (``151``: the state before that record), a time
-            (``2026-11-21T18:44:50``, in UTC), ``@MILLIS``, or ``-6h`` before the log's last
-            record. None is the end. A store has no other moment.
+            (``2026-11-21T18:44:50``, in UTC), ``@MILLIS``, or ``-6h`` (six hours before
+            the log's last record). None is the end. A store has no other moment.
         command_config: a file of a client's keys, for a SOURCE of a running cluster.
         is_whole: read all kinds of state (``ImageSubject``). By default, the image has only the
             kinds on which decisions depend, and topic names. This takes a fifth of the time on a

@@ -32,7 +32,7 @@ _TYPES_OF_RUNS: Final[Mapping[type, str]] = {
 
 class RecordNotes(Protocol):
     def clear(self) -> None:
-        """Drop all notes: the replay begins again."""
+        """Drop all notes, because the replay begins again."""
         ...
 
     def note(self, batch: Batch, offset: int, parts: Sequence[Part]) -> None:

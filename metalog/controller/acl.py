@@ -234,7 +234,7 @@ def _other_texts(wanted: AclFilter) -> tuple[str, ...]:
 
 def _may_match(sought: _FilterTexts, acl: Acl, texts: tuple[str, ...]) -> bool:
     """Whether some MATCH filter has a name that suits ``acl``, and some MATCH filter has the other
-    ``texts``. If not, no MATCH filter matches ``acl``."""
+    ``texts``."""
     name, names = acl.resource_name, sought.names
     if texts[1:] not in sought.others:
         return False

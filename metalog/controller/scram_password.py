@@ -2,8 +2,7 @@
 
 Only a super user may send a password, and only over TLS. The policy checks the password, and this
 module salts the password. The results are ``AlterScramRequest``s without the password, which
-``alter_credentials`` carries out on this node or on the active controller. Request and response
-have the fields of KIP-506's messages.
+``alter_credentials`` carries out on this node or on the active controller.
 
 Pure: salts come from the ``entropy`` argument. The ``repr`` of a request shows no password. This
 module must not know connections, nor how a policy is found.

@@ -1,10 +1,8 @@
 """Leads a log: claims the log, carries out queued changes, and resigns.
 
-A ``WritableLog`` has one writer, which leads from start to end. With a ``Candidacy``, this node
-leads after an election, until it is dismissed or fenced. Publishers that change ACLs
-(``UsesAclMutator``) get the ``LogLeader`` when the lead begins, and None when the lead ends. Any
-thread may call ``submit`` and similar methods. This module must not know how a log is followed, nor
-what a change does.
+Publishers that change ACLs (``UsesAclMutator``) get the ``LogLeader`` when this node begins to
+lead, and None when this node stops. Any thread may call ``submit`` and similar methods. This module
+must not know how a log is followed, nor what a change does.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ class LogLeader(ChangeSubmitter):
 
     Args:
         loader: makes the image on which changes are decided.
-        publishers: publishers that change ACLs get this object.
+        publishers: the publishers of the replica.
         candidacy: takes part in elections; None without elections.
         idle_s: write a NoOp record after so many seconds without a change; None writes none.
         entropy: the source of random ids and salts.

@@ -30,8 +30,7 @@ class ChangeSubmitter:
 
     A method returns at once. Its future completes when the change is durable and published. If the
     change is refused, the future's result has Kafka's error. An exception of the future means that
-    the log perhaps lacks the change: ``NotController`` if this node cannot write the log,
-    ``LogFenced`` after a failed write.
+    the log perhaps lacks the change; after a failed write, the exception is ``LogFenced``.
     """
 
     def __init__(self, entropy: Entropy, kafka: str | None) -> None:

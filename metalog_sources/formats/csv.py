@@ -71,7 +71,6 @@ class _Lines:
 
 
 def _rows(lines: _Lines, file: str) -> Iterator[tuple[FilePosition, list[str]]]:
-    """The rows that are not empty, each with the position of its first line."""
     reader = csv.reader(lines, strict=True)
     line = 1
     while True:

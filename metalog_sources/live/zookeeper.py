@@ -103,12 +103,10 @@ class ZookeeperStore:
         self._session.close()
 
     def _events(self) -> Iterator[str]:
-        """The paths of all change events that Kafka has not removed yet."""
         for root, names in self._session.children(znodes.EVENT_ROOTS).items():
             yield from (f"{root}/{name}" for name in names)
 
     def _changed(self, events: Sequence[str]) -> dict[str, Resource]:
-        """The resources that ``events`` name, by the path of the node with their ACLs."""
         nodes = self._session.nodes(events)
         resources = {znodes.read_event(node.data, path) for path, node in nodes.items()}
         return {
@@ -171,7 +169,6 @@ class ZookeeperStore:
         )
 
     def _write(self, path: str, resource: Resource, node: Znode | None, edit: Edit) -> Write | None:
-        """The write that applies ``edit`` to the ACLs of ``node``; None if nothing changes."""
         stored = set()
         if node is not None:
             stored = {entry.acl for entry in self._read(node.data, path, resource)}

@@ -87,7 +87,7 @@ class AclsImage:
         """The encoded records of ``write``.
 
         The encoder follows the order of the table, which is nearly the order in memory. The bytes
-        before the ids are equal, so to sort the values sorts them by id.
+        before the ids are equal, so a sort of the values is a sort by id.
         """
         return bytes_in_order(acl_values(self.by_id.items()), ID_AT)
 

@@ -118,7 +118,7 @@ class TopicsImage(NamedTuple):
         return not isinstance(at_first, UnreadSubject)
 
     def write(self, metadata_version: int) -> Iterator[tuple[TopicRecord | PartitionRecord, int]]:
-        """The records of a snapshot with their versions: topics by id, partitions after a topic."""
+        """The records of a snapshot with their versions: topics by id, each with its partitions."""
         for topic_id, topic in in_order(self.by_id.items()):
             yield TopicRecord(topic.name, topic_id), 0
             for number, partition in sorted(topic.partitions.items()):
@@ -130,7 +130,7 @@ EMPTY: Final = TopicsImage()
 
 
 class StoppedRun(Exception):
-    """The changes of a run below index ``at`` were applied; the next contradicts the state."""
+    """The changes of a run below index ``at`` were applied; change ``at`` contradicts the state."""
 
     def __init__(self, at: int) -> None:
         super().__init__(at)

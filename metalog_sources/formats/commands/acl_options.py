@@ -232,7 +232,6 @@ def _entries(
 def _entries_for(
     options: CommandOptions, operations: Iterable[Operation]
 ) -> tuple[AccessControlEntryFilter, ...]:
-    """One entry for each principal, host and operation, without duplicates."""
     return tuple(
         AccessControlEntryFilter(principal, host, operation, permission)
         for word, permission in _PERMISSIONS.items()

@@ -157,7 +157,6 @@ class _Splitter:
         raise self._unclosed()
 
     def _dollar(self) -> str:
-        """A variable, unchanged, or a dollar sign that begins no variable."""
         if match := _VARIABLE.match(self._text, self._at):
             self._has_variable = True
             self._at = match.end()

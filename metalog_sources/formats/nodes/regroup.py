@@ -24,7 +24,7 @@ _LISTS: Final = ("operations", "hosts", "names")
 
 
 class RegroupedRule(NamedTuple):
-    """One rule: every combination of a name, a host and an operation is an ACL."""
+    """One rule. Every combination of a name, a host and an operation is an ACL."""
 
     resource_type: ResourceType
     names: tuple[str, ...]

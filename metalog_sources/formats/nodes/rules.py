@@ -101,7 +101,7 @@ def _entries(node: Node) -> Iterator[AclEntry]:
 
 
 class FileRule(NamedTuple):
-    """The values of one rule; every combination of them is an ACL."""
+    """The values of one rule. Every combination is an ACL."""
 
     types: list[ResourceType]
     names: list[str]

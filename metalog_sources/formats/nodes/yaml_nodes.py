@@ -45,8 +45,6 @@ def yaml_documents(text: str, file: str, tags: Mapping[str, str] = NO_TAGS) -> I
 
 
 class _Builder:
-    """Collects events into one node per document."""
-
     def __init__(self, file: str, tags: Mapping[str, str]) -> None:
         self._file = file
         self._tags = tags
