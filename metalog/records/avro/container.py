@@ -71,7 +71,7 @@ def read_blocks(read: Read, head: ContainerHeader, most_bytes: int) -> Iterator[
     while first := read(1):
         count, size = _long(read, first), _long(read)
         if not 0 <= size <= MAX_BLOCK:
-            raise ValueError(f"a block of {size:,} bytes")
+            raise ValueError(f"a block of {size:,} bytes, but at most {MAX_BLOCK:,} are accepted")
         data = _inflated(head.codec, _all(read, size), min(MAX_BLOCK, most_bytes))
         most_bytes -= len(data)
         if not 0 <= count <= len(data):

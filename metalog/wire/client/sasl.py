@@ -127,7 +127,8 @@ class _Scram:
             raise _distrusted("its nonce is not a continuation of ours")
         iterations = whole_number(fields["i"]) or 0
         if not MIN_ITERATIONS <= iterations <= MOST_ITERATIONS:
-            raise _distrusted(f"it requests {fields['i'][:20]} iterations")
+            accepted = f"{MIN_ITERATIONS} to {MOST_ITERATIONS} are accepted"
+            raise _distrusted(f"it requests {fields['i'][:20]} iterations; {accepted}")
         salted = salted_password(self._mechanism, self._password, _decoded(fields["s"]), iterations)
         bare = f"c={b64encode(_GS2_HEADER.encode()).decode()},r={nonce}"
         message = b",".join((self._bare.encode(), challenge, bare.encode()))
