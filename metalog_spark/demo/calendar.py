@@ -42,7 +42,8 @@ def days_from(date: str, count: int) -> range:
     """
     first = (moment(date) - START) // DAY
     if not 0 < count <= DAYS - first:
-        raise InvalidRequest(f"--days {count}: the year has 1 to {DAYS - first} from {date} on")
+        limit = DAYS - first
+        raise InvalidRequest(f"--days {count}: write 1 to {limit}; the year ends on 31 December")
     return range(first, first + count)
 
 

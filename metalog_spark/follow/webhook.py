@@ -86,8 +86,8 @@ def endpoint(url: str, headers: str = "") -> WebhookEndpoint:
         raise InvalidRequest("--webhook: write it as https://HOST[:PORT]/PATH")
     if "@" in parts.netloc:
         raise InvalidRequest(
-            "--webhook: the URL has a user or a password, which others on this machine can see;"
-            " put a line Authorization: … into the file of --webhook-headers"
+            "--webhook: the URL has a user or a password, which other users of this machine can"
+            " see; put a line Authorization: … into the file of --webhook-headers"
         )
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return WebhookEndpoint(parts.scheme == "https", host, port, target, _headers(headers))

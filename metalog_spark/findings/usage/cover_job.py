@@ -58,11 +58,11 @@ class Total(NamedTuple):
 
 
 def done_in(questions: DataFrame, now: Rules, tasks: int) -> DataFrame:
-    """Rows of ``_DONE`` in ``tasks`` partitions: the requests that brokers allowed and that ``now``
-    allows, without those of super users. ``done`` has a bit for each operation. ``host`` is the
-    client's host if all ALLOWs for the request name hosts; if not, it is ``*``. ``by`` is null if a
-    LITERAL ALLOW can express the requests; if not, ``by`` has the indexes of the ALLOWs of ``now``
-    that allow them."""
+    """Rows of ``_DONE`` in ``tasks`` partitions, about requests that brokers allowed and that
+    ``now`` allows. Requests of super users are left out. ``done`` has a bit for each operation.
+    ``host`` is ``*``, or the client's host if only ALLOWs that name a host allow the request.
+    ``by`` is null if a LITERAL ALLOW can express the request. If not, ``by`` has the indexes in
+    ``now`` of ALLOWs that allow the request."""
     from pyspark.sql import functions as f
 
     allowed = questions.where("result = 'ALLOWED'").select(*QUESTION_COLUMNS, "requests")

@@ -114,9 +114,9 @@ def with_possible(usage: DataFrame, tables: Tables, window: Window) -> DataFrame
 
     A possible question is another reading of an ambiguous audit line, or a reading of a half line.
     Its time is in the window or unknown. While requests wait or are not counted, possible questions
-    of all times are returned. ``begins`` is as in ``AclLifetimes.could_match``. If a clock
-    time came twice, the question at the second time is returned only if the ACLs or the
-    configuration can have changed in the repeated hours."""
+    of all times are returned. ``begins`` is as in ``AclLifetimes.could_match``. If a clock time
+    came twice, the question at the second time is returned only if the ACLs or the configuration
+    can have changed in the repeated hours."""
     from pyspark.sql import functions as f
 
     if not tables.has(POSSIBLE):

@@ -67,7 +67,7 @@ def _entry(node: Node) -> Accepted:
     words = fields_of(node, "an accepted finding", None)
     for key in (_SECTION, _REASON, _UNTIL):
         if key not in words:
-            raise fault(node.position, f"an accepted finding has no {key}")
+            raise fault(node.position, f"an accepted finding has no {key}; add {key}")
     section = text_of(words[_SECTION], _SECTION)
     if section not in FIELDS:
         raise fault(

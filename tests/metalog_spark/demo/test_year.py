@@ -209,5 +209,5 @@ def test_what_a_year_has_not_is_refused(tmp_path: Path) -> None:
         make(tmp_path, requests=10, report=lambda *_: None)
     assert days_from("2025-12-31", 1) == range(364, 365)
     for count in (0, 2):
-        with pytest.raises(InvalidRequest, match=f"--days {count}: the year has 1 to 1 from"):
+        with pytest.raises(InvalidRequest, match=f"--days {count}: write 1 to 1; the year ends"):
             days_from("2025-12-31", count)
