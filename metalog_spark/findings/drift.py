@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 SCHEMA: Final = f"change STRING, {ACL_SQL}, severity STRING, remedy STRING"
-"""``change`` is ADDED for an ACL that only the actual state has, REMOVED for one that only the
-desired state has."""
+"""``change`` is ADDED for an ACL that only the actual state has, and REMOVED for an ACL that
+only the desired state has."""
 
 
 def drift(
@@ -33,8 +33,8 @@ def drift(
 ) -> DataFrame:
     """Rows of ``SCHEMA``, the most severe first.
 
-    ``desired_at`` is an offset (exclusive) in the log of ``desired``, ``actual_at`` one in the log
-    of ``actual``. None is the end of the history. Both tables may be of the same folder.
+    ``desired_at`` is an offset (exclusive) in the log of ``desired``, ``actual_at`` an offset in
+    the log of ``actual``. None is the end of the history. Both tables may be of the same folder.
     """
     before, after = (
         lifetimes_in(tables).at(offset)

@@ -156,8 +156,8 @@ def exposure(tables: Tables, window: Window) -> DataFrame:
 
 
 def _grants(acls: Iterable[Acl]) -> dict[_Grant, list[Acl]]:
-    """The ALLOWs among ``acls`` by principal, pattern, and all operations that the ALLOWs for one
-    host allow."""
+    """The ALLOWs among ``acls``. A key has the principal, the pattern, and all operations that the
+    principal's ALLOWs for this pattern and one host allow."""
     of_hosts: dict[tuple[str, ResourceType, PatternType, str, str], list[Acl]] = {}
     for acl in filter(is_allow, acls):
         pattern = acl.principal, acl.resource_type, acl.pattern_type, acl.resource_name

@@ -50,8 +50,8 @@ commands that add ACLs come first."""
 
 _COMMANDS: Final = {ChangeKind.ADD: CommandKind.ADD, ChangeKind.REMOVE: CommandKind.REMOVE}
 _QUESTIONS_OF_A_TASK: Final = 50_000
-"""A task decides so many questions in one or two seconds. By default Spark would start 200 tasks,
-each with its own Python process."""
+"""A task decides this number of questions in one or two seconds. By default Spark would start 200
+tasks, each with its own Python process."""
 USES_OF_EVERYONE: Final = (
     "its uses are counted for the principals that connected: nobody connects as User:*"
 )

@@ -62,7 +62,7 @@ class RequestOrigin(NamedTuple):
 
 
 class Starts:
-    """Those of the given ACLs that matter for InitProducerId, in one index."""
+    """The given ACLs that matter for InitProducerId, in one index."""
 
     def __init__(self, acls: Iterable[Acl], kafka: KafkaVersion) -> None:
         self._config = AuthorizerConfig(kafka_version=kafka)

@@ -61,7 +61,7 @@ class Storm(NamedTuple):
 
 
 def of_grants(lifetimes: Iterable[AclLifetime], after: int, config_at: ConfigAt) -> Iterator[Alert]:
-    """Alerts about the ACLs that were added at offset ``after`` or later, in order.
+    """Alerts about the ACLs that were added at offset ``after`` or later, in the log's order.
 
     An ACL that is in force under another id is not new. If ``after`` is ``NOTHING``, removed ACLs
     cause no alert.
@@ -119,8 +119,8 @@ def of_storm(storm: Storm) -> Alert:
 
 
 def of_lost_lines(time_ms: int, first: Sequence[str], lost: int, *, topic: bool) -> Alert:
-    """An alert about a number ``lost`` of lines, which Kafka deleted from a topic, or which could
-    not be read in files. ``first`` describes at most ``NAMED`` of these lines."""
+    """An alert about lines that Kafka deleted from a topic, or that could not be read in files.
+    ``lost`` is the number of lines, and ``first`` describes at most ``NAMED`` of them."""
     advice = (
         "read the topic sooner, or have it keep records longer"
         if topic
@@ -141,7 +141,7 @@ def _first(texts: Sequence[str], count: int) -> str:
 
 
 def of_no_broker(time_ms: int, topic: str, lines: int) -> Alert:
-    """An alert about a number of ``lines`` whose broker is unknown."""
+    """An alert about lines whose broker is unknown. ``lines`` is their number."""
     message = (
         f"{topic}: lines name no broker ({lines:,} so far), so coverage counts them as one broker"
         " with the topic's name; key the records by broker, or find the broker by"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _OF_WINDOW: Final = ("principal", "since")
 _QUESTION: Final = ("operation", "resource_type", "resource_name")
 _COUNTED_MS: Final = 7 * 24 * 3600 * 1000
-"""Counts are dropped if their window begins so long before the newest window, or earlier."""
+"""Counts are dropped if their window begins this long before the newest window, or earlier."""
 
 
 class CountedDenials(NamedTuple):

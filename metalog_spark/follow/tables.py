@@ -72,7 +72,7 @@ def _lost(tables: Tables) -> list[Lost]:
 
     In a partition, only the lines of a single broker are in order of time. So a broker's lost lines
     lie between its last line before the loss and its first line after the loss. For a broker
-    without lines, the range begins with the latest range and ends with the earliest end.
+    without lines, the range is from the latest beginning to the earliest end of these ranges.
     """
     from pyspark.sql import functions as f
 

@@ -49,7 +49,7 @@ class Span(NamedTuple):
 
     def pieces(self, kept: int, most: int = _TASK_OFFSETS) -> Iterator[Span]:
         """The span in parts of at most ``most`` offsets. All deleted offsets, which are below
-        ``kept``, are in one part before these."""
+        ``kept``, are in one part at the beginning."""
         kept = min(max(kept, self.first), self.past)
         if self.first < kept:
             yield Span(self.partition, self.first, kept)

@@ -170,7 +170,7 @@ class Parts:
 
     @cached_property
     def configs(self) -> tuple[AuthorizerConfig, AuthorizerConfig] | None:
-        """The desired configuration and the actual one; None if the desired state is an earlier
+        """The desired and the actual configuration; None if the desired state is an earlier
         state of the same tables."""
         desired = self._desired
         return None if desired is None else (config_now(desired), config_now(self._tables))

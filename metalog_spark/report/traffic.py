@@ -139,7 +139,7 @@ def changes(tables: Tables, bars: Bars) -> list[tuple[int, tuple[str, ...]]]:
 
 
 def strips(tables: Tables, bars: Bars) -> tuple[Strip, ...]:
-    """A strip for each broker, sorted by number or name, and one for the metadata log."""
+    """A strip for each broker, sorted by number or name, and a strip for the metadata log."""
     counts = _hours_seen(tables, bars)
     brokers = sorted({broker for broker, _ in counts}, key=_broker_order)
     broker_strips = [

@@ -84,7 +84,7 @@ class AclLifetimes:
 
     def offset_at(self, micros: int) -> int:
         """The offset after the last change of an ACL at or before ``micros`` (microseconds since
-        1970); 0 if no change is so old."""
+        1970); 0 without such a change."""
         edges = (edge for own in self.by_acl.values() for life in own for edge in life[2:])
         past = (edge.at for edge in edges if edge is not None and edge.time_ms * 1000 <= micros)
         return max(past, default=0)
@@ -95,9 +95,9 @@ class AclLifetimes:
         return any(lifetime.holds_at(offset) for lifetime in self.by_acl[acl])
 
     def could_match(self, question: RequestKey, *, begins: bool = False) -> list[Acl]:
-        """All ACLs of any time that match the question. With ``begins``, the true name is not
-        known: it begins with the question's name, or the question's name begins with it. The result
-        then has all ACLs that match at least one possible name."""
+        """All ACLs that match the question, also ACLs that are no longer in force. With ``begins``,
+        the true name is not known: it begins with the question's name, or the question's name
+        begins with it. The result then has all ACLs that match at least one possible name."""
         found = self._known.get((question, begins))
         if found is None:
             if len(self._known) >= _REMEMBERED:

@@ -51,7 +51,7 @@ _PRINCIPAL: Final = "principal STRING"
 
 
 class Total(NamedTuple):
-    """A principal's number of ``requests``, and of the pairs of a name and an operation in them."""
+    """``used``: how many pairs of a name and an operation are in a principal's ``requests``."""
 
     used: int = 0
     requests: int = 0

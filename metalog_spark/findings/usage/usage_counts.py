@@ -1,7 +1,7 @@
 """Counts the uses of each ACL in a window, on the workers.
 
-Several findings use these counts, so that they agree. A use is a request that the ACL decided, if
-the broker gave the same answer.
+Several findings use these counts, so all findings agree. A use is a request that the ACL decided,
+if the broker gave the same answer.
 """
 
 from __future__ import annotations

@@ -73,8 +73,8 @@ def _odd(tables: Tables, day: date, requests: int) -> InvalidSource:
 
 
 def askable(usage: DataFrame) -> DataFrame:
-    """The rows that an authorizer can decide. They are complete, with a known operation and type,
-    and a literal name."""
+    """The rows of requests that an authorizer can decide. Such a request is complete, and has a
+    known operation, a known type and a literal name."""
     return usage.where(_askable())
 
 

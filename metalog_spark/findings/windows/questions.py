@@ -1,4 +1,4 @@
-"""The distinct questions of a window, and the ACLs by which workers decide them.
+"""The distinct questions of a window, and the ACLs by which workers decide the questions.
 
 Requests repeat, so the workers decide each distinct question once, with the authorizer's code. The
 workers get the ACLs as text, and each process caches the index.

@@ -169,7 +169,7 @@ def with_commands(
     rows: Iterable[Mapping[str, Any]],
     of: Callable[[Mapping[str, Any]], RequestFilter | None],
 ) -> list[Mapping[str, Any]]:
-    """The ``rows``; a row that has requests also gets the ``command`` that prints them."""
+    """The ``rows``; a row with requests also gets the ``command`` that prints its requests."""
     with_command: list[Mapping[str, Any]] = []
     for row in rows:
         wanted = of(row)

@@ -100,8 +100,8 @@ def marked(
     section: Section, entries: Iterable[Accepted], today: date, elsewhere: Collection[Accepted] = ()
 ) -> Marked:
     """The section with its accepted rows marked. Entries in ``elsewhere`` match a row of another
-    page, so they are not idle. If the section has no columns, it could not be computed, and no
-    entry is idle."""
+    page, so they are not idle. A section without columns could not be computed, so it has no idle
+    entries."""
     own = [entry for entry in entries if entry.section == section.id]
     if not own or not section.columns:
         return Marked(section)
