@@ -88,7 +88,7 @@ def add_command_config(group: ArgumentParser | _ArgumentGroup) -> None:
 
 
 def add_config(parser: ArgumentParser) -> None:
-    """Add the options for settings that the log does not contain and decisions depend on."""
+    """Add the options for the authorizer's settings, which the log does not contain."""
     group = parser.add_argument_group("the broker's configuration, which is not in the log")
     group.add_argument("--config", metavar="FILE", help="the broker's server.properties")
     group.add_argument(

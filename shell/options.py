@@ -183,7 +183,7 @@ def _joined(arguments: list[str]) -> list[str]:
 
 
 def invocation(action: Action) -> str:
-    """The option with its value, such as ``-o, --output FORMAT``. Versions of Python differ."""
+    """``-o, --output FORMAT``: the option as help shows it, on every version of Python."""
     if not action.option_strings:
         return str(action.metavar)
     names = ", ".join(action.option_strings)

@@ -32,7 +32,7 @@ def run(
 
     At a terminal the lines are typed at a prompt. ``live`` returns the newest state, and is called
     before each command. ``more`` are commands that need more than the tree. Returns the exit code:
-    2 if a command failed that was not typed at a prompt, else 0.
+    0 at a prompt; else 2 if a command failed, and 0 if none failed.
     """
     from shell.browser.builtins import BUILTINS
     from shell.browser.session import ShellSession
@@ -62,8 +62,7 @@ def run(
 
 
 def prompt_marker(replayed: Replayed) -> str:
-    """The part of the prompt for a state that is stale, or not proven to be committed; else
-    empty."""
+    """The prompt's text for a state that is stale, or not proven to be committed; else empty."""
     marks = []
     if replayed.offset > replayed.proven.offset:
         marks.append("uncommitted")

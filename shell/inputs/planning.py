@@ -67,7 +67,7 @@ def add_planning(parser: ArgumentParser, *, is_for_any: bool) -> None:
         "--only-gain",
         action="append",
         metavar="CLAIM",
-        help="refuse to give access beyond CLAIM: a file, or YAML such as allow: {…}",
+        help="refuse to give access that CLAIM (a file, or YAML: allow: {…}) does not allow",
     )
     add_lockout(parser)
     add_config(parser)

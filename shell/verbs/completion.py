@@ -62,7 +62,7 @@ _WORD_KINDS: Final = {
 
 
 class _Shells(tuple[str, ...]):
-    """The shells to choose from. The argument NAMES of the scripts is accepted, but not listed."""
+    """The shells to choose from. ``NAMES``, which the scripts pass, is accepted but not listed."""
 
     def __contains__(self, word: object) -> bool:
         return word == NAMES or super().__contains__(word)

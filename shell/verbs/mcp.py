@@ -101,7 +101,7 @@ def _server(tools: Tools) -> Any:
 
 
 class Tools:
-    """The tools that an assistant may call. An assistant reads a tool's docstring."""
+    """The tools that an assistant may call. An assistant reads the docstring of each tool."""
 
     def __init__(self, arguments: Namespace) -> None:
         self._source: str = arguments.source

@@ -1,7 +1,7 @@
 """``metalog serve``: runs a node that Kafka's admin tools can drive, until it is stopped.
 
-Without a configuration the node is for trials: a log of its own in a folder, one listener on this
-machine only, and every client is a super user. This module must not know how a node works.
+Without ``--config``, the node is for trials: only this machine can reach its one listener, and
+every client is a super user. This module must not know how a node works.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ EPILOG: Final = """\
 metalog serve
 metalog serve --config server.properties
 
-Ctrl-C or SIGTERM stops the node; SIGHUP makes it read its certificates again. Exit code: 0 stopped,
-2 not started."""
+Ctrl-C or SIGTERM stops the node; SIGHUP makes the node read its certificates again. Exit code:
+0 stopped, 2 not started."""
 
 _log = logging.getLogger(__name__)
 

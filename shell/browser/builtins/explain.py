@@ -1,7 +1,7 @@
-"""``explain``: why a request is allowed or denied, printed as by the verb ``explain``.
+"""The command ``explain``: prints why a request is allowed or denied, as the verb ``explain`` does.
 
-It decides by the configuration of ``metalog shell``, and reads the configuration at the first
-question. This module must not know how an explanation is found.
+The command reads the configuration of ``metalog shell`` at the first question. This module must not
+know how an explanation is found.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _STDIN: Final = "-"
 def explain_command(
     arguments: Namespace, source: Source, newest: Callable[[], Replayed]
 ) -> Builtin:
-    """The command. ``source`` is the log, ``newest`` returns its newest state, and ``arguments``
-    are those of ``metalog shell``."""
+    """Make the command. ``source`` is the log, ``newest`` returns its newest state, and
+    ``arguments`` are those of ``metalog shell``."""
 
     @cache
     def context(output: Output) -> Context:

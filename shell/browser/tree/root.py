@@ -1,4 +1,4 @@
-"""The root of the tree, and ``/image`` with a directory for each subject of ``SUBJECTS``.
+"""The root of the tree, and ``/image`` with a directory for each ``ImageSubject``.
 
 This module must not know what a subject looks like.
 """

@@ -139,7 +139,7 @@ def _refuse_unproven(plan: SavedPlan, made: Planned) -> None:
 
 
 def _proven_text(limits: Sequence[GainLimit], config: AuthorizerConfig) -> str:
-    """Shows limits and super users, because somebody can have edited the plan's file."""
+    """The limits and the super users, because somebody can have edited the plan's file."""
     claims = [[claim_text(each) for each in limit.claims] for limit in limits]
     exceptions = [f"but {joined(each, 'and')}" if each else "" for each in claims]
     gained = " and ".join(

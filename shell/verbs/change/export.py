@@ -71,7 +71,7 @@ def configure(parser: ArgumentParser) -> None:
     written.add_argument(
         "--include-credentials",
         action="store_true",
-        help="include salts and keys of SCRAM users; passwords can be guessed from them",
+        help="include salts and keys of SCRAM users, from which passwords can be guessed",
     )
     strimzi = parser.add_argument_group("KafkaUser resources")
     strimzi.add_argument(

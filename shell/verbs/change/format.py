@@ -28,8 +28,8 @@ USAGE: Final = "[DIR] [--config FILE] [options]"
 FORMATS: Final = ("text", "json")
 PAGED: Final = False
 EPILOG: Final = """
-Without --config, -I and -N, the folder is for one node that is the whole quorum. Kafka or metalog
-serve can start on the folder. Write an ACL as one line:
+Without --config, -I and -N, the folder is for one node that is the whole quorum. Kafka and metalog
+serve can use the folder. Write an ACL as one line:
 
   metalog format /var/lib/node --add-scram-file users.txt \\
       --add-acl 'ALLOW User:app READ,WRITE topic:payments' \\
@@ -105,8 +105,8 @@ def configure(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="SOURCE",
-        help="copy the ACLs of a SOURCE, such as a file, and the SCRAM users whose credentials it"
-        " contains; repeatable",
+        help="copy the ACLs of a SOURCE, such as a file, and its SCRAM users that have"
+        " credentials; repeatable",
     )
     add_command_config(begin)
     parser.set_defaults(at=None, committed=False, salvage=None)

@@ -70,8 +70,8 @@ def configure(parser: ArgumentParser) -> None:
         type=int,
         metavar="N",
         help=f"{MIN_ITERATIONS} to {MAX_ITERATIONS} (default: the user's; {MIN_ITERATIONS} for"
-        " a new user); metalog then salts the password, so no node applies its password"
-        " policy",
+        " a new user); with this option, metalog salts the password, so no node applies its"
+        " password policy",
     )
     password.add_argument(
         "--delete", action="store_true", help="delete the user's credentials instead"

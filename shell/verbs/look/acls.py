@@ -164,7 +164,7 @@ def _entry_filters(arguments: Namespace) -> list[AccessControlEntryFilter]:
 
 
 def _say_left_out(pattern: ResourcePatternFilter, admitted: Iterable[Acl], output: Output) -> None:
-    """The list lacks the prefixed and wildcard ACLs that reach the name, as in kafka-acls."""
+    """As in kafka-acls, the list lacks the prefixed and wildcard ACLs that reach the name."""
     if pattern.name is None:
         return
     reaching = pattern._replace(pattern_type=PatternType.MATCH)

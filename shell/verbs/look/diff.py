@@ -72,7 +72,9 @@ class _State(NamedTuple):
 def configure(parser: ArgumentParser) -> None:
     add_source(parser, one_moment=False)
     group = parser.add_argument_group("comparison")
-    group.add_argument("other", nargs="?", metavar="B", help="the other SOURCE (default: A itself)")
+    group.add_argument(
+        "other", nargs="?", metavar="B", help="the second SOURCE (default: A, the first SOURCE)"
+    )
     group.add_argument("--from", metavar="MOMENT", help=f"the state of A at {MOMENT_FORMS}")
     group.add_argument(
         "--to", metavar="MOMENT", help="the state of B at a moment (default: the end of B)"

@@ -113,9 +113,9 @@ def configure(parser: ArgumentParser) -> None:
     question.add_argument("--host", metavar="ADDRESS")
     when = parser.add_argument_group("when")
     when.add_argument(
-        "--from", metavar="MOMENT", help=f"at or after an offset, or after {TIME_FORMS}"
+        "--from", metavar="MOMENT", help=f"changes at or after an offset, or after {TIME_FORMS}"
     )
-    when.add_argument("--to", metavar="MOMENT", help="up to this state (default: the end)")
+    when.add_argument("--to", metavar="MOMENT", help="changes up to this state (default: the end)")
     when.add_argument(
         "--follow", action="store_true", help="keep printing changes as they are written"
     )
@@ -203,8 +203,8 @@ def _filter(arguments: Namespace) -> Filter:
 
 
 def _changes(wanted: Filter, view: _HistoryView, output: Output) -> None:
-    bound = _Bound(dict(view.history.base), dict(view.history.iterations))
-    passing = _lines(view.history.changes, bound, wanted)
+    in_force = _InForce(dict(view.history.base), dict(view.history.iterations))
+    passing = _lines(view.history.changes, in_force, wanted)
     lines = [line for line in passing if line.change.at > view.first]
     if not view.follows:
         _print(reversed(lines), output)
@@ -214,7 +214,7 @@ def _changes(wanted: Filter, view: _HistoryView, output: Output) -> None:
     if view.shows_past:
         _print(lines, output)
     for changes in _following(view, output):
-        _print(_lines(changes, bound, wanted), output)
+        _print(_lines(changes, in_force, wanted), output)
 
 
 def _following(view: _HistoryView, output: Output) -> Iterator[list[Change]]:
@@ -232,26 +232,26 @@ def _following(view: _HistoryView, output: Output) -> Iterator[list[Change]]:
         output.flush()
 
 
-class _Bound(NamedTuple):
+class _InForce(NamedTuple):
     """The ACLs, and the iterations of SCRAM credentials, in force before the next change."""
 
     acls: dict[Uuid, Acl]
     iterations: Iterations
 
 
-def _lines(changes: Iterable[Change], bound: _Bound, wanted: Filter) -> Iterator[HistoryLine]:
-    """The changes that pass the filter; each change updates ``bound``."""
+def _lines(changes: Iterable[Change], in_force: _InForce, wanted: Filter) -> Iterator[HistoryLine]:
+    """The changes that pass the filter; each change updates ``in_force``."""
     for change in changes:
         if isinstance(change, CredentialChange):
-            before = bound.iterations.pop((change.user, change.mechanism), None)
+            before = in_force.iterations.pop((change.user, change.mechanism), None)
             if change.iterations is not None:
-                bound.iterations[change.user, change.mechanism] = change.iterations
+                in_force.iterations[change.user, change.mechanism] = change.iterations
             if wanted.passes_user(change.user):
                 yield HistoryLine(change, iterations_before=before)
             continue
-        removed = bound.acls.pop(change.id, None)
+        removed = in_force.acls.pop(change.id, None)
         if change.acl is not None:
-            bound.acls[change.id] = change.acl
+            in_force.acls[change.id] = change.acl
         if any(acl is not None and wanted.passes(acl) for acl in (change.acl, removed)):
             yield HistoryLine(change, removed)
 

@@ -133,7 +133,7 @@ def _configure_outlets(parser: ArgumentParser) -> None:
     outside.add_argument(
         "--webhook",
         metavar="URL",
-        help="post each alert as JSON to URL; try again after a failure, except 400, 413 and 422",
+        help="post each alert as JSON to URL; retry after a failure other than 400, 413 and 422",
     )
     outside.add_argument(
         "--webhook-headers",

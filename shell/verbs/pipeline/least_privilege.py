@@ -255,8 +255,8 @@ def _as_json(
 
 
 def _yaml(found: LeastSet, principal: str | None, accepted: Sequence[PrincipalProposal]) -> str:
-    """The proposal, in which the principals of ``accepted`` keep today's ACLs. It has ``owns``, so
-    that ``metalog plan --prune`` removes the other ACLs."""
+    """The proposal, in which the principals of ``accepted`` keep today's ACLs. The YAML has
+    ``owns``, so that ``metalog plan --prune`` removes the other ACLs."""
     from metalog_sources.formats.yaml import write_yaml
     from metalog_spark.findings.producers import HARDCODE
 

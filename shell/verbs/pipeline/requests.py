@@ -56,7 +56,7 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument(
         "--acl",
         metavar="ID",
-        help="only requests that this ACL decided and the broker answered so (--disagrees: not so)",
+        help="only requests that this ACL decided; without --disagrees, the broker agreed",
     )
     group.add_argument(
         "--matches", metavar="ID", help="only requests that this ACL matches, whichever ACL decided"
