@@ -95,8 +95,8 @@ class Totals(NamedTuple):
 class ClassifiedAcls(NamedTuple):
     """The verdicts for the ACLs of the window, small enough for a driver. ``today`` and ``config``
     are the ACLs and the configuration at the end of the history. ``last_uses`` has the time of the
-    last use in the whole folder, in microseconds since 1970. ``unseen`` is the result of
-    ``unseen_in``. ``unseen_command`` prints the lines that could not be read."""
+    last use in the whole folder, in microseconds since 1970. ``unseen_clients`` is the
+    result of ``unseen_in``. ``unseen_command`` prints the lines that could not be read."""
 
     verdicts: tuple[Verdict, ...]
     seen: WindowCoverage
@@ -105,7 +105,7 @@ class ClassifiedAcls(NamedTuple):
     today: tuple[Acl, ...]
     config: AuthorizerConfig
     last_uses: Mapping[Acl, int]
-    unseen: frozenset[RequestOrigin]
+    unseen_clients: frozenset[RequestOrigin]
     unseen_command: str
 
     @property

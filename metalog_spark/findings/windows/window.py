@@ -186,7 +186,7 @@ def window_of(
 
     Raises:
         InvalidMoment: ``start`` or ``end`` is not a moment, or the window has no counted lines.
-        InvalidRequest: the folder has no audit lines.
+        InvalidRequest: the folder has no counted audit lines.
     """
     covered = _covered(tables)
     if covered is None:
@@ -225,7 +225,7 @@ def _covered(tables: Tables) -> Window | None:
 
 def _before(window: Window, first_us: int, why: str) -> Window:
     if first_us <= window.start_us:
-        raise InvalidMoment(f"nothing of {window} is {why}")
+        raise InvalidMoment(f"no request of {window} is {why}")
     return window._replace(end_us=min(window.end_us, first_us))
 
 
