@@ -28,8 +28,8 @@ class PastLogEnd(NamedTuple):
     def text(self) -> str:
         return (
             f"{counted(self.requests, 'request is', 'requests are')} newer than the log's last"
-            f" record ({time_text(self.known_ms)}) and decided by its ACLs at that time; if the"
-            " ACLs may have changed since then, build with a newer copy of the log"
+            f" record ({time_text(self.known_ms)}) and decided by the log's last ACLs; if ACLs"
+            " can have changed after that time, build with a newer copy of the log"
         )
 
 

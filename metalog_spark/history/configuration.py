@@ -112,7 +112,7 @@ def read_configuration(texts: Sequence[str]) -> tuple[Configuration, list[str]]:
             since = "the beginning" if from_us is None else time_text(from_us // 1000)
             raise InvalidRequest(
                 f"--config {text}: {periods[from_us].source} is in force from {since} already;"
-                " write MOMENT=FILE for a later one"
+                " write MOMENT=FILE for a later file"
             )
         periods[from_us] = ConfigPeriod(from_us, config, str(path))
     if None not in periods:

@@ -116,7 +116,7 @@ def read_options(texts: Mapping[str, str]) -> Options:
             raise InvalidRequest(f"unknown option {name}; known are {', '.join(_NAMES)}")
         options[known[name.lower()]] = value
     if "path" not in options:
-        raise InvalidRequest("SOURCE is missing; load(SOURCE)")
+        raise InvalidRequest("SOURCE is missing; write load(SOURCE)")
     starting = options.get("startingOffset", EARLIEST).lower()
     most = options.get("maxOffsetsPerTrigger")
     until = options.get("endingOffset")
@@ -158,7 +158,7 @@ def _yes_or_no(options: Mapping[str, str], name: str) -> bool:
 def _number(name: str, value: str, least: int) -> int:
     number = whole_number(value)
     if number is None or number < least:
-        raise InvalidRequest(f"the option {name} is a whole number from {least} on, not {value}")
+        raise InvalidRequest(f"the option {name} is a whole number, at least {least}, not {value}")
     return number
 
 
@@ -288,9 +288,9 @@ class LogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAvailab
         end = self._look().end if self._target is None else self._target
         if end < begin:
             raise InvalidSource(
-                f"{self.options.source}: ends at offset {end}, but was read up to {begin}: some"
-                " records that were read were never committed, or it is another log; restart the"
-                " stream"
+                f"{self.options.source}: ends at offset {end}, but the stream has read up to"
+                f" {begin}: some of its records were never committed, or this is another log;"
+                " restart the stream"
             )
         if isinstance(limit, ReadMaxRows):
             end = min(end, begin + limit.max_rows)

@@ -36,7 +36,7 @@ NEEDED: Final = (
     "time", "principal", "host", "operation", "resource_type", "resource_name", "result",
 )  # fmt: skip
 _LACKING: Final = f"one of {', '.join(NEEDED)} is null, of another type, or not UTF-8"
-_OUT_OF_TIME: Final = "its time is not of the years 1970 to 9999"
+_OUT_OF_TIME: Final = "its time is not in the years 1970 to 9999"
 _WORDS: Final[Mapping[str, Mapping[str, Enum]]] = {
     "operation": by_plain_name(Operation),
     "resource_type": by_plain_name(ResourceType),
@@ -46,9 +46,9 @@ _WORDS: Final[Mapping[str, Mapping[str, Enum]]] = {
 """The columns with Kafka's words, and the value of each word by its spelling in capitals without
 ``_``."""
 _NO_WORDS: Final = {
-    "operation": "its operation is none of Kafka's",
-    "resource_type": "its resource_type is none of Kafka's",
-    "pattern_type": "its pattern_type is not LITERAL, and requests have no other",
+    "operation": "its operation is not one of Kafka's",
+    "resource_type": "its resource_type is not one of Kafka's",
+    "pattern_type": "its pattern_type is not LITERAL; requests have only LITERAL",
     "result": "its result is neither ALLOWED nor DENIED",
 }
 

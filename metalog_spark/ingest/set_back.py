@@ -37,6 +37,6 @@ def set_back_texts(found: SetBack, start_us: int, end_us: int) -> list[str]:
     more = f" and of {others:,} more" if others else ""
     return [
         f"the log of {broker}{more} goes back in time at {time_text(first_us // 1000)}, as if"
-        " clocks were set back: if its times name no zone, one hour occurs twice, and every other"
-        " time may be wrong; build another folder with the brokers' --zone"
+        " clocks were set back: if its times name no zone, one hour occurs twice, and all other"
+        " times can be wrong; build another folder with the brokers' --zone"
     ]

@@ -143,7 +143,7 @@ def check_can_be_followed(audit: str) -> None:
     elif is_pattern(audit):
         return
     if not place.is_dir():
-        there = "a file" if place.exists() else "there is no such folder"
+        there = "this is a file" if place.exists() else "there is no such folder"
         raise InvalidRequest(
             f"--audit {audit}: {there}; name the folder in which finished audit logs appear"
         )

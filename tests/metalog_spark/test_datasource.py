@@ -378,9 +378,9 @@ def test_folders_of_two_logs_are_refused(tmp_path: Path) -> None:
         ({}, "SOURCE is missing"),
         ({"path": "x", "comitted": "true"}, "unknown option comitted; known are path"),
         ({"path": "x", "committed": "maybe"}, "the option committed is true or false, not maybe"),
-        ({"path": "x", "maxOffsetsPerTrigger": "-1"}, "is a whole number from 1 on, not -1"),
-        ({"path": "x", "maxOffsetsPerTrigger": "0"}, "is a whole number from 1 on, not 0"),
-        ({"path": "x", "startingOffset": "newest"}, "is a whole number from 0 on, not newest"),
+        ({"path": "x", "maxOffsetsPerTrigger": "-1"}, "is a whole number, at least 1, not -1"),
+        ({"path": "x", "maxOffsetsPerTrigger": "0"}, "is a whole number, at least 1, not 0"),
+        ({"path": "x", "startingOffset": "newest"}, "is a whole number, at least 0, not newest"),
         ({"path": "x", "types": "ACL"}, "unknown record type ACL; known are ABORT_"),
     ],
 )
@@ -419,7 +419,7 @@ def test_a_stream_of_a_log_that_lost_records_says_which(tmp_path: Path) -> None:
     """Its tail, or a beginning that the stream had not read yet."""
     source = cut(tmp_path / "log", keep=(FIRST,))
     everything = stream(source).getDefaultReadLimit()
-    said = f"^{source}: ends at offset 811, but was read up to 835: some records that were read"
+    said = f"^{source}: ends at offset 811, but the stream has read up to 835: some of"
     with pytest.raises(InvalidSource, match=said):
         stream(source).latestOffset({"offset": 835}, everything)
     cut(tmp_path / "trimmed", keep=(SECOND,))

@@ -90,12 +90,12 @@ def test_what_is_no_request_is_rejected_and_no_evidence(
 ) -> None:
     """An allowed row that cannot be decided would show its hour as logged, without showing a
     use."""
-    time, utf8 = "its time is not of the years 1970 to 9999", "one of time, principal, host,"
+    time, utf8 = "its time is not in the years 1970 to 9999", "one of time, principal, host,"
     last_us = 253_402_300_799_999_999
     rows: list[tuple[dict[str, Any], str]] = [
-        ({"operation": "Levitate"}, "its operation is none of Kafka's"),
-        ({"operation": ""}, "its operation is none of Kafka's"),
-        ({"resource_type": "Queue"}, "its resource_type is none of Kafka's"),
+        ({"operation": "Levitate"}, "its operation is not one of Kafka's"),
+        ({"operation": ""}, "its operation is not one of Kafka's"),
+        ({"resource_type": "Queue"}, "its resource_type is not one of Kafka's"),
         ({"pattern_type": "PREFIXED"}, "its pattern_type is not LITERAL"),
         ({"pattern_type": "MATCH"}, "its pattern_type is not LITERAL"),
         ({"result": "PERHAPS"}, "its result is neither ALLOWED nor DENIED"),

@@ -205,7 +205,7 @@ def test_what_was_asked_after_the_log_had_ended_is_counted() -> None:
     found = DARK._replace(parts=parts(seen=DARK.parts.seen._replace(later=later)))
     assert contents(found, None).caveats == (
         "1 request is newer than the log's last record (2024-10-04T00:00:00.000Z) and decided by "
-        "its ACLs at that time; if the ACLs may have changed since then, build with a newer copy "
+        "the log's last ACLs; if ACLs can have changed after that time, build with a newer copy "
         "of the log",
     )
 

@@ -125,7 +125,7 @@ def test_the_first_screen(whole: ReadPage) -> None:
     assert "1,002 audit lines could not be read, and each may be a use." in whole.all("p")
     assert (
         "1 request is newer than the log's last record (2026-01-02T16:00:00.000Z) and decided by "
-        "its ACLs at that time; if the ACLs may have changed since then, build with a newer copy "
+        "the log's last ACLs; if ACLs can have changed after that time, build with a newer copy "
         "of the log." in whole.all("p")
     )
     severe = [row for row in whole.table("exposure") if row["Severity"] != "Info"]
