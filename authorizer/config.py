@@ -82,7 +82,7 @@ def from_properties(properties: Mapping[str, object]) -> tuple[AuthorizerConfig,
         )
     _check_resolved(properties)
     if not isinstance(properties.get(SUPER_USERS), str | None):
-        raise ConfigException(f"{SUPER_USERS}: give one text, its users separated by semicolons")
+        raise ConfigException(f"{SUPER_USERS}: give one text of users, separated by semicolons")
     super_users, warnings = _super_users(_text(properties, SUPER_USERS))
     allow_everyone = _text(properties, ALLOW_EVERYONE).lower()
     if allow_everyone not in ("", "true", "false"):
@@ -154,7 +154,7 @@ def _super_users(text: str) -> tuple[frozenset[str], list[str]]:
 
 
 def read_kafka_version(text: str, key: str = f"{KAFKA_VERSION}=") -> KafkaVersion | None:
-    """The version that ``text`` names; None if it is empty. Errors write ``key`` before it."""
+    """The version that ``text`` names; None for "". An error message has ``key`` and ``text``."""
     if not text:
         return None
     for version in KafkaVersion:
@@ -168,5 +168,5 @@ def _milliseconds(text: str) -> int | None:
     if not text:
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER):
-        raise ConfigException(f"{STALE_DENY_AFTER}={text} is not a number of milliseconds")
+        raise ConfigException(f"{STALE_DENY_AFTER}={text}: write a whole number of milliseconds")
     return int(text)

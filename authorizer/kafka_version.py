@@ -22,7 +22,7 @@ class KafkaVersion(Enum):
 
     @property
     def other(self) -> KafkaVersion:
-        """The next version, to compare with; for the newest version, the previous version."""
+        """The version to compare with: the next version, or the previous for the newest."""
         return KafkaVersion.V4_4 if self is KafkaVersion.V4_3 else KafkaVersion.V4_3
 
 

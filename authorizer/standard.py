@@ -140,7 +140,7 @@ class StandardAuthorizer(Authorizer):
         }
 
     def authorize(self, context: RequestContext, actions: Sequence[Action]) -> AuthorizationResults:
-        """The result of each of ``actions``, in order; each decision is written to the audit log.
+        """The result of each of ``actions``, in order. Decisions are logged as in Kafka.
 
         Raises:
             AuthorizerNotReady: the gate is shut (``shut_by`` has the reason), and the principal

@@ -78,7 +78,7 @@ class Requests(NamedTuple):
 
 
 class SessionAround(NamedTuple):
-    """A broader session, by client and principal. It is ignored if ``unless`` changes equally."""
+    """A broader session, by client and principal; ignored where ``unless`` has the same change."""
 
     identity: tuple[str, str]
     unless: tuple[str, str] | None = None
@@ -118,7 +118,7 @@ def asked_operations(kind: ResourceType) -> int:
 class Sessions:
     """The sessions of ``requests``, divided by ``acls``, which can come from several sets.
 
-    With ``differing``, only cells whose decision one of these ACLs can change are listed. If not
+    With ``differing``, the sessions have only cells that an ACL in ``differing`` can change. If not
     ``is_any_set``, each set must have all ``acls`` that are not in ``differing``. No cell is partly
     inside one of ``separate``.
     """

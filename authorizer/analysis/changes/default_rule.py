@@ -18,7 +18,7 @@ _NONE: Final = Patterns(())
 
 
 def without_cover(changed: Iterable[Acl], acls: Iterable[Acl]) -> Iterator[Acl]:
-    """For each pattern in ``changed`` with a name that none of ``acls`` matches: its first ACL.
+    """The first ACL in ``changed`` for each pattern that matches a name without ACLs in ``acls``.
 
     ``changed`` has ACLs to add to ``acls``, or ACLs whose removal leaves ``acls``.
     """

@@ -37,14 +37,14 @@ class Unknown(NamedTuple):
         if self.what == "principal":
             text = f"no ACL and no SCRAM user has the name {name}"
         elif self.is_listed:
-            text = f"there is no {self.what} {name}, and {self._reached_by} reaches it"
+            text = f"there is no {self.what} {name}, and {self._reached_by} it"
         else:
-            text = f"{self._reached_by} reaches {self.what} {name}"
+            text = f"{self._reached_by} {self.what} {name}"
         return text if self.near is None else f"{text}; did you mean {shown(self.near)}?"
 
     @property
     def _reached_by(self) -> str:
-        return f"no ACL but those on {WILDCARD}" if self.is_reached else "no ACL"
+        return f"only ACLs on {WILDCARD} reach" if self.is_reached else "no ACL reaches"
 
     def as_json(self) -> dict[str, str | None]:
         return {"what": self.what, "name": self.name, "nearest": self.near}

@@ -53,8 +53,8 @@ name's only bucket, without ``User:*``. In all other cases there is a list of bu
 request on the name combines the list into a ``ResourceAcls``: to combine costs as much as to
 decide, and most names get no second request before a change."""
 AclsByName = dict[str | Prefix | None, MatchingAcls]
-"""The ACLs for a name. The key is the name or, if no LITERAL pattern has the name, the longest
-prefix of the name in the index: all such names share one entry."""
+"""The ACLs for a name. The key is the name or, if no LITERAL pattern has the name, its longest
+prefix in the index: names with the same longest prefix share one entry."""
 Inherited = tuple[int, RememberedSessions[SessionAnswers], list[AclsByName]]
 """The number of the next context, and the caches that the next context keeps."""
 ANY: Final = ResourceType.ANY

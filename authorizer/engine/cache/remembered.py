@@ -33,7 +33,7 @@ HIGHEST_THRESHOLD: Final = 64
 too small for all frequent sessions, and should keep the sessions with the most requests."""
 MOST_CHANGES: Final = 64
 """The cache survives at most this many successive changes. A session can keep an old index, so this
-limits the memory of old indexes."""
+limit bounds the memory of old indexes."""
 FEWEST_COUNTERS: Final = 1 << 12
 MOST_COUNTERS: Final = 1 << 18
 _GROWTH: Final = 4

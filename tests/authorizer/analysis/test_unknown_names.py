@@ -43,5 +43,5 @@ def test_an_unknown_name_is_reached_only_by_the_acls_that_the_note_names(name: s
         }
         assert bool(notes) == (reaching <= {ON_ALL}), patterns
         for note in notes:
-            assert note.startswith("no ACL but those on * reaches ") == bool(reaching), note
+            assert note.startswith("only ACLs on * reach ") == bool(reaching), note
             assert note.startswith("no ACL reaches ") != bool(reaching), note
