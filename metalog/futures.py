@@ -92,7 +92,6 @@ class InitialLoad(Future[None]):
 
 
 def done_future() -> Future[None]:
-    """A future that is already done."""
     done: Future[None] = Future()
     done.set_result(None)
     return done

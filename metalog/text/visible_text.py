@@ -25,7 +25,6 @@ def safe(text: str) -> str:
 
 
 def json_escape(match: re.Match[str]) -> str:
-    """The matched character as a JSON escape."""
     code = ord(match.group())
     if code <= 0xFFFF:
         return f"\\u{code:04x}"

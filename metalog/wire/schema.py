@@ -65,14 +65,13 @@ def _declared(
 
 @cache
 def request_parts(api_key: int, version: int) -> Any:
-    """A namespace with the class of a request, and the classes of the structures in it."""
+    """A namespace with the class of a request, and the classes of the request's structures."""
     ours = acls_v0.REQUEST_PARTS.get((api_key, version))
     return ours or kio.index.load_payload_module(api_key, version, EntityType.request)
 
 
 @cache
 def response_parts(api_key: int, version: int) -> Any:
-    """A namespace with the class of a response, and the classes of the structures in it."""
     ours = _OUR_RESPONSE_PARTS.get((api_key, version))
     return ours or kio.index.load_payload_module(api_key, version, EntityType.response)
 

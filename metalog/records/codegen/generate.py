@@ -52,7 +52,6 @@ def _imported(module: str, name: str) -> object:
 
 
 def modules() -> dict[str, str]:
-    """Each module's file name and formatted source."""
     sources = {
         "__init__.py": package_module((*METADATA_RECORDS, *CONTROL_RECORDS)),
         "registry.py": registry_module(METADATA_RECORDS, CONTROL_RECORDS),
@@ -87,7 +86,6 @@ def formatted(sources: dict[str, str]) -> dict[str, str]:
 
 
 def schema_table() -> str:
-    """A table with a row per type and version: its fingerprint, and a summary of its fields."""
     lines = ["| type | version | fingerprint | fields |", "|---|---|---|---|"]
     lines += [
         f"| {each.name} | {each.version} | `{each.fingerprint.hex()}` |"

@@ -97,7 +97,6 @@ def numbered(parts: Iterable[Part], offset: int) -> Iterator[tuple[int, Part]]:
 
 
 def record_count(part: Part) -> int:
-    """The number of records in ``part``."""
     if isinstance(part, AclRun):
         return len(part.ids)
     if isinstance(part, PartitionChangeRun):

@@ -164,7 +164,6 @@ def read_tagged_fields(data: bytes, at: int) -> tuple[TaggedFields, int]:
 
 
 def read_tag_count(data: bytes, at: int) -> tuple[int, int]:
-    """The number of tagged fields that follow."""
     count, at = read_unsigned_varint(data, at)
     if count > MAX_TAGGED_FIELDS:
         raise ValueError(f"{count:,} tagged fields; at most {MAX_TAGGED_FIELDS:,} are read")

@@ -191,7 +191,6 @@ class ClusterClient:
         return frozenset(each for each in Operation if bits >> each & 1)
 
     def set_credential(self, wanted: NewCredential) -> list[ApiOutcome]:
-        """Set one SCRAM credential."""
         return self._write(
             ALTER_SCRAM,
             SCRAM_VERSIONS,
@@ -200,7 +199,6 @@ class ClusterClient:
         )
 
     def delete_credential(self, user: str, mechanism: ScramMechanism) -> list[ApiOutcome]:
-        """Delete one SCRAM credential."""
         return self._write(
             ALTER_SCRAM,
             SCRAM_VERSIONS,

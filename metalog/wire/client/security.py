@@ -67,7 +67,6 @@ class ClientSettings(NamedTuple):
 
     @property
     def opening_timeout_s(self) -> float:
-        """The timeout for opening one connection, in seconds."""
         return min(self.connect_timeout_s, self.request_timeout_s)
 
 

@@ -92,7 +92,6 @@ class ClientSession:
         return self._send(versions_request(self._requested_version, self._software_version))
 
     def version(self, api_key: int, ours: Iterable[int]) -> int:
-        """The highest common version of an API; ``NoCommonVersion`` if no version is common."""
         return best_version(api_key, self.versions, ours)
 
     def ask(self, request: Body) -> tuple[int, bytes]:
