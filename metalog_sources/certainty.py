@@ -15,7 +15,7 @@ from metalog.errors import CorruptLog, UncertainSource
 from metalog.loader import LoadDoubt
 from metalog.text.plurals import counted
 
-_ADVICE: Final = "so no answer is certain; --salvage answers from the rest"
+_ADVICE: Final = "so no answer is certain; --salvage answers from what can be read"
 _ADVICE_TO_WRITERS: Final = (
     "so nothing is written; metalog export --salvage writes what can be read"
 )

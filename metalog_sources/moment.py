@@ -117,14 +117,14 @@ def resolve_moment(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
     if offset is None:
         if times.damage is None and epoch_ms > max(times.last, now_ms):
             raise InvalidMoment(
-                f"{time} is in the future: the log's last record is of {time_text(times.last)}"
+                f"{time} is in the future: the log's last record has time {time_text(times.last)}"
             )
         times.check_end()
         offset = log.bounds().end
     if epoch_ms < times.first:
         raise _BeforeStart(
             f"{time} is before the log starts: its first record, at offset {bounds.start},"
-            f" is of {time_text(times.first)}",
+            f" has time {time_text(times.first)}",
             time,
         )
     _refuse_unreachable(offset, time, log)

@@ -26,8 +26,8 @@ SCHEME: Final = "zookeeper://"
 _FORM: Final = re.compile(r"(?P<hosts>[^/,]+:\d{1,5}(?:,[^/,]+:\d{1,5})*)(?P<chroot>(?:/[^/]+)*)/?")
 _TRIES: Final = 10
 _NO_ACLS: Final = (
-    f"there is no {znodes.LITERAL_ROOT}, which Kafka's authorizer makes when it first starts; is "
-    "it Kafka's ZooKeeper, with Kafka's chroot?"
+    f"there is no {znodes.LITERAL_ROOT}, which Kafka's authorizer makes at its first start; is "
+    "this Kafka's ZooKeeper, with Kafka's chroot?"
 )
 
 Edit = Callable[[set[Acl]], set[Acl]]

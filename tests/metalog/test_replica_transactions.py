@@ -115,7 +115,7 @@ def test_what_contradicts_the_image_is_not_begun(tmp_path: Path) -> None:
     folder = formatted(tmp_path / "d")
     with Replica(WritableDirectoryLog(folder)) as replica:
         wrong = [*create_many(replica.image).records, (RemoveAccessControlEntryRecord(), 0)]
-        with pytest.raises(CorruptLog, match="not there"):
+        with pytest.raises(CorruptLog, match="does not exist"):
             replica.submit_transaction("", lambda image: ControllerResult(wrong, None)).result(
                 PATIENCE_S
             )

@@ -250,7 +250,7 @@ def test_a_change_that_contradicts_the_image_fails_alone_and_is_not_written(tmp_
             )
             raising = replica.submit(lambda image: 1 / 0)  # type: ignore[arg-type, return-value]
             [good] = replica.create_acls(WHO, [acl("good \ufffd")])
-        with pytest.raises(CorruptLog, match="not there"):
+        with pytest.raises(CorruptLog, match="does not exist"):
             done(bad)
         with pytest.raises(CorruptLog, match=r"has a resource type.* \(codes 99, 3, 3, 3\)"):
             done(unknown)

@@ -124,7 +124,7 @@ def test_it_is_said_what_it_was_taken_as() -> None:
         (AtTime(999), "1970-01-01T00:00:00.999Z is before the log starts"),
         (BeforeLast(2001), "is before the log starts"),
         (BeforeLast(10**17), "is before the log starts"),
-        (AtTime(FAR + 1), "is in the future: the log's last record is of 1970-01-01T00:00:03.000Z"),
+        (AtTime(FAR + 1), "is in the future: the log's last record has time 1970-01-01T00:00:03"),
     ],
 )
 def test_a_moment_outside_the_log(moment: Moment, said: str) -> None:

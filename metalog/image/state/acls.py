@@ -214,7 +214,7 @@ class AclsDelta:
                 self._changes[uuid] = None
         if not was_there:
             raise CorruptLog(
-                f"removes the ACL {uuid_text(uuid)}, which is not there",
+                f"removes the ACL {uuid_text(uuid)}, which does not exist",
                 advice="earlier records are missing, or the removal was written twice",
             )
 

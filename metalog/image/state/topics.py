@@ -221,7 +221,7 @@ class TopicsDelta(CertainDelta):
     def _unchanged(self, topic: Topic, number: int) -> Partition:
         before = topic.partitions.get(number)
         if before is None:
-            raise CorruptLog(f"changes partition {number} of {topic.name}, which is not there")
+            raise CorruptLog(f"changes partition {number}, which topic {topic.name} does not have")
         return before
 
     def clear_elr(self, record: ClearElrRecord) -> None:
@@ -233,7 +233,7 @@ class TopicsDelta(CertainDelta):
             return
         found = self._id(record.topic_name)
         if found is None:
-            raise CorruptLog(f"clears the ELR of topic {record.topic_name}, which is not there")
+            raise CorruptLog(f"clears the ELR of topic {record.topic_name}, which does not exist")
         self._clear_elr(self._topic(found))
 
     def apply(self) -> TopicsImage:
@@ -255,7 +255,7 @@ class TopicsDelta(CertainDelta):
     def _topic(self, id: Uuid) -> Topic:
         topic = self.topics[id] if id in self.topics else self._base().by_id.get(id)
         if topic is None:
-            raise CorruptLog(f"changes the topic with id {uuid_text(id)}, which is not there")
+            raise CorruptLog(f"changes the topic with id {uuid_text(id)}, which does not exist")
         return topic
 
     def _id(self, name: str) -> Uuid | None:
