@@ -9,7 +9,7 @@ records mean.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -46,6 +46,7 @@ _YES: Final = ("true", "1", "yes")
 _NO: Final = ("false", "0", "no")
 EARLIEST: Final = "earliest"
 LATEST: Final = "latest"
+_WORDS: Final = (EARLIEST, LATEST)
 _OFFSET: Final = "offset"
 
 
@@ -130,7 +131,7 @@ def read_options(texts: Mapping[str, str]) -> Options:
         _yes_or_no(options, "skipDamaged"),
         _yes_or_no(options, "secrets"),
         None if config is None else Path(config),
-        starting if starting in (EARLIEST, LATEST) else _number("startingOffset", starting, 0),
+        starting if starting in _WORDS else _number("startingOffset", starting, 0, _WORDS),
         None if most is None else _number("maxOffsetsPerTrigger", most, 1),
         wanted,
     )
@@ -155,10 +156,11 @@ def _yes_or_no(options: Mapping[str, str], name: str) -> bool:
     return value in _YES
 
 
-def _number(name: str, value: str, least: int) -> int:
+def _number(name: str, value: str, least: int, words: Sequence[str] = ()) -> int:
     number = whole_number(value)
     if number is None or number < least:
-        raise InvalidRequest(f"the option {name} is a whole number, at least {least}, not {value}")
+        choices = " or ".join([*words, f"a whole number from {least} on"])
+        raise InvalidRequest(f"the option {name} is {choices}, not {value}")
     return number
 
 

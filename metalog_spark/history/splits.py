@@ -31,8 +31,8 @@ class LogSplit(NamedTuple):
     """The records of ``split`` from offset ``start`` up to ``until``, which one task reads.
 
     A ``dense`` split has every offset up to ``end``, or is damaged; its ``until`` is ``end``. Any
-    other split has all records of the batches that begin in it, because a batch can cross its end.
-    ``source`` is its folder, file or address.
+    other split has all records of the batches that begin in the split, because a batch can cross
+    the split's end. ``source`` is the split's folder, file or address.
     """
 
     split: Split

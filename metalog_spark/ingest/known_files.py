@@ -67,8 +67,8 @@ def unread(listed: DataFrame, known: DataFrame | None) -> DataFrame:
 
 
 def classified(read: DataFrame, known: DataFrame | None) -> ClassifiedFiles:
-    """Classify the files in ``read`` (rows of ``file_facts.FACTS``). ``known`` has rows of FILES;
-    it is None in a new folder."""
+    """Classify the files in ``read`` (rows of ``file_facts.FACTS``). ``known`` has rows of FILES,
+    or is None in a new folder."""
     same = {path: Same(file, None) for path, file in _copies(read)}
     if known is None:
         return ClassifiedFiles({}, same, ())
