@@ -3,8 +3,8 @@
 If a controller does not lead, is not ready or is unreachable, the forwarder tries the next
 controller until the request's time is up (KIP-590, KIP-801). It does not wait for a node that is no
 longer a controller, because such a node can hang. If a connection breaks, it sends the request
-again, as Kafka's brokers do, although the controller can already have carried out the request. It
-blocks only its own threads. This module must not know what is forwarded.
+again, as Kafka's brokers do, although the controller can already have carried out the request. This
+module must not know what is forwarded.
 """
 
 from __future__ import annotations

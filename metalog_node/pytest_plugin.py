@@ -5,8 +5,8 @@ queries ACLs.
         grant_everything_to("User:app", metalog_node.bootstrap_servers)
         assert metalog_node.is_allowed("User:app", Operation.READ, topic("orders"))
 
-Each test gets a new node, which starts in less than a tenth of a second. The plugin needs no plugin
-for asyncio. It imports the node when a test uses the fixture, so that it costs other tests nothing.
+Each test gets a new node, which starts in less than a tenth of a second. The plugin imports the
+node when a test uses the fixture, so that it costs other tests nothing.
 """
 
 from __future__ import annotations

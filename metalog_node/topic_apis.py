@@ -49,7 +49,7 @@ R = TypeVar("R")
 Outcome = Callable[[str, Any], Mapping[str, Any]]
 """A program's function that answers for one partition. Its arguments are the topic's name and the
 partition's part of the request, an object of the library kio. It returns the fields in which the
-partition's part of the response differs from an empty one without an error."""
+partition's part of the response differs from an empty part without an error."""
 
 _METADATA_VERSION: Final = 8
 _SHORTEST_PAUSE_S: Final = 0.02
@@ -189,8 +189,8 @@ def topics_of(incoming: IncomingRequest) -> list[str]:
 
 
 def _references(incoming: IncomingRequest) -> list[str]:
-    """A topic's name for each reference that Kafka counts: one for each partition, and in
-    ListOffsets one for each topic."""
+    """The names of the topics, repeated as Kafka counts references: for each partition or, in
+    ListOffsets, once for each topic."""
     shape = _shape(incoming)
     if incoming.request.head.api_key == LIST_OFFSETS:
         return topics_of(incoming)

@@ -96,7 +96,7 @@ def _archived(
 
 
 def archived_cluster(target: Path, files: Files) -> str | None:
-    """The cluster id of the archive in ``target``; None if there is no archive, or it has no id."""
+    """The cluster id of the archive in ``target``; None without an archive or without an id."""
     mark = target / layout.ARCHIVE_PROPERTIES
     if not files.is_file(mark):
         return None

@@ -1,7 +1,7 @@
 """Keeps a growing log small: writes snapshots, and deletes replaced files beyond the retention.
 
-``Upkeep`` runs on the thread of the replica that writes the log. Changes of the log wait during the
-write of a snapshot. This module must not know how a snapshot is laid out.
+Changes of the log wait during the write of a snapshot, because ``Upkeep`` runs on the replica's
+thread. This module must not know how a snapshot is laid out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Writes an image as a snapshot that Kafka's own tools read (KIP-630), or as an Avro file.
 
-The writer makes a temporary file in the same folder, syncs it, renames it and syncs the folder. So
-a file under its final name is whole. This module must not know when a snapshot is due.
+A file under its final name is whole, because the writer syncs a temporary file before it renames
+the file. This module must not know when a snapshot is due.
 """
 
 from __future__ import annotations

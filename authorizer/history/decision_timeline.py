@@ -2,11 +2,8 @@
 
 A version is the state between two changes of ACLs. Few ACLs match a question, and only changes of
 these ACLs can change its decision. So a question has one ``DecisionTimeline`` for the whole
-history. Resource names that the same patterns match share a number. All principals that no ACL
-names share the number 0.
-
-A timeline contains neither the default rule nor super users: ``decision`` applies them from a
-configuration. This module must not know where a history comes from.
+history. A timeline contains neither the default rule nor super users: ``decision`` applies them
+from a configuration. This module must not know where a history comes from.
 """
 
 from __future__ import annotations

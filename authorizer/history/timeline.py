@@ -3,7 +3,7 @@
 An offset stands for the state after all records at lower offsets, as in a snapshot's name. A time
 stands for the state before the first batch with a later timestamp. Sources: KIP-801 for records and
 ids, KIP-868 for transactions. This module must not know where changes are read from, nor how a
-question is decided (``decision_timeline`` does).
+question is decided.
 """
 
 from __future__ import annotations

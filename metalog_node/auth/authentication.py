@@ -216,8 +216,8 @@ class _Scram:
 
 
 _DELEGATED: Final = "\0delegated"
-"""A text that no name contains. It makes the dummy salt of a login by token differ from the dummy
-salt of a user with the token's name, so that it reveals nothing about such a user."""
+"""A text that no name contains. With it, a login by token gets another dummy salt than a login by
+name, and the dummy salt reveals nothing about a user with the token's name."""
 _TOO_LONG: Final = f"a name of more than {MOST_NAME_BYTES} bytes"
 
 

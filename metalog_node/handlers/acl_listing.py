@@ -75,7 +75,7 @@ class Listing:
         self._parts = ListedParts(partial(_part_of, version, wanted), types)
 
     def written(self, index: AclIndex) -> list[bytes]:
-        """The result of the function ``written``, in the order of ``written_by_name``."""
+        """As in ``written_by_name``, the ACLs of a resource with many ACLs are in any order."""
         parts = self._parts.of(index)
         resources = sum(part.resources for part in parts)
         return _pieces(self._version, resources, [part.data for part in parts])

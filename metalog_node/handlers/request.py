@@ -1,12 +1,8 @@
 """The common part of all handlers: the request in flight, answers, and permission checks.
 
-A handler takes ``Services`` and an ``IncomingRequest``. It returns a body, or a future of a body,
-for example if records must become durable first. If the handler or its future raises, the API's
-``refuse`` makes the response with the error.
-
+A handler returns a body, or a future of a body, for example if records must become durable first.
 The request's body is decoded when the handler first uses it, in most handlers after the check of
-the permission. If the handler has more work after its future is done, it returns a
-``DeferredResponse``. This module must not know any one API.
+the permission. This module must not know any one API.
 """
 
 from __future__ import annotations
@@ -159,7 +155,7 @@ Refuse = Callable[[IncomingRequest, ApiError], Body]
 MOST_ELEMENTS: Final = 25_000
 """More than twice as many items as Kafka's controller accepts in one change."""
 MOST_BYTES: Final = 16 << 20
-"""Twice the largest batch of records that a change may become."""
+"""Twice the size of the largest batch of records that a change can become."""
 MOST_BYTES_ON_LOOP: Final = 128
 """A request of at most this many bytes takes at most a few milliseconds, whatever it contains."""
 
@@ -168,9 +164,9 @@ class HandledApi(NamedTuple):
     """An API that a node answers, and its handler.
 
     - ``name``: the request's name in Kafka's audit lines.
-    - ``handle`` answers the request; ``refuse`` makes the response with an error.
-    - ``not_ready``: the error while the authorizer is not ready. Kafka has no code for this, so a
-      client gets the nearest error after which clients of the API try again.
+    - ``handle`` answers the request. If it fails, ``refuse`` makes the response with the error.
+    - ``not_ready``: the error while the authorizer is not ready. Kafka has no code for this state;
+      after ``not_ready``, clients of the API try again.
     - ``most_bytes``, ``most_elements`` (items of arrays, tagged fields): a larger request closes
       the connection.
     - ``most_bytes_on_loop``: a thread handles larger requests. If None, the event loop handles all
@@ -310,8 +306,7 @@ def refused_by(api: HandledApi, incoming: IncomingRequest, error: BaseException)
 
 
 def forwarded_for(incoming: IncomingRequest, forwarder: Forwarder, request: bytes) -> Future[bytes]:
-    """The controller's response to ``request``, forwarded on behalf of the client of
-    ``incoming``."""
+    """Forward ``request`` for the client of ``incoming``; return the controller's response."""
     return forwarder.forward(
         request,
         parse_principal(incoming.context.principal),

@@ -56,7 +56,7 @@ def refuse_describe(incoming: IncomingRequest, error: ApiError) -> Body:
 
 
 class SaltedPasswordsDisabled(InvalidRequest):
-    """``sasl.scram.password.salted.enable=false``: no policy can check a salted password."""
+    """The configuration refuses salted passwords, because no policy can check them."""
 
     code = ErrorCode.POLICY_VIOLATION
 

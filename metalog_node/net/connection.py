@@ -3,8 +3,7 @@
 It announces the API versions, conducts the login, and passes on an authenticated client's requests,
 in order. Before the login, a client may send only small frames, and only the three APIs of a login.
 After the login, frames of these three APIs must still be small. Input that no valid client sends
-raises ``Malformed``, which closes the connection. This module must not know sockets, time, or what
-any request is for.
+raises ``Malformed``. This module must not know sockets, time, or what any request is for.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """An event loop whose rounds stay short, however many sockets are ready at once.
 
 asyncio serves every ready socket in one round. If thousands of clients send a byte or disconnect at
-the same moment, any other client waits for all of them. Here a round serves a few sockets, in the
-system's order. Before the system is polled again, the next rounds serve the remaining sockets.
-``loop_budget`` bounds the other work of a round. This module must not know who is connected.
+the same moment, any other client waits for all of them. Here a round serves a few sockets, and the
+next rounds serve the remaining sockets. ``loop_budget`` bounds the other work of a round. This
+module must not know who is connected.
 """
 
 from __future__ import annotations

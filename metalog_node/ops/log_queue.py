@@ -3,9 +3,9 @@
 A logging thread only puts the line into the queue; another thread writes it. When the queue is
 full, new lines are lost and counted, and a line in the log says how many are missing there.
 
-A line can name its ``source``, such as a client's address. The lines of one source can fill half of
-an empty queue, and less of a queue with other lines. So a source that floods the queue loses its
-own lines, and other sources still have room. This module must not know what the lines say.
+A line can name its ``source``, such as a client's address. One source can fill at most half of the
+queue. So a source that floods the queue loses its own lines, and other sources still have room.
+This module must not know what the lines say.
 """
 
 from __future__ import annotations

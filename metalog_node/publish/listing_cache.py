@@ -1,8 +1,8 @@
-"""A cache of long ACL listings. A thread encodes each listing once; an ACL change drops them all.
+"""A cache of long ACL listings. A thread encodes each listing once.
 
-The cache keeps the encoder of the latest listing, because the encoder can reuse unchanged parts. It
-keeps only one encoder, because an encoder holds the ACLs of its listing. This module must not know
-how a listing is encoded.
+A change of ACLs empties the cache. The cache keeps the encoder of the latest listing, which can
+reuse unchanged parts. It keeps only one encoder, because an encoder holds the ACLs of its listing.
+This module must not know how a listing is encoded.
 """
 
 from __future__ import annotations
