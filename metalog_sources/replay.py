@@ -1,8 +1,8 @@
 """Replays a SOURCE into an image.
 
-A replay begins at the newest usable snapshot. If this snapshot is damaged, the replay begins at an
-older snapshot or at the log's beginning, and reports the damage. This module must not print, and
-must not know what the image is used for.
+A replay begins at the newest snapshot that is not past the wanted offset. If this snapshot is
+damaged, the replay begins at an older snapshot or at the log's beginning, and reports the damage.
+This module must not print, and must not know what the image is used for.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ R = TypeVar("R")
 class ChangeSubmitter:
     """The methods that change a log through its one writer. Any thread may call a method.
 
-    A method returns at once. Its future completes when the change is durable and published. If the
-    change is refused, the future's result has Kafka's error. An exception of the future means that
+    A method returns at once. Its future has the response when the change is durable and published.
+    If the change is refused, the response has Kafka's error. An exception of the future means that
     the log perhaps lacks the change; after a failed write, the exception is ``LogFenced``.
     """
 
@@ -50,7 +50,7 @@ class ChangeSubmitter:
                 include other queued changes.
 
         Raises:
-            NotController: the log cannot be written here.
+            NotController: this node cannot write the log.
         """
         return self._writer.submit(change)
 
@@ -65,7 +65,7 @@ class ChangeSubmitter:
             change: as for ``submit``.
 
         Raises:
-            NotController: the log cannot be written here.
+            NotController: this node cannot write the log.
         """
         return self._writer.submit(change, name)
 
@@ -80,7 +80,7 @@ class ChangeSubmitter:
             A future for each of ``acls``, in order. A result is true if the ACL was refused.
 
         Raises:
-            NotController: the log cannot be written here.
+            NotController: this node cannot write the log.
         """
         return each_of(self.submit_creations(acls), len(acls))
 
@@ -97,7 +97,7 @@ class ChangeSubmitter:
             A future for each of ``filters``, in order, with the ACLs that the filter matched.
 
         Raises:
-            NotController: the log cannot be written here.
+            NotController: this node cannot write the log.
         """
         return each_of(self.submit_deletions(filters), len(filters))
 
@@ -138,7 +138,7 @@ class ChangeSubmitter:
             A future of the outcome. The outcome is true if the change was refused.
 
         Raises:
-            NotController: the log cannot be written here.
+            NotController: this node cannot write the log.
         """
         salt = self._entropy(SALT_BYTES)
         change = salted_upsertion(user, mechanism, password, salt, iterations)

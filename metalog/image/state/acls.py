@@ -9,8 +9,8 @@ Kafka 4.3.1 and this module treat three odd records as follows:
 - A record adds an id that exists. This module and Kafka's image replace the old ACL. Kafka's
   authorizer refuses the record ("An ACL with ID … already exists") and keeps the old ACL.
 - A record removes an id that does not exist. This module and Kafka's image refuse the record
-  ("Failed to find existing ACL …"). Kafka's loader goes on with the next record. A strict loader of
-  this project stops.
+  (Kafka says "Failed to find existing ACL …"). Kafka's loader goes on with the next record. A
+  strict loader of this project stops.
 - A record gives an ACL a second id. This module and Kafka's image keep both ids, and the ACL, until
   both ids are removed. Kafka's authorizer refuses the second id, or the whole snapshot with both.
 
