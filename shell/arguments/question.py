@@ -36,7 +36,7 @@ def add_question(parser: ArgumentParser) -> None:
         "question",
         nargs="*",
         metavar="QUESTION",
-        help="PRINCIPAL OPERATION TYPE:NAME, or an audit line in quotes (- reads one from stdin)",
+        help="PRINCIPAL OPERATION TYPE:NAME, or an audit line in quotes (- reads it from stdin)",
     )
     group.add_argument("--principal", "--allow-principal", metavar="TYPE:NAME")
     group.add_argument("--operation", metavar="NAME", help="in upper or lower case")
@@ -156,7 +156,7 @@ def _read_pasted(text: str) -> ParsedQuestion:
             f"{text[:_SHOWN]!r} is not an audit line of Kafka, nor a question; {FORM}"
         )
     if text.count("Principal = ") > 1 and "\n" in text:
-        raise InvalidRequest("several audit lines; give them to --audit FILE, or to --audit -")
+        raise InvalidRequest("several audit lines; give them to --audit FILE (the FILE - is stdin)")
     line = text.replace("\r", "").replace("\n", "")
     return read_audit_line(line)._replace(was_broken="\n" in text, moment=_moment(line))
 
@@ -177,7 +177,7 @@ def _standard_input() -> str:
     if len(data) > _MOST_PASTED:
         raise InvalidRequest(
             f"stdin has more than {_MOST_PASTED >> 20} MiB, too much for one audit line; "
-            "give several lines to --audit -"
+            "for several lines, use --audit -"
         )
     return text_of(data)
 
@@ -221,7 +221,8 @@ def read_request(request: Mapping[str, Any]) -> ParsedQuestion:
 
 
 def _pasted(words: list[str]) -> str | None:
-    """The audit line that ``words`` are, typed as one word or without quotes; None if none."""
+    """The audit line in ``words``: one quoted word, or words without quotes. None for a
+    question."""
     if len(words) == 1 and (" " in words[0] or ":" not in words[0]):
         return words[0]
     if len(words) > 3 and "=" in words:

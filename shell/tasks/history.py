@@ -1,8 +1,8 @@
 """Reads from a log the history of ACLs, of users, or of one decision.
 
-The replay of the source notes records, too (``change_notes``). So the log is read again only for
-the history before the replay's first snapshot. This module must not know how a decision is found or
-shown.
+A replay also notes the records that it reads (``change_notes``). So the log is read again only for
+the history before the snapshot at which the replay began. This module must not know how a decision
+is found or shown.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ def _first_readable(
 def _records(
     replayed: Replayed, start: int, base: SnapshotId | None
 ) -> tuple[Iterator[NotedRecord], tuple[LoadDoubt, ...]]:
-    """The records after ``base``, which ends at offset ``start``, and the doubts about them.
-    Records before the start of the replay are read from the log."""
+    """The records after ``base``, which ends at offset ``start``, and the doubts about these
+    records. Records before the start of the replay are read from the log."""
     noted, noted_from = replayed.notes, _end_of(replayed.snapshot)
     if not isinstance(noted, NotedRecords):
         noted, noted_from = change_notes(), replayed.offset

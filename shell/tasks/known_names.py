@@ -1,7 +1,7 @@
 """The names that a SOURCE on this machine has, for completion in a shell.
 
 Unreadable records are skipped, because a completion decides nothing. This module opens no
-connection, and gives up a log that takes too long. It must not know which shell asks.
+connection, and gives up if the log takes too long to read. It must not know which shell asks.
 """
 
 from __future__ import annotations

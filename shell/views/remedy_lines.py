@@ -112,7 +112,7 @@ def _caution(remedy: Remedy, question: Question) -> str:
         where = (
             "on this name"
             if all(map(_is_exact, remedy.add))
-            else "on these names, if without an ACL"
+            else "on all of these names without an ACL"
         )
         more.append(f"shuts out all others whom allow.everyone.if.no.acl.found allows {where}")
     return f", which {' and '.join(more)}" if more else ", no wider than the request"

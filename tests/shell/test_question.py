@@ -410,7 +410,7 @@ def test_too_much_on_stdin_is_called_too_much_not_several_lines(run: Run, end: s
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "metalog: stdin has more than 1 MiB, too much for one audit line; "
-        "give several lines to --audit -\n"
+        "for several lines, use --audit -\n"
     )
 
 

@@ -56,7 +56,7 @@ def explain_command(
         try:
             typed = parse(_parser(), [globs.unescaped(word) for word in words])
             if _STDIN in (*typed.question, typed.audit, typed.requests):
-                raise InvalidRequest("- cannot be used here: stdin is this shell's own input")
+                raise InvalidRequest("'-' cannot be used in this shell, which itself reads stdin")
             both = Namespace(**{**vars(arguments), **vars(typed)})
             session.failed |= explain(both, queries_for, output) != 0
         except MetalogError as problem:

@@ -10,7 +10,7 @@ from shell.browser.nodes import Directory
 from shell.browser.session import ShellSession, builtin
 
 _ON_PATHS: Final = (
-    "PATH may contain * (any characters), ? (any one) and {a,b} (a or b); quotes or a backslash",
+    "PATH may contain * (any characters), ? (one character), {a,b} (a or b); quotes or a backslash",
     "make them plain characters: 'User:*'. In a name, %2F stands for a slash, and other characters",
     "that would break a path or a terminal are written as percent codes too.",
 )

@@ -49,8 +49,8 @@ class _Handover:
         self._notes.note(batch, offset, parts if is_new else ())
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        """Queue the changes. At the start, a snapshot hides no record if it ends before
-        ``seen``."""
+        """Queue the changes. At the start, a snapshot that ends before ``seen`` hides no new
+        record."""
         reached = self._seen.provenance.offset
         begins_at = manifest.snapshot.end_offset if isinstance(manifest, SnapshotManifest) else 0
         has_records = begins_at <= reached if self._is_first else not delta.is_replacement

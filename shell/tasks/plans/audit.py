@@ -90,7 +90,8 @@ def differing_by(
 
 def _of_each_kind(made: Planned, other: Planned) -> Iterator[Question]:
     """One question for each kind of request whose answer only one of the two plans changes. The
-    Kafka version that matches CIDR blocks defines the kinds, because it distinguishes more."""
+    Kafka version that matches CIDR blocks defines the kinds, because it distinguishes more
+    kinds."""
     from authorizer.analysis.cells.difference import SetComparison
     from authorizer.engine.cache.decision_cache import DecisionContext
     from authorizer.engine.index import AclIndex

@@ -32,7 +32,7 @@ class Refusal(NamedTuple):
 
 class PlanLimits(NamedTuple):
     """The limits on a plan. ``caller`` is the principal that makes the change, None if unknown. The
-    plan must keep all limits in ``gains``. Without a limit there, it can add any access."""
+    plan must keep all limits in ``gains``. If ``gains`` is empty, the plan can add any access."""
 
     max_removals: int | None
     allow_lockout: bool

@@ -1,4 +1,4 @@
-"""Finds lock-outs: changes of ACLs that the caller, or nobody, could undo.
+"""Finds lock-outs: changes after which the caller, or everybody, can no longer change ACLs.
 
 Changing ACLs needs ALTER on the cluster. This module must not know how ACLs change.
 """

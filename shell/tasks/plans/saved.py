@@ -1,8 +1,8 @@
 """Reads saved plans, makes them, and checks them against the target's current state.
 
-A plan becomes invalid if one of these changes: the ACLs that its files own, the answers that the
-plan changes, the super users, the default rule, or the Kafka version. This module must not change a
-target.
+A plan becomes invalid after a change of the ACLs that its files own, of the answers that the plan
+changes, of the super users, of the default rule, or of the Kafka version. This module must not
+change a target.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def _mask(operations: Sequence[Operation], kind: ResourceType) -> int:
 
 class ClaimOutcome(NamedTuple):
     """The result for a claim. For a broken claim, ``traced`` is the decision on the witness, and
-    ``remedy`` a change that would reverse this decision, if there is one."""
+    ``remedy`` is a change that would reverse this decision, if there is one."""
 
     stated: StatedClaim
     result: ProofResult

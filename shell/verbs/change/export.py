@@ -178,7 +178,7 @@ def _warn_of_escapes(document: Document, output: Output) -> None:
         output.warn(
             f"a spreadsheet or a terminal would act on a name in {counted(len(escaped), 'ACL')},"
             f" such as {sentence(escaped[0])}; the name is escaped: metalog reads the original"
-            " name, but kafka-security-manager reads another name"
+            " name, but kafka-security-manager reads another name; export YAML or JSON for it"
         )
 
 

@@ -243,7 +243,7 @@ def _password(arguments: Namespace, output: Output) -> str:
 def _prompted(user: str, output: Output) -> str:
     from getpass import getpass
 
-    require_terminal(output.err, "--password-file FILE, or - for standard input")
+    require_terminal(output.err, "--password-file FILE (the FILE - is standard input)")
     try:
         password = getpass(f"New password for {shown(user)}: ")
         again = getpass("Once more: ")

@@ -106,8 +106,8 @@ def run(arguments: Namespace, output: Output) -> int:
     say_missing(options, found.seen, output)
     if found.closes:
         output.warn(
-            "allow.everyone.if.no.acl.found is true: set it to false when these ACLs are in force, "
-            "because a resource that loses its last ACL is open to everyone"
+            "allow.everyone.if.no.acl.found is true: set it to false when these ACLs are in force; "
+            "until it is false, a resource that loses its last ACL is open to everyone"
         )
     chosen = [each for each in found.proposals if arguments.principal in (None, each.principal)]
     proposals, accepted = known.split(chosen, lambda each: {"principal": each.principal})

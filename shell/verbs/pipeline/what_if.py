@@ -291,7 +291,7 @@ def _print_meaning(changed: Meaning, has_seen: bool, output: Output) -> None:
         output.prose(f"Nothing {otherwise}would change for any request: proven ({cells}).")
         return
     seen = (
-        "With these requests, these cells would change"
+        "These cells would change, and include the requests above"
         if has_seen
         else "No request of the window would change, but these cells would"
     )

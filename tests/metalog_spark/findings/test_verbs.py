@@ -312,7 +312,7 @@ def test_what_if_proves_what_no_request_of_the_window_shows(
     assert done.returncode == 0
     assert "Nothing would change for any request: proven (0 cells)." in done.stdout
     done = run_here(capsys, *words, "--super-users", "User:mallory;User:root")
-    assert "With these requests, these cells would change" in done.stdout
+    assert "These cells would change, and include the requests above" in done.stdout
     assert "+  User:mallory and User:root may " in done.stdout
 
 

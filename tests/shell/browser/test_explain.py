@@ -88,7 +88,7 @@ def test_what_cannot_be_asked_is_one_line_and_the_next_command_goes_on(
     assert (done.returncode, done.stdout) == (2, "/\n")
     assert done.stderr.splitlines() == [
         "usage: explain QUESTION",
-        "explain: - cannot be used here: stdin is this shell's own input",
+        "explain: '-' cannot be used in this shell, which itself reads stdin",
         f"explain: {missing}: No such file or directory",
         "explain: unknown option --hots; did you mean --host?",
     ]
