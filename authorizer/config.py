@@ -46,8 +46,8 @@ class AuthorizerConfig(NamedTuple):
     ``allow_everyone`` allows all access to a resource that no ACL's pattern matches. The listeners
     in ``early_start_listeners`` open before the authorizer is ready; until then it decides only
     for super users. ``stale_deny_after_ms`` says how long the last good image stays in force if the
-    replay stops at a fault; None means forever. ``kafka_version`` is the version of Kafka whose
-    rules decide; None derives it from the log's metadata.version.
+    log cannot be read; None means forever. ``kafka_version`` is the version of Kafka whose rules
+    decide; None derives it from the log's metadata.version.
     """
 
     super_users: frozenset[str] = frozenset()

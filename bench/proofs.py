@@ -23,7 +23,7 @@ from authorizer.analysis.cells.claims import AccessClaim, ClaimKind, prove
 from authorizer.analysis.cells.clients import ANY_HOST
 from authorizer.analysis.cells.difference import SetComparison
 from authorizer.analysis.cells.names import NamePattern
-from authorizer.analysis.cells.sessions import PrincipalSet, Requests, asked_operations
+from authorizer.analysis.cells.sessions import PrincipalSet, Requests, checked_operations
 from authorizer.config import AuthorizerConfig
 from metalog.acl import (
     SUPPORTED_OPERATIONS,
@@ -98,7 +98,7 @@ def claim_of(team: int) -> AccessClaim:
     kind = ResourceType.TOPIC
     holders = frozenset({"User:admin", *(f"User:app{team:04d}-{app}" for app in range(5))})
     names = NamePattern(f"team{team:04d}-")
-    requests = Requests(PrincipalSet(holders), ANY_HOST, asked_operations(kind), kind, names)
+    requests = Requests(PrincipalSet(holders), ANY_HOST, checked_operations(kind), kind, names)
     return AccessClaim(ClaimKind.DENY, (requests,))
 
 

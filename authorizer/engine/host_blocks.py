@@ -56,7 +56,6 @@ class HostBlocks:
         return found
 
     def narrowest(self, address: ClientAddress) -> HostBlock | None:
-        """The smallest block that contains ``address``."""
         around = self._around(HostBlock(address.bits, address.bits, address.value))
         return max(around, default=None)
 

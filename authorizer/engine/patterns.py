@@ -17,15 +17,15 @@ Changed = Mapping[str, bool]
 """By name: True if the name was added, False if the name was removed."""
 NOT_CHANGED: Final[Changed] = {}
 MOST_CHANGED: Final = 32
-"""If more names changed, the writer sorts them in; else the next use of ``names`` does this."""
+"""If more names changed, the writer sorts them in, without waiting for a use of ``names``."""
 
 
 class PatternBuckets:
-    """One resource type's buckets of literals, or of prefixes. ``wildcard`` is the bucket of ``*``.
+    """One resource type's buckets of literals, or of prefixes; ``wildcard`` is the bucket of ``*``.
 
-    ``find`` is the fastest way to get a bucket. Most decisions do not need the order of literals,
-    so the next use of ``names`` sorts changed names in. ``outdated`` has the prefixes that changed
-    after ``of_prefixes``; a "" in it stands for all prefixes.
+    ``find`` is the fastest way to get a bucket. Changed names are not sorted in before ``names`` is
+    used, because most decisions do not need the order of literals. ``outdated`` has the prefixes
+    that changed after ``of_prefixes``; a "" in it stands for all prefixes.
     """
 
     __slots__ = ("_names", "buckets", "find", "outdated", "wildcard")

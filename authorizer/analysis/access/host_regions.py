@@ -45,7 +45,6 @@ class HostRegion(NamedTuple):
 
 @lru_cache(1 << 14)
 def can_be_a_client(host: str) -> bool:
-    """Whether a client's host can ever equal ``host``."""
     return java_text(host) == host
 
 

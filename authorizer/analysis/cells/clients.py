@@ -86,7 +86,6 @@ class ClientClasses:
         return found
 
     def _matched(self, named: Iterable[str]) -> frozenset[str]:
-        """The hosts in ``named`` that can match a client, and the requested and separate hosts."""
         hosts = {
             host
             for host in named
@@ -127,7 +126,7 @@ class _Hosts:
         return self._hosts.intersection({client, *found})
 
     def plain_client(self, first: str, matching: frozenset[str]) -> str:
-        """The address after ``first`` if the same hosts match: ``first`` can be a network's."""
+        """``first`` or, if the same hosts match, the next address: ``first`` can be a network's."""
         address = client_address(first)
         if address is None or first in matching or address.value + 1 >> address.bits:
             return first

@@ -21,7 +21,7 @@ from authorizer.analysis.cells.sessions import (
     Requests,
     Session,
     Sessions,
-    asked_operations,
+    checked_operations,
 )
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.cache.decision_cache import DecisionContext
@@ -161,7 +161,7 @@ class SetComparison:
         def allowed(cell: CellChange) -> int:
             session = cell.session
             cache = context.session_cache(session.kind, (session.clients.client, session.principal))
-            return cache.allowed_on(cell.name) & asked_operations(session.kind)
+            return cache.allowed_on(cell.name) & checked_operations(session.kind)
 
         return allowed
 
@@ -177,7 +177,7 @@ class SetComparison:
         ]
 
     def _answers(self, cell: CellChange, identity: tuple[str, str]) -> BeforeAfter:
-        kind, operations = cell.session.kind, asked_operations(cell.session.kind)
+        kind, operations = cell.session.kind, checked_operations(cell.session.kind)
         before, after = (
             context.session_cache(kind, identity).allowed_on(cell.name) & operations
             for context in self._contexts
@@ -260,7 +260,7 @@ def _super_users_apart(
 
 
 def _everything(kind: ResourceType) -> Requests:
-    return Requests(ANYBODY, ANY_HOST, asked_operations(kind), kind, all_names(kind))
+    return Requests(ANYBODY, ANY_HOST, checked_operations(kind), kind, all_names(kind))
 
 
 def _may_on_some(context: DecisionContext, identity: tuple[str, str]) -> bool:

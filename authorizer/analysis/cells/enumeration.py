@@ -23,8 +23,6 @@ computed twice: to count the cells, and to decide them."""
 
 
 class CellPlan(NamedTuple):
-    """The requests to decide with their sessions, and the number of their cells."""
-
     sessions: list[tuple[Requests, Iterable[Session]]]
     cells: int
 

@@ -14,7 +14,7 @@ from functools import reduce
 from typing import Final, NamedTuple
 
 from authorizer.analysis.cells.difference import SetComparison, without_cells
-from authorizer.analysis.cells.sessions import asked_operations
+from authorizer.analysis.cells.sessions import checked_operations
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWS, DENIES
 from authorizer.engine.prefixes import common_prefix
@@ -26,8 +26,6 @@ _LITERAL: Final = PatternType.LITERAL
 
 
 class MinimalSet(NamedTuple):
-    """The change to the smaller set, and the number of compared cells."""
-
     removed: tuple[Acl, ...]
     added: tuple[Acl, ...]
     cells: int
@@ -86,7 +84,7 @@ class _Search:
             decided = 0
             for acl in group:
                 decided |= masks[acl.operation]
-            if len(group) > 1 and not asked_operations(folded.resource_type) & ~decided:
+            if len(group) > 1 and not checked_operations(folded.resource_type) & ~decided:
                 self._replace(group, (folded,))
 
     def fold_names(self, shortest_prefix: int) -> None:

@@ -110,7 +110,7 @@ def operations_mask(operations: Iterable[Operation]) -> int:
     return sum(1 << operation for operation in set(operations))
 
 
-def asked_operations(kind: ResourceType) -> int:
+def checked_operations(kind: ResourceType) -> int:
     """The operations that Kafka checks on such a resource, as bits."""
     return operations_mask(SUPPORTED_OPERATIONS.get(kind, ()))
 

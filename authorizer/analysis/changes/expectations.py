@@ -33,6 +33,5 @@ class Outcome(NamedTuple):
 def outcomes(
     expectations: Iterable[Expectation], decide: Callable[[Question], Decision]
 ) -> Iterator[Outcome]:
-    """The outcome of each expectation, in order."""
     for expectation in expectations:
         yield Outcome(expectation, decide(expectation.question))

@@ -53,7 +53,6 @@ class Unknown(NamedTuple):
 def unknown_names(
     question: Question, image: MetadataImage, super_users: Collection[str]
 ) -> list[Unknown]:
-    """The unknown names in ``question``."""
     acls = image.acls.by_id.values()
     found = [_unknown_principal(question.principal, image, acls, super_users)]
     if question.resource_type in _IN_THE_LOG:

@@ -16,8 +16,8 @@ from typing import Any, Final, Generic, TypeVar
 from metalog.acl import WILDCARD_PRINCIPAL, Acl
 
 MOST_ENTRIES = 1 << 17
-"""The cache is emptied when it has more sessions, names, decisions and prefixes than this. Prefixes
-count because each session could fill the memory with nested prefixes."""
+"""The cache is emptied when it has more sessions, names, decisions and prefixes than this. A client
+can make a session visit many nested prefixes, so prefixes count, too."""
 MOST_BYTES = 1 << 27
 """The approximate size in bytes at which the cache is emptied. Clients can choose long names."""
 ENTRY_BYTES: Final = 160
@@ -89,7 +89,6 @@ class RememberedSessions(Generic[Session]):
         return False
 
     def count(self, answers: int, size: int) -> None:
-        """Add the number of new cached decisions, and their approximate size in bytes."""
         self._answers += answers
         self._bytes += size
         if self._answers > MOST_ENTRIES or self._bytes > MOST_BYTES:

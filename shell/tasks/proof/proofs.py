@@ -15,7 +15,7 @@ from authorizer.analysis.cells.names import NamePattern
 from authorizer.analysis.cells.sessions import (
     PrincipalSet,
     Requests,
-    asked_operations,
+    checked_operations,
     operations_mask,
 )
 from authorizer.trace import Question, Trace
@@ -78,8 +78,8 @@ class StatedClaim(NamedTuple):
 
 def _mask(operations: Sequence[Operation], kind: ResourceType) -> int:
     if Operation.ALL in operations:
-        return asked_operations(kind)
-    return operations_mask(operations) & asked_operations(kind)
+        return checked_operations(kind)
+    return operations_mask(operations) & checked_operations(kind)
 
 
 class ClaimOutcome(NamedTuple):

@@ -27,7 +27,7 @@ from authorizer.analysis.cells.sessions import (
     PrincipalSet,
     Requests,
     Sessions,
-    asked_operations,
+    checked_operations,
 )
 from authorizer.api import RequestContext
 from authorizer.config import AuthorizerConfig
@@ -153,7 +153,7 @@ def test_a_difference_is_that_of_every_combination(longest: int, worlds: int) ->
         for change in compared.differences():
             session = change.session
             who = small.kind, session.principal, session.clients.client
-            asked = asked_operations(small.kind)
+            asked = checked_operations(small.kind)
             answers = [each.on(*who, [change.name])[0] & asked for each in sides]
             assert answers == [change.before, change.after]
             gained |= change.after & ~change.before
@@ -173,7 +173,7 @@ def _gained_and_lost(small: World, before: Answers, after: Answers) -> tuple[int
         for was, is_now in zip(before.on(*who), after.on(*who), strict=True):
             gained |= is_now & ~was
             lost |= was & ~is_now
-    asked = asked_operations(small.kind)
+    asked = checked_operations(small.kind)
     return gained & asked, lost & asked
 
 
@@ -235,7 +235,7 @@ def test_principals_times_names_are_refused_without_listing_them() -> None:
     rules = [allow("*", principal=f"User:{each}") for each in range(300)]
     rules += [allow(f"t{each}", principal="User:*") for each in range(300)]
     kind = ResourceType.TOPIC
-    asked = Requests(ANYBODY, ANY_HOST, asked_operations(kind), kind, NamePattern(""))
+    asked = Requests(ANYBODY, ANY_HOST, checked_operations(kind), kind, NamePattern(""))
     assert Sessions(rules, AuthorizerConfig(), asked).least_cells() == 300 * 300 * 8
 
 

@@ -12,7 +12,7 @@ from authorizer.analysis.cells.claim_remedy import ClaimRemedy, claim_remedy
 from authorizer.analysis.cells.claims import AccessClaim, ClaimKind, Witness, prove
 from authorizer.analysis.cells.clients import ANY_HOST, HostSet
 from authorizer.analysis.cells.names import ALL_NAMES, NamePattern
-from authorizer.analysis.cells.sessions import ANYBODY, PrincipalSet, Requests, asked_operations
+from authorizer.analysis.cells.sessions import ANYBODY, PrincipalSet, Requests, checked_operations
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWS
 from authorizer.trace import Question
@@ -62,7 +62,7 @@ def changes_more(small: World, claimed: Requests, before: Answers, after: Answer
     inside = 0
     for operation in Operation:
         inside |= ALLOWS[operation] if claimed.operations >> operation & 1 else 0
-    asked = asked_operations(small.kind)
+    asked = checked_operations(small.kind)
     for principal, client in product(PRINCIPALS, CLIENTS):
         who = small.kind, principal, client, small.names
         is_of = claimed.principals.holds(principal) and is_from(claimed.hosts, client)
@@ -178,7 +178,7 @@ def test_a_claim_that_all_may_is_ended_with_the_least_effect(
 
 
 def test_the_first_acl_on_a_name_ends_that_everybody_may() -> None:
-    others = asked(principals=ALL_BUT_BOB, operations=asked_operations(TOPIC))
+    others = asked(principals=ALL_BUT_BOB, operations=checked_operations(TOPIC))
     change = ended([], others, ClaimKind.DENY, OPEN)
     assert change is not None
     assert change == ClaimRemedy(add=(allow("t", change.add[0].operation),), exceeds_claim=True)

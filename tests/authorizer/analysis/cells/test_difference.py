@@ -11,7 +11,7 @@ from authorizer.analysis.cells.clients import ANY_HOST, HostSet
 from authorizer.analysis.cells.difference import SetComparison, without_cells
 from authorizer.analysis.cells.gains import prove_gains, unplanned_losses
 from authorizer.analysis.cells.names import PLAIN, NamePattern
-from authorizer.analysis.cells.sessions import ANYBODY, PrincipalSet, Requests, asked_operations
+from authorizer.analysis.cells.sessions import ANYBODY, PrincipalSet, Requests, checked_operations
 from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
@@ -57,7 +57,7 @@ def test_a_difference_of_configurations_is_that_of_every_combination() -> None:
         after = before if number % 2 else [*before[1:], acl(random, small)]
         compared = SetComparison(before, after, configs[0], after_config=configs[1])
         sides = [Answers(*each) for each in zip((before, after), configs, strict=True)]
-        asked = asked_operations(small.kind)
+        asked = checked_operations(small.kind)
         found: set[tuple[str, int, int]] = set()
         for change in compared.differences():
             session = change.session
@@ -109,7 +109,7 @@ def test_a_release_that_matches_blocks_concerns_their_acls_alone() -> None:
 
 def test_a_comparison_has_the_cells_of_known_types_with_a_difference() -> None:
     cluster = allow("kafka-cluster", Operation.ALTER, kind=ResourceType.CLUSTER)
-    asked = asked_operations(ResourceType.CLUSTER).bit_count()
+    asked = checked_operations(ResourceType.CLUSTER).bit_count()
     assert SetComparison([], [cluster], CONFIG).cells == asked
     unknown = allow("t", kind=ResourceType.UNKNOWN)
     assert SetComparison([], [unknown], CONFIG).cells == 0
@@ -167,7 +167,7 @@ def stated(
     return Requests(principals, hosts, operations, kind, NamePattern(name), excluded)
 
 
-ALL_OF_A_TOPIC = asked_operations(TOPIC)
+ALL_OF_A_TOPIC = checked_operations(TOPIC)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_a_loss_that_was_not_planned_is_found_for_each_session() -> None:
         sets = [acls(random, small, 4) for _ in range(3)]
         sets.append([*sets[2][1:], acl(random, small)])
         planned, then, now, after = (Answers(each, OPEN) for each in sets)
-        asked = asked_operations(small.kind)
+        asked = checked_operations(small.kind)
         lost = set()
         for principal, client in product(PRINCIPALS, CLIENTS):
             who = small.kind, principal, client, small.names

@@ -6,7 +6,7 @@ from itertools import product
 from random import Random
 
 from authorizer.analysis.cells.gains import prove_gains, unplanned_losses
-from authorizer.analysis.cells.sessions import Requests, asked_operations
+from authorizer.analysis.cells.sessions import Requests, checked_operations
 from authorizer.api import RequestContext
 from authorizer.engine.decide import AuthorizationResult
 from authorizer.standard import StandardAuthorizer
@@ -26,7 +26,7 @@ from tests.support.worlds.random_worlds import (
 
 
 def gained(small: World, before: Answers, after: Answers, stated: list[Requests]) -> bool:
-    asked = asked_operations(small.kind)
+    asked = checked_operations(small.kind)
     for principal, client in product(PRINCIPALS, CLIENTS):
         who = small.kind, principal, client, small.names
         near = [
@@ -120,7 +120,7 @@ def test_a_loss_that_was_not_planned_is_that_of_every_combination() -> None:
         sets.append(changed(random, small, sets[2]))
         answers = [Answers(each, small.config) for each in sets]
         found = list(unplanned_losses(sets[2], sets[3], (sets[0], sets[1]), small.config))
-        asked = asked_operations(small.kind)
+        asked = checked_operations(small.kind)
         is_lost = False
         for principal, client in product(PRINCIPALS, CLIENTS):
             columns = [each.on(small.kind, principal, client, small.names) for each in answers]

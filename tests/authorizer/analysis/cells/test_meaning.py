@@ -11,7 +11,7 @@ from authorizer.analysis.cells.clients import ANY_HOST
 from authorizer.analysis.cells.difference import SetComparison
 from authorizer.analysis.cells.meaning import AccessChange, AccessChangeKind, access_changes
 from authorizer.analysis.cells.names import NamePattern
-from authorizer.analysis.cells.sessions import PrincipalSet, Requests, asked_operations
+from authorizer.analysis.cells.sessions import PrincipalSet, Requests, checked_operations
 from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
 from metalog.acl import Acl, Operation, ResourceType
@@ -79,7 +79,7 @@ def check(
     after: list[Acl],
 ) -> None:
     sides = [Answers(each, small.config) for each in (before, after)]
-    asked = [each for each in Operation if asked_operations(small.kind) >> each & 1]
+    asked = [each for each in Operation if checked_operations(small.kind) >> each & 1]
     for principal, client in product(PRINCIPALS, clients):
         masks = [each.on(small.kind, principal, client, small.names) for each in sides]
         for name, was, is_now in zip(small.names, *masks, strict=True):
@@ -126,7 +126,7 @@ def stated(before: list[Acl], after: list[Acl]) -> list[AccessChange]:
 def test_a_statement_joins_the_operations_and_the_principals_of_one_change() -> None:
     every = [allow("t", Operation.ALL, principal=f"User:{each}") for each in "ba"]
     [change] = stated([], every)
-    operations = tuple(each for each in Operation if asked_operations(TOPIC) >> each & 1)
+    operations = tuple(each for each in Operation if checked_operations(TOPIC) >> each & 1)
     assert change == AccessChange(
         AccessChangeKind.GAINS,
         ("User:a", "User:b"),
@@ -197,7 +197,7 @@ def test_who_is_named_beside_has_a_statement_apart_from_who_is_not() -> None:
     beside = Requests(
         PrincipalSet(frozenset({"User:x"}), False),
         ANY_HOST,
-        asked_operations(TOPIC),
+        checked_operations(TOPIC),
         TOPIC,
         NamePattern("t"),
     )

@@ -10,7 +10,7 @@ import pytest
 from authorizer.analysis.cells.difference import SetComparison
 from authorizer.analysis.cells.minimize import _NearAcls, minimal_set
 from authorizer.analysis.cells.names import PLAIN, NamePattern
-from authorizer.analysis.cells.sessions import asked_operations
+from authorizer.analysis.cells.sessions import checked_operations
 from authorizer.config import AuthorizerConfig
 from metalog.acl import SUPPORTED_OPERATIONS, Acl, Operation, PatternType, ResourceType
 from tests.support.worlds.random_worlds import CLIENTS, PRINCIPALS, Answers, acls, world
@@ -38,7 +38,7 @@ def test_the_smaller_set_is_equal_on_every_combination() -> None:
         assert set(kept) <= set(after)
         assert len(set(after)) <= len(set(before))
         spared += len(set(before)) - len(set(after))
-        asked = asked_operations(small.kind)
+        asked = checked_operations(small.kind)
         sides = [Answers(each, small.config) for each in (before, after)]
         for principal, client in product(PRINCIPALS, CLIENTS):
             was, is_now = (

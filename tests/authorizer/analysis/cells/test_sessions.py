@@ -19,7 +19,7 @@ from authorizer.analysis.cells.sessions import (
     Sessions,
     _beginning,
     _HostsOfNames,
-    asked_operations,
+    checked_operations,
 )
 from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
@@ -174,8 +174,8 @@ def test_an_acl_divides_the_requests_of_the_operations_that_it_decides(
 
 
 def test_kafka_checks_no_operation_on_an_unknown_type() -> None:
-    assert asked_operations(ResourceType.UNKNOWN) == 0
-    assert asked_operations(TOPIC).bit_count() == 8
+    assert checked_operations(ResourceType.UNKNOWN) == 0
+    assert checked_operations(TOPIC).bit_count() == 8
 
 
 def test_sessions_without_names_are_of_each_principal_and_client() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from random import Random
 
 from authorizer.analysis.cells.difference import SetComparison
-from authorizer.analysis.cells.sessions import asked_operations
+from authorizer.analysis.cells.sessions import checked_operations
 from authorizer.analysis.lint.unusual import idle, redundant_acls
 from authorizer.analysis.lint.without_effect import overridden
 from authorizer.config import AuthorizerConfig
@@ -33,7 +33,7 @@ def pairs(number: int) -> list[tuple[Acl, Acl]]:
     """Two ACLs that each match some request that Kafka asks for, often of one name."""
     random = Random(17)
     small = world(random, 3)._replace(kind=GROUP)
-    asked = asked_operations(GROUP) | 1 << Operation.ALL
+    asked = checked_operations(GROUP) | 1 << Operation.ALL
     found: list[tuple[Acl, Acl]] = []
     while len(found) < number:
         one, other = acl(random, small), acl(random, small)
