@@ -1,8 +1,7 @@
 """The changes of the demo company's ACLs over the year.
 
-A setup wizard grants more than a service uses, and most grants stay when a service leaves. Broad
-grants are added in a hurry. Three times in the year, some grants are cleaned up. This module must
-not know offsets, nor which requests are sent.
+A setup wizard grants more than a service uses, and most grants stay when a service leaves. This
+module must not know offsets, nor which requests are sent.
 """
 
 from __future__ import annotations

@@ -164,7 +164,8 @@ def least(result: Rows, rows: Sequence[Row], end: str) -> Section:
         "request of this window that brokers allowed and that today's ACLs allow, and nothing that "
         "is denied today; a replay has proved this. Grants that came after this window stay. "
         "Granted, used and left count pairs of an operation and a known name. Requests counts the "
-        "requests that today's ACLs still allow; Its requests prints all that brokers allowed."
+        "requests that today's ACLs still allow; the command in Its requests prints all requests "
+        "that brokers allowed."
     )
     fields = (
         _SEVERITY,

@@ -1,9 +1,8 @@
 """Counts the known names on which ACLs allow an operation, by intervals of sorted names.
 
 A pattern matches one interval of texts; ``*`` matches two intervals. So this module needs only one
-number for each edge of an interval: how many known names sort before the edge. An ACL has at most
-four edges. An operation that is allowed from at least one host counts as allowed. This module must
-not know Spark.
+number for each edge of an interval: how many known names sort before the edge. An
+operation that is allowed from at least one host counts as allowed. This module must not know Spark.
 """
 
 from __future__ import annotations
