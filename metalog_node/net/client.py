@@ -85,7 +85,7 @@ class ListenerContext:
 
 
 class Client:
-    """Serves one connection. Raises ``InvalidRequest`` if the mapping rules make no principal of
+    """Serves one connection. The constructor raises ``InvalidRequest`` if no mapping rule matches
     the client's certificate."""
 
     def __init__(
@@ -233,7 +233,7 @@ class Client:
         return await self._on_thread(finish, answered)
 
     def _finished(self, api: HandledApi, incoming: IncomingRequest, answered: Answer) -> bytes:
-        """The encoded response. ``answered`` must be done. Empty if no response is expected."""
+        """The encoded response, or no bytes if none is expected. ``answered`` must be done."""
         if isinstance(answered, (Future, DeferredResponse)):
             answered = answered.result()
         self._context.metrics.count_answer(api.name, answered)

@@ -26,7 +26,7 @@ class LimitedSelector(selectors.DefaultSelector):
 
     def select(self, timeout: float | None = None) -> list[_Ready]:
         """At most ``MOST_SOCKETS`` ready sockets. Sockets whose registration has changed are left
-        out: the system reports them again if they are still ready."""
+        out, because the system reports them again if they are still ready."""
         ready: list[_Ready] = []
         if not self._left:
             self._left.extend(super().select(timeout))

@@ -27,9 +27,9 @@ _log = logging.getLogger(__name__)
 
 _BACKLOG: Final = 1024
 _HANDSHAKE_S: Final = 15.0
-"""How long a TLS handshake may take, however much the client sends."""
+"""How long a TLS handshake may take, in seconds, however much the client sends."""
 _ANSWERED_WITHIN_S: Final = 5.0
-"""How long closing waits for answers under way."""
+"""How long ``close`` waits for answers under way, in seconds."""
 _NO_ROOM: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _PAUSE_S: Final = 1.0
 _NEW_CLIENTS: Final = "new clients"

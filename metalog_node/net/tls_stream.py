@@ -52,8 +52,8 @@ class Encrypted:
         self._rest = 0
 
     async def handshake(self) -> None:
-        """Shake hands. ``Malformed``: the input is not TLS, or too long. ``ssl.SSLError``: OpenSSL
-        refuses it. ``ConnectionError``: the client is gone."""
+        """Carry out the TLS handshake. Raises ``Malformed`` if the input is not TLS or is too long,
+        ``ssl.SSLError`` if OpenSSL refuses it, and ``ConnectionError`` if the client is gone."""
         while not await self._on_loop(self._is_handshake_done):
             await self._send()
             await self._take_record()
