@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from authorizer.analysis.cells.clients import ANY_HOST, HostSet
 from authorizer.analysis.cells.names import NamePattern
-from authorizer.analysis.cells.sessions import ANYBODY, PrincipalSet, Requests, asked_operations
+from authorizer.analysis.cells.sessions import ANYBODY, PrincipalSet, Requests, checked_operations
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.cache.decision_cache import DecisionContext
 from authorizer.engine.index import AclIndex
@@ -79,7 +79,7 @@ def acls(random: Random, small: World, most: int = 7) -> list[Acl]:
 def requests(random: Random, small: World) -> Requests:
     some = frozenset(random.sample(PRINCIPALS, random.randint(1, 2)))
     hosts = frozenset(random.sample(("10.0.0.1", WIDE, "10.1.0.0/16", "::/0"), 1))
-    operations = random.choice((1 << Operation.READ, asked_operations(small.kind)))
+    operations = random.choice((1 << Operation.READ, checked_operations(small.kind)))
     name = random.choice(small.patterns)
     return Requests(
         random.choice((ANYBODY, PrincipalSet(some), PrincipalSet(some, False))),
