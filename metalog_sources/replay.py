@@ -64,7 +64,7 @@ class Replayed(NamedTuple):
     is_bootstrap: bool = False
     doubts: tuple[LoadDoubt, ...] = ()
     unread_users: tuple[LoadDoubt, ...] = ()
-    """Doubts about SCRAM users only; only stores have them."""
+    """Doubts about SCRAM users; empty for a log."""
     loader: Loader | None = None
     """The loader, to continue the replay; None for a store."""
     notes: RecordNotes | None = None

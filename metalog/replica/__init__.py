@@ -1,1 +1,1 @@
-"""Follows a log on its own thread, replays it, and writes it if this node leads."""
+"""Follows a log on a thread, replays the log, and writes the log if this node leads."""

@@ -152,7 +152,7 @@ class Replica(ChangeSubmitter):
             timeout_s: how long to wait, in seconds; None has no limit.
 
         Raises:
-            CorruptLog: at once, if the log is damaged. The error has file, offset and remedy.
+            CorruptLog: the log is damaged; raised at once, with file, offset and remedy.
             LoadTimeout: the timeout passed; the message has the last fault.
         """
         self._gate.loaded.result(timeout_s)

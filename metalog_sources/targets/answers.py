@@ -17,7 +17,7 @@ class PartlyDone(InvalidRequest):
 
 
 class PasswordOffer(Enum):
-    """Whether a TARGET accepts passwords, and salts them itself."""
+    """Whether a TARGET accepts a password without a salt."""
 
     NONE = 0
     NOT_ENCRYPTED = 1

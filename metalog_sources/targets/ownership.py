@@ -30,7 +30,7 @@ class Overlap(NamedTuple):
 
 
 def added_outside(document: Document) -> list[Outside]:
-    """The entries that ``owns`` of the same file does not cover, in order."""
+    """The entries that ``owns`` of their own file does not cover, in order."""
     owns = grouped(document.owned, lambda entry: entry.position.file)
     outside = []
     for entry in document.entries:
