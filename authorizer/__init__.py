@@ -1,7 +1,6 @@
 """The authorizer: decides from ACLs who may do what, and gives the reason.
 
-The names below are the package's public API (docs/reference/api.md). A name is imported when it is
-first used, so that the import of this package is fast.
+The names below are the package's public API (docs/reference/api.md).
 """
 
 from typing import TYPE_CHECKING

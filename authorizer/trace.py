@@ -1,10 +1,7 @@
 """Explains one decision: the considered ACLs, the ACL that decided, and why each other ACL did not.
 
-The candidates are in the order of Kafka's StandardAuthorizer: the name itself (LITERAL before
-PREFIXED), its prefixes from long to short, then the wildcard ``*``; within one pattern by
-operation, principal, host and permission.
-
-This module must not know images, logs or how anything is shown.
+The candidates are in the order of Kafka's StandardAuthorizer (``decision_order``). This module must
+not know images, logs or how anything is shown.
 """
 
 from __future__ import annotations

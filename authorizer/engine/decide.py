@@ -153,8 +153,8 @@ def concerns(acl: Acl, operation: Operation) -> bool:
 def decision_order(acl: Acl, name: str) -> tuple[object, ...]:
     """A key that sorts the ACLs for the resource ``name`` in Kafka's order.
 
-    First the literal, then prefixes from long to short, then the wildcard; within a pattern by
-    operation, principal, host and permission.
+    First the name itself (LITERAL before PREFIXED), then its prefixes from long to short, then
+    ``*``; within a pattern by operation, principal, host and permission.
     """
     is_wildcard = acl.pattern_type is PatternType.LITERAL and acl.resource_name != name
     return is_wildcard, -len(acl.resource_name), *order_in_pattern(acl)

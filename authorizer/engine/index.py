@@ -147,10 +147,7 @@ class AclIndex:
                 yield grant[0], name
 
     def acls(self, acl_filter: AclFilter = ANY_ACL) -> tuple[Acl, ...]:
-        """The ACLs that ``acl_filter`` matches, in the order of Kafka's listing.
-
-        The listing of all ACLs is cached.
-        """
+        """The ACLs that ``acl_filter`` matches, in the order of Kafka's listing."""
         if acl_filter != ANY_ACL:
             found = self._in_listed_buckets(acl_filter)
             return tuple([acl for acl in found if acl_filter.matches(acl)])

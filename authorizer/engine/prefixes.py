@@ -60,8 +60,8 @@ def combined(
 ) -> Value:
     """Fold ``longer`` over all stored prefixes, from the shortest to ``prefix``.
 
-    ``longer`` takes a prefix and the value of the next shorter prefix, or for the shortest prefix
-    ``known[None]``. ``known`` caches all values, so no prefix is visited twice.
+    ``longer`` takes the value of the next shorter prefix (for the shortest prefix, ``known[None]``)
+    and the prefix. ``known`` caches all values, so no prefix is visited twice.
     """
     unknown = []
     while prefix is not None and prefix not in known:
@@ -195,8 +195,8 @@ class SortedNames:
     def longest_prefix(self, name: str) -> Prefix | None:
         """The longest stored name that is a prefix of ``name``.
 
-        Only as many characters of ``name`` count as the longest stored name has. So names with the
-        same beginning share a cached result.
+        Names with the same beginning share a cached result, because no prefix is longer than the
+        longest stored name.
         """
         known = self._by_beginning
         if known is None:

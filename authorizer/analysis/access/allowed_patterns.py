@@ -227,7 +227,7 @@ class AllowedPatterns:
         return sorted(found, key=_order)
 
     def _on(self, pattern: _Pattern, hosts: Iterable[str]) -> tuple[int, PatternAccess | None]:
-        """The operations, as bits, that ACLs with ``hosts`` allow on all names of ``pattern``.
+        """The operations, as bits, that ACLs with ``hosts`` allow on some names of ``pattern``.
 
         The second item is the ``PatternAccess``; None without such operations.
         """

@@ -1,7 +1,7 @@
 """Finds ACLs that cover another ACL completely, and ACLs that overlap.
 
-The cost of a look-up hardly grows with the number of ACLs. As in Kafka, LITERAL ``*`` matches ``*``
-and all names that do not begin with ``*``. This module must not know what its results are used for.
+The cost of a look-up hardly grows with the number of ACLs. This module must not know what its
+results are used for.
 """
 
 from __future__ import annotations

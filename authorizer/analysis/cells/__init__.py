@@ -1,1 +1,1 @@
-"""Proves claims about ACLs: divides all requests into cells, and decides one of each cell."""
+"""Proves claims about ACLs: divides requests into cells, and decides one request of each cell."""

@@ -2,9 +2,9 @@
 
 A statement joins cells. Its prefix stands for all names that begin with the prefix and are not
 listed as exceptions; the empty prefix stands for names that do not begin with ``*``. A principal or
-host that an ACL names has its own statement if its decisions differ from those of all other
-principals or hosts. Every statement has a witness: a request with the decisions of both sets. This
-module must not know how a statement is shown.
+host that an ACL names has its own statement if its decisions differ from the decisions for
+principals or hosts that no ACL names. Every statement has a witness: a request with the decisions
+of both sets. This module must not know how a statement is shown.
 """
 
 from __future__ import annotations
