@@ -29,8 +29,8 @@ _SAMPLE: Final = 128 << 10
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _Stamp = tuple[str, int, int]
-"""A file's path, length in bytes and modification time in milliseconds since 1970. A build
-recognizes the file by them."""
+"""A file's path, length in bytes and modification time in milliseconds since 1970, by which a build
+recognizes the file."""
 
 
 class FileLook(NamedTuple):

@@ -62,7 +62,7 @@ def counted(requests: DataFrame) -> DataFrame:
 
 
 def counted_before(coverage: DataFrame) -> DataFrame:
-    """The same as ``counted``, from rows of COVERAGE."""
+    """The result of ``counted``, from rows of COVERAGE."""
     is_sure = f"state = '{BOTH}' AS is_sure"
     there_are = coverage.where(f"state <> '{NOTHING}'")
     counts = ("allowed", "denied", "ambiguous")

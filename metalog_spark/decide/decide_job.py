@@ -44,7 +44,7 @@ def decided(requests: DataFrame, state: bytes, configuration: Configuration) -> 
     """The rows of DECISIONS for rows with the columns of REQUESTS.
 
     ``state`` is the result of ``metalog_spark.history.state.packed``. A request in a gap of the
-    history is decided by the last known ACLs. A request gets no decision if it is before the
+    history is decided by the last known ACLs. A request gets no decision if it is older than the
     history, lacks a time or a part of the question, has an unknown operation or type, or has a
     pattern that is not LITERAL.
     """

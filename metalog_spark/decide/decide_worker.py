@@ -140,7 +140,7 @@ class DecideWorker:
         return self.decide_parts(_parts(columns.questions), columns.times)
 
     def decide_parts(self, parts: Iterable[pa.BinaryArray], times_us: pa.Array) -> pa.StructArray:
-        """The same as ``decide``, with the parts of the questions as columns without nulls."""
+        """As ``decide``, but the parts of the questions are columns without nulls."""
         principals, hosts, names, words = map(_Coded.of, parts)
         times = pc.fill_null(times_us.cast(pa.int64()), _LONG_AGO)
         moments = self._moments.of(times.to_numpy(zero_copy_only=False))
@@ -202,8 +202,8 @@ class DecideWorker:
         return dict(zip(texts, _remembered(known, texts, number), strict=True))
 
     def _by(self, texts: Sequence[str], question: _Question) -> tuple[Numbers, Numbers]:
-        """For each row, the number of the ACL lifetime that decides, and the version of the history
-        since which the same ACLs match."""
+        """For each row, the number of the ACL lifetime that decides, and the first version of the
+        history from which the same ACLs match up to the row's version."""
         of_principals, of_hosts = self._sessions
         operations, types = np.divmod(question.words, len(ResourceType))
         name_groups = self._name_groups(texts, types, question.names)

@@ -90,7 +90,7 @@ class LogHole(NamedTuple):
 
 
 class SnapshotSplit(NamedTuple):
-    """A snapshot file as a log; its records' offsets are their positions in the file."""
+    """A snapshot file as a log, in which a record's offset is its position in the file."""
 
     path: Path
 

@@ -299,7 +299,7 @@ class _Gathered:
         self._faults[len(self._lines) - 1] = fault
 
     def add_record(self, record: Record) -> None:
-        """Add the possible readings of all lines of ``record`` as one text, after its lines."""
+        """Add ``record`` as one text, whose possible readings come after the rows of its lines."""
         of = self._files[record.file, record.broker]
         self._whole.append((self._of.index(of), record.lines))
 

@@ -122,9 +122,9 @@ DECISIONS: Final = TableSchema(
 )
 """Every request, decided again by the ACLs and the configuration in force at its time.
 
-``log_offset`` is the offset of the last earlier change that concerns the request. Since then, the
-same ACLs have matched the request. If no ACL matches, the resource's name has had ACLs since then,
-or has had none. No other change counts, so equal requests of a day mostly have one offset.
+``log_offset`` is the offset of the last earlier change that concerns the request. From
+this change up to the request, the same ACLs match. If no ACL matches, ACLs reach the resource's
+name during all this time, or none does. So equal requests of a day mostly have one offset.
 
 ``known`` is false in a gap and before the history begins. ``disagrees`` says whether our answer
 differs from the broker's; it is null if ``known`` is false. ``acl_id`` is null if no ACL decided.
@@ -149,7 +149,7 @@ CONFIGURATION: Final = TableSchema(
 
 WAITING: Final = TableSchema("waiting", f"{_REQUEST}, day DATE")
 """Rows of ``requests`` that ``follow`` has read but not decided yet, because the log is not known
-up to their time."""
+up to the times of the rows."""
 
 DENIALS: Final = TableSchema(
     "denials",

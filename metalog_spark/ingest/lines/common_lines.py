@@ -31,8 +31,7 @@ _SECONDS_END: Final = _MINUTE_BYTES + 7
 _LAYOUT: Final = re.compile(rb"\]? (?:(?:TRACE|DEBUG|INFO|WARN) )?")
 _LONGEST_PREFIX: Final = 1 + _SECONDS_END + len("] DEBUG ")
 _TAIL_BYTES: Final = 48
-"""The number of bytes after a line's last separator that are read: more than the text before the
-ACL has."""
+"""How many bytes after a line's last separator are parsed; the text before the ACL is shorter."""
 _REMEMBERED: Final = 1 << 16
 _PARTS: Final = (
     re.compile(rb"(?s:(.*)) is (Allowed|Denied) [Oo]peration"),
