@@ -71,7 +71,7 @@ def test_it_tells_files_hours_and_days_and_makes_nothing(
     assert f"warning: {audit}/picture: no audit line at its beginning; if" in done.stderr
     assert f"warning: {audit}/void: empty" in done.stderr.splitlines()
     assert "lines without a zone are in UTC (--zone)" in done.stderr
-    assert f"1 of them is in {tmp_path}/out already and is decided again" in done.stdout
+    assert f"in {tmp_path}/out already, and decided again: 1 day" in done.stdout
     assert len([*(tmp_path / "out").rglob("*")]) == 5, "nothing is written"
 
 

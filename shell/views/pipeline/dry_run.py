@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from metalog.grouping import grouped
-from metalog.text.plurals import counted, plural, ranged
+from metalog.text.plurals import counted, ranged
 from metalog.text.visible_text import safe, shown
 from shell.output.output import Cell, Output
 
@@ -53,9 +53,7 @@ def _rows(found: DryRun, out: str) -> Iterator[list[Cell | str]]:
     nothing = "nothing new" if any(file.is_known for file in found.files) else "no audit line found"
     days = ranged(found.days[0], found.days[-1]) if found.days else nothing
     if of_them := set(found.again).intersection(found.days):
-        are = plural(len(of_them), "is", "are")
-        known = f"{len(of_them):,} of these days {are} in {shown(out)} already"
-        days += f"; {known}, and {are} decided again"
+        days += f"; in {shown(out)} already, and decided again: {counted(len(of_them), 'day')}"
     yield _row("days", len(found.days), days)
     if found.stale:
         why = "decided again, because the log or the configuration has changed"
