@@ -68,7 +68,7 @@ def test_it_tells_files_hours_and_days_and_makes_nothing(
     (tmp_path / "out" / COMMIT_LOG / "part-0").write_text(json.dumps(first) + "\n")
     done = run_here(capsys, "pipeline", "build", *words)
     assert done.returncode == 1
-    assert f"warning: {audit}/picture: no audit line at its beginning; if" in done.stderr
+    assert f"warning: {audit}/picture: no audit line at its beginning; leave" in done.stderr
     assert f"warning: {audit}/void: empty" in done.stderr.splitlines()
     assert "lines without a zone are in UTC (--zone)" in done.stderr
     assert f"in {tmp_path}/out already, and decided again: 1 day" in done.stdout
