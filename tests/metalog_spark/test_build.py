@@ -174,9 +174,9 @@ def test_bit_by_bit_is_as_in_one_go(
     assert done.returncode == 1
     logs = tmp_path / "logs"
     assert done.stderr.splitlines() == [
-        f"note: {copy}: left out, {packed} begins with the same lines",
+        f"note: {copy}: left out, because {packed} begins with the same lines",
         f"warning: {cut}: left out: it has 95 lines, but {uncut}, which begins with the same"
-        " lines and was read before, had 96",
+        " lines, had 96 when it was read",
         f"warning: {picture}: not an audit log: none of its 2 lines is an audit line",
         f"warning: {empty}: empty, so it has no request of its broker",
         f"warning: {logs / 'b2'} and {logs / 'old' / 'b2'}: their logs count as those of"

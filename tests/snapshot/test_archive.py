@@ -183,7 +183,7 @@ def test_an_export_that_leaves_out_everything_is_none(
         assert "--committed leaves out all of it" in printed.err
     users = tmp_path / "users.yaml"
     users.write_text("users:\n- {user: a, mechanism: SCRAM-SHA-256, iterations: 4096}\n")
-    only_users = dict.fromkeys(("csv", "avro", "commands"), "there are only users")
+    only_users = dict.fromkeys(("csv", "avro", "commands"), "SOURCE has only users")
     for name, said in {**only_users, "strimzi": "cannot express any of the 0 ACLs and"}.items():
         target = tmp_path / f"out.{name}"
         assert main(["export", str(users), "-o", name, "--to", str(target)]) == 2
