@@ -27,8 +27,7 @@ class Explanation(NamedTuple):
 
     ``hosts`` has the result of ``changing_hosts`` for a question without a host. ``kafka`` is the
     version of Kafka whose rules decide. ``assumed`` has configuration keys that were not set, with
-    the assumed values. ``since`` is None if the history is unknown. ``unknown`` has the unknown
-    names in the question.
+    the assumed values. ``since`` is None if the history is unknown.
     """
 
     question: Question

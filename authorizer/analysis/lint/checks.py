@@ -23,7 +23,7 @@ _ADD_ACLS_FIRST: Final = (
 
 
 class CheckResult(NamedTuple):
-    """A check's findings, the most severe first; None if the subject lacks the check's input."""
+    """A check's findings, the most severe first; None if the check's input is missing."""
 
     check: Check
     found: tuple[Finding, ...] | None
