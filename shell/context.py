@@ -239,8 +239,8 @@ def refuse_nothing_proven(replayed: Replayed, arguments: Namespace) -> None:
 
 
 def refuse_doubts_about(doubts: Sequence[LoadDoubt], arguments: Namespace, output: Output) -> None:
-    """Raise ``UncertainSource`` if there are ``doubts``; with ``--salvage``, the output says what
-    is missing instead."""
+    """Raise ``UncertainSource`` if there are ``doubts``. With ``--salvage``, the output says what
+    is missing, and no error is raised."""
     if not doubts:
         return
     from metalog_sources.certainty import doubt_fields, doubt_line, refuse_doubts

@@ -143,7 +143,7 @@ def _gains_of(arguments: Namespace) -> tuple[GainLimit, ...]:
     if arguments.only_gain is None:
         return (GainLimit(),) if arguments.no_new_access else ()
     if arguments.no_new_access:
-        raise InvalidRequest("--no-new-access and --only-gain: give one of them")
+        raise InvalidRequest("give --no-new-access or --only-gain, not both")
     return (_limit_of_texts(claim_texts(arguments.only_gain, "--only-gain claim")),)
 
 

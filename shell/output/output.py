@@ -179,7 +179,7 @@ class Output:
         self.out.buffer.write(data)
 
     def say_missing(self, lines: Iterable[str], fields: Iterable[Mapping[str, Any]]) -> None:
-        """Say on stderr and in the output what is missing there: as ``lines`` and as JSON
+        """Say on stderr and in the output what the output lacks: as ``lines`` and as JSON
         ``fields``.
 
         Each JSON object gets the key ``missing``; Markdown, CSV, YAML, commands and GitHub's

@@ -125,7 +125,7 @@ def checklist_remedy(checklist: Checklist, queries: Queries) -> Remedy | None:
 
 def _weakest_last(line: ChecklistLine) -> tuple[bool, bool]:
     """A sort key. READ and WRITE come before DESCRIBE, because they imply it. Needs on any name
-    come last, because WRITE on the named topic meets them."""
+    come last, because WRITE on the named topic meets such needs."""
     return line.any_name, line.question.operation is Operation.DESCRIBE
 
 

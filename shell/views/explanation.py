@@ -137,7 +137,7 @@ def point_out(
 def _notes_on_question(parsed: ParsedQuestion) -> Iterator[str]:
     question = parsed.question
     if parsed.host_as_typed is not None:
-        yield f"brokers write {parsed.host_as_typed} as {question.host}, so the latter was checked"
+        yield f"brokers write {parsed.host_as_typed} as {question.host}, and compare this text"
     if parsed.audit is not None:
         return
     yield from notes_on_resource(question)

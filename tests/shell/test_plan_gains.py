@@ -81,7 +81,7 @@ def test_no_more_is_gained_than_is_stated(world: World, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--no-new-access", "--only-gain", ONLY), "give one of them"),
+        (("--no-new-access", "--only-gain", ONLY), "not both"),
         (("--only-gain", ONLY.replace("allow", "deny")), "states what may be gained; write it as"),
         (("--only-gain", ONLY.replace("Read", "Raed")), "--only-gain claim 1, line 1, column 40"),
     ],

@@ -102,8 +102,8 @@ def in_columns(shown: list[str], width: int) -> list[str]:
     "tree [-L DEPTH] [PATH...]",
     "show directories and the contents of their files as a tree",
     manual=(
-        "With -L, the tree has DEPTH levels, and counts the names in each directory below them.",
-        "Each file is one line: an ACL is a sentence here, and cat prints its JSON.",
+        "With -L, the tree has DEPTH levels, and shows how many names each last directory has.",
+        "Each file is one line: an ACL is a sentence in the tree, and cat prints its JSON.",
     ),
 )
 def _tree(session: ShellSession, words: Sequence[str]) -> None:

@@ -31,9 +31,9 @@ or a request that breaks the claim. A claim is one of:
   allow         all of these principals may do it
   only          each of these principals may do it on some name from some host; no others may
 
-A principal, resource or host is one value, a list, "any", or "any except [...]"; a claim with the
-word only must list principals and resources. super.users means the configured super users. A * at
-the end of a resource stands for every name that begins with the rest. Without host, a claim covers
+A principal, resource or host is one value, a list, "any", or "any except [...]"; a claim of
+'only' must list principals and resources. super.users means the configured super users. The
+resource topic:pay-* means every topic whose name begins with pay-. Without host, a claim covers
 every host.
 
 Exit code: 0 all claims are proven, 1 some are broken, 2 no answer."""

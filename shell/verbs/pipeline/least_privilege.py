@@ -81,7 +81,7 @@ def configure(parser: ArgumentParser) -> None:
         type=share,
         default=0.0,
         metavar="SHARE",
-        help="share of known names with a prefix that may be unused, such as 10%% (default: 0)",
+        help="allowed share of unused names under a proposed prefix, such as 10%% (default: 0)",
     )
     add_tolerance(group)
     add_accepted(group)
