@@ -20,7 +20,6 @@ def literal(text: str) -> str:
 
 
 def unescaped(glob: str) -> str:
-    """The text of ``glob`` without its escapes."""
     return _STEP.sub(lambda step: step[1] or step[2], glob)
 
 

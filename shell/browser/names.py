@@ -29,7 +29,6 @@ _DOTS: Final = {".": "%2E", "..": "%2E%2E"}
 
 
 def written(name: str) -> str:
-    """``name`` as one component of a path: printable, and without a slash."""
     if _PLAIN.fullmatch(name):
         return name
     if not name:
@@ -47,7 +46,6 @@ def written(name: str) -> str:
 
 
 def read(component: str) -> str:
-    """The name that ``component`` stands for."""
     if component == _EMPTY:
         return ""
     return _CODES.sub(_decoded, component) if "%" in component else component

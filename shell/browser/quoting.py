@@ -31,7 +31,6 @@ class SplitLine(NamedTuple):
 
 
 def scan(line: str) -> SplitLine:
-    """All words of ``line``, and the state at its end."""
     words: list[str] = []
     word: list[str] = []
     start: int | None = None

@@ -84,7 +84,6 @@ class ShellSession:
         self.output.line(safe(text))
 
     def complain(self, text: str) -> None:
-        """Print one line of an error; the session continues."""
         self.failed = True
         self.output.flush()
         self.output.err.write(safe(text) + "\n")
@@ -113,7 +112,6 @@ class ShellSession:
         self.run_words(words)
 
     def run_words(self, words: Sequence[str]) -> None:
-        """Run a command whose words are globs."""
         name, *rest = words
         command = self.command(name)
         if command is None:

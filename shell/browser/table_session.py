@@ -86,7 +86,6 @@ class TableSession:
         return shown(self._folder)
 
     def complain(self, text: str) -> None:
-        """Print one line of an error; the session continues."""
         self.failed = True
         self.output.flush()
         where = f"line {self._number}: " if self._has_numbers else ""
@@ -178,8 +177,6 @@ class TableSession:
             self._spark.renew()
 
     def complete(self, line: str) -> Iterator[CompletionCandidate]:
-        """Candidates for the last word: the first word of a line, a verb's option, or a name in
-        SQL."""
         last = _BETWEEN_WORDS.split(line)[-1]
         start = len(line) - len(last)
         before = line[:start].split()

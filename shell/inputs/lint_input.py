@@ -1,5 +1,4 @@
-"""Reads the input of ``lint``: the state of a SOURCE, and the position of each ACL in the SOURCE's
-files.
+"""Reads the input of ``lint``: the state of a SOURCE, and the positions of ACLs in its files.
 
 This module must not know what any check looks for.
 """

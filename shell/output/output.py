@@ -133,7 +133,7 @@ class Output:
         self._pager = None
 
     def line(self, text: str = "") -> None:
-        """Write one line of text, which is already escaped."""
+        """The caller has escaped ``text``."""
         self._say_missing_once()
         self.out.write(text + "\n")
 
@@ -235,7 +235,6 @@ class Output:
         return f"\x1b[{_STYLES[style]}m{text}\x1b[m"
 
     def records(self, keys: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Write rows as JSON, CSV or Markdown with the columns ``keys``."""
         if self.format == "json":
             for row in rows:
                 self.record(dict(zip(keys, row, strict=True)))

@@ -1,5 +1,5 @@
-"""Checks every permission that a producer, a consumer or a single request needs, and finds changes
-that grant the missing permissions.
+"""Checks every permission that a producer, a consumer or a request needs, and finds changes that
+grant the missing permissions.
 
 This module must not know how one question is answered, nor how a checklist is read or shown.
 """

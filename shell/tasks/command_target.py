@@ -56,7 +56,6 @@ class CommandTarget(NamedTuple):
         return [line.replace(CONNECTION, self.options, 1) for line in lines]
 
     def own_commands(self, lines: Iterable[str]) -> list[str]:
-        """The same commands for ``metalog kafka-acls``, with the TARGET."""
         own = f"metalog kafka-acls {self.target} "
         return [line.replace(_KAFKA_ACLS, own, 1) for line in lines]
 

@@ -36,7 +36,6 @@ def checklist_command(question: Question, client: str, arguments: Namespace) -> 
 
 
 def command_as_typed(words: Iterable[str]) -> str:
-    """The command with the ``words`` of another verb."""
     own = (_as_typed(before, word) for before, word in pairwise(("", *words)))
     return " ".join(("metalog explain", *own))
 

@@ -158,7 +158,6 @@ def _checklist_commands(question: Question, queries: Queries, arguments: Namespa
 
 
 def _with_settings_of_lines(arguments: Namespace, queries: Queries) -> Namespace:
-    """The ``arguments``, with the settings that audit lines showed as options."""
     context = queries.context
     settings = dict(setting.split("=", 1) for setting in context.assumed)
     if settings.get(ALLOW_EVERYONE_KEY) == "true":

@@ -16,7 +16,6 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def bracketed(values: Iterable[object]) -> str:
-    """A Java list or array."""
     return f"[{', '.join(map(str, values))}]"
 
 
@@ -29,7 +28,6 @@ def boolean(value: bool) -> str:
 
 
 def optional(value: object | None) -> str:
-    """A java.util.Optional."""
     return "Optional.empty" if value is None else f"Optional[{value}]"
 
 

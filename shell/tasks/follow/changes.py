@@ -1,7 +1,7 @@
 """Follows a log that is still being written, and yields the committed changes.
 
 Changes come from replayed records, so each change has the offset and time of its record. If a
-snapshot replaces records, the changes are its difference from the last image, at its end offset.
+snapshot replaces records, the changes are the difference between the last image and the snapshot.
 The replica replays on its own thread, and passes changes to the thread that prints them. This
 module must not know how a change is shown.
 """

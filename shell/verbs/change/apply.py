@@ -127,8 +127,7 @@ def _refuse_changed(
 
 
 def _refuse_unproven(plan: SavedPlan, made: Planned) -> None:
-    """Raise ``InvalidRequest`` if the plan removes more access now than when it was made. (The gain
-    limits check the access that the plan adds. Other changes do not matter.)"""
+    """Raise ``InvalidRequest`` if the plan removes more access now than when it was made."""
     planned_sets = plan.before, after(plan.before, plan.steps)
     refusal = losses_refused(made, planned_sets, made.config)
     if refusal is not None:

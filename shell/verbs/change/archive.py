@@ -84,8 +84,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _cluster_id(source: Source, target: Path, arguments: Namespace) -> str | None:
-    """The cluster id of the log, or else of ``--cluster-id`` or of the archive. For a quorum the id
-    must be known, because the records do not contain the id."""
+    """For a quorum, the id must be known, because the records do not contain the id."""
     from metalog_sources.replay import cluster_id_of
     from snapshot.archive import archived_cluster
 

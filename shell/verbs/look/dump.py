@@ -116,9 +116,8 @@ def _entries(
 
 
 def _json_texts(batch: Batch, entries: Iterable[tuple[int, int, int, Any]]) -> Iterator[str]:
-    """A JSON object for each record, joined from texts, because the verb spends most of its time in
-    this function. The text between offset and data is the same for most neighbouring records, so it
-    is reused."""
+    """JSON joined from texts, because the verb spends most of its time in this function. The text
+    between offset and data is reused for most neighbouring records."""
     epoch = batch.epoch
     kept: tuple[object, ...] = ()
     for offset, timestamp, version, message in entries:

@@ -348,7 +348,7 @@ def broker_pattern(text: str | None) -> re.Pattern[str] | None:
 
 
 def _say_left_out(files_read: FilesRead, damages: Sequence[str], output: Output) -> bool:
-    """Print the input that was left out. Returns False if requests can be missing."""
+    """Returns False if requests can be missing."""
     problems = [f"skipped: {damage}" for damage in damages]
     with_requests = {_log_of(each.path) for each in files_read.logs if each.requests}
     with_requests |= {_log_of(each.file) for each in files_read.named if each.requests}

@@ -101,8 +101,7 @@ class _Step:
 
 @contextmanager
 def _step(doing: str, output: Output) -> Iterator[tuple[Callable[[str], None], _Step]]:
-    """Yields a function that sets the progress text, and a step. The end of the block prints the
-    step's ``done`` and the elapsed time."""
+    """The end of the block prints the step's ``done`` and the elapsed time."""
     step, since = _Step(doing), monotonic()
     with output.busy(doing) as progress:
 

@@ -281,8 +281,7 @@ def _unproven_text(each: Unproven) -> str:
 
 
 class _Unseen:
-    """The files that Spark ignores because their names are not UTF-8. Each file is reported
-    once."""
+    """The files that Spark ignores because their names are not UTF-8."""
 
     def __init__(self, arguments: Namespace, output: Output) -> None:
         self._audit = arguments.audit if is_here(arguments, arguments.audit) else None

@@ -131,7 +131,6 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _check_is_known(principal: str, tables: Tables, window: Window) -> None:
-    """Refuse an unknown principal before the long computation of the least set."""
     from authorizer.analysis.explain.names import nearest_name
     from authorizer.trace import is_allow
     from metalog_spark.findings.windows.questions import nearest_allowed

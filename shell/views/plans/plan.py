@@ -40,7 +40,6 @@ def print_steps(
     credentials: Sequence[CredentialMove] = (),
     refusal: Refusal | None = None,
 ) -> None:
-    """Print one step per line, point to the refused steps, and print the totals."""
     refused = frozenset(() if refusal is None else refusal.steps)
     step_rows: list[list[Cell | str]] = [
         [
