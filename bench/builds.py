@@ -21,7 +21,7 @@ from importlib.metadata import version
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 from shutil import rmtree
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import audit_archive
 import workloads
@@ -145,9 +145,8 @@ def measure(traffic: str, count: str) -> None:
     classified_acls(tables, window)
     denied(tables, window).collect()
     sizes.append(_sizes(session))
-    figures = Measured(
-        steps, seconds, tables.read(DECISIONS).count(), *map(list, zip(*sizes, strict=True)), load
-    )
+    python, heap = ([size[side] for size in sizes] for side in (0, 1))
+    figures = Measured(steps, seconds, tables.read(DECISIONS).count(), python, heap, load)
     session.stop()
     rmtree(out)
     _kept(Case(traffic, int(count))).write_text(json.dumps(figures))
@@ -155,7 +154,8 @@ def measure(traffic: str, count: str) -> None:
 
 def _sizes(session: SparkSession) -> tuple[float, float]:
     """The peak of this Python, and the JVM's heap after a collection, in MiB."""
-    java = session.sparkContext._gateway.jvm.java.lang
+    gateway: Any = session.sparkContext._gateway
+    java = gateway.jvm.java.lang
     java.System.gc()
     heap = java.Runtime.getRuntime().totalMemory() - java.Runtime.getRuntime().freeMemory()
     return getrusage(RUSAGE_SELF).ru_maxrss / 1024, heap / (1 << 20)

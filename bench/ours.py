@@ -25,6 +25,7 @@ from authorizer.api import ResourcePattern
 from authorizer.engine.bulk import BulkDecider, RequestColumns
 from authorizer.engine.index import AclIndex
 from authorizer.kafka_version import KafkaVersion
+from metalog import Replica, open_log
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog.gc_pause import gc_paused
 from metalog.ids import Uuid
@@ -175,7 +176,7 @@ def bulk(folder: Path, watch: Stopwatch, acl_set: str) -> None:
     gc.collect()
     gc.freeze()
     zipf = _columns(folder, "zipf")
-    round_and_round = RequestColumns(*(column * LAPS for column in zipf))
+    round_and_round = RequestColumns._make([*column] * LAPS for column in zipf)
     asked_of = {"skewed": round_and_round, "first": zipf, "distinct": _distinct()}
     for name, columns in asked_of.items():
 
@@ -321,10 +322,10 @@ def _apply(path: Path) -> object:
 
 
 def _ready(path: Path) -> StandardAuthorizer:
-    """A ready authorizer, made as each verb and each embedding program makes it."""
+    """A ready authorizer, made as each embedding program makes it."""
     authorizer = StandardAuthorizer()
-    replay_source(open_source(str(path), environ={}), publishers=[authorizer])
-    authorizer.complete_initial_load()
+    with Replica(open_log(str(path)), publishers=[authorizer]) as replica:
+        replica.wait_until_loaded()
     return authorizer
 
 

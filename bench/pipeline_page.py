@@ -142,8 +142,8 @@ def _goal(reached: float, goal: float) -> str:
 
 def _beside(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
     for case, each in found.items():
-        if case.way == UDF:
-            ours, joins = (_found(found, way, case.traffic, case.acls) for way in (OURS, JOINS))
+        ours, joins = (_found(found, way, case.traffic, case.acls) for way in (OURS, JOINS))
+        if case.way == UDF and ours is not None:
             row = [f"{case.acls:,}", case.traffic, f"{ours.per_core:,.0f}"]
             for other in (each, joins):
                 cells = ["", ""]

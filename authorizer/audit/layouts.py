@@ -116,7 +116,7 @@ class Zone:
         if before is None or after is None or before == after:
             return Instant(_micros(first), True)
         if before < after:
-            raise InvalidRequest(f"its time {local} does not exist in {self.name}")
+            raise InvalidRequest(f"its time {local:%Y-%m-%d %H:%M} does not exist in {self.name}")
         return Instant(_micros(first), False)
 
     def repeated(self, micros: int) -> RepeatedSpan | None:

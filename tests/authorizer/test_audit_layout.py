@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from authorizer.audit.layouts import NOT_AUDIT, Zone, read_entry, unwrapped
@@ -153,7 +153,7 @@ def test_an_hour_that_comes_twice_is_the_first_and_not_sure() -> None:
             f"21 Nix 2026 18:35:36,123 {LINE}",
             "no time: 21 Nix 2026 18:35:36,123 is not a valid time",
         ),
-        (f"[2026-03-29 02:30:00,000] INFO {LINE}", "2026-03-29 02:30:00 does not exist in Europe"),
+        (f"[2026-03-29 02:30:00,000] INFO {LINE}", "2026-03-29 02:30 does not exist in Europe"),
         (f"[2026-11-21 18:35:36,123 JST] INFO {LINE}", "time zone JST is not a zone of Europe"),
         (json.dumps(WRAPPED["ECS"])[:-20], "broken JSON around an audit line"),
         ('{"a":' * 100_000 + '{"Principal = ', "broken JSON"),
@@ -213,6 +213,7 @@ def test_nothing_but_a_reason_escapes(prefix: str) -> None:
         assert read_entry(prefix + LINE, BERLIN).text.startswith("Principal = ")
 
 
+@example(datetime(1975, 4, 27, 2, 0, 1), " ", "America/St_Johns")
 @given(
     st.datetimes(datetime(1971, 1, 1), datetime(2100, 1, 1)),
     st.sampled_from([" ", "T"]),
@@ -227,5 +228,5 @@ def test_the_common_layout_is_read_as_any_other(local: datetime, sign: str, name
         try:
             read.append(read_entry(f"[{text}]{blanks}INFO {LINE}", zone)[1:])
         except InvalidRequest as refused:
-            read.append(str(refused).replace(":00 was", " was"))
+            read.append(str(refused))
     assert read[0] == read[1]
