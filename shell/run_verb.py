@@ -75,7 +75,6 @@ def run_verb(
     build``. Warnings in ``warned`` are not printed again; new warnings are added to ``warned``."""
     from shell.options import build_parser, parse
     from shell.output.wrapping import terminal_width
-    from shell.run_verb import Pager
 
     parsed = parse(build_parser(name, verb.line, module), arguments)
     out, err = prepare_streams(json=parsed.output == "json")
