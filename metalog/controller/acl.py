@@ -4,8 +4,8 @@ This module refuses what Kafka's admin handlers and AclControlManager refuse, wi
 and texts. The valid hosts depend on Kafka's version (``acl_hosts``). This module also refuses texts
 that no record can hold, and limits the ACLs in a response. A request to create an existing ACL
 succeeds and writes nothing. If two filters match an ACL, one record removes the ACL, and both
-results list it. Pure: ids come from ``entropy``. This module must not know the caller, nor check
-permissions.
+results list the ACL. Pure: ids come from ``entropy``. This module must not know the caller, nor
+check permissions.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class _AclLookup:
     depends on its matches, not on the number of ACLs.
 
     To create or free 500,000 objects stops all threads for a third of a second. So a group has only
-    ACLs with the texts of a filter, and a part has at most one ACL more than a request may delete.
+    ACLs with the texts of a filter, and a part has at most ``MAX_RECORDS_PER_USER_OPERATION`` + 1.
     """
 
     def __init__(self, image: AclsImage, filters: Sequence[AclFilter]) -> None:

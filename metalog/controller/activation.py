@@ -28,7 +28,7 @@ def activation_batches(
     image: MetadataImage, open_since: int | None, bootstrap: Callable[[], Records]
 ) -> Iterator[Records]:
     """The batches to append. ``open_since`` is the offset of the first record of an open
-    transaction. ``bootstrap`` is called only if the log has no metadata.version.
+    transaction, or None. ``bootstrap`` is called only if the log has no metadata.version.
 
     ``CorruptLog`` if a transaction is open and the metadata.version has no transactions.
     """

@@ -98,7 +98,7 @@ class MetadataDelta:
         self.replay_all([(0, message)], refused=_raise)
 
     def replay_all(self, records: Iterable[tuple[int, Any]], refused: Refused = stop_at) -> None:
-        """Apply (offset, record) pairs in order. A run counts as one record at its first offset."""
+        """Apply (offset, record) pairs in order. A run of records has its first record's offset."""
         changes = self._changes
         for offset, message in records:
             try:
@@ -122,7 +122,7 @@ class MetadataDelta:
                 delta.finish_snapshot()
 
     def apply(self, provenance: Provenance) -> MetadataImage:
-        """The image after the changes. A caller may apply more records and call this again."""
+        """The image after the changes. A caller may replay more records and apply them again."""
         changed = {name: delta.apply() for name, delta in self._opened_deltas()}
         return self.image._replace(provenance=provenance, **changed)  # type: ignore[arg-type]
 

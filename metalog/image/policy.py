@@ -1,11 +1,12 @@
-"""Which faulty records a loader may skip, and which must stop it.
+"""Decides which faulty records a strict loader may skip, and which must stop the loader.
 
 Authorization and authentication must not fail open. A record is faulty if it is unreadable,
 contradicts the state, or perhaps does not mean what it seems to mean. A strict loader stops at a
 faulty record of ACLs, SCRAM credentials or delegation tokens. It also stops at records that can
 hide such a record: a record with an unreadable type, a control record at which Kafka stops, and a
-faulty record that begins or ends a transaction. A loader counts and skips all other faulty records,
-because a loader that stops at a PartitionRecord misses later removals of ACLs.
+faulty record that begins or ends a transaction. It also stops at each record from ``readable_of``.
+A loader counts and skips all other faulty records, because a loader that stops at a PartitionRecord
+misses later removals of ACLs.
 
 This module must not know logs, offsets or what is committed.
 """

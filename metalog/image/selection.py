@@ -1,6 +1,6 @@
 """Selects the subjects of the image (rows of ``SUBJECTS``) that a replay reads.
 
-A replay does not apply records of other subjects. If such a record has no key and no headers, only
+A replay does not apply records of unselected subjects. If such a record has no key or headers, only
 its frame is checked (``records.unread``). An ``UnreadSubject`` replaces each unread subject in the
 image, and refuses every use.
 
@@ -24,7 +24,7 @@ class ImageSelection:
     """Selects ``subjects``, and all subjects that concern authorization.
 
     Args:
-        subjects: names of ``SUBJECTS``.
+        subjects: the names of subjects, as in ``SUBJECTS``.
         partitions: whether to read partitions; if false, topics have names and ids only.
 
     A replay begins with the image ``empty`` and skips the record types in ``unread``.

@@ -1,8 +1,8 @@
 """``SUBJECTS`` lists each kind of state in a metadata image, and the records that change the state.
 
 Replay, snapshots, the policy for unreadable records and the metadata shell's ``/image`` use
-``SUBJECTS``. A record type is in ``SUBJECTS`` or in ``NOT_KEPT``, or it marks a transaction. The
-order is that of Kafka's snapshots.
+``SUBJECTS``. A record type is in ``SUBJECTS`` or in ``NOT_KEPT``, or it begins or ends a
+transaction. ``SUBJECTS`` has the order of Kafka's snapshots.
 
 This module must not know what any subject holds.
 """
@@ -36,7 +36,7 @@ class SubjectImage(Protocol):
 
 
 class SubjectDelta(Protocol):
-    """Changes to one subject's image, or a whole snapshot that replaces it."""
+    """Changes to one subject's image, or a whole snapshot that replaces the image."""
 
     @property
     def doubtful(self) -> int:
@@ -46,7 +46,7 @@ class SubjectDelta(Protocol):
         """End a replacement: remove the entries of the old image that the snapshot lacks."""
 
     def apply(self) -> SubjectImage:
-        """The image after the changes. A caller may apply more records and call this again."""
+        """The image after the changes. A caller may add more changes and call ``apply`` again."""
 
 
 class ImageSubject(NamedTuple):
@@ -55,7 +55,7 @@ class ImageSubject(NamedTuple):
     ``name`` is a field of ``MetadataImage`` and of ``MetadataDelta``; ``kafka_name`` is the
     directory in Kafka's metadata shell. ``records`` maps a record type to the method of ``delta``
     that applies such records. If ``concerns_authorization`` is true, a strict loader stops at
-    unreadable records of the subject.
+    faulty records of the subject (``policy``).
     """
 
     name: str

@@ -5,7 +5,7 @@ tree of 64 x 64 small dicts ("leaves") holds the later changes. A look-up reads 
 high bits of a key's hash choose the leaf, because the low bits choose the slot inside a dict. A
 change copies the leaf that it changes, and the lists that lead to this leaf. A change makes one new
 dict of all entries if the bulk has at most ``SMALL`` entries, or if more than a sixteenth of the
-bulk would have changed. So few removed entries stay in memory.
+bulk would have changed. In this way, only a few removed entries stay in memory.
 
 The hashes of keys must be well spread, as for bytes, strings and tuples. In a table of more than
 ``SMALL`` entries, all changed keys that are small integers would share one leaf.
@@ -102,7 +102,7 @@ class Table(Mapping[K, V]):
         return Table(parts=(bulk, nodes, count, size))
 
     def with_one(self, key: K, before: V | None, value: V | None) -> Table[K, V]:
-        """Like ``changed({key: value})``, but faster. ``before`` is the present value."""
+        """Like ``changed({key: value})``, but faster. ``before`` is this table's value, or None."""
         bulk, count = self._bulk, self._count
         if len(bulk) <= SMALL or count + 1 > len(bulk) // _ENTRIES_PER_CHANGE:
             return Table.owning(self._replaced({key: value}))
@@ -125,9 +125,9 @@ class Table(Mapping[K, V]):
         return after
 
     def changed_since(self, before: Table[K, V]) -> Iterable[K]:
-        """The keys whose values are other objects than in ``before``, and perhaps unchanged keys.
+        """All keys whose values are not the same objects in ``before``; perhaps also other keys.
 
-        This is fast if few changes made this table from ``before``.
+        This method is fast if few changes made this table from ``before``.
         """
         if self._bulk is before._bulk:
             nodes = zip(self._nodes or _NO_CHANGES, before._nodes or _NO_CHANGES, strict=True)

@@ -12,7 +12,7 @@ from metalog.image.metadata import MetadataImage
 
 
 class LoadGate:
-    """The future ``loaded`` completes when the log is replayed up to its high-water mark."""
+    """The future ``loaded`` completes when the first image is published."""
 
     def __init__(self) -> None:
         self.loaded = InitialLoad()

@@ -26,11 +26,11 @@ from metalog.replica.staleness import Staleness
 
 _log = logging.getLogger(__name__)
 POLL_S: Final = 0.5
-"""How long one poll waits, in seconds; ``stop`` can take as long to have an effect."""
+"""How long one poll waits, in seconds. So ``run`` can return this long after ``stop``."""
 MIN_BACKOFF_S: Final = 0.1
 MAX_BACKOFF_S: Final = 10.0
 SILENT_AFTER_S: Final = 2.0
-"""A log's peer is silent if it has not answered for so many seconds. A peer should answer twice a
+"""A log's peer is silent if it has not answered for this many seconds. A peer should answer twice a
 second."""
 
 
@@ -40,7 +40,7 @@ class LogFollower:
     Args:
         loader: replays the log's events.
         leader: leads the log while this node is the log's writer.
-        prepare: called before each attempt to claim the log; may raise the errors of ``claim``.
+        prepare: called before each attempt to ``begin``; may raise the errors of ``claim``.
         observers: publishers that report to waiting callers why the log is not loaded yet.
         monotonic_s: a clock in seconds.
     """
@@ -80,14 +80,14 @@ class LogFollower:
     @property
     def silent_for_s(self) -> float | None:
         """Seconds since the log's peer last answered; None for a local log, before the first
-        answer, and while this node writes."""
+        answer, and while this node leads the log."""
         has_peer = not self._leader.is_active and isinstance(self._log, PeerLog)
         return self._log.silent_for_s if has_peer else None  # type: ignore[attr-defined]
 
     @property
     def failing_for_s(self) -> float | None:
-        """How long, in seconds, a fault of the replay or a silent peer has perhaps kept the image
-        older than the log; or None."""
+        """How long the image has perhaps been older than the log, in seconds; or None. The cause is
+        a fault of the replay, or a silent peer."""
         since, silent_s = self._failing_since_s, self.silent_for_s
         if silent_s is not None and silent_s < SILENT_AFTER_S:
             silent_s = None
@@ -106,7 +106,8 @@ class LogFollower:
         """Follow the log until ``stop``, or to the end of a log that is not live.
 
         Args:
-            fault: the reported error of a failed ``begin``, which ``run`` calls again; or None.
+            fault: the error of a failed ``begin``, after ``report``; or None. ``run`` calls
+                ``begin`` again.
         """
         backoff, before = MIN_BACKOFF_S, self._loader.position
         while fault is not None or (fault := self._stopped_by()) is not None:
@@ -203,7 +204,8 @@ def _read_to_end(loader: Loader, log: Log, is_over: Callable[[], bool]) -> bool:
 
 
 def _load_older(loader: Loader, log: Log, damaged: SnapshotId) -> bool:
-    """Load the newest undamaged snapshot before ``damaged`` from which the log continues."""
+    """Load the newest undamaged snapshot that is older than ``damaged`` and does not end before the
+    log begins. False if there is none."""
     start = log.bounds().start
     for older in reversed(log.snapshots()):
         if older != FORMATTED_SNAPSHOT and start <= older.end_offset < damaged.end_offset:

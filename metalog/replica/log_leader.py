@@ -1,8 +1,8 @@
 """Leads a log: claims the log, carries out queued changes, and resigns.
 
 Publishers that change ACLs (``UsesAclMutator``) get the ``LogLeader`` when this node begins to
-lead, and None when this node stops. Any thread may call ``submit`` and similar methods. This module
-must not know how a log is followed, nor what a change does.
+lead, and None when this node stops leading. Any thread may call the methods of ``ChangeSubmitter``.
+This module must not know how a log is followed, nor what a change does.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class LogLeader(ChangeSubmitter):
         loader: makes the image on which changes are decided.
         publishers: the publishers of the replica.
         candidacy: takes part in elections; None without elections.
-        idle_s: write a NoOp record after so many seconds without a change; None writes none.
+        idle_s: write a NoOp record after this many seconds without a change; None writes none.
         entropy: the source of random ids and salts.
         kafka: the version of Kafka that decides which changes are refused.
     """
@@ -91,14 +91,15 @@ class LogLeader(ChangeSubmitter):
             self._candidacy.stand(self._step_down)
 
     def lead(self, is_closing: Callable[[], bool]) -> None:
-        """Carry out changes as the sole writer, until closed."""
+        """Carry out changes as the sole writer, until ``is_closing`` returns true."""
         queue = self.active_queue()
         queue.activate()
         while not is_closing():
             queue.carry_out_next(self._idle_s)
 
     def lead_until_dismissed(self, is_closing: Callable[[], bool]) -> None:
-        """Claim the log, and carry out changes until this node is dismissed, fenced or closed."""
+        """Claim the log, and carry out changes until this node is dismissed or fenced, or until
+        ``is_closing`` returns true."""
         candidacy = self._candidacy
         if candidacy is None:
             raise NotController("this log has no elections")

@@ -1,6 +1,6 @@
 """``Replica``, for embedding programs, follows one log on its own thread, and can write the log.
 
-``LogFollower`` reads the log and feeds the loader, which publishes. ``LogLeader`` writes a
+``LogFollower`` reads the log and feeds the loader. ``LogLeader`` writes a
 ``WritableLog`` from the start, and any other log after an election (``Candidacy``). Another thread
 (``staleness``) tells the publishers' gates how long the image has perhaps been stale. Any thread
 may read the replica's attributes. This module must not know the kind of log.
@@ -42,15 +42,16 @@ class Replica(ChangeSubmitter):
         tolerant: count faulty records that concern authorization; if false, stop at such a record.
         monotonic_s: the clock, in seconds.
         entropy: the source of random bytes.
-        idle_s: write a NoOp record after so many seconds without a change
+        idle_s: write a NoOp record after this many seconds without a change
             (``metadata.max.idle.interval.ms``).
         candidacy: takes part in elections for the log; ``close`` closes the candidacy.
-        prepare: called before each attempt to claim the log; may raise the errors of ``claim``.
+        prepare: called before ``start`` claims the log or stands for election, and before each
+            retry; may raise the errors of ``claim``.
         is_patient: ``start`` does not raise a ``CorruptLog`` or ``Unanswered`` of ``prepare`` or
             ``claim``. Retries follow, and ``state`` has the fault until a retry succeeds.
         kafka: the version of Kafka whose rules for ACLs apply, such as ``4.4``. For a log that this
-            version cannot load, ``loaded`` raises ``ConfigException``. None derives the version
-            from the log's metadata.version.
+            version cannot load, ``loaded.result`` raises ``ConfigException``. None derives the
+            version from the log's metadata.version.
         note_records: called for each replayed batch (``Loader``); after a fault, called again for
             batches that are replayed again.
 

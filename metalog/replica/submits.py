@@ -26,9 +26,10 @@ R = TypeVar("R")
 
 
 class ChangeSubmitter:
-    """The methods that change a log through its one writer. Any thread may call a method.
+    """The methods that change a log through its one writer. Any thread may call each method.
 
-    A method returns at once. Its future has the response when the change is durable and published.
+    Each method returns at once. The future has the response when the change is durable and
+    published.
     If the change is refused, the response has Kafka's error. An exception of the future means that
     the log perhaps lacks the change; after a failed write, the exception is ``LogFenced``.
     """

@@ -1,9 +1,10 @@
 """Group commit: the only writer of a log carries out queued changes in groups.
 
-The queued changes form one group. A change is decided on an image with the previous changes of the
-group. Then all records are appended as one batch, synced once and replayed, and the futures
-complete. So an answered change is durable and in force. If the write fails, the whole group fails,
-and the queue accepts no further change.
+At most ``MAX_GROUP`` queued changes form a group. A change is decided on an image with the previous
+changes of the group. Then all records are appended as one batch, synced once and replayed, and the
+futures complete. So an answered change is durable and in force. If the batch is too large, each
+change is written in a separate batch. If the write fails, the whole group fails, and the queue
+accepts no further change.
 
 A change with a transaction's name is carried out alone, in one or more batches. If a write fails
 between two batches, the next leader aborts the transaction. Any thread may call ``submit`` and
@@ -88,7 +89,7 @@ class WriteQueue:
         return self._refusal
 
     def activate(self, first_records: Sequence[tuple[Message, int]] = ()) -> None:
-        """Write a new leader's records, then ``first_records``. The log must have been replayed."""
+        """Write a new leader's records, then ``first_records``. Replay the log before this call."""
         if self._refusal is not None:
             return
         opened = self._loader.open_transaction

@@ -42,8 +42,8 @@ Ids = tuple[Uuid, ...]
 def may_mislead(record: AccessControlEntryRecord) -> str | None:
     """Why ``record`` perhaps does not mean what it seems to mean, or None.
 
-    Kafka silently reads an unknown code as UNKNOWN, and bytes that are not UTF-8 as U+FFFD. Such a
-    DENY can miss requests that it should deny.
+    Kafka silently reads an unknown code as UNKNOWN, and bytes that are not UTF-8 as U+FFFD. A DENY
+    with such a code or text can miss requests that the DENY should deny.
     """
     if not can_be_bound(record):
         codes = record.resource_type, record.pattern_type, record.operation, record.permission_type
@@ -86,8 +86,8 @@ class AclsImage:
     def write_values(self) -> Iterator[bytes]:
         """The encoded records of ``write``.
 
-        The encoder follows the order of the table, which is nearly the order in memory. The bytes
-        before the ids are equal, so a sort of the values is a sort by id.
+        The encoder follows the order of the table, which is nearly the order in memory. All values
+        have the same bytes before the id, so a sort of the values is a sort by id.
         """
         return bytes_in_order(acl_values(self.by_id.items()), ID_AT)
 
@@ -171,7 +171,7 @@ class AclsDelta:
         """The net changes to ``image``, by id; None for a removal.
 
         An ACL that was added and removed again is left out. If ``image`` is empty or is replaced,
-        the result has all present ACLs, then the removals.
+        the result has all ACLs after the changes, then the removals.
         """
         if self._whole is None:
             return self._changes
@@ -195,8 +195,8 @@ class AclsDelta:
     def in_record_order(self, after: AclsImage) -> Collection[Acl]:
         """The ACLs of ``after``, the image after this delta. An ACL with two ids occurs twice.
 
-        If this delta added all ACLs, they have the order of their records. This is also the order
-        in memory, so iteration takes half the time.
+        If this delta added these ACLs and no others, the result has the order of the records. The
+        ACLs have the same order in memory, so iteration takes half the time.
         """
         return self._added if len(self._added) == len(after) else after.by_id.values()
 

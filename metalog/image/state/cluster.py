@@ -55,7 +55,7 @@ class SupportedFeature(NamedTuple):
 class BrokerRegistration(NamedTuple):
     """The registration of one broker.
 
-    ``cordoned_directories`` is None for a broker before 4.3, which reports no such directories.
+    ``cordoned_directories`` is None for a broker older than Kafka 4.3, which does not report them.
     Listeners and features are sorted by name, because Kafka does not order them.
     """
 

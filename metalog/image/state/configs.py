@@ -1,7 +1,7 @@
 """The dynamic configurations of a cluster, by resource and key.
 
-The removal of a topic also removes the topic's configuration. (Kafka keeps a configuration that was
-set in the same delta.) Values can be passwords, so no ``repr`` shows values.
+The removal of a topic also removes the topic's configuration. (Kafka keeps a configuration that the
+same delta sets, if the topic had none before.) Values can be passwords, so no ``repr`` shows them.
 
 This module must not know which keys Kafka has.
 """

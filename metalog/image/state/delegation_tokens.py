@@ -1,7 +1,7 @@
 """The delegation tokens of a cluster, by token id.
 
-This module must not know a token's HMAC, which Kafka derives from a secret outside the log, nor
-the current time.
+This module must not know the current time, nor a token's HMAC. Kafka derives the HMAC from a secret
+outside the log.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 As in Kafka 4, a FeatureLevelRecord of ``kraft.version`` changes nothing.
 
-This module must not know what any other feature does.
+This module must not know what features other than metadata.version do.
 """
 
 from __future__ import annotations
@@ -57,14 +57,15 @@ METADATA_VERSIONS: Final[Mapping[int, str]] = {
 """Level of metadata.version -> name in Kafka 4.4's MetadataVersion."""
 
 OLDEST_METADATA_VERSION: Final = 7
-"""The lowest level that Kafka 4 loads: 3.3-IV3, of the first release for production."""
+"""The lowest level that Kafka 4 loads: 3.3-IV3. Kafka 3.3 was the first release for production."""
 DEFAULT_METADATA_VERSION: Final = 30
-"""The level of a new cluster of Kafka 4.3 or 4.4 if the operator chooses none."""
+"""The level of a new log if the operator chooses none. Kafka 4.3 and 4.4 load such a log."""
 LATEST_METADATA_VERSIONS: Final[Mapping[str, int]] = {"4.3": 30, "4.4": 33}
 """Version of Kafka (the oldest first) -> its newest production-ready metadata.version."""
 LATEST_METADATA_VERSION: Final = max(LATEST_METADATA_VERSIONS.values())
 NEWEST_LOADED: Final[Mapping[str, int]] = {"4.3": 31, "4.4": 34}
-"""Version of Kafka (the oldest first) -> the newest metadata.version, released or not, to load."""
+"""Version of Kafka (the oldest first) -> the newest metadata.version that it loads, even if the
+level is not production-ready."""
 CIDR_HOSTS_SINCE: Final = 32
 """The first level that allows a CIDR block as an ACL's host (KIP-1276); too new for Kafka 4.3."""
 
@@ -102,7 +103,7 @@ class FeaturesImage(NamedTuple):
         return self.problem_for(newest)
 
     def problem_for(self, kafka: str) -> str | None:
-        """Why version ``kafka`` of Kafka cannot load such a log, or None."""
+        """Why version ``kafka`` of Kafka cannot load a log with this level, or None."""
         level, newest = self.metadata_version, NEWEST_LOADED[kafka]
         if level is None or OLDEST_METADATA_VERSION <= level <= newest:
             return None

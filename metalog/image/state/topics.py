@@ -38,7 +38,7 @@ _LISTS: Final = (
     "last_known_elr",
 )
 MIGRATING: Final = Uuid(bytes(16))
-"""The log directory of a replica if the record has no directories (KIP-858)."""
+"""The log directory of a replica if the partition's record has no directories (KIP-858)."""
 
 _WITH_DIRECTORIES: Final = 1
 _WITH_ELR: Final = 2
@@ -73,7 +73,7 @@ PARTITION_RECORDS: Final = (PartitionRecord, PartitionChangeRecord, ClearElrReco
 class _State:
     """A partition, and copies of the fields that change most often.
 
-    A change needs only these copies. The partition is often not in the CPU's cache.
+    Most changes need only these copies. The partition is often not in the CPU's cache.
     """
 
     __slots__ = ("before", "isr", "leader", "leader_epoch", "partition_epoch")
@@ -140,7 +140,7 @@ class StoppedRun(Exception):
 class TopicsDelta(CertainDelta):
     """Changes to a ``TopicsImage``.
 
-    ``topics`` maps an id to a topic, or to None for a removal.
+    ``topics`` maps the id of an added topic to the topic, and the id of a removed topic to None.
     """
 
     __slots__ = ("_ids", "_partitions", "image", "is_replacement", "topics")
