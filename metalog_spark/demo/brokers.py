@@ -23,8 +23,8 @@ NOTHING: Final = "NOTHING"
 
 
 class LoggingGap(NamedTuple):
-    """From ``begin`` to ``end`` (exclusive), ``broker`` logs only ``state``. The broker None stands
-    for every broker."""
+    """From ``begin`` to ``end`` (exclusive), the coverage of ``broker`` is ``state``. The broker
+    None stands for every broker."""
 
     broker: int | None
     begin: int
@@ -37,7 +37,7 @@ HOLES: Final = (
     LoggingGap(2, moment("2025-05-17T02:00"), moment("2025-05-17T11:00"), NOTHING),
     LoggingGap(1, moment("2025-08-04T10:00"), moment("2025-08-08T16:00"), DENIALS_ONLY),
 )
-"""The causes: DEBUG was not enabled yet, a disk was full, an upgrade restored the old logging."""
+"""Their causes, in order: DEBUG was not enabled yet; a disk was full; an upgrade disabled DEBUG."""
 
 SLOW_BROKER: Final = 2
 SLOW_BY: Final = 90 * SECOND
@@ -59,7 +59,7 @@ BROKEN_LINES: Final = (
         " (kafka.server.BrokerServer)\n",
     ),
 )
-"""A broker, an hour, and the text that the broker writes first. It has no whole audit line."""
+"""A broker, an hour, and the text that begins this hour's lines. No audit line in it is whole."""
 
 _IN_HOUR: Final = [f"{second // 60:02d}:{second % 60:02d}," for second in range(3600)]
 _IN_SECOND: Final = [f"{millisecond:03d}" for millisecond in range(1000)]

@@ -23,7 +23,7 @@ from metalog.ids import Uuid
 from metalog_spark.demo.traffic import Activity
 
 _PLACEHOLDER: Final = "{name}"
-"""A placeholder for the resource's name. Kafka does not escape line feeds in a name."""
+"""It stands for the resource's name, because ``format_line`` escapes a name and Kafka does not."""
 _REMEMBERED: Final = 4
 _NEVER: Final = 2**63
 

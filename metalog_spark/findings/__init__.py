@@ -1,4 +1,4 @@
-"""Findings: functions that compute a table from a pipeline's tables.
+"""Functions that compute tables of findings from a pipeline's tables.
 
-Every finding has the columns ``severity`` and ``remedy``. Importing this package starts nothing.
+Every table of findings has the columns ``severity`` and ``remedy``. An import does not start Spark.
 """

@@ -1,4 +1,4 @@
-"""Lists the most frequent denials, each with an ACL that nearly allowed the requests.
+"""Lists the most frequent denials, and for each the first near miss, if it has one.
 
 ``explain`` finds the near miss among the ACLs in force at the last denial, or among today's ACLs if
 the ACLs of that time are unknown.
@@ -41,10 +41,10 @@ SCHEMA: Final = (
     " first_time TIMESTAMP, last_time TIMESTAMP, still BOOLEAN, storm BOOLEAN,"
     f" near_kind STRING, near {ACL_STRUCT}, severity STRING, remedy STRING"
 )
-"""A row for each principal, operation and resource. The row with the most denials comes first.
-``host`` is the host of the last denial. ``hosts`` counts all hosts. ``peak`` counts
-the denials on the worst day. ``still``: the last denied request would be denied today, too.
-``near`` is the first near miss, and ``near_kind`` its ``NearMissKind``."""
+"""A row for each principal, operation and resource that has denials. The row with the most denials
+comes first. ``host`` is the host of the last denial. ``hosts`` counts all denied hosts. ``peak`` is
+the number of denials on the worst day. ``still``: the last denied request would be denied today,
+too. ``near`` is the first near miss of ``explain``, or null. ``near_kind`` is its NearMissKind."""
 
 
 def denied(
@@ -156,8 +156,8 @@ def _severity(explained: Explanation, still: bool, is_storm: bool) -> Severity:
 def _remedy(question: Question, explained: Explanation, config: AuthorizerConfig) -> str:
     if (danger := danger_of_question(question)) is not None:
         return (
-            f"find out why the client asks, and stop it: with {question.operation.name} there"
-            f" {danger}; leave such work to a super user"
+            "find out why the client sends such requests, and stop them: with"
+            f" {question.operation.name} on this resource {danger}; leave such work to a super user"
         )
     remedies = sorted(explained.remedies, key=lambda remedy: remedy.mends is None)
     safe = (remedy for remedy in remedies if not (remedy.powers or opening(remedy.add, config)))

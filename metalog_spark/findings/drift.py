@@ -1,4 +1,4 @@
-"""Lists the differences between the ACLs of two clusters, or of one cluster at two moments.
+"""Lists the differences between desired and actual ACLs: of two clusters, or of two moments.
 
 The remedies change the actual ACLs into the desired ACLs.
 """
@@ -34,7 +34,7 @@ def drift(
     """Rows of ``SCHEMA``, the most severe first.
 
     ``desired_at`` is an offset (exclusive) in the log of ``desired``, ``actual_at`` an offset in
-    the log of ``actual``. None is the end of the history. Both tables may be of the same folder.
+    the log of ``actual``. None is the end of the history. Both can be the same tables.
     """
     before, after = (
         lifetimes_in(tables).at(offset)

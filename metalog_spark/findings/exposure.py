@@ -62,7 +62,7 @@ EXPOSURE: Final = (
 """``kind`` is the id of a lint check, or ``toxic-pair``, ``denied-overlap`` or ``super-user``.
 ``message`` is about ``acl``; if ``acl`` is null, about the principal or the configuration.
 ``other`` is the second ACL of a finding about two ACLs, for example the DENY that limits ``acl``.
-``requests`` counts the requests of the window that ``acl`` decided, or that the super user sent."""
+``requests`` counts the window's requests that ``acl`` decided, or that a super user sent."""
 
 ACCESS: Final = (
     "principal STRING, resource_type STRING, pattern_type STRING, resource_name STRING,"
@@ -71,8 +71,8 @@ ACCESS: Final = (
     " severity STRING, remedy STRING"
 )
 """A row for each principal, pattern and set of operations that ALLOWs allow. ``operations`` include
-implied operations. Hosts with the same operations share a row. ``denied`` are those operations that
-a DENY refuses for at least one host and one name."""
+implied operations. Hosts with the same operations share a row. ``denied`` are the operations of the
+row that a DENY refuses for at least one host and one name."""
 
 _CHECKS: Final = (
     everyone, super_user_like, all_topics, internal_topic, open_by_default, overridden_allow,
@@ -239,7 +239,7 @@ def _linted(acls: Sequence[Acl], config: AuthorizerConfig, uses: dict[Acl, Use])
 
 def _toxic(acls: Iterable[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) -> Iterator[Row]:
     """Yield a row for each toxic pair of a principal. An ACL for User:* can give one of the two
-    powers. If such ACLs give both powers, only User:* gets a row."""
+    powers. If only ACLs for User:* give the two powers, only User:* gets a row."""
     own: dict[str, list[Acl]] = {}
     for acl in acls:
         if is_allow(acl) and acl.principal not in config.super_users:

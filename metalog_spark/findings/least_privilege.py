@@ -153,7 +153,7 @@ def _stays(verdict: Verdict) -> bool:
 
 
 def _with_starts(found: Sequence[Acl], kept: Sequence[Acl], used: ClassifiedAcls) -> list[Acl]:
-    """The ALLOWs in ``found``, and ALLOWs by which the clients in ``used.unseen_clients`` can start
+    """The ALLOWs in ``found``, and ALLOWs so that the clients in ``used.unseen_clients`` can start
     producers. An ALLOW for DESCRIBE in ``found`` is left out if an added ALLOW implies it."""
     denies = (acl for acl in used.today if not is_allow(acl))
     more = narrowest(used.unseen_clients, used.today, [*denies, *kept, *found], used.config.kafka)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 HARDCODE: Final = "hardcode"
-"""To find a topic with WRITE, Kafka first checks this name, and logs the check if allowed."""
+"""Kafka checks WRITE on this name before other topics, and logs this check if it is ALLOWED."""
 _ADDED: Final = Uuid(bytes(16))
 """The id of each ACL that ``add_first`` adds. An index ignores ids."""
 _ORIGINS: Final = "principal STRING, host STRING"
@@ -62,7 +62,7 @@ class RequestOrigin(NamedTuple):
 
 
 class Starts:
-    """The given ACLs that matter for InitProducerId, in one index."""
+    """An index of the ACLs in ``acls`` that matter for InitProducerId."""
 
     def __init__(self, acls: Iterable[Acl], kafka: KafkaVersion) -> None:
         self._config = AuthorizerConfig(kafka_version=kafka)
@@ -248,8 +248,8 @@ def narrowest(
     kafka: KafkaVersion = KafkaVersion.V4_3,
 ) -> frozenset[Acl]:
     """The ACLs to add to ``least``, so that each client in ``unseen`` can start a producer. Each
-    added ACL is the narrowest sufficient part of an ALLOW in ``today``. A part on a topic that a
-    LITERAL ALLOW of the principal in ``least`` names is preferred to other topics.
+    added ACL is the narrowest sufficient part of an ALLOW in ``today``. Topics that the principal's
+    LITERAL ALLOWs in ``least`` name are preferred to other topics.
 
     Raises:
         ValueError: a client in ``unseen`` cannot start a producer with the ACLs in ``today``, or a

@@ -51,7 +51,7 @@ SCHEMA: Final = (
     f" shadow {ACL_STRUCT}, can_go BOOLEAN, severity STRING, remedy STRING"
 )
 """A row for each ACL in force at some time in the window. ``requests`` counts the window's requests
-that this ACL decided. ``matched`` counts those that it matches, if the deciding ACL is certain.
+that this ACL decided. ``matched`` counts those that it matches and whose deciding ACL is certain.
 ``last_use`` is the last use in the whole folder. ``shadow`` is the ACL that most often decided in
 place of this ACL. No answer of the window changes if all ACLs with ``can_go`` are removed."""
 

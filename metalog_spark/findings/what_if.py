@@ -42,9 +42,9 @@ SCHEMA: Final = (
     " before STRING, after STRING, after_rule STRING, requests BIGINT, hosts BIGINT,"
     f" last_time TIMESTAMP, acl {ACL_STRUCT}, severity STRING, remedy STRING"
 )
-"""Rows of requests whose answer changes, by principal, operation, resource and cause. ``acl`` is
-the ACL of today or of the proposal that causes the change, or null if no ACL does. ``remedy`` says
-how to keep today's answer. A new denial is an ERROR, a new permission a WARNING."""
+"""A row for each principal, operation, resource and cause of requests whose answer changes.
+``acl`` is the ACL of today, or the proposed ACL, that causes the change; null if no ACL causes it.
+``remedy`` says how to keep today's answer. A new denial is an ERROR, a new permission a WARNING."""
 
 _CHANGED: Final = (
     "principal STRING, operation STRING, resource_type STRING, resource_name STRING,"
@@ -140,7 +140,7 @@ def _cause(before: Decision, after: Decision) -> tuple[Acl | None, str]:
     undoing = [(CommandKind.REMOVE, after.acl), (CommandKind.ADD, before.acl)]
     danger = None if before.acl is None else power(before.acl)
     if danger is not None:
-        return before.acl, f"with its ACL of today {danger}: keep that ACL only if this is intended"
+        return before.acl, f"by its ACL of today {danger}: keep this ACL only if that is intended"
     if not before.result:
         undoing.reverse()
     for change, acl in undoing:

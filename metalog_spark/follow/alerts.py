@@ -49,8 +49,8 @@ class Alert(NamedTuple):
 
 
 class Storm(NamedTuple):
-    """The denials of one principal in the window that begins at ``since_ms``. The operation and the
-    resource were denied most often in the latest batch."""
+    """The denials of one principal in the window that begins at ``since_ms``. In the latest batch
+    with such denials, this operation on this resource was denied most often."""
 
     since_ms: int
     principal: str

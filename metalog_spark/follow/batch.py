@@ -1,8 +1,8 @@
-"""One batch of ``follow``: decides requests up to the known end of the log; later requests wait.
+"""One batch of ``follow``: decides requests up to the time of the log's end; later requests wait.
 
 A batch's lines and decisions are one commit of the pipeline's folder, under the batch's number. If
 Spark does not know that a batch finished, it repeats the batch with the same files or offsets. A
-repeated batch does nothing if the folder has its commit. If not, it overwrites the files of the
+repeated batch does nothing if its number is committed. If not, it overwrites the table files of the
 first attempt. So each line counts once. This module must not know when batches start.
 """
 
@@ -140,7 +140,7 @@ class FollowJob(NamedTuple):
     files.
 
     A request waits until the log is known up to ``lateness_ms`` after the request's time.
-    ``storm_from`` denials within a window are a storm.
+    ``storm_from`` denials of one principal within a window are a storm.
     """
 
     out: str
@@ -307,8 +307,8 @@ class _Batch:
         return counted.collect()[0]
 
     def _alert_about_lost_lines(self, read: DataFrame, counts: Row, at_ms: int) -> None:
-        """Alert about this batch's lost or damaged lines. Alert about a topic's lines without a
-        broker only once."""
+        """Alert about this batch's lost or damaged lines, and once for each folder about a topic's
+        lines without a broker."""
         topic = self._following.topic
         if counts["lost"]:
             lost = read.where(_IS_LOST).orderBy("file", "line", "reason").limit(NAMED)

@@ -41,8 +41,8 @@ def follow_tables(session: SparkSession, out: str, source: str, audit: str) -> T
     """The folder that ``follow`` fills, new or from an earlier run.
 
     Raises:
-        InvalidTarget: other input filled the folder, its checkpoint is gone, or ``source`` or
-            ``audit`` would read the folder.
+        InvalidTarget: other input filled the folder, its checkpoint is gone, or the folder lies in
+            ``source`` or ``audit``.
     """
     tables = Tables.make(session, out)
     check_it_follows(out, tables.contents, source, audit)
@@ -56,8 +56,8 @@ def follow_tables(session: SparkSession, out: str, source: str, audit: str) -> T
 
 
 def check_it_follows(out: str, contents: CommittedState, source: str, audit: str) -> None:
-    """Raise ``InvalidTarget`` if other input filled the folder ``out``, or if ``source`` or
-    ``audit`` would read ``out``."""
+    """Raise ``InvalidTarget`` if other input filled the folder ``out``, or if ``out`` lies in
+    ``source`` or ``audit``."""
     check_is_outside(out, "--audit", audit)
     check_is_outside(out, "--log", source)
     known = contents.facts.get(FOLLOWED)
@@ -79,7 +79,7 @@ def start(
     following: FollowJob, tables: Tables, audit: str, *, every_s: int | None, at_once: int | None
 ) -> StreamingQuery:
     """Start the query. It polls every ``every_s`` seconds. If ``every_s`` is None, it reads all
-    existing input and ends. A batch has at most ``at_once`` files, or offsets of a topic."""
+    existing input and ends. A batch has at most ``at_once`` files, or ``at_once`` offsets."""
     from pyspark.sql import functions as f
 
     session = tables.session

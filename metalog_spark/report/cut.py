@@ -42,8 +42,8 @@ class Cut:
         return f"{shown[: self._limits.name]}…"
 
     def lines(self, lines: tuple[str, ...]) -> tuple[str, ...]:
-        """The first lines, and a comment of the shell that counts the other lines. Long lines count
-        as several; no line is cut."""
+        """The first lines, and a shell comment that counts the other lines. Long lines count as
+        several; no line is cut."""
         room = self._limits.lines * self._limits.name
         sizes = accumulate(map(len, lines[: self._limits.lines]))
         fit = sum(size <= room for size in sizes)

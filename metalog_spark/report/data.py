@@ -314,9 +314,9 @@ def _excess_says(gathered: Gathered, excessive: int, principals: int) -> str:
         return "No principal is granted more than the proposed ACLs allow."
     among = counted(principals, "principal")
     first = f"; the first {TOP} are shown" if excessive > TOP else ""
-    have = plural(excessive, "has", "have")
+    are = plural(excessive, "is", "are")
     return (
-        f"{excessive:,} of {among} {have} more grants than the proposal (Least privilege){first}."
+        f"{excessive:,} of {among} {are} granted more than the proposal (Least privilege){first}."
         " Used and granted count pairs of an operation and a known name. ACLs counts the ACLs in"
         f" force at {log_end(gathered.parts.history, gathered.parts.window)} and the proposed ACLs."
         " The commands replace the ACLs in force by the proposed ACLs."

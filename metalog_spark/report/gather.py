@@ -84,7 +84,7 @@ _OF_ANSWERS: Final = ("broker", "principal", "host", *_OF_DENIALS[1:], "result")
 
 class Parts:
     """The content of the tables under a page's charts. Each part is computed at its first use.
-    ``desired`` is the desired state of the cluster; None stands for the window's start."""
+    ``desired`` has the desired ACLs; None stands for the ACLs at the window's start."""
 
     def __init__(
         self,

@@ -358,7 +358,7 @@
       };
     }
 
-    // The cells of as many first principals as have patterns that fit into `room` columns.
+    // The cells of the first principals, as many as have at most `room` patterns together.
     function onSheet(room) {
       const columns = new Set();
       let rows = 0;

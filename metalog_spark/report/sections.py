@@ -115,7 +115,7 @@ def unused(result: Rows, acls: Sequence[Row], later: int, end: str) -> Section:
         " Last used can be outside of this window."
     )
     if later:
-        says += f" {later:,} more came after this window and are not judged."
+        says += f" Not judged: {counted(later, 'ACL')} that came after this window."
     fields = (
         _SEVERITY,
         _PRINCIPAL,
@@ -301,7 +301,7 @@ def disagreements(result: Rows) -> Section:
         "No logged answer contradicts the ACLs of its time, as far as these are known."
         if not result.found
         else f"{counted(result.requests, 'answer')} of brokers "
-        f"{plural(result.requests, 'contradicts', 'contradict')} the ACLs of their time. "
+        f"{plural(result.requests, 'contradicts', 'contradict')} the ACLs in force at the time. "
         "Possible causes are a wrong clock, another authorizer or another configuration."
     )
     fields = (

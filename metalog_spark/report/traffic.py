@@ -1,6 +1,6 @@
 """Counts the coverage and the answers over time for the charts.
 
-A bar is a day, or as many weeks as needed for at most ``_BARS`` bars. A team's requests are those
+A bar is a day, or enough weeks for a chart of at most ``_BARS`` bars. A team's requests are those
 of its principals or for its resources. This module must not know how the counts are shown.
 """
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 class KnownFindings(NamedTuple):
-    """The ``accepted`` findings, the day ``today`` that is compared with their last days, and the
-    findings ``before`` of an earlier report, or None."""
+    """``today`` is compared with the last days of the ``accepted`` findings. ``before`` has the
+    findings of an earlier report, or is None."""
 
     accepted: Sequence[Accepted]
     today: date

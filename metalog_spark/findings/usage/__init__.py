@@ -1,1 +1,1 @@
-"""The use of ACLs: counted, classified, and covered by fewer ACLs."""
+"""Counts and classifies the uses of ACLs, and finds the fewest ACLs that allow these uses."""

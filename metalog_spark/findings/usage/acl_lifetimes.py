@@ -72,7 +72,7 @@ class AclLifetimes:
     @lru_cache(maxsize=4)
     def of(data: bytes, kafka: KafkaVersion) -> AclLifetimes:
         """The lifetimes in ``data``, the result of ``packed_lifetimes``. Each process caches a
-        few."""
+        few results."""
         return AclLifetimes(unpacked_lifetimes(data), kafka)
 
     def number(self, acl: Acl) -> int:
@@ -96,8 +96,8 @@ class AclLifetimes:
 
     def could_match(self, question: RequestKey, *, begins: bool = False) -> list[Acl]:
         """All ACLs that match the question, also ACLs that are no longer in force. With ``begins``,
-        the true name is not known: it begins with the question's name, or the question's name
-        begins with it. The result then has all ACLs that match at least one possible name."""
+        the true name is unknown: of the true name and the question's name, one begins with the
+        other. The result then has all ACLs that match at least one possible name."""
         found = self._known.get((question, begins))
         if found is None:
             if len(self._known) >= _REMEMBERED:
@@ -130,7 +130,7 @@ class AclLifetimes:
         return {acl_id: acl for acl_id, acls in owners.items() if len(acls) == 1 for acl in acls}
 
     def acl_with_id(self, acl_id: str, among: Iterable[Acl], offset: int) -> Acl | None:
-        """The ACL in ``among`` that had the id at ``offset``. Another ACL can have it later."""
+        """The ACL in ``among`` that had the id at ``offset``. Another ACL can get this id later."""
         uuid = parse_uuid(acl_id)
         for acl in among:
             if any(

@@ -32,7 +32,7 @@ from metalog.acl import (
 from metalog.controller.acl import why_not
 
 PREFIX_FROM: Final = 3
-"""A PREFIXED ALLOW needs at least this many names under its prefix."""
+"""By default, a PREFIXED ALLOW needs at least this many names under its prefix."""
 PREFIXED_TYPES: Final = (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)
 IMPLYING: Final = frozenset(Operation) - frozenset(IMPLIED_BY)
 """The operations that no other operation implies."""

@@ -65,7 +65,7 @@ def _next_text(text: str) -> str:
 
 
 def _after_all(prefix: str) -> str | None:
-    """The first text that sorts after all texts that begin with ``prefix``; None without any."""
+    """The first text that sorts after all texts that begin with ``prefix``, or None."""
     kept = prefix.rstrip(_LAST)
     return kept[:-1] + chr(ord(kept[-1]) + 1) if kept else None
 
@@ -80,7 +80,7 @@ def edges_of(acls: Iterable[Acl]) -> dict[ResourceType, list[str]]:
 
 
 def places(names: Iterable[str], edges: Sequence[str]) -> Counter[int]:
-    """The number of ``names`` by place: the number of ``edges`` up to the name."""
+    """Count ``names`` by place. A name's place is the number of ``edges`` up to the name."""
     return Counter(bisect_right(edges, name) for name in names)
 
 

@@ -24,7 +24,7 @@ class ObservedUse(Enum):
     USED = "USED"
     """The ACL decided at least one request."""
     SHADOWED = "SHADOWED"
-    """Other ACLs decided all requests that this ACL matches, at least one with its result."""
+    """The ACL agrees with an answer, but other ACLs decided all known requests that it matches."""
     ONLY_DENIED = "ONLY_DENIED"
     """The ACL is an ALLOW, and a DENY decided every known request that the ACL matches."""
     NEVER = "NEVER"
@@ -38,7 +38,7 @@ class UsageState(Enum):
 
 
 class Reason(Enum):
-    """Why the use of an ACL is unknown. If several reasons apply, the first of them counts."""
+    """Why the use of an ACL is unknown. If several reasons apply, the first in the list counts."""
 
     YOUNGER = "YOUNGER"
     """The ACL was perhaps not in force during the whole window."""
@@ -66,10 +66,10 @@ class Reason(Enum):
 
 
 WHY_UNKNOWN: Final[Mapping[Reason, str]] = {
-    Reason.YOUNGER: "it may not have been in force for the whole window",
-    Reason.GAP: "it may have decided requests in a gap of the metadata log",
-    Reason.WAITS: "requests that wait for the log, or are not counted yet, may be its uses",
-    Reason.AMBIGUOUS: "ambiguous lines, or half lines, may be its uses",
+    Reason.YOUNGER: "it was perhaps not in force during the whole window",
+    Reason.GAP: "it can have decided requests in a gap of the metadata log",
+    Reason.WAITS: "requests that wait for the log, or are not counted yet, can be its uses",
+    Reason.AMBIGUOUS: "ambiguous lines, or half lines, can be its uses",
     Reason.DISAGREES: "brokers decided differently from the log",
     Reason.WAS_SUPER: "its principal was a super user then and is not one any more",
     Reason.SHADOW_GONE: "the ACL that decided instead is gone",
@@ -78,9 +78,9 @@ WHY_UNKNOWN: Final[Mapping[Reason, str]] = {
         "only controllers log its operation, and their log is missing for some hours"
     ),
     Reason.OPENS: "with allow.everyone.if.no.acl.found, resources without ACLs are open",
-    Reason.UNLOGGED: "an idempotent producer may need it, which leaves no audit line",
+    Reason.UNLOGGED: "an idempotent producer can need it, and its start leaves no audit line",
 }
-"""What the verb and the report say after "unknown:"."""
+"""What the report says after "unknown:", and ``metalog pipeline unused`` after "Not known:"."""
 
 
 class UsageKind(Enum):
@@ -191,7 +191,7 @@ def _doubt(request: Request) -> UsageKind | None:
 
 class Verdict(NamedTuple):
     """``uses`` is None if the ACL decided no request. ``matched`` counts the requests that the ACL
-    matches, if the deciding ACL is certain. ``shadow`` is the ACL that most often decided in place
+    matches and whose deciding ACL is certain. ``shadow`` is the ACL that most often decided instead
     of a SHADOWED ACL. ``is_hidden``: a controller whose log is missing can have used the ACL. USED
     ACLs can be hidden, too."""
 

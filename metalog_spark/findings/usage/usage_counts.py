@@ -61,8 +61,8 @@ class Counted(NamedTuple):
 
     @property
     def uses(self) -> Mapping[Acl, Count]:
-        """The requests that each ACL decided, under any id. ACLs without such requests are
-        missing."""
+        """The requests that each ACL decided, under any of its ids, as counts. ACLs that decided no
+        request are missing."""
         return {
             self.lifetimes.acls[number]: count
             for (number, kind, _), count in self.tally.items()

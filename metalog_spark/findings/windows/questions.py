@@ -83,7 +83,7 @@ class Rules(NamedTuple):
 
     @property
     def opened(self) -> Opened:
-        """The rules with an index. Each process caches a few."""
+        """The rules with an index. Each process caches a few results."""
         return _opened(self)
 
 

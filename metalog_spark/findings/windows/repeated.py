@@ -42,7 +42,7 @@ class RepeatedHours(NamedTuple):
         brokers = ", ".join(broker for broker, _ in self.lines)
         return (
             f"{Zone(self.zone).clock_span(self.span)} came twice in {self.zone} (--zone):"
-            f" {counted(lines, 'line')} of {plural(len(self.lines), 'broker')} {brokers} may be"
+            f" {counted(lines, 'line')} of {plural(len(self.lines), 'broker')} {brokers} can be"
             " from either hour, so the coverage leaves both hours out"
         )
 
@@ -67,7 +67,7 @@ def repeated_in(tables: Tables, start_us: int, end_us: int) -> list[RepeatedHour
 def with_repeated(
     coverage: DataFrame, repeated: Sequence[RepeatedHours]
 ) -> tuple[DataFrame, Column | None]:
-    """Rows of COVERAGE, and the condition that a row's hour came twice; None without such hours."""
+    """Rows of COVERAGE, and the condition that a row's hour came twice; None if none did."""
     if not repeated:
         return coverage, None
     from pyspark.sql import functions as f

@@ -154,14 +154,14 @@ class WindowCoverage(NamedTuple):
         return f"{kept}; give the controllers' logs of that time, or --tolerate {share}"
 
     def ambiguous_text(self) -> str:
-        """``1 audit line can be read in several ways, and each way may be a use``."""
+        """``1 audit line can be read in several ways, and each way can be a use``."""
         lines = counted(self.ambiguous, "audit line")
-        return f"{lines} can be read in several ways, and each way may be a use"
+        return f"{lines} can be read in several ways, and each way can be a use"
 
     def broken_text(self) -> str:
-        """``1 audit line could not be read, and it may be a use``."""
+        """``1 audit line could not be read, and it can be a use``."""
         it = plural(self.broken, "it", "each")
-        return f"{counted(self.broken, 'audit line')} could not be read, and {it} may be a use"
+        return f"{counted(self.broken, 'audit line')} could not be read, and {it} can be a use"
 
 
 def broker_text(name: str) -> str:

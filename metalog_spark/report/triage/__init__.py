@@ -1,1 +1,1 @@
-"""People's decisions about findings: who owns them, and which are accepted or new."""
+"""Findings by their owners, accepted findings, and changes since an earlier report."""

@@ -318,7 +318,8 @@ def test_denials_are_by_what_was_asked_and_grants_by_hosts(
     assert "--operation Describe" in looked.remedy
     assert (altered.operation, altered.requests, altered.hosts) == ("ALTER", 264, 1)
     assert altered.remedy == (
-        "find out why the client asks, and stop it: with ALTER there it may change all ACLs and"
+        "find out why the client sends such requests, and stop them: with ALTER on this resource it"
+        " may change all ACLs and"
         " anybody's password, and so become anyone; leave such work to a super user"
     )
     held = access(tables, window_of(tables)).collect()

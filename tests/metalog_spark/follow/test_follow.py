@@ -256,7 +256,7 @@ def check_nothing_is_said_of_what_waits(tables: Tables, capsys: pytest.CaptureFi
     with pytest.raises(InvalidMoment, match=f"is decided yet; {said} are unknown$"):
         window_of(tables, "2026-01-01T00:01:20")
     done = run_here(capsys, "pipeline", "unused", tables.path)
-    assert f"warning: {said} are unknown; it may be a use" in done.stderr
+    assert f"warning: {said} are unknown; it can be a use" in done.stderr
 
 
 def check_a_node_s_configuration_is_taken_again(followed: Followed, tables: Tables) -> None:

@@ -152,10 +152,10 @@ def test_a_shadowed_grant_counts_the_requests_that_it_matches() -> None:
     assert is_finding(section, section.rows[0])
 
 
-def test_a_line_that_could_not_be_read_may_be_a_use() -> None:
+def test_a_line_that_could_not_be_read_can_be_a_use() -> None:
     for broken, said in (
-        (1, "1 audit line could not be read, and it may be a use"),
-        (1_200, "1,200 audit lines could not be read, and each may be a use"),
+        (1, "1 audit line could not be read, and it can be a use"),
+        (1_200, "1,200 audit lines could not be read, and each can be a use"),
     ):
         found = DARK._replace(parts=parts(seen=DARK.parts.seen._replace(broken=broken)))
         assert contents(found, None).caveats == (said,)
@@ -178,19 +178,19 @@ def test_without_a_controllers_log_it_is_said_what_is_not_known() -> None:
     assert contents(DARK._replace(parts=accepted), None).caveats == ()
 
 
-def test_a_request_that_waits_may_be_a_use() -> None:
+def test_a_request_that_waits_can_be_a_use() -> None:
     waiting = PendingRequests(2, WINDOW.end_us, WINDOW.start_us // 1000)
     found = DARK._replace(parts=parts(seen=DARK.parts.seen._replace(waiting=waiting)))
     assert contents(found, None).caveats == (
         "2 requests wait: the log is known up to 2024-10-04T00:00:00.000Z, and later ACLs are "
-        "unknown; each may be a use",
+        "unknown; each can be a use",
     )
 
 
-def test_what_is_not_counted_yet_may_be_a_use() -> None:
+def test_what_is_not_counted_yet_can_be_a_use() -> None:
     uncounted = Uncounted(WINDOW.end_us)
     found = DARK._replace(parts=parts(seen=DARK.parts.seen._replace(uncounted=uncounted)))
-    assert contents(found, None).caveats[0].endswith("its next orderly end; each may be a use")
+    assert contents(found, None).caveats[0].endswith("its next orderly end; each can be a use")
 
 
 def test_a_window_of_one_day_names_it_once() -> None:

@@ -122,7 +122,7 @@ def test_the_first_screen(whole: ReadPage) -> None:
     assert (
         sentence(whole) == "2 of 3 grants were used; 1 can go without changing any of 138 answers."
     )
-    assert "1,002 audit lines could not be read, and each may be a use." in whole.all("p")
+    assert "1,002 audit lines could not be read, and each can be a use." in whole.all("p")
     assert (
         "1 request is newer than the log's last record (2026-01-02T16:00:00.000Z) and decided by "
         "the log's last ACLs; if ACLs can have changed after that time, build with a newer copy "

@@ -57,7 +57,7 @@ def small_contents(
         team=None,
         facts=(("Window", "1 to 4 March 2025"), ("Log", f"/archive/{HOSTILE}")),
         sentence="1 of 5 grants was used; 2 can go without changing any of 3,000,173 answers.",
-        caveats=("1 audit line could not be read, and it may be a use",),
+        caveats=("1 audit line could not be read, and it can be a use",),
         numbers=(
             Number(3_000_173, "answers", "window"),
             Number(2, "grants that can go", "unused"),
