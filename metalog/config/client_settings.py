@@ -1,8 +1,8 @@
-"""Translates a client's security settings from Kafka's keys to librdkafka's.
+"""Translates a client's settings from Kafka's keys to librdkafka's.
 
-It refuses a security key that it cannot translate. For any other unknown key it returns a line, and
-leaves the key out. No message contains a value, because a value can be a password. This module must
-not connect.
+It refuses a security key that it cannot translate. It leaves out any other unknown key, and returns
+a line that names the key. No message contains a value, because a value can be a password. This
+module must not connect.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _login(jaas: str) -> dict[str, str]:
     if not is_known or options.keys() != {"username", "password"}:
         raise InvalidRequest(
             f"{_JAAS}: only PlainLoginModule and ScramLoginModule with a username and "
-            'a password are read: …ScramLoginModule required username="…" password="…";'
+            'a password are read; write …ScramLoginModule required username="…" password="…";'
         )
     return {"sasl.username": options["username"], "sasl.password": options["password"]}
 

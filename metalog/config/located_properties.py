@@ -18,7 +18,7 @@ LISTENER_PREFIX: Final = "listener.name."
 
 
 class LocatedProperties:
-    """``file`` is empty for properties without a file; ``used`` has the keys that callers read."""
+    """``file`` is empty for properties without a file. ``used`` has the keys read so far."""
 
     def __init__(self, properties: Iterable[Property], file: str) -> None:
         kept = list(properties)
@@ -58,8 +58,9 @@ class LocatedProperties:
             raise ConfigException(self.placed_text(str(error), key)) from None
 
     def placed_text(self, text: str, default: str = "") -> str:
-        """The file and line of a key, then ``text``. The key is the first word of ``text``, or else
-        ``default``. If an option set the key, the option's name replaces the key."""
+        """The file and line of a key, then ``text``. The key is the first word of ``text`` if these
+        properties have this key, else ``default``. If an option set the key, the result is the
+        option's name, then the rest of ``text``."""
         begin = re.split("[:= ]", text, maxsplit=1)[0]
         key = begin if begin in self._lines.keys() | self._options.keys() else default
         option = self._options.get(key)

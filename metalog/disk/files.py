@@ -1,8 +1,8 @@
 """The port to the disk: ``Files``, through which this project reads and writes files.
 
 ``LocalFiles`` is the real disk. Tests pass other implementations, which fail or count writes.
-Methods raise the system's ``OSError``; the caller makes a message of it. This module must not know
-what the files hold.
+Methods raise the system's ``OSError``; the caller turns the error into a message. This module must
+not know what the files hold.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Files(Protocol):
         ...
 
     def owners(self, path: Path) -> frozenset[int]:
-        """The user id of the file's owner; for a symbolic link, also the user id of the link."""
+        """The file's owner (user id); for a symbolic link, also the link's owner."""
         ...
 
     def open(self, path: Path) -> ReadableFile:
@@ -322,7 +322,8 @@ def _open_new(path: Path, mode: int) -> int:
 
 
 def _give_to_owner(descriptor: int, path: Path) -> None:
-    """As root, give the open file to its folder's owner; by now ``path`` can name another file."""
+    """As root, give the open file to its folder's owner. The descriptor is used, because ``path``
+    can name another file by now."""
     if os.geteuid() == 0:
         folder = path.parent.stat()
         os.fchown(descriptor, folder.st_uid, folder.st_gid)
@@ -341,7 +342,7 @@ def _drained(stream: BinaryIO, path: Path) -> bytes:
         return _kept[key]
     data = stream.read(STREAM_LIMIT + 1)
     if len(data) > STREAM_LIMIT:
-        problem = f"a pipe or device gives more than {STREAM_LIMIT >> 20} MiB; write them to a file"
+        problem = f"a pipe or device gives more than {STREAM_LIMIT >> 20} MiB; give a file instead"
         raise OSError(errno.EFBIG, problem, str(path))
     if is_ours:
         _kept[key] = data
@@ -373,7 +374,8 @@ def _is_stream(mode: int) -> bool:
 
 
 def _has_type(path: Path, wanted: int) -> bool:
-    """Whether ``path`` has this type; ``Path.is_file`` of Python 3.14 hides ``PermissionError``."""
+    """Whether ``path`` has this type. ``Path.is_file`` is not used, because in Python 3.14 it hides
+    ``PermissionError``."""
     try:
         return stat.S_IFMT(path.stat().st_mode) == wanted
     except (FileNotFoundError, NotADirectoryError):

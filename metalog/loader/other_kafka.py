@@ -1,4 +1,4 @@
-"""Describes the traces that another version of Kafka left in a log, with one line for each.
+"""Describes each trace that another version of Kafka left in a log, in one line.
 
 A trace is a metadata.version that Kafka 4.4 refuses, or a type of records that were skipped. This
 module must not know how a verb prints a line.
@@ -70,9 +70,8 @@ def metadata_version_in(records: Iterable[tuple[int, Any]]) -> int | None:
 def skipped_line(skipped: Skipped) -> str:
     if skipped.records == 1:
         return f"offset {skipped.offset}: a record was left out: {skipped.reason}"
-    return (
-        f"from offset {skipped.offset} on, {counted(skipped.records, 'record')}: {skipped.reason}"
-    )
+    many = counted(skipped.records, "record")
+    return f"from offset {skipped.offset} on, {many} were left out: {skipped.reason}"
 
 
 class ForeignTracesLog:

@@ -21,8 +21,8 @@ _log = logging.getLogger(__name__)
 class PublisherFault(NamedTuple):
     """A publisher's latest ``error``, at the image up to ``offset``; ``times`` counts its errors.
 
-    The publisher missed a delta, so its next delta is the whole image. If ``healed``, the publisher
-    has accepted a whole image.
+    The publisher missed a delta, so its next delta after an error is the whole image. ``healed`` is
+    true after the publisher has accepted the whole image.
     """
 
     publisher: str

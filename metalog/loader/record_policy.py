@@ -101,7 +101,7 @@ class RecordPolicy:
         message: Any,
         fault: CorruptLog,
     ) -> None:
-        """Skip a record that contradicts the state, or apply its readable part.
+        """Skip a record that cannot be applied, or apply its readable part.
 
         This is a method, because a nested function that calls itself is a reference cycle. The
         cycle would keep each batch in memory until the garbage collector runs.

@@ -58,7 +58,7 @@ from metalog.records.messages import (
 )
 
 BUFFER_LIMIT: Final = 256 << 20
-"""How many bytes of batches may be held back above the last stable offset."""
+"""How many bytes of batches the loader may hold back above the last stable offset."""
 NoteRecords = Callable[[Batch, int, Sequence[Part]], object]
 
 
@@ -67,8 +67,8 @@ class Loader:
 
     With ``tolerant``, for tools that show a log's content, the loader counts every unreadable
     record and continues. A strict loader stops at an unreadable record that concerns authorization.
-    A ``selection`` limits the kinds of state (``ImageSubject``) that are read. At a log that the
-    version ``kafka`` refuses, the loader raises ``ConfigException``. It calls ``note_records`` for
+    A ``selection`` limits the kinds of state (``ImageSubject``) that are read. If Kafka version
+    ``kafka`` refuses the log, the loader raises ``ConfigException``. It calls ``note_records`` for
     each replayed batch of the log, with the offset of the first replayed record and the replayed
     records.
     """
@@ -169,7 +169,7 @@ class Loader:
             self._delivery.note_staleness(for_ms)
 
     def handle(self, event: LogEvent) -> None:
-        """Take the next event of the log; ``load_snapshot`` takes ``SnapshotNeeded``."""
+        """Take the next event of the log. At ``SnapshotNeeded``, call ``load_snapshot`` instead."""
         try:
             if isinstance(event, Appended):
                 self._append(event.batch)
@@ -188,9 +188,9 @@ class Loader:
         self._publish_if_due()
 
     def load_snapshot(self, id: SnapshotId, batches: Iterable[Batch]) -> None:
-        """Replace the whole state by a snapshot; ``CorruptLog`` if it is damaged or too old.
+        """Replace the whole state by a snapshot; ``batches`` include its header and footer.
 
-        ``batches`` include header and footer, which this method checks.
+        Raises ``CorruptLog`` if the snapshot cannot be replayed, or lacks a replayed record.
         """
         try:
             if id.end_offset < self._replayed.offset:

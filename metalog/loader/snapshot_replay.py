@@ -42,7 +42,7 @@ def replay_snapshot(
     policy: RecordPolicy,
     unread: UnreadTypes | None = None,
 ) -> SnapshotContents:
-    """Apply the metadata records of a snapshot to ``delta``, without the types in ``unread``.
+    """Apply the metadata records of a snapshot to ``delta``, except the types in ``unread``.
 
     After ``CorruptLog``, ``delta`` is incomplete and must be thrown away.
     """

@@ -48,7 +48,7 @@ KEYS: Final[Mapping[str, tuple[str, int]]] = {
     "retention_ms": ("metadata.max.retention.ms", -1),
     "idle_interval_ms": ("metadata.max.idle.interval.ms", 0),
 }
-"""Field -> Kafka's key, and the lowest allowed value."""
+"""Field of ``LogConfig`` -> Kafka's key, and the lowest allowed value."""
 
 
 def log_config(properties: Mapping[str, str]) -> LogConfig:
@@ -58,7 +58,7 @@ def log_config(properties: Mapping[str, str]) -> LogConfig:
         properties: a configuration's values by Kafka's keys; other keys are ignored.
 
     Raises:
-        InvalidRequest: a value is not a number, or is too small.
+        InvalidRequest: a value is not a whole number, or is too small.
     """
     found = {}
     for field, (key, least) in KEYS.items():
@@ -74,5 +74,5 @@ def _number(key: str, text: str, least: int) -> int:
     except ValueError:
         number = least - 1
     if number < least:
-        raise InvalidRequest(f"{key}={text}: give a number from {least} on")
+        raise InvalidRequest(f"{key}={text}: give a whole number, {least} or more")
     return number

@@ -1,7 +1,7 @@
-"""Measures how long the peer of a log has been silent.
+"""Measures how long the server that sends a log has been silent.
 
-An answer or a record proves that the peer is alive; the absence of errors does not. Any thread may
-read ``silent_for_s``. This module must not know what an answer is.
+An answer or a record proves that the server is alive; the absence of errors does not. Any thread
+may read ``silent_for_s``. This module must not know what an answer is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class Contact:
         self._last_s: float | None = None
 
     def heard(self) -> None:
-        """Note that the peer is alive now."""
+        """Note that the server is alive now."""
         self._last_s = time.monotonic()
 
     @property

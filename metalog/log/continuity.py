@@ -17,10 +17,10 @@ _NEVER = 2**63
 
 
 class Continuity:
-    """A reader's position in a log; it checks each next batch.
+    """A reader's position in a log. ``admit`` checks each batch.
 
-    ``next_offset`` is the base offset of the next batch, and ``epoch`` the epoch of the last batch.
-    None accepts any offset or epoch.
+    The next batch must begin at ``next_offset``. ``epoch`` is the epoch of the previous batch. None
+    accepts any offset or epoch.
     """
 
     __slots__ = ("_epochs", "_epochs_agree_below", "epoch", "next_offset")

@@ -93,8 +93,8 @@ class MemoryLog:
 class WritableMemoryLog:
     """A writable log in memory, for embedding without a disk, and for tests.
 
-    A new log begins with ``bootstrap``, by default a record that sets Kafka's default
-    metadata.version.
+    ``bootstrap`` are the first metadata records of a new log; by default, one record that sets
+    Kafka's default metadata.version.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class WritableMemoryLog:
     def append(self, epoch: int, records: Sequence[tuple[Message, int]]) -> int:
         """Append (message, version) pairs as one batch; returns the new end offset.
 
-        Raises ``LogFenced`` if ``epoch`` is over.
+        Raises ``LogFenced`` after ``close``, or if ``epoch`` is not the epoch of the last claim.
         """
         if self._is_closed or epoch != self._epoch:
             raise LogFenced(f"epoch {epoch} of the log in memory is over")

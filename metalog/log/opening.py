@@ -1,4 +1,4 @@
-"""Opens a folder, a file, a topic or a quorum for reading, or a folder or a topic for writing.
+"""Opens a metadata log to read it (folder, file, topic, quorum), or to write it (folder, topic).
 
 Modules that connect to a cluster are imported only if the SOURCE needs them. This module translates
 Kafka's client keys for those modules. It must not know stores (files of ACLs, ``cluster://``), nor
@@ -75,10 +75,10 @@ class OpenedLog(Log, Protocol):
         ...
 
     def bootstrap(self) -> Iterator[Batch] | None:
-        """The batches that an empty log's controller will write first.
+        """The batches that the controller of an empty log will write first.
 
-        They are in ``bootstrap.checkpoint``, or in the snapshot of offset 0. None without such a
-        file, or if the log has records.
+        They are in ``bootstrap.checkpoint``, or in the snapshot that ends at offset 0. None without
+        such a file, or if the log has records.
         """
         ...
 
@@ -91,8 +91,8 @@ def open_log(
 ) -> OpenedLog:
     """Open a metadata log for reading; pass it to a ``Replica``, which follows it.
 
-    Opening a folder or a topic reads a little of it. Opening a quorum does not connect yet. Nothing
-    is changed.
+    Opening a folder or a topic reads a little of it; opening a ``.log`` or several folders reads
+    all records. Opening a quorum does not connect yet. Nothing is changed.
 
     Args:
         source: a ``metadata.log.dir`` or its partition's folder; several folders of one quorum,
@@ -106,9 +106,10 @@ def open_log(
         The log. A folder, a topic or a quorum can be followed while another process writes it.
 
     Raises:
-        InvalidSource: there is no such log, or a setting is invalid.
+        InvalidSource: there is no such log, it cannot be read, or a setting is invalid.
         Unanswered: a topic's cluster does not answer; a subclass of ``InvalidSource``.
-        CorruptLog: a file is damaged; the error says which file, where, and what to do.
+        CorruptLog: damage prevents opening; the error says where. Other damage is in the log's
+            ``damage``.
     """
     text = str(source)
     if (scheme := scheme_of(text)) is not None:
@@ -126,7 +127,7 @@ def open_writable_log(
     encoding: Encoding | None = None,
     files: Files = LOCAL_FILES,
 ) -> WritableLog:
-    """Open a metadata log as its only writer; pass it to a ``Replica``, which claims it.
+    """Open a metadata log for writing; pass it to a ``Replica``, which claims it.
 
     Args:
         source: the ``metadata.log.dir`` of a stopped node that is its quorum's only voter
@@ -144,8 +145,8 @@ def open_writable_log(
 
     Raises:
         InvalidTarget: this project cannot write a log of this kind.
-        InvalidSource: there is no such log, or a setting is invalid.
-        CorruptLog: a file is damaged; the error says which file, where, and what to do.
+        InvalidSource: there is no such log, it cannot be read, or a setting is invalid.
+        CorruptLog: ``leader-epoch-checkpoint`` is damaged.
     """
     text = str(source)
     scheme = scheme_of(text)
@@ -173,7 +174,7 @@ def open_writable_log(
     path = Path(text)
     if scheme is None and not (files.is_folder(path) or files.is_file(path)):
         raise InvalidSource(
-            f"{text}: there is no such folder; check the path, or make one by metalog format"
+            f"{text}: there is no such folder; check the path, or create it with metalog format"
         )
     if scheme is not None or not files.is_folder(path):
         raise InvalidTarget(f"{text}: not a log that can be written; give {_WRITABLE_FORMS}")
@@ -236,7 +237,7 @@ def log_on_disk(
             raise InvalidSource(f"SOURCE is missing; give {forms}")
         parts = text.split("+")
         if "" in parts:
-            raise InvalidSource(f"{text}: a folder is missing beside a +; give a+b+c")
+            raise InvalidSource(f"{text}: a folder is missing beside a +; write FOLDER+FOLDER")
         return "folders", FoldersLog([_folder(base / part, files) for part in parts])
     except OSError as error:
         raise unreadable(path, error) from None

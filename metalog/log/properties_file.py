@@ -22,7 +22,7 @@ def read_properties(path: str | Path, *, files: Files = LOCAL_FILES) -> dict[str
         files: the disk.
 
     Returns:
-        The keys with their values, unchanged.
+        Each key with its value. As in Java, the last value of a repeated key counts.
 
     Raises:
         InvalidSource: the file cannot be read, or is not a .properties file.

@@ -181,5 +181,5 @@ def test_keys_are_kafkas() -> None:
         ("metadata.max.retention.ms", "-2"),
         ("metadata.max.idle.interval.ms", "soon"),
     ):
-        with pytest.raises(InvalidRequest, match=f"{key}={value}: give a number from"):
+        with pytest.raises(InvalidRequest, match=f"{key}={value}: give a whole number, "):
             log_config({key: value})

@@ -6,7 +6,7 @@ the same records in the folders of a majority. A snapshot or an archive has only
 
 As for Kafka's leader, a majority proves records only if one of the records has the newest leader's
 epoch. Without such a record, another voter could still win an election by a later epoch, unless the
-folders of all voters show that none can. Pure. This module must not read anything.
+folders of all voters show that no voter can. Pure. This module must not read anything.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Copy(NamedTuple):
 
 
 class Divergence(NamedTuple):
-    """Two copies have different records from ``offset`` on. At most one copy is committed there."""
+    """Two copies differ from ``offset`` on; the records of at most one copy are committed there."""
 
     first: str
     second: str
@@ -102,10 +102,10 @@ class Agreement(NamedTuple):
 
 
 def agree(copies: Sequence[Copy], voters: Collection[int]) -> Agreement:
-    """The longest prefix that a snapshot or archive has, or that most of ``voters`` must keep.
+    """The longest prefix of the log that a snapshot or archive has, or that a majority must keep.
 
-    If ``voters`` is empty, there is no majority. A copy without an id counts for no voter, because
-    it can be an observer's, or a second copy of one voter.
+    If ``voters`` is empty, there is no majority. A copy without ``voter`` does not count for the
+    majority, because it can be an observer's copy, or a second copy of one voter.
     """
     divergences: list[Divergence] = []
     shared = [[copy.end] * len(copies) for copy in copies]

@@ -124,7 +124,7 @@ class DirectoryLog:
     def may_be_missing(self) -> CorruptLog | None:
         """The error if an index entry or an epoch suggests lost records, else None.
 
-        A power cut can leave such an entry without a loss of records.
+        A power cut can leave such an entry or epoch without a loss of records.
         """
         if self._ends.torn_tail is not None or self.missing is not None:
             return None
@@ -246,7 +246,7 @@ class DirectoryLog:
                 return
 
     def control_batches(self, start: int) -> Iterator[Batch]:
-        """The control batches in ``batches``; the newest of them are kept in memory."""
+        """The control batches in ``batches``; the newest control batches are kept in memory."""
         ends = self._ends
         if ends.replaced_by is not None:
             return
@@ -290,9 +290,9 @@ class DirectoryLog:
 
     @property
     def bootstrap_path(self) -> Path | None:
-        """The file with the first records: the snapshot of offset 0, or ``bootstrap.checkpoint``.
+        """The file with the first records: ``bootstrap.checkpoint``, or the snapshot of offset 0.
 
-        The snapshot of offset 0 has metadata records if Kafka 4.4 formatted the folder.
+        A snapshot that ends at offset 0 has metadata records if Kafka 4.4 formatted the folder.
         """
         if FORMATTED_SNAPSHOT in self._folder.snapshots:
             path = self._folder.snapshot_path(FORMATTED_SNAPSHOT)
@@ -309,7 +309,7 @@ class DirectoryLog:
 
     def _found_ends(self, known: LogEnds | None) -> LogEnds:
         """As ``find_ends``. If records seem to be missing, Kafka has perhaps truncated them after
-        the listing. So the folder is listed again, a few times at most, until it is unchanged."""
+        the listing. So the folder is listed again, a few times at most, until nothing changes."""
         ends = find_ends(self._folder, self._files, known)
         for _ in range(_MOST_LISTINGS):
             if not any(self._beyond(ends, is_certain=each) for each in (True, False)):

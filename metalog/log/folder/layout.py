@@ -111,9 +111,9 @@ def snapshots(names: Iterable[str]) -> list[SnapshotId]:
 
 
 def unfinished(names: Iterable[str], before: SnapshotId | None = None) -> list[str]:
-    """The names of unfinished files: ours (``NAME.part``) and Kafka's.
+    """The names of unfinished files, ours and Kafka's; they end in ``.part``.
 
-    With ``before``, only the files of snapshots older than ``before``.
+    With ``before``, only the unfinished snapshots that are older than ``before``.
     """
     return [
         name
@@ -242,7 +242,7 @@ def quorum_state_bytes(state: QuorumState) -> bytes:
 
 
 class MetaProperties(NamedTuple):
-    """``meta.properties``: the owner of the folder; a field is None if the file lacks its key."""
+    """``meta.properties``: the folder's node; a field is None if the file lacks the field's key."""
 
     cluster_id: str | None
     node_id: int | None
@@ -265,7 +265,7 @@ def parse_meta_properties(data: bytes, file: str) -> MetaProperties:
 
 
 class ArchiveProperties(NamedTuple):
-    """``archive.properties``; the cluster's id is None if it was unknown."""
+    """``archive.properties``; the cluster's id is None if the file lacks it."""
 
     cluster_id: str | None
 

@@ -64,7 +64,7 @@ def unreadable(path: Path, error: OSError) -> InvalidSource:
     """The error for a file that the system refuses to read."""
     place = error.filename if error.filename is not None else path
     if isinstance(error, PermissionError):
-        return InvalidSource(f"{place}: no permission to read it; copy it or ask its owner")
+        return InvalidSource(f"{place}: no permission to read it; ask its owner for a copy")
     return InvalidSource(f"{place}: cannot be read ({error.strerror or error})")
 
 

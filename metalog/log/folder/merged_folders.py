@@ -38,8 +38,8 @@ class FoldersLog:
         self.agreement = agree(copies, self.voters.ids)
         best = min(self.agreement.holders, key=lambda place: copies[place].start)
         self.source = logs[best]
-        """The log that is read. It begins at the lowest offset of all ``logs`` with the whole
-        committed part."""
+        """The log that is read. Of the ``logs`` that have the whole committed part, this log begins
+        at the lowest offset."""
         self._epoch = _epoch_below(self.agreement.committed, copies[best], self.source)
 
     @property
@@ -77,8 +77,8 @@ class FoldersLog:
     def missing(self) -> CorruptLog | None:
         """The damage that can hide more committed records, or None.
 
-        A damaged log hides none if it reaches past the committed offset, or if a longer log is
-        committed to its end.
+        A damaged log hides no committed records if it reaches past the committed offset, or if it
+        ends before the committed offset and no log reaches past that offset.
         """
         committed, ends = self.agreement.committed, [log.bounds().end for log in self._logs]
         for log, end in zip(self._logs, ends, strict=True):
@@ -130,7 +130,7 @@ class FoldersLog:
 
 
 def _lacks_its_voter(log: DirectoryLog) -> bool:
-    """Whether no file names the node; an archive needs none, because its records are committed."""
+    """Whether no file names the node. An archive needs no node, because it is committed."""
     node_id = None if log.meta_properties is None else log.meta_properties.node_id
     return node_id is None and log.folder.archive is None
 

@@ -44,7 +44,8 @@ _MOST_GUESSES: Final = 16
 _SECTOR: Final = 512
 """The number of bytes that a disk writes atomically."""
 _LEAST_HOLE: Final = 16
-"""At least this many zeros at the end count as unwritten; complete batches can end with fewer."""
+"""At least this many zero bytes at the end count as unwritten; a complete batch can end with fewer
+zero bytes."""
 
 
 class TornTail(NamedTuple):
@@ -65,11 +66,11 @@ class TornTail(NamedTuple):
 
 
 class SegmentReader:
-    """The batches of one open file, from ``position`` to its end at the start of the iteration.
+    """The batches of one open file, from ``position`` to the file's end.
 
-    If the iteration ends at a torn tail, ``torn_tail`` describes the tail, and ``position`` stays
-    before it. Without ``may_be_torn``, a torn tail is damage. To follow a growing file, another
-    iteration continues at ``position``.
+    An iteration ignores bytes that are appended after its start; another iteration continues at
+    ``position``. If the iteration ends at a torn tail, ``torn_tail`` describes the tail, and
+    ``position`` stays before the tail. Without ``may_be_torn``, a torn tail is damage.
     """
 
     __slots__ = ("_continuity", "_file", "_may_be_torn", "_name", "position", "torn_tail")
@@ -132,7 +133,7 @@ class SegmentReader:
     def _has_hole(self, batch: bytes) -> bool:
         """Whether some sectors of the file's last ``batch`` were not written.
 
-        If its checksum shows at most one wrong bit, the zeros in the batch were written.
+        If the batch's checksum shows at most one wrong bit, the zeros in the batch were written.
         """
         hole = _first_hole(batch, self.position)
         if not self._may_be_torn or hole == len(batch) or _has_at_most_one_wrong_bit(batch):

@@ -1,7 +1,7 @@
 """Reads logs that are one file: a segment without its folder, or one snapshot.
 
-If a segment has Kafka's name, it is checked against a ``leader-epoch-checkpoint`` in its folder.
-This module must not know whole folders, and it does not apply records.
+A segment whose name has Kafka's form is checked against the ``leader-epoch-checkpoint`` and the
+indexes in its folder. This module must not know whole folders, and it does not apply records.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _read_avro(path: Path, id: SnapshotId, files: Files) -> Iterator[Batch]:
 
 
 class SegmentLog:
-    """One ``.log`` file with any name. A name in Kafka's form has the segment's base offset."""
+    """One ``.log`` file with any name. A name in Kafka's form contains the base offset."""
 
     def __init__(self, path: str | Path, *, files: Files = LOCAL_FILES) -> None:
         self.path = Path(path)
@@ -166,8 +166,8 @@ class SegmentLog:
 class CheckpointLog:
     """One snapshot's file, read as a log without other records.
 
-    If the file's name has no offset and epoch (such as ``bootstrap.checkpoint``), the end offset is
-    0, and the epoch is that of the first batch.
+    If the file's name has no offset and epoch, as in ``bootstrap.checkpoint``, the end offset is 0,
+    and the epoch is the first batch's.
     """
 
     def __init__(self, path: str | Path, *, files: Files = LOCAL_FILES) -> None:

@@ -20,8 +20,8 @@ from metalog.records.batch import Batch, prefix_of
 
 MOST_CONTROLS: Final = 1024
 LARGEST_KEPT: Final = 4096
-"""The limits for kept control batches: their number, and the size of each in bytes. Most have a few
-hundred bytes."""
+"""The limits for kept control batches: their number, and the size of each in bytes. Most control
+batches have a few hundred bytes."""
 
 
 class ReadPosition(NamedTuple):
@@ -38,7 +38,7 @@ class ReadPosition(NamedTuple):
 
 
 class LastBatch(NamedTuple):
-    """The batch before a read position: its first byte in the segment, and its prefix."""
+    """The batch before a read position: the position of its first byte, and its prefix."""
 
     byte: int
     prefix: bytes
@@ -153,8 +153,9 @@ class LogEnds(NamedTuple):
 def find_ends(folder: LogFolder, files: Files, known: LogEnds | None = None) -> LogEnds:
     """Find the end of a folder's log.
 
-    Reading begins at the last segment that is not empty, or at the end of ``known``. A damaged log
-    can have continued past the newest snapshot, so this snapshot does not replace it.
+    Reading begins at the last segment that is not empty, or at the ``read_position`` of ``known``.
+    A damaged log can have continued past the newest snapshot, so this snapshot does not replace the
+    log.
     """
     newest = folder.snapshots[-1] if folder.snapshots else SnapshotId(0, 0)
     if not folder.segments:

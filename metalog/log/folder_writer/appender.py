@@ -34,9 +34,10 @@ class SegmentLimits(NamedTuple):
 
 
 class Appender:
-    """Appends to a new or existing segment that begins at ``base_offset``.
+    """Appends to a segment that begins at ``base_offset``.
 
-    An existing segment is cut to ``size`` bytes, and indexed again.
+    Without ``size``, the segment is new. With ``size``, an existing segment is cut to ``size``
+    bytes, and indexed again.
     """
 
     def __init__(
@@ -142,9 +143,10 @@ class IndexBuilder:
     """Builds the entries of a segment's ``.index`` and ``.timeindex`` as Kafka's LogSegment does.
 
     ``add`` takes the segment's batches in order. After approximately every 4096 bytes of log, it
-    returns an offset entry: the last offset of a batch, and the position of this batch. If the
-    largest timestamp has grown after the last time entry, it also returns a time entry: the largest
-    timestamp, and the last offset of its batch. Offsets are relative to the segment's base. Pure.
+    returns an offset entry: the last offset and the position of the added batch. If the largest
+    timestamp has grown after the previous time entry, it also returns a time entry: the largest
+    timestamp, and the last offset of the batch with this timestamp. Offsets are relative to
+    ``base_offset``. Pure.
     """
 
     __slots__ = ("_base", "_indexed_time", "_largest", "_since_entry")
@@ -156,7 +158,7 @@ class IndexBuilder:
         self._indexed_time = -1
 
     def add(self, batch: Batch, position: int) -> tuple[bytes, bytes]:
-        """The offset entry and the time entry for ``batch`` at byte ``position``; mostly empty."""
+        """The offset and time entry for ``batch`` at byte ``position``; each can be empty."""
         if batch.max_timestamp > self._largest[0]:
             self._largest = (batch.max_timestamp, batch.last_offset)
         offset_entry = time_entry = b""

@@ -27,7 +27,7 @@ class Owned(NamedTuple):
 
 
 def check_ownership(log: DirectoryLog, configured: Collection[int] | None) -> Owned:
-    """The owner of ``log``; ``InvalidTarget`` or ``CorruptLog`` if it may not be written.
+    """The owner of ``log``; ``InvalidTarget`` or ``CorruptLog`` if the log may not be written.
 
     ``configured`` are the voters in the node's configuration (``controller.quorum.voters``). The
     folder of a node with static voters names no voter before the node's first start.
@@ -73,7 +73,7 @@ def check_ownership(log: DirectoryLog, configured: Collection[int] | None) -> Ow
 
 
 def find_quorum(log: DirectoryLog) -> Quorum:
-    """The quorum's state in the log, without static voters."""
+    """The quorum's state in the log; without ``voters`` if the voters are static."""
     state = log.quorum_state
     if state is not None and state.data_version == 0 and state.voters:
         return Quorum()
@@ -101,7 +101,7 @@ def _check_soundness(log: DirectoryLog) -> None:
 
 
 def _check_directory(log: DirectoryLog, properties: MetaProperties, quorum: Quorum) -> None:
-    """A voter is a node with one directory id (KIP-853)."""
+    """In a dynamic quorum, another directory id makes the node another voter (KIP-853)."""
     if quorum.voters is None or properties.directory_id is None:
         return
     for voter in quorum.voters.voters:

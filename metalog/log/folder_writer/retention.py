@@ -1,9 +1,10 @@
 """Deletes segments and snapshots that a newer snapshot replaces, by Kafka's retention limits.
 
-The oldest snapshot is deleted, with the segments that only it needs, if segments and snapshots
-together are larger than ``metadata.max.retention.bytes``, or if the snapshot's last record is older
-than ``metadata.max.retention.ms``. This is repeated; the newest snapshot always stays.
-``snapshot_to_keep`` is pure. This module must not know when it is called.
+The oldest snapshot is deleted if segments and snapshots together are larger than
+``metadata.max.retention.bytes``, or if the snapshot's last record is older than
+``metadata.max.retention.ms``. Then the next snapshot is checked. The newest snapshot stays. The
+segments below the oldest kept snapshot are deleted, too. ``snapshot_to_keep`` is pure. This module
+must not know when it is called.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ def _remove_beside(folder: LogFolder, base: int, files: Files) -> None:
 
 
 def _from_start(starts: Sequence[CheckpointedEpoch], start: int) -> list[CheckpointedEpoch]:
-    """The epochs from ``start`` on. As in Kafka, the epoch in force there begins at ``start``."""
+    """The epochs from ``start`` on. As in Kafka, the epoch of offset ``start`` begins there."""
     later = [each for each in starts if each.start_offset > start]
     reigning = [each for each in starts if each.start_offset <= start]
     return [CheckpointedEpoch(reigning[-1].epoch, start), *later] if reigning else later

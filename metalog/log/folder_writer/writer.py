@@ -79,8 +79,9 @@ class WritableDirectoryLog:
     def claim(self) -> int:
         """Become the only writer, in a new epoch; returns the epoch.
 
-        Raises ``InvalidTarget`` if this node may not write the log, ``CorruptLog`` if the log is
-        damaged, and ``LogFenced`` after an earlier claim or ``close``, or if a write fails.
+        Raises ``InvalidTarget`` if this node may not write the log or a file cannot be written,
+        ``CorruptLog`` if the log is damaged, and ``LogFenced`` after an earlier claim or ``close``,
+        or if the first append fails.
         """
         if self._appender is not None or self._fenced is not None:
             raise LogFenced(f"{self.path}: {self._fenced or 'claimed already'}")
@@ -160,7 +161,7 @@ class WritableDirectoryLog:
 
     @property
     def snapshot_control(self) -> Sequence[tuple[ControlMessage, int]]:
-        """The control records about the quorum that follow a snapshot's header (KIP-853)."""
+        """The quorum's control records, which follow the header of a snapshot (KIP-853)."""
         return quorum_records(self._quorum)
 
     def bounds(self) -> LogBounds:

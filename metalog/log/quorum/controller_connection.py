@@ -1,7 +1,7 @@
 """The connection of a quorum's observer to one controller.
 
-After a loss, the observer connects to the first other controller that accepts a connection. This
-module also requests the cluster's id. It must not know the log.
+If the connection is lost, the observer connects to the first other controller that accepts a
+connection. This module also requests the cluster's id. It must not know the log.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ControllerConnection:
     ) -> None:
         self.cluster_id: str | None = None
         self.features: Mapping[str, VersionRange] = {}
-        """The features that the last connected controller supports, with their levels."""
+        """The features, with their levels, of the controller that was connected most recently."""
         self.was_connected = False
         self._path = path
         self._follower = follower
@@ -54,7 +54,7 @@ class ControllerConnection:
             connection.close()
 
     def ask_id(self) -> str | None:
-        """The cluster's id, requested once; None if the controllers do not send it."""
+        """The cluster's id, requested at most once; None if the controllers do not send it."""
         if self.cluster_id is None and not self._asks_id:
             self._asks_id = True
             self.cluster_id = self._requested_id()
@@ -93,8 +93,8 @@ class ControllerConnection:
     def after_loss(self, controller: Address, trouble: str) -> tuple[FollowVerdict, str]:
         """Connect to the first other controller that accepts a connection, unless a pause is due.
 
-        One timeout covers all attempts. The returned text is ``trouble``, with the errors of the
-        attempts if all failed.
+        One timeout covers all attempts. The returned text is ``trouble``; if all attempts failed,
+        their errors follow.
         """
         verdict = self._follower.no_answer(controller)
         others = [each for each in self._follower.controllers if each != controller]

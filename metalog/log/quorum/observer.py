@@ -44,9 +44,9 @@ from metalog.wire.schema import Body
 
 SCHEME: Final = "quorum://"
 PATIENCE_S: Final = 10.0
-"""How long a quorum may have no leader, in seconds: enough for several elections."""
+"""Seconds without a leader before an error. The time is enough for several elections."""
 
-NOBODY_LEADS: Final = "no controller leads the quorum; are most of them running?"
+NOBODY_LEADS: Final = "no controller leads the quorum; are most controllers running?"
 
 _PAUSE_S: Final = 0.1
 _READ_WAIT_S: Final = 0.5
@@ -62,13 +62,13 @@ class LeaderState(NamedTuple):
 class QuorumLog:
     """The log of a running KRaft quorum, read from its controllers; ``open_log`` opens it.
 
-    ``bootstrap`` is HOST:PORT[,HOST:PORT] of controllers, one of which must be running. The
-    constructor does not connect. Methods raise ``InvalidSource`` if no controller answers, if none
-    leads, or if the controllers refuse an observer. A later call tries again.
+    ``bootstrap`` is HOST:PORT[,HOST:PORT] of controllers; at least one must be running. The
+    constructor does not connect. Methods raise ``InvalidSource`` if no controller answers, if no
+    controller leads, or if the controllers refuse an observer. A later call tries again.
 
-    The cluster's id is requested when it is first used, or with ``identifies`` at the first
-    connection. Controllers send the id only to principals that may ALTER the cluster, and log each
-    refusal.
+    The cluster's id is requested when ``cluster_id`` is first read, or with ``identifies`` at the
+    first connection. Controllers send the id only to principals that may ALTER the cluster, and log
+    each refusal.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class QuorumLog:
 
     @property
     def caller(self) -> str | None:
-        """The principal that the controllers see; None without a login."""
+        """The principal that the controllers see by default; None without a SASL login."""
         return self._settings.security.user
 
     @property
@@ -199,7 +199,7 @@ class QuorumLog:
         return ()
 
     def snapshots(self) -> Sequence[SnapshotId]:
-        """The newest snapshot, the only one that a leader names."""
+        """The newest snapshot; a leader does not name older snapshots."""
         snapshot = self._surveyed().snapshot
         return () if snapshot is None else (snapshot,)
 
@@ -233,7 +233,7 @@ class QuorumLog:
         return self._survey
 
     def _advance(self, wait_s: float) -> Sequence[LogEvent]:
-        """The events from one request; empty without a record, or if another node must be asked."""
+        """The events from one request; empty without news, or if another node must be asked."""
         answer = self._ask_leader(self._follower.fetch_position, wait_s)
         return () if answer is None else self._follower.read(*answer)
 
@@ -268,8 +268,8 @@ class QuorumLog:
         return verdict
 
     def _pause(self, trouble: str) -> None:
-        """Wait before a retry. Raise an error with the text ``trouble`` if the failures last, or if
-        no controller was ever reached."""
+        """Wait before a retry. Raise an error with the text ``trouble`` after ``PATIENCE_S`` of
+        failures, or if no controller was ever reached."""
         now_s = time.monotonic()
         self._failing_since_s = self._failing_since_s or now_s
         if not self._controller.was_connected or now_s - self._failing_since_s > PATIENCE_S:

@@ -1,9 +1,9 @@
 """The state of a KIP-595 observer: answers in, log events and the next request out.
 
-The observer finds the leader: it asks any controller, and follows redirects. After a vain request
-to the last controller of the list, the verdict is ``PAUSE``. The events include records above the
-high-water mark, which the loader holds back. If the leader's log diverges, there is a ``Truncated``
-event. Pure. This module must not know sockets, time, nor how requests are encoded.
+The observer finds the leader: it asks one controller of the list after the other, and follows
+redirects. After a failure at the end of the list, the verdict is ``PAUSE``. The events include
+records above the high-water mark, which the loader holds back. If the leader's log diverges, there
+is a ``Truncated`` event. Pure. This module must not know sockets, time, nor the bytes of requests.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from metalog.wire.schema import error_name
 _RETRIABLE: Final = frozenset((-1, 5, 6, 7, 8, 13, 74, 75))
 """After these errors, ask another controller, or the same controller with newer state:
 UNKNOWN_SERVER_ERROR, LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER, REQUEST_TIMED_OUT,
-BROKER_NOT_AVAILABLE (it is shutting down), NETWORK_EXCEPTION, FENCED_LEADER_EPOCH,
+BROKER_NOT_AVAILABLE (while it shuts down), NETWORK_EXCEPTION, FENCED_LEADER_EPOCH,
 UNKNOWN_LEADER_EPOCH."""
 _INCONSISTENT_CLUSTER_ID: Final = 104
 
@@ -36,9 +36,9 @@ class EpochBoundary(NamedTuple):
 
 
 class Epochs:
-    """The epochs that the follower read, for truncation (KIP-595, "Log Reconciliation").
+    """The epochs of the records that were read, for truncation (KIP-595, "Log Reconciliation").
 
-    The follower began at offset ``start``; ``before`` is the epoch of the previous record, if
+    Reading began at offset ``start``. ``before`` is the epoch of the record before ``start``, if
     known.
     """
 
@@ -63,8 +63,8 @@ class Epochs:
     def common_end(self, epoch: int, end: int) -> int:
         """The offset up to which our log and the leader's log agree.
 
-        ``epoch`` is the leader's newest epoch that is not newer than ours. In the leader's log,
-        ``epoch`` ends at offset ``end``.
+        ``epoch`` is the leader's newest epoch that is not newer than our newest epoch. In the
+        leader's log, ``epoch`` ends at offset ``end``.
         """
         for index in reversed(range(len(self._starts))):
             if self._starts[index].epoch <= epoch:
@@ -80,20 +80,20 @@ class Epochs:
 
 
 class FollowVerdict(Enum):
-    """What to do after an answer: read it, ask ``target`` at once, or pause first."""
+    """The next step: read the answer, ask ``target`` at once, or pause before asking ``target``."""
 
     LEADS = auto()
     ASK_ON = auto()
     PAUSE = auto()
-    """The last controller of the list was asked in vain."""
+    """The end of the list is reached without a leader's answer."""
 
 
 class Follower:
     """The caller asks ``target`` for ``fetch_position``, and passes the answer to
     ``handle_response``.
 
-    If the leader answered, the caller passes the answer to ``read``. Without an answer, it calls
-    ``no_answer``.
+    If the verdict is ``LEADS``, the caller passes the answer to ``read``. Without an answer, the
+    caller calls ``no_answer``.
     """
 
     def __init__(self, controllers: Sequence[Address]) -> None:
@@ -108,7 +108,7 @@ class Follower:
         self.seek(0)
 
     def seek(self, offset: int, before: int | None = None) -> None:
-        """Read from ``offset`` on; ``before`` is the epoch of the record before it, if known."""
+        """Read from ``offset`` on; ``before`` is the epoch of the previous record, if known."""
         self.position = offset
         self._epochs = Epochs(offset, before)
         self._continuity = Continuity(None if before is None else offset, before)
@@ -119,7 +119,7 @@ class Follower:
         self._turn = self.controllers.index(address)
 
     def forget_leader(self) -> None:
-        """Forget the leader: another quorum can use the old addresses now."""
+        """Forget the leader, because another quorum can use the old addresses now."""
         self.leader = EpochLeader(epoch=0)
         self.high_watermark = None
         self._leading = None
@@ -137,7 +137,7 @@ class Follower:
 
     @property
     def fetch_position(self) -> FetchPosition:
-        """The next position to fetch. If the epoch of the record before it is unknown, the leader's
+        """The next position to fetch. If the epoch of the previous record is unknown, the leader's
         epoch is used."""
         last = self._epochs.at(self.position - 1)
         if last is None:

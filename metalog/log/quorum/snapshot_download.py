@@ -17,8 +17,8 @@ from metalog.wire.schema import error_name
 
 
 class Download:
-    """The caller fetches the chunk at ``position`` until ``is_done``; errors name the log
-    ``name``."""
+    """The caller fetches the chunk at ``position`` until ``is_done``. Errors contain ``name``,
+    the log's name."""
 
     def __init__(self, id: SnapshotId, name: str) -> None:
         self.id = id
@@ -35,7 +35,7 @@ class Download:
     def take(self, chunk: Chunk) -> Iterator[Batch]:
         """The batches that ``chunk`` completes.
 
-        ``InvalidSource`` if the leader refuses the snapshot; ``CorruptSnapshot`` if it is damaged.
+        ``InvalidSource`` if the leader refuses the request; ``CorruptSnapshot`` at damage.
         """
         if chunk.code:
             raise InvalidSource(

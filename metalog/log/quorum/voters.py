@@ -68,7 +68,10 @@ def quorum_at(log: Log, end: int) -> Quorum:
 
 
 def quorum_records(quorum: Quorum) -> list[tuple[ControlMessage, int]]:
-    """The control records about ``quorum`` in a snapshot, and in a dynamic quorum's first epoch."""
+    """The control records that hold ``quorum``; empty for static voters.
+
+    Each snapshot of a dynamic quorum has these records, and so has the quorum's first epoch.
+    """
     if quorum.voters is None:
         return []
     return [

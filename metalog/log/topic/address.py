@@ -17,7 +17,7 @@ _ADDRESS: Final = re.compile(r"(?P<servers>[^/,?]+(?:,[^/,?]+)*)/(?P<topic>[A-Za
 
 
 class TopicAddress(NamedTuple):
-    """``topic://HOST:PORT[,HOST:PORT]/TOPIC``, also as ``str()``; a log is in partition 0."""
+    """The address ``topic://HOST:PORT[,HOST:PORT]/TOPIC``. A log is in partition 0."""
 
     servers: str
     topic: str
@@ -45,7 +45,7 @@ def parse_address(text: str) -> TopicAddress:
 
 
 def split_snapshots(text: str) -> tuple[str, str | None]:
-    """The address and the DIR of ``ADDRESS[?snapshots=DIR]``; None without a DIR."""
+    """ADDRESS and DIR of the text ``ADDRESS[?snapshots=DIR]``; DIR can be None."""
     address, mark, query = text.partition("?")
     folder = query.removeprefix(_SNAPSHOTS)
     if mark and (folder == query or not folder):

@@ -1,8 +1,8 @@
-"""Sends a topic log's requests to its cluster, through confluent-kafka.
+"""Sends requests about one topic to its cluster, through confluent-kafka.
 
-It reads the topic's settings and the messages below the last stable offset, and runs a writer's
-transactions. Each error is one line that names the topic. Every request has a timeout. This module
-must not know what a message means.
+This module reads the topic's settings and the messages below the last stable offset, and runs a
+writer's transactions. Each error is one line that names the topic. Every request has a timeout.
+This module must not know what a message means.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _api: Any = confluent_kafka
 _admin: Any = confluent_kafka.admin
 
 TIMEOUT_S: Final = 10.0
-"""The longest wait for an answer of the cluster, or for a message that must exist."""
+"""The timeout of a request, and of the wait for a message that must exist."""
 TRANSACTION_TIMEOUT_MS: Final = 10_000
-"""After this time the cluster aborts a writer's open transaction, unless a new writer has aborted
-it. Until the abort, readers get no message after the beginning of the transaction."""
+"""After this time the cluster aborts the open transaction of a lost writer. A new writer aborts it
+earlier. Until the abort, readers get no message after the beginning of the transaction."""
 _GROUP: Final = "metalog-reader"
 """The library requires a group, but no reader joins the group or commits an offset."""
 _URL_SAFE: Final = str.maketrans("+/", "-_")
 _ASK_AFTER_S: Final = 0.5
 _ASK_TIMEOUT_S: Final = 1.0
 _PATIENCE_S: Final = 3.0
-"""How long a topic's leader may be silent, because of an election, without a fault."""
+"""How long a topic's leader may be silent, for example during an election, before an error."""
 _MOST_AT_ONCE: Final = 2000
 _ABORT_S: Final = 2.0
 _WAIT_MS: Final = 5
@@ -144,8 +144,8 @@ class TopicCluster:
         return Transactions(self.address, troubles, producer, self._consumer()[1])
 
     def _for_producer(self) -> dict[str, str]:
-        """The settings without a consumer's, and without ``socket.timeout.ms``, which the library
-        derives from the transaction's timeout."""
+        """The settings for a producer or admin client. Without ``socket.timeout.ms``, the library
+        derives the value from the transaction's timeout."""
         left_out = ("check.crcs", "socket.timeout.ms")
         return {key: value for key, value in self._settings.items() if key not in left_out}
 
@@ -279,7 +279,7 @@ class Transactions:
         self._consumer = consumer
 
     def send(self, messages: Sequence[Outgoing], timestamp: int, expected: int) -> int:
-        """Send ``messages`` as one durable transaction; returns the last stable offset after it.
+        """Send ``messages`` as one durable transaction; returns the last stable offset afterwards.
 
         ``expected`` is the offset that the first message must get. Any other offset means that
         acknowledged records were lost, or that another program writes.
@@ -349,8 +349,9 @@ class Transactions:
                     raise
 
     def _stable_end(self, end: int) -> int:
-        """Wait until the last stable offset reaches ``end``, and return it. The coordinator answers
-        before the partition has the marker, but a new reader must see the whole transaction."""
+        """Wait until the last stable offset reaches ``end``; returns the last stable offset. The
+        coordinator answers before the partition has the transaction's marker, but a new reader must
+        see the whole transaction."""
         deadline = time.monotonic() + TIMEOUT_S
         wait_s = 0.0005
         while (stable := watermarks(self._consumer, self._address).stable) < end:
@@ -365,8 +366,8 @@ class Transactions:
 
 
 def _cause(error: SystemError) -> BaseException:
-    """The library's error. After a fatal error in ``flush`` the library calls back, and Python then
-    raises ``SystemError``."""
+    """The library's error. If a callback runs in ``flush`` after a fatal error, Python raises
+    ``SystemError`` instead."""
     return error.__cause__ or error
 
 

@@ -2,8 +2,8 @@
 
 The writer is the node that owns the topic's partition in the consumer group ``TOPIC-controllers``.
 Kafka assigns the partition, and detects the loss of its owner. The consumer reads nothing and
-commits no offset. Only the owner may claim the log, and only the claim keeps two writers apart (see
-``writer``). This module must not know what is written.
+commits no offset. Only the owner may claim the log. The claim fences the previous writer (see the
+module ``topic.writer``). This module must not know what is written.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HEARTBEAT_MS: Final = 500
 """The interval of heartbeats. Their responses announce a rebalance, so a node learns within one
 interval that another node has left."""
 ASIDE_S: Final = 1.0
-"""How long a node that resigned does not take part in elections."""
+"""Seconds in which a node that resigned does not take part in elections."""
 _POLL_S: Final = 0.1
 
 
@@ -111,7 +111,7 @@ class TopicCandidacy:
             consumer.close()
 
     def _stand_aside(self, consumer: Any) -> None:
-        """Wait, so that the broker gives the partition to another node."""
+        """Wait ``ASIDE_S``, so that the broker gives the partition to another node."""
         until_s = time.monotonic() + ASIDE_S
         while time.monotonic() < until_s and not self._is_closing.is_set():
             self._poll(consumer)

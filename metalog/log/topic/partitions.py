@@ -28,8 +28,8 @@ class Deleted(NamedTuple):
 class PartitionedTopic:
     """The topic at ``address``; ``settings`` are librdkafka's, and can contain secrets.
 
-    Methods raise ``InvalidSource`` if the topic does not exist, or if its cluster refuses or does
-    not answer in time.
+    Methods raise ``InvalidSource`` if the topic does not exist, or if its cluster refuses a request
+    or does not answer in time.
     """
 
     def __init__(self, address: TopicAddress, settings: Mapping[str, str]) -> None:

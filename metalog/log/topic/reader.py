@@ -1,8 +1,9 @@
 """Reads the committed records of a metadata log in a Kafka topic.
 
-A reader must reach the last stable offset that it found when it began. It compares positions,
-because transaction markers and aborted records can take the topic's last offsets. Snapshots are in
-a separate folder, if there is one. Reading changes nothing. This module must not apply any record.
+A reader must reach the last stable offset that it found when it began. It does not wait for the
+message before that offset, because transaction markers and aborted records can take the topic's
+last offsets. A separate folder can hold snapshots. Reading changes nothing. This module must not
+apply any record.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class TopicLog:
     ``settings`` are librdkafka's (``librdkafka_settings`` translates Kafka's). ``snapshots`` is a
     folder of ``.checkpoint`` or ``.avro`` files. With ``is_for_state``, a reader that starts at
     the beginning gets the newest snapshot first. Methods raise ``InvalidSource`` if the topic does
-    not exist, or if its cluster refuses or does not answer in time.
+    not exist, or if its cluster refuses a request or does not answer in time.
     """
 
     def __init__(
@@ -243,8 +244,8 @@ class TopicLog:
         return self._follower
 
     def _in_folder(self) -> Mapping[SnapshotId, Path]:
-        """The snapshots' files, oldest first; a ``.checkpoint`` replaces an ``.avro`` with its
-        id."""
+        """The snapshots' files, oldest first. If a ``.checkpoint`` and an ``.avro`` have one id,
+        only the ``.checkpoint`` counts."""
         if self._folder is None:
             return {}
         try:
@@ -322,7 +323,7 @@ def why_unfit(facts: TopicFacts) -> str | None:
     settings = facts.settings
     policies = {word.strip() for word in settings.get("cleanup.policy", "").split(",")}
     if facts.partitions != 1:
-        return f"it has {counted(facts.partitions, 'partition')}; a log has one"
+        return f"it has {counted(facts.partitions, 'partition')}; give a topic with one partition"
     if "compact" in policies:
         return (
             "the topic is compacted, which removes records; give a topic with cleanup.policy=delete"
@@ -330,7 +331,7 @@ def why_unfit(facts: TopicFacts) -> str | None:
     for key in ("retention.ms", "retention.bytes"):
         if "delete" in policies and settings.get(key) not in _NO_LIMIT:
             return (
-                f"its {key} is {settings.get(key)}, which deletes records; the topic of a log"
-                f" has {key}=-1"
+                f"its {key} is {settings.get(key)}, which deletes records; give a topic with"
+                f" {key}=-1"
             )
     return None

@@ -1,9 +1,9 @@
 """The format of a metadata log in a Kafka topic: a message per record, a transaction per append.
 
-A topic has no place for a quorum's control batches or epochs. So each message has a header with its
-epoch, its number within its append, and the end of the previous append. With this header a reader
-detects lost, duplicate and foreign messages. The reader turns each append into one batch, as in a
-log file. ``docs/formats/topic.md`` describes the bytes.
+A topic has no place for a quorum's control batches or epochs. So only control records have a key,
+and each message has a header with its epoch, its number within its append, and the end offset of
+the previous append. With this header a reader detects lost, duplicate and foreign messages. The
+reader turns each append into one batch. ``docs/formats/topic.md`` describes the bytes.
 
 Pure. This module must not know consumers, producers, nor which messages are committed.
 """
@@ -196,7 +196,8 @@ class Assembler:
 
     def _check_beginning(self, message: Stored, header: AppendHeader) -> None:
         if header.number:
-            raise self._corrupt(message, f"an append begins with its record {header.number}")
+            problem = f"an append begins with its record {header.number}, not with record 0"
+            raise self._corrupt(message, problem)
         last = self.last
         if last is None:
             return

@@ -1,7 +1,7 @@
 """The only writer of a metadata log in a Kafka topic: it claims the log, then appends durably.
 
 A claim takes over the topic's ``transactional.id``, so the cluster refuses the previous writer.
-Then it looks for the log's last append, and appends a LEADER_CHANGE record with the next epoch.
+Then the claim finds the log's last append, and appends a LEADER_CHANGE record with the next epoch.
 Each append is a transaction, which is visible as a whole or not at all. After a failed write the
 writer may never append again. This module must not know what metadata records mean.
 """
@@ -28,12 +28,13 @@ from metalog.records.messages.leader_change_message import Voter
 from metalog.text.plurals import counted
 
 MIN_MESSAGE_BYTES: Final = 1_000_000
-"""The largest batch that the library sends; a topic must accept it (``max.message.bytes``)."""
+"""The largest batch in bytes that the library sends; the topic's ``max.message.bytes`` must allow
+it."""
 MAX_RECORD_BYTES: Final = 900_000
 """The largest value in bytes; the rest of the message needs space, too."""
 _MARKER_OFFSETS: Final = 1
-"""A transaction's end marker takes one offset. If the log's end is past this marker, another writer
-has begun, and its records must not be skipped."""
+"""A transaction's end marker takes one offset. If the last stable offset is past this marker,
+another writer has begun, and the other writer's records must not be skipped."""
 NEW_TOPIC: Final = {
     "cleanup.policy": "delete",
     "retention.ms": "-1",
@@ -46,9 +47,9 @@ class WritableTopicLog:
     """The log in the topic at ``address``, written by the node ``node_id``.
 
     A missing topic is created. ``encoding`` (by default ``kraft``) and ``bootstrap`` are for a log
-    without records. If a log has records in another encoding than ``encoding``, a claim refuses the
-    log. A claim first calls ``check_answers``, which can raise ``Unanswered`` with better advice
-    than the library's.
+    without records. A claim refuses a log that has another encoding than the given ``encoding``. A
+    claim first calls ``check_answers``, which can raise ``Unanswered`` with better advice than the
+    library's.
     """
 
     def __init__(
@@ -188,7 +189,7 @@ class WritableTopicLog:
             )
 
     def _begin_epoch(self) -> None:
-        """Begin the next epoch; the cluster has aborted the previous writer's transaction."""
+        """Begin the next epoch. At the claim, the cluster aborted the old writer's transaction."""
         self._log.refresh()
         self._refuse_unwritable()
         bounds, last = self._log.bounds(), self._log.last

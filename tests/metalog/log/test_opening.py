@@ -133,7 +133,7 @@ def test_a_log_that_is_not_written_here_is_refused(source: str, problem: str) ->
 @pytest.mark.parametrize(
     ("source", "problem"),
     [
-        ("missing", "missing: there is no such folder; check the path, or make one"),
+        ("missing", "missing: there is no such folder; check the path, or create it"),
         ("", "SOURCE is missing; give the metadata.log.dir"),
     ],
 )
