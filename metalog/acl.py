@@ -77,7 +77,7 @@ IMPLIED_BY: Final[dict[Operation, frozenset[Operation]]] = {
     ),
     Operation.DESCRIBE_CONFIGS: frozenset({Operation.ALTER_CONFIGS}),
 }
-"""Operation -> other operations whose ALLOW grants the operation; their DENY does not deny it."""
+"""Operation X -> the operations whose ALLOW also grants X. A DENY of them does not deny X."""
 
 
 SUPPORTED_OPERATIONS: Final[dict[ResourceType, frozenset[Operation]]] = {
@@ -165,7 +165,7 @@ def acl_problem(acl: Acl) -> str | None:
 
 
 def camel(word: IntEnum) -> str:
-    """``DescribeConfigs``: a member's name as Kafka's tools and audit log write it."""
+    """``DescribeConfigs``: a member's name, as Kafka's audit log writes an operation."""
     return "".join(part.capitalize() for part in word.name.split("_"))
 
 
@@ -224,7 +224,7 @@ def _reaches(acl: Acl, name: str) -> bool:
 
 
 class AccessControlEntryFilter(NamedTuple):
-    """Selects entries to list or delete; a principal or host of None matches all."""
+    """Selects entries to list or delete; a principal or host of None matches any."""
 
     principal: str | None = None
     host: str | None = None

@@ -67,7 +67,7 @@ class MetalogError(Exception):
 class InvalidRequest(MetalogError):
     """The caller's request cannot be carried out.
 
-    A subclass without its own ``code`` has Kafka's INVALID_REQUEST (42).
+    ``code`` is Kafka's INVALID_REQUEST (42), unless a subclass replaces it.
     """
 
     code: ClassVar[ErrorCode] = ErrorCode.INVALID_REQUEST
@@ -104,7 +104,7 @@ class InvalidMoment(InvalidRequest):
 
 
 class AuthorizerNotReady(InvalidRequest):
-    """The authorizer is closed, or its image is incomplete or stale (KIP-801)."""
+    """The authorizer is closed, or its image is incomplete or too old (KIP-801)."""
 
     code = ErrorCode.AUTHORIZER_NOT_READY
 
@@ -168,7 +168,7 @@ class CorruptSnapshot(CorruptLog):
 
 
 class UnreadableRecord(CorruptLog):
-    """A record that this version cannot read, and that may concern authorization."""
+    """A record that cannot be read with certainty, and that may concern authorization."""
 
 
 class UncertainSource(CorruptLog):
@@ -176,7 +176,7 @@ class UncertainSource(CorruptLog):
 
 
 def forget_frames(fault: BaseException | None) -> None:
-    """Remove the tracebacks of a stored fault: their frames keep files and objects alive."""
+    """Remove the tracebacks of a stored fault, because their frames keep objects alive."""
     while fault is not None:
         fault.__traceback__ = None
         fault = fault.__cause__ or fault.__context__

@@ -1,6 +1,6 @@
 """Combines futures without blocking a thread, and defines the future of the initial load.
 
-Nobody can cancel a future of this module, because several callers may wait for it.
+Nobody can cancel a future of this module, because several callers can wait for it.
 This module must not know what the futures stand for.
 """
 
@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 _FINAL = (CorruptLog, AuthorizerNotReady)
-"""Faults that end a wait at once: a damaged log needs a person; a closed replica stays closed."""
+"""Faults that end a wait at once: no retry repairs a damaged log, or reopens a closed replica."""
 
 
 class InitialLoad(Future[None]):
@@ -53,7 +53,7 @@ class InitialLoad(Future[None]):
         """Wait until the log was replayed, at most ``timeout`` seconds; None waits without limit.
 
         Raises:
-            CorruptLog: the log is damaged. This error does not wait for the timeout.
+            CorruptLog: the log is damaged. This error is raised before the timeout.
             LoadTimeout: the timeout passed; the message has the last fault. This error is also a
                 ``TimeoutError``.
             AuthorizerNotReady: the authorizer or its replica is closed.
@@ -140,5 +140,5 @@ def _settle_when_done(
         whole.set_result(make([future.result() for future in futures]))
     except Exception as error:
         whole.set_exception(error)
-    # A future keeps its callbacks, and the callbacks keep all futures: this breaks the cycle.
+    # Break the reference cycle: a future keeps its callbacks, and the callbacks keep all futures.
     futures.clear()

@@ -5,7 +5,7 @@ during the load takes half of the CPU time, and each full collection after the l
 thread for half a second. So the collector is off during the load, and all objects are frozen at the
 end (``gc.freeze``). Reference counting still frees unused objects.
 
-A process has one collector: a cycle that another thread leaves behind during the load is frozen
+A process has one collector, so a cycle that another thread leaves behind during the load is frozen
 too, and never freed. This module must not know what is loaded.
 """
 

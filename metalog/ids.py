@@ -34,7 +34,7 @@ def uuid_text(uuid: Uuid) -> str:
 
 
 def parse_uuid(text: str) -> Uuid:
-    """The Uuid that Kafka prints as ``text``; ``ValueError`` if there is none."""
+    """The Uuid that Kafka prints as ``text``; ``ValueError`` if there is no such Uuid."""
     problem = f"{text!r} is not a Kafka UUID (22 characters of base64url)"
     if len(text) != 22 or not text.isascii():
         raise ValueError(problem)
@@ -88,7 +88,7 @@ def random_uuid(entropy: Entropy) -> Uuid:
 
 
 class SnapshotId(NamedTuple):
-    """The snapshot of all records below ``end_offset``; the last of these records has ``epoch``."""
+    """The id of the snapshot of all records below ``end_offset``; the last record has ``epoch``."""
 
     end_offset: int
     epoch: int
@@ -98,4 +98,4 @@ class SnapshotId(NamedTuple):
 
 
 FORMATTED_SNAPSHOT: Final = SnapshotId(0, 0)
-"""The snapshot that formatting writes into a node's folder. It includes no record of the log."""
+"""The id of the snapshot that formatting writes into a node's folder, without records of a log."""

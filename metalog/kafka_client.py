@@ -1,8 +1,8 @@
-"""For clients of confluent-kafka: a logger, and the texts of errors.
+"""Gives a client of confluent-kafka a logger, and writes the client's errors as text.
 
 Without a logger, librdkafka writes its log to stderr. It reports the cause of a lost connection in
 a callback; the error of the failed request does not have the cause. This module must not know which
-requests are sent, and does not import the library.
+requests are sent, and does not import confluent-kafka.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SILENT_S: Final = 30.0
 class LogThrottle(logging.Filter):
     """Passes at most one log line of each kind in half a minute. The kind is the line's first word.
 
-    The library attempts to connect many times in a second, and logs every attempt.
+    librdkafka attempts to connect many times in a second, and logs every attempt.
     """
 
     def __init__(self, monotonic_s: Callable[[], float] = time.monotonic) -> None:

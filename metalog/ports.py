@@ -30,9 +30,9 @@ class LogBounds(NamedTuple):
     """Where a log begins and ends.
 
     ``start`` is the first offset that can be read, and ``end`` is the offset after the last record.
-    ``epoch`` is the epoch of the last batch, or the leader's. All records below ``high_watermark``
-    are committed; it is None if unknown. ``why`` says in a few words where the high-water mark
-    comes from, or why there is none.
+    ``epoch`` is the epoch of the last batch, or of a quorum's leader. All records below
+    ``high_watermark`` are committed; it is None if unknown. ``why`` says in a few words where
+    the high-water mark comes from, or why there is none.
     """
 
     start: int
@@ -55,13 +55,13 @@ class HighWatermark(NamedTuple):
 
 
 class Truncated(NamedTuple):
-    """The log lost the record at ``offset`` and all later records; none was committed (KIP-595)."""
+    """The log lost the uncommitted records at ``offset`` and after it (KIP-595)."""
 
     offset: int
 
 
 class SnapshotNeeded(NamedTuple):
-    """The reader must load this snapshot; the log can have deleted the next records."""
+    """The reader must load this snapshot; the log perhaps deleted the reader's next records."""
 
     id: SnapshotId
 
@@ -153,7 +153,7 @@ class ClosableLog(Protocol):
 
 @runtime_checkable
 class WritableLog(LiveLog, Protocol):
-    """A log with one writer, which is fenced when another writer claims the log.
+    """A log with one writer; when another writer claims the log, the first writer is fenced.
 
     After ``claim``, ``read`` and ``poll`` also return the batches that this writer appended.
     """
@@ -167,7 +167,7 @@ class WritableLog(LiveLog, Protocol):
             InvalidTarget: this log cannot be written.
             CorruptLog: the log is damaged.
             Unanswered: the log's cluster does not answer.
-            LogFenced: this object has claimed the log before, or was closed.
+            LogFenced: this object claimed the log before, or was closed; or a write failed.
         """
         ...
 
@@ -177,7 +177,7 @@ class WritableLog(LiveLog, Protocol):
         Returns the log's new end offset.
 
         Raises:
-            InvalidRequest: Kafka could not read so large a batch; nothing was written.
+            InvalidRequest: the records are not a batch that Kafka can read. Nothing was written.
             LogFenced: ``epoch`` is not the epoch of the last claim, or a write failed. After a
                 failed write, every call raises this error.
         """
@@ -291,7 +291,7 @@ class Gate(Protocol):
     """A publisher with a readiness gate: it does not answer before its image is complete."""
 
     def complete_initial_load(self) -> None:
-        """Called after each image; the first image reaches the high-water mark."""
+        """The loader calls this method after each image. The first reaches the high-water mark."""
         ...
 
     def note_staleness(self, for_ms: int) -> None:

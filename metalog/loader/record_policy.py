@@ -18,6 +18,7 @@ from metalog.ports import CutShort, Gap
 from metalog.records.batch import Batch
 from metalog.records.frame import Undecodable
 from metalog.records.unread import UNREAD_RECORD
+from metalog.text.plurals import plural, ranged
 
 _LOST: Final = "offsets that are missing from the log"
 _CUT_OFF: Final = "records at the log's end"
@@ -152,13 +153,14 @@ class RecordPolicy:
     def accept_gap(self, gap: Gap) -> None:
         if not gap.lost:
             return
+        lost, shown = gap.end - gap.start, ranged(gap.start, gap.end - 1)
         missing = CorruptLog(
-            f"records {gap.start} to {gap.end - 1} are missing",
+            f"{plural(lost, 'record')} {shown} {plural(lost, 'is', 'are')} missing",
             offset=gap.start,
-            advice="begin with a snapshot that ends after them",
+            advice=f"begin with a snapshot that ends at offset {gap.end} or later",
         )
-        self.doubt(_LOST, missing, gap.end - gap.start)
-        _count(self._skipped, _LOST, gap.start, "missing", gap.end - gap.start)
+        self.doubt(_LOST, missing, lost)
+        _count(self._skipped, _LOST, gap.start, "missing", lost)
 
     def note_cut(self, event: CutShort) -> None:
         self.doubt(_CUT_OFF, event.fault)

@@ -1,6 +1,6 @@
 """Fast paths that encode the values of plain ACL records; ``acl_fast_decode`` is the inverse.
 
-They write the same bytes as the general codec, and cache bytes that repeat.
+The fast paths write the same bytes as the general codec, and cache bytes that repeat.
 This module must not know batches.
 """
 
@@ -84,8 +84,8 @@ _End = tuple[int, str, str, int, int]
 
 
 def _encode_end(fields: _End) -> bytes:
-    """The bytes after the name; cached, because principals have the same rights on many
-    resources."""
+    """The bytes after the name; cached, because a principal often has the same rights on
+    many resources."""
     pattern_type, principal, host, operation, permission_type = fields
     return b"".join(
         (

@@ -4,7 +4,7 @@
 they are read, because some callers need only offsets and epochs.
 
 The checksum does not cover bytes 0 to 20. This module checks the length and the magic in these
-bytes. ``log.continuity`` compares the base offset and the epoch with the previous batch.
+bytes. ``log.continuity`` compares the base offset and the epoch with those of the previous batch.
 
 Source: Kafka's message format v2 (KIP-98); docs/formats/batch.md. This module must not
 know files: ``file`` and ``position`` appear only in errors.
@@ -138,7 +138,7 @@ class Batch(NamedTuple):
         )
 
     def records(self, unread: UnreadTypes | None = None) -> Iterator[BatchRecord]:
-        """The records with encoded values, without those of the types ``unread``; ``CorruptLog`` if
+        """The records with encoded values, but no record of the types ``unread``; ``CorruptLog`` if
         a record is damaged."""
         for raw in self.raw_records(unread):
             attributes, delta, offset_delta, key, value, headers = raw
@@ -195,8 +195,8 @@ class Batch(NamedTuple):
             raise self._fault(str(error), self.base_offset, self.position + HEADER_SIZE) from None
 
     def raw_records(self, unread: UnreadTypes | None = None) -> Iterator[RawRecord]:
-        """The records as the batch stores them, with deltas, but without those of the types
-        ``unread``."""
+        """The records as the batch stores them, with deltas. Records of the types ``unread`` are
+        left out."""
         payload = self._payload()
         skip = None if unread is None or self.is_control else unread.skip
         try:
@@ -328,7 +328,7 @@ def build_batch(
     timestamp: int,
     messages: Sequence[tuple[Message | ControlMessage, int]],
 ) -> Batch:
-    """A batch of metadata records, or of control records; all have the same timestamp.
+    """A batch of metadata records, or of control records, all with ``timestamp``.
 
     ``messages`` are pairs of message and version. ``InvalidRequest`` if the list is empty or mixes
     both kinds, or if a version cannot hold its message.

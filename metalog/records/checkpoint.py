@@ -2,8 +2,8 @@
 
 The first record is a SNAPSHOT_HEADER, and the last is a SNAPSHOT_FOOTER, each in a control batch.
 With a kraft.version of 1, KRAFT_VERSION and KRAFT_VOTERS follow the header. Offsets count from 0
-without a gap, and all batches have one epoch. The reader checks these rules, because no checksum
-covers the offsets and the epochs.
+without a gap, and all batches have the same epoch. The reader checks the header, the footer, the
+offsets and the epochs, because no checksum covers the offsets and the epochs.
 
 Kafka loads a checkpoint without a footer, but this reader refuses such a checkpoint. This module
 must not know files, nor what the records mean.
@@ -26,8 +26,8 @@ _ADVICE: Final = "use an older snapshot; metalog export --salvage writes what ca
 _VERSION: Final = 0
 RECORDS_PER_BATCH: Final = 1024
 BYTES_PER_BATCH: Final = 1 << 20
-"""The values in a batch that we write have at most this many bytes; a larger value gets a batch of
-its own. Kafka's largest batch has 8 MiB."""
+"""All values in a batch that we write have at most this many bytes; a larger value gets its own
+batch. Kafka's largest batch has 8 MiB."""
 
 
 def check_snapshot(batches: Iterable[Batch], epoch: int | None = None) -> Iterator[Batch]:

@@ -1,7 +1,7 @@
 """The frame around a metadata record: frame version, api key, version, then the message.
 
 A value that cannot be decoded is not an error here. It becomes an ``Undecodable``, and the
-reader decides what to do. This module must not know batches.
+caller decides what to do. This module must not know batches.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MAX_INT16: Final = 0x7FFF
 
 
 class Undecodable(NamedTuple):
-    """The value of a record that this version cannot use, and the reason.
+    """The value of a record that cannot be used, and the reason.
 
     ``api_key`` and ``version`` are None if unknown. In a control batch, ``control_type`` takes the
     place of ``api_key``. If the bytes can be read, but the version is unknown or Kafka refuses the

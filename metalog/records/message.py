@@ -22,7 +22,7 @@ _fields_hash = cast("Callable[[object], int]", tuple.__hash__)
 
 
 class Struct:
-    """The base of messages and of the structs in them; the second base is a NamedTuple.
+    """The base of messages and of their structs. Each such class is also a NamedTuple.
 
     ``repr`` masks the fields in ``SECRETS``, and shows those in ``UUIDS`` as Kafka's UUID text.
     """
@@ -82,7 +82,7 @@ class Message(Struct):
 class ControlMessage(Struct):
     """The value of a control record. ``TYPE_NAME`` is the name in Kafka's ControlRecordType.
 
-    A control record has no frame: its first field ``version`` determines how to read the others.
+    A control record has no frame: its first field ``version`` determines how to read the rest.
     """
 
     __slots__ = ()

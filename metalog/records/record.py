@@ -1,8 +1,8 @@
 """One record inside a batch of Kafka's message format v2.
 
-Readers raise ``MalformedRecord`` with the position in the batch's payload; ``batch`` translates it
-to the position in the file. A *plain* record has only an offset delta and a value, and lengths of
-at most two bytes.
+A reader raises ``MalformedRecord`` with the position in the batch's payload; ``batch`` translates
+the position to that in the file. A *plain* record has only an offset delta and a value, and its
+encoded lengths have at most two bytes each.
 
 This module must not know what a value means.
 """
@@ -19,12 +19,12 @@ from metalog.records.primitives.varint import read_varint, read_varlong, write_v
 SMALLEST: Final = 7
 """The size of a record without key, value and headers, in bytes."""
 _NULL: Final = 1
-"""The varint -1."""
+"""The encoded varint -1."""
 _NO_HEADERS: Final = 0
 MOST_STARTS: Final = 1 << 17
 """``plain_starts`` covers at most this many records of a batch."""
 START_SIZES: Final = ((0, 64, 3), (64, 8192, 4), (8192, MOST_STARTS, 5))
-"""Ranges of record numbers (first, end), and the bytes of ``plain_start`` in each range."""
+"""Ranges of record numbers (first, end), each with the size of its ``plain_start`` in bytes."""
 _SIZE_CACHE: Final = 1 << 12
 _THREE_BYTES: Final = 1 << 14
 """The smallest zigzag-encoded number that takes three bytes."""
@@ -55,7 +55,7 @@ class RawRecord(NamedTuple):
 
 
 def refusal(record: RawRecord, *, is_control: bool) -> str | None:
-    """Why Kafka's reader of metadata logs refuses ``record``, apart from its value; or None.
+    """Why Kafka's reader of metadata logs refuses ``record``, or None. The value is not checked.
 
     Source: Kafka's ``RecordsIterator``, with which tests/compat compares this function.
     """
@@ -108,7 +108,7 @@ def check_end(payload: bytes, at: int, count: int) -> None:
 
 
 def plain_start(index: int) -> bytes:
-    """The encoded attributes, timestamp delta and offset delta of plain record ``index``."""
+    """The encoded attributes, timestamp delta and offset delta of a plain record, by its number."""
     start = bytearray(2)
     write_varint(start, index)
     return bytes(start)

@@ -91,8 +91,8 @@ class UnreadTypes:
     def _size(self, payload: bytes, at: int, delta: bytes) -> int | None:
         """The size of the plain record at ``at``; 0 if the reader needs the record.
 
-        None if the record is not plain. None must not be cached by prefix: bytes after the prefix
-        can be the reason.
+        None if the record is not plain. None must not be cached by prefix, because bytes after the
+        prefix can be the reason.
         """
         plain = plain_value(payload, at, delta)
         if plain is None:

@@ -1,8 +1,8 @@
 """DescribeAcls, CreateAcls and DeleteAcls as a client sends them.
 
 All used versions have pattern types (KIP-290), so the oldest peer is Kafka 2.0. An ACL with an
-unknown code, for example of a newer Kafka, is counted and left out. This module must not know what
-an ACL decides.
+unknown code, such as an operation of a newer Kafka, is counted and left out. This module must not
+know what an ACL decides.
 """
 
 from __future__ import annotations

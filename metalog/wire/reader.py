@@ -1,7 +1,7 @@
 """Decodes a message as an object of the class that declares the message.
 
-kio has most classes and the writer. The reader is ours, because bytes from a network are not
-trusted (docs/decisions/0035-own-reader-of-kio-classes.md):
+The library kio has most classes and the writer. The reader is ours, because bytes from a network
+are not trusted (docs/decisions/0035-own-reader-of-kio-classes.md):
 
 - An array grows with each element that is read; the declared length allocates no memory.
 - Tagged fields that the class does not have are skipped (KIP-482).
@@ -46,7 +46,7 @@ from metalog.wire.frames import Malformed
 Reader = Callable[[bytes, int], tuple[Any, int]]
 """Reads a value that is not an array or a structure; returns the value and its end position."""
 Compound = Callable[[bytes, int, "Elements"], tuple[Any, int]]
-"""Reads an array or a structure like a ``Reader``, and counts its elements."""
+"""Reads any value like a ``Reader``, and counts the array items and tagged fields in the value."""
 
 _LENGTH16: Final = struct.Struct(">h")
 _LENGTH32: Final = struct.Struct(">i")

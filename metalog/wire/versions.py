@@ -111,7 +111,7 @@ class Features(NamedTuple):
 def versions_response(
     version: int, code: ErrorCode, spoken: Versions, features: Features | None = None
 ) -> Body:
-    """The answer to ApiVersions; with ``UNSUPPORTED_VERSION``, ``version`` is 0."""
+    """The answer to ApiVersions; with ``UNSUPPORTED_VERSION``, ``version`` must be 0."""
     parts = response_parts(API_VERSIONS, version)
     ranges = tuple(
         parts.ApiVersion(api_key=key, min_version=each.least, max_version=each.most)

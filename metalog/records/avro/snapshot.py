@@ -79,8 +79,8 @@ def avro_snapshot(
 def read_avro_snapshot(file: ReadableFile, id: SnapshotId, name: str) -> Iterator[Batch]:
     """The batches of the snapshot ``id``, header and footer included.
 
-    The footer comes after all checks; ``CorruptSnapshot`` if a check fails. ``name`` is the file's
-    name.
+    The footer follows when all checks have passed; ``CorruptSnapshot`` if a check fails. ``name``
+    is the file's name.
     """
     source = _In(file)
     try:
@@ -130,7 +130,7 @@ def _no_control(records: Iterator[Any]) -> Iterator[Any]:
 
 
 def _check_schema(head: ContainerHeader) -> None:
-    """Refuse any other schema before decoding, because it could turn one byte into much data."""
+    """Refuse a schema that is not ours: it could decode one byte to a large amount of data."""
     ours, found = _definitions([*union_schema(), _END_SCHEMA]), _definitions(head.schema)
     for name, definition in found.items():
         if ours.get(name) != definition:
@@ -200,7 +200,7 @@ def _fault(problem: str) -> CorruptSnapshot:
 
 
 class _Out:
-    """The file object for fastavro's output; ``checksum`` is that of all bytes from ``take``."""
+    """The file object for fastavro's output; ``checksum`` covers all bytes returned by ``take``."""
 
     def __init__(self) -> None:
         self.pieces: list[bytes] = []

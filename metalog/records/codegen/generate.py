@@ -129,9 +129,10 @@ def package_module(schemas: Schemas) -> str:
     }
     lines = [
         HEADER,
-        '"""Every message class by name, imported when first used; by key, see ``registry``.',
+        '"""Exports the message classes, and imports each class at its first use.',
         "",
-        "Two classes are called ``Voter``: import ``Voter`` from the module of its message.",
+        "``registry`` finds a class by its key. Two classes are called ``Voter``: import ``Voter``",
+        "from the module of its message.",
         '"""',
         "",
         "from __future__ import annotations",
@@ -156,7 +157,7 @@ def package_module(schemas: Schemas) -> str:
 def registry_module(metadata: Schemas, control: Schemas) -> str:
     lines = [
         HEADER,
-        '"""Every message class by its key, imported when first used."""',
+        '"""Finds a message class by its key, and imports the class at the first use."""',
         "",
         "from __future__ import annotations",
         "from functools import cache",

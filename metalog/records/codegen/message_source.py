@@ -2,7 +2,7 @@
 
 Consecutive fields of fixed size become one ``struct``. The generated ``decode`` itself reads a
 compact length of one byte, a short array of int32 or UUIDs, and an empty section of tagged fields.
-For all other cases and for errors, it calls ``primitives.fields``.
+For other lengths, arrays and tagged fields, and for errors, it calls ``primitives.fields``.
 
 This module does not format its output, and must not know files.
 """

@@ -6,7 +6,7 @@ turns consecutive plain ACLs into one ``AclRun``, without a message object for e
 ``partition_fast_decode`` is another fast path. The general code (``record``, ``frame``) reads any
 other record, and it alone reports errors.
 
-A plain record is
+The record of a plain ACL is
 
     length | attributes 0, timestamp delta 0, offset delta | key -1, value length, 1, 18, 0
     | id | resource type | name | pattern type, principal, host, operation, permission, 0, 0
@@ -56,16 +56,16 @@ from metalog.records.record import (
 from metalog.records.unread import UNREAD_RECORD, UnreadRun, UnreadTypes
 
 MAX_CACHED = 1 << 16
-"""The size of each cache (names, ends of ACLs, texts in the ends); a full cache is emptied."""
+"""The size of each cache (names, last parts, texts in last parts); a full cache is emptied."""
 MAX_SHAPES = 1 << 9
-"""The size of the cache of record lengths, for each size of an offset delta."""
+"""The size of each cache of shapes. Each size of ``plain_start`` has a cache."""
 
 _ACL_FRAME: Final = bytes((FRAME_VERSION, AccessControlEntryRecord.API_KEY, 0))
 _ID_SIZE: Final = 16
 _NO_TAGGED_FIELDS_NOR_HEADERS: Final = b"\x00\x00"
 _ONE_BYTE_LENGTH: Final = 64
 _NAME_SIZES: Final = 0x80
-"""The number of one-byte name lengths; a longer name makes its record not plain."""
+"""The number of one-byte name lengths; an ACL with a longer name is not plain."""
 
 
 class AclRun(NamedTuple):
@@ -84,9 +84,9 @@ _Unpack = Callable[[bytes, int], tuple[bytes, bytes, Uuid, int, bytes, bytes]]
 """Unpacks a record: attributes and deltas, the bytes between deltas and id, the id, the resource
 type, the name without its length, and all bytes after the name."""
 _Shape = tuple[bytes, int, int, list[_Unpack | None]]
-"""The shape of plain records of one length: the bytes between offset delta and id, the position of
-the name's length, the record's size, and the functions that unpack a record, by the name's length.
-Position and size count from the start of the record's length."""
+"""The shape of plain ACLs of one record length: the bytes between offset delta and id, the position
+of the name's length, the record's size, and the functions that unpack a record, by the name's
+length. Position and size count from the start of the record's length."""
 
 
 def numbered(parts: Iterable[Part], offset: int) -> Iterator[tuple[int, Part]]:
@@ -174,7 +174,7 @@ def _read_plain(payload: bytes, at: int, start: int, deltas: list[bytes], run: A
     """Add plain ACLs to ``run``, beginning with record number ``start`` at byte ``at``.
 
     Returns the position of the first record that is not a plain ACL. ``deltas`` are the
-    ``plain_starts`` of all records of the batch.
+    batch's ``plain_starts``.
     """
     ids, acls = run
     new, acl = tuple.__new__, Acl
@@ -256,7 +256,7 @@ def _cache_name(name: str) -> str:
 
 
 def _cache_end(raw: bytes) -> _Fields:
-    """Decode and cache ``raw``, the bytes after the name of a plain record."""
+    """Decode and cache ``raw``, the bytes after the name of a plain ACL."""
     host_at = 1 + raw[1]
     operation_at = host_at + raw[host_at]
     if len(raw) != operation_at + 4 or not raw.endswith(_NO_TAGGED_FIELDS_NOR_HEADERS):

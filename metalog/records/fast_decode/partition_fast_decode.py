@@ -8,7 +8,7 @@ in-sync replicas, the leader, or these two in this order:
     | partition, topic
     | number of tags; tag 0, its size, number of replicas, replicas; tag 1, its size 4, leader; 0
 
-The length determines the position of each part, so there is one ``struct`` for each length. The
+The record's length determines the position of each part, so each length has a ``struct``. The
 last part repeats from record to record, so its meaning is cached. The general code reads any other
 change. This module must not know topics or images.
 """
@@ -26,7 +26,7 @@ from metalog.records.primitives.fields import INT32_ARRAYS
 from metalog.records.record import START_SIZES
 
 MAX_CACHED: Final = 1 << 12
-"""The size of each cache (changes, lists of replicas); a full cache is emptied."""
+"""The size of each cache (changed fields, lists of replicas); a full cache is emptied."""
 
 CHANGE_FRAME: Final = bytes((FRAME_VERSION, PartitionChangeRecord.API_KEY))
 _AROUND_VALUE: Final = 4
@@ -103,7 +103,7 @@ def read_changes(
     """Read plain changes, beginning with record number ``start`` at byte ``at``.
 
     Returns the position of the first record that is not a plain change, and the plain changes.
-    ``deltas`` are the ``plain_starts`` of all records of the batch.
+    ``deltas`` are the batch's ``plain_starts``.
     """
     changes: list[Change] = []
     cached, add = _fields, changes.append

@@ -1,8 +1,9 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""Every message class by name, imported when first used; by key, see ``registry``.
+"""Exports the message classes, and imports each class at its first use.
 
-Two classes are called ``Voter``: import ``Voter`` from the module of its message.
+``registry`` finds a class by its key. Two classes are called ``Voter``: import ``Voter``
+from the module of its message.
 """
 
 from __future__ import annotations

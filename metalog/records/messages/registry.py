@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""Every message class by its key, imported when first used."""
+"""Finds a message class by its key, and imports the class at the first use."""
 
 from __future__ import annotations
 

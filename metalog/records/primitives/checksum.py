@@ -26,7 +26,7 @@ def crc32c_of_more(checksum: int, data: bytes) -> int:
 
 
 def is_one_bit_off(difference: int, size: int) -> bool:
-    """Whether one wrong bit explains two checksums whose XOR is ``difference``.
+    """Whether one wrong bit explains why two checksums differ; ``difference`` is their XOR.
 
     The wrong bit is in the ``size`` bytes of data, or in one of the checksums.
 

@@ -1,8 +1,8 @@
 """Reads and writes the field types of Kafka's flexible versions.
 
-A reader takes ``(data, at)``, and returns the value and the position of the next field. ``data``
-ends with the message. Bytes that cannot be read raise one of ``UNREADABLE``; a value that cannot
-be written raises one of ``UNWRITABLE``.
+A reader takes ``(data, at)``, and returns the value and the position of the next field. The end of
+``data`` is the end of the message. Bytes that cannot be read raise one of ``UNREADABLE``; a value
+that cannot be written raises one of ``UNWRITABLE``.
 
 Source: KIP-482 (compact lengths, tagged fields). This module must not know messages.
 """

@@ -38,7 +38,7 @@ def first_connection(
     ``check`` can raise ``NoCommonVersion`` to refuse a connection.
 
     Raises:
-        Unreachable: no peer can be used. If there is only one peer, its own error is raised.
+        Unreachable: no peer can be used. If there is only one peer, its error is raised.
         AuthenticationFailed: a peer refuses the login.
     """
 

@@ -2,7 +2,7 @@
 
 A read is repeated after a lost connection or a retriable error. A write is repeated only after
 NOT_CONTROLLER, with which a controller that does not lead refuses a write. (A broker forwards a
-write.) This module must not know why something is read or changed.
+write to the leader.) This module must not know why something is read or changed.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class ClusterClient:
         return read_described_users(self._read(DESCRIBE_SCRAM, SCRAM_VERSIONS, request))
 
     def topics(self) -> list[ListedTopic]:
-        """The topics that the caller may describe; a broker silently leaves out all others."""
+        """The topics that the user may describe; a broker silently leaves out all other topics."""
 
         def request(version: int) -> Body:
             more = {"include_topic_authorized_operations": False} if version >= _WITH_IDS else {}
@@ -175,7 +175,7 @@ class ClusterClient:
         ]
 
     def authorized_operations(self) -> frozenset[Operation] | None:
-        """The caller's permitted operations on the cluster; None if the node does not send them."""
+        """The operations on the cluster that the user may do; None if the node sends no list."""
 
         def request(version: int) -> Body:
             declared = request_type(_DESCRIBE_CLUSTER, version)

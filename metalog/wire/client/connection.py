@@ -1,8 +1,8 @@
 """One connection to a peer over a blocking socket: it connects, logs in, and sends requests.
 
-This is the only module of ``wire`` with sockets. ``Unreachable`` means that there was no answer; a
-caller can try another peer, or try again. Any other error says in one line why this peer cannot be
-used. A failed request closes the connection. This module must not know what the requests mean.
+This is the only module of ``wire`` with sockets. After ``Unreachable``, a caller can try another
+peer, or try again. Any other error says in one line why this peer cannot be used. A failed request
+closes the connection. This module must not know what the requests mean.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SILENT_TLS: Final = f"{_SILENT} If it has no TLS, {_TRY_SECURED}"
 
 
 class Unreachable(InvalidRequest):
-    """The peer does not answer; the message says why."""
+    """The peer does not answer, or cannot answer now; the message says why."""
 
 
 class Connection:

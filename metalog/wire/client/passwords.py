@@ -73,7 +73,7 @@ class SetScramPasswordResult:
 class PasswordClient:
     """Sets SCRAM passwords on nodes of this project (KIP-506), only over TLS.
 
-    It tries the nodes in turn until it reaches one. Each request has its own connection.
+    It tries the nodes in turn until it reaches one. Each request opens a connection.
     """
 
     @classmethod

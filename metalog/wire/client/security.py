@@ -1,7 +1,7 @@
 """Turns Kafka's client settings into a TLS context, a login and timeouts.
 
-``config.client_settings`` translates the names of settings. An error names a security setting that
-is not supported. No error contains a secret. This module must not connect.
+``config.client_settings`` translates the names of settings. If a security setting is not supported,
+an error names the setting. No error contains a secret. This module must not connect.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ _FIRST_TRIED: Final = 4
 
 
 class ClientResponse(NamedTuple):
-    """An answer; ``ask`` returned the ``correlation_id`` for the request."""
+    """An answer, with the ``correlation_id`` that ``ask`` returned for the request."""
 
     correlation_id: int
     body: Body
@@ -63,7 +63,7 @@ class Received(NamedTuple):
 
 
 class ClientSession:
-    """One session: send ``opening()`` first, and call ``ask`` only after ``is_ready``."""
+    """One session: send ``opening()`` first, and call ``ask`` only when ``is_ready`` is true."""
 
     def __init__(
         self,

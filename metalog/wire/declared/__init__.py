@@ -1,1 +1,1 @@
-"""Declares the messages that kio does not declare, in the same way as kio."""
+"""Declares the messages that the library kio does not declare, in the same way as kio."""

@@ -1,6 +1,6 @@
 """CreateAcls, DescribeAcls and DeleteAcls in version 0, which has no pattern types (KIP-290).
 
-Kafka 3.9 was the last release with this version, and kio does not have it. Each class here is the
+Kafka 3.9 was the last release with version 0, which kio does not have. Each class here is the
 class of version 1 without the pattern type. This module must not know what a missing pattern type
 means.
 """

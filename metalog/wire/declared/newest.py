@@ -1,7 +1,7 @@
 """Declares APIs and versions of Kafka 4.4 that kio does not have yet, in the same way as kio.
 
-Delete this module when kio has them. It must not know what any message is for. It must not import
-``annotations`` from ``__future__``, because its annotations are read at run time.
+Delete this module when kio has these versions. It must not know what any message is for. It must
+not import ``annotations`` from ``__future__``, because its annotations are read at run time.
 """
 
 from collections.abc import Mapping
