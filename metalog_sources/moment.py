@@ -2,7 +2,7 @@
 
 A point in time has one of four forms:
 
-- digits: an offset N, for the state before record N; commas are allowed, as in our output;
+- digits: an offset N, for the state before record N; commas are allowed, as in ``151,000``;
 - ``@DIGITS``: milliseconds since the epoch;
 - ``-6h``: six hours before the time of the last record;
 - any other text: ISO 8601, in UTC if the text has no zone.
@@ -135,7 +135,7 @@ def resolve_begin(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
     """The start of a range of ``log`` that should begin at ``moment``.
 
     If ``moment`` is too early, the range begins at the earliest state from which the log can be
-    followed. If there is no such state, and for any other ``moment``, this is ``resolve_moment``.
+    followed. In all other cases, the result or the error is that of ``resolve_moment``.
     """
     try:
         return resolve_moment(moment, log, now_ms=now_ms)
@@ -150,7 +150,7 @@ def resolve_begin(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
 
 
 def time_text(epoch_ms: int) -> str:
-    """ISO 8601 in UTC with milliseconds; epoch milliseconds for a year outside the calendar."""
+    """ISO 8601 in UTC with milliseconds; ``@MILLIS`` for a year outside Python's calendar."""
     try:
         time = _EPOCH + timedelta(milliseconds=epoch_ms)
     except OverflowError:
@@ -159,10 +159,10 @@ def time_text(epoch_ms: int) -> str:
 
 
 class _Times:
-    """Finds the first batch of a log whose time is after ``epoch_ms``, and where times decrease.
+    """Finds a log's first batch whose time is after ``epoch_ms``, and where times decrease.
 
-    Times can decrease, because controllers stamp batches with their own clocks. So the search ends
-    at a batch more than a day after ``epoch_ms``. (Kafka's search ends at the first later batch.)
+    Times can decrease, because each controller stamps batches with its clock. So the search goes on
+    to a batch more than a day after ``epoch_ms``. (Kafka's search ends at the first batch found.)
     """
 
     def __init__(self, log: Log, epoch_ms: int) -> None:
@@ -203,7 +203,7 @@ class _Times:
             self.damage = error
 
     def warnings(self) -> tuple[str, ...]:
-        """Warnings about these times, for a person who reads an answer."""
+        """Warnings about decreasing times, for a person who reads an answer."""
         if self._backwards is None:
             return ()
         offset, by_ms = self._backwards
@@ -239,7 +239,7 @@ def _no_times(bounds: LogBounds) -> InvalidMoment:
 
 def _batches(log: Log, start: int) -> Iterator[Batch]:
     """The batches from offset ``start`` to the log's end. ``InvalidSource`` if the log is truncated
-    during this, because the times would differ."""
+    during the iteration, because the times would differ."""
     for event in log.read(start):
         if isinstance(event, Appended):
             yield event.batch

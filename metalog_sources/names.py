@@ -145,7 +145,7 @@ def _places(environ: Mapping[str, str], cwd: Path) -> Iterator[Path]:
 
 
 def _others(path: Path, cwd: Path, trusted: frozenset[int], files: Files) -> frozenset[int]:
-    """The owners that are not ``trusted``, of a file above ``cwd``; empty for any other file."""
+    """The owners of ``path`` that are not ``trusted``; empty if ``path`` is not above ``cwd``."""
     is_above = path.parent in cwd.absolute().parents
     return files.owners(path) - trusted if is_above else frozenset()
 

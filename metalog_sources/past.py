@@ -38,15 +38,15 @@ def image_at(
             the log's last record). None is the end. A store has no other moment.
         command_config: a file of a client's keys, for a SOURCE of a running cluster.
         is_whole: read all kinds of state (``ImageSubject``). By default, the image has only the
-            kinds on which decisions depend, and topic names. This takes a fifth of the time on a
-            cluster's log. The use of an unread kind raises ``AttributeError``.
+            kinds on which decisions depend, and topic names. The default takes a fifth of the time
+            on a cluster's log. The use of an unread kind raises ``AttributeError``.
 
     Returns:
         The image; ``image.provenance`` has its offset and time.
 
     Raises:
         InvalidSource: the source cannot be opened, or has no history.
-        InvalidMoment: ``moment`` has none of the forms, or the log does not reach it.
+        InvalidMoment: ``moment`` has none of the forms, or the log has no state at ``moment``.
         AuthorizerNotReady: the log has no record before ``moment``.
         CorruptLog: the log is damaged, or the source has a doubt.
     """

@@ -36,12 +36,12 @@ class RecordNotes(Protocol):
         ...
 
     def note(self, batch: Batch, offset: int, parts: Sequence[Part]) -> None:
-        """Take ``parts``, decoded records of ``batch``. The first record has ``offset``."""
+        """Note ``parts``, decoded records of ``batch``. The first record has ``offset``."""
         ...
 
 
 class NotedRecords:
-    """Notes records that add ACLs and records of ``types``, with their offsets and times."""
+    """Notes the records that add ACLs, and records of ``types``, with their offsets and times."""
 
     def __init__(self, types: Iterable[type]) -> None:
         self._types = frozenset({AclRun, *types})

@@ -43,8 +43,8 @@ class Replayed(NamedTuple):
     """A replayed source.
 
     ``image`` has the records below ``offset``, without the records of an open transaction. The
-    replay began at ``snapshot``; None means the log's beginning. ``skipped`` counts unreadable
-    records. ``doubts`` are all reasons why answers from ``image`` are not certain
+    replay began at ``snapshot``; None means the log's beginning. ``skipped`` counts the skipped
+    records by type. ``doubts`` are reasons why answers from ``image`` are not certain
     (``metalog_sources.certainty``). ``problems`` are lines for a person, about oddities that did
     not stop the replay. ``ready`` is false for a log without a record below ``offset``.
     ``is_bootstrap`` is true if no node has started on the formatted folder yet.
@@ -64,7 +64,7 @@ class Replayed(NamedTuple):
     is_bootstrap: bool = False
     doubts: tuple[LoadDoubt, ...] = ()
     unread_users: tuple[LoadDoubt, ...] = ()
-    """Doubts about SCRAM users; empty for a log."""
+    """A store's doubts about SCRAM users; for a log, ``doubts`` includes such doubts."""
     loader: Loader | None = None
     """The loader, to continue the replay; None for a store."""
     notes: RecordNotes | None = None
@@ -302,9 +302,9 @@ class _Replay:
 def survey_rest(
     replayed: Replayed, counts: RecordCounts, progress: Callable[[int], None] = lambda offset: None
 ) -> CorruptLog | None:
-    """Complete the ``counts`` of a replay with the records below its first snapshot.
+    """Complete the ``counts`` of a replay with the records below ``replayed.snapshot``.
 
-    All records are counted again if the replay did not reach the log's end, if the log is damaged,
+    All records are counted anew if the replay did not reach the log's end, if the log is damaged,
     or if the source is a snapshot's file. ``progress`` gets the next offset after every batch.
     Returns the first damage, or None.
     """

@@ -23,7 +23,7 @@ FORMS: Final = {
     "cluster": "cluster://HOST:PORT",
     "zookeeper": "zookeeper://HOST:PORT",
 }
-"""The ``kind`` of an opened SOURCE -> how a user writes it."""
+"""The ``kind`` of an opened SOURCE -> how a user writes such a SOURCE."""
 _LOG_KINDS: Final = ("folder", "folders", "segment", "snapshot", "quorum", "topic")
 _NO_HISTORY: Final = "has only the present state, without offsets and history"
 
@@ -31,8 +31,8 @@ _NO_HISTORY: Final = "has only the present state, without offsets and history"
 class SourceKinds(NamedTuple):
     """The kinds of SOURCE that a verb accepts.
 
-    ``forms`` maps a kind to the way to write it. ``lacks`` is the reason against any other kind. If
-    a verb accepts only logs, the reason against a store is that a store has no history.
+    ``forms`` maps kinds as ``FORMS`` does. ``lacks`` is the reason against any other kind. If a verb
+    accepts only logs, the reason against a store is that a store has no history.
     """
 
     forms: Mapping[str, str]

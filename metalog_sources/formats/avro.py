@@ -56,7 +56,7 @@ _FLAT: Final = frozenset(
 _MOST_FIELDS: Final = 64
 _MOST_BYTES: Final = 64 << 20
 _MOST_TIMES: Final = 20
-"""A file may inflate to ``_MOST_BYTES``, or, if that is more, to this multiple of its own size."""
+"""A file may inflate to ``_MOST_BYTES`` or to this many times its size, whichever is more."""
 _LONGEST: Final = 200
 _NO_CHECKSUM: Final = (
     "an older metalog or another tool wrote this file without metalog's checksum, so a changed name"
@@ -98,7 +98,7 @@ def write_avro(document: Document) -> bytes:
 
 
 def read_avro(data: bytes, file: str) -> AvroFile:
-    """Read a container of any tool, if its schema is flat and has the fields of ``SCHEMA``.
+    """Read a container file of any tool, if its schema is flat and has the fields of ``SCHEMA``.
 
     ``InvalidRequest`` for any other file, and if the checksum does not match.
     """

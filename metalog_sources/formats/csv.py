@@ -103,7 +103,7 @@ def _entry(header: list[str], row: list[str], position: FilePosition) -> AclEntr
 
 
 def write_csv(document: Document) -> str:
-    """The text of a file. kafka-security-manager misreads the names of ``with_escapes``."""
+    """The text of a file. kafka-security-manager misreads escaped names (``with_escapes``)."""
     acls = (acl for acl, _, _ in in_order(document.entries))
     return "".join(map(csv_row, (COLUMNS, *map(_cells, acls))))
 

@@ -51,8 +51,8 @@ class AclEntry(NamedTuple):
 class Own(NamedTuple):
     """A set of ACLs that a file owns: ``--prune`` may remove ACLs of this set that the file lacks.
 
-    A ``name`` or ``principal`` of None means any. PREFIXED owns every ACL, literal or prefixed,
-    whose name has this prefix. Only LITERAL ``*`` or a ``name`` of None owns the wildcard ``*``.
+    A ``name`` or ``principal`` of None means any. PREFIXED owns ACLs, literal or prefixed, whose
+    name begins with ``name``. Only LITERAL ``*`` or a ``name`` of None owns the wildcard ``*``.
     """
 
     resource_type: ResourceType = ResourceType.ANY

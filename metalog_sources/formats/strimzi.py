@@ -180,10 +180,10 @@ def _required(fields: dict[str, Node], key: str, within: Node) -> Node:
 
 
 class StrimziExport(NamedTuple):
-    """The exported resources, and what a KafkaUser cannot express.
+    """The exported resources, and the number of users with a SCRAM login (``authenticated``).
 
-    ``left_out`` has such ACLs, and ``users`` such SCRAM users, with the reasons. ``authenticated``
-    is the number of exported users with a SCRAM login.
+    ``left_out`` has the ACLs that a KafkaUser cannot express, with the reasons. ``users`` has the
+    SCRAM users that a KafkaUser cannot express, with the reasons.
     """
 
     text: str

@@ -1,7 +1,7 @@
 """``cluster://HOST:PORT``: reads and writes a cluster's ACLs and SCRAM users by the Admin API.
 
-As in kafka-acls, the addresses are those of brokers or of controllers. The state's ``unread`` has
-unreadable ACLs, for example of a newer Kafka. This module must not know the wanted ACLs.
+As in kafka-acls, the addresses are those of brokers or of controllers. An ACL can be unreadable,
+for example if it has a code of a newer Kafka. This module must not know the wanted ACLs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A stopped node's folder as a target: claims and writes the log as the node's controller would.
+"""Makes a stopped node's folder a target, which writes the log as the node's controller would.
 
 The node must be the log's only voter, which is checked before the first write. All steps of
 ``change`` take effect together. This module must not know the wanted ACLs.
@@ -33,7 +33,7 @@ _NAME: Final = "metalog apply"
 
 
 class FolderTarget:
-    """Claims the log at the first change; ``close`` releases it."""
+    """Claims the log at the first change; ``close`` releases the log."""
 
     caller: str | None = None
 

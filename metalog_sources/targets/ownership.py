@@ -1,4 +1,4 @@
-"""Finds ACLs that their own file does not own, and ACLs that two files own.
+"""Finds ACLs outside the ``owns`` of their file, and ACLs that two files own.
 
 Only files with ``owns`` are checked. This module must not know how a finding is shown.
 """
@@ -30,7 +30,7 @@ class Overlap(NamedTuple):
 
 
 def added_outside(document: Document) -> list[Outside]:
-    """The entries that ``owns`` of their own file does not cover, in order."""
+    """The ACLs that no entry of ``owns`` in their file covers, in order."""
     owns = grouped(document.owned, lambda entry: entry.position.file)
     outside = []
     for entry in document.entries:

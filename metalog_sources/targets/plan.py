@@ -105,7 +105,7 @@ def make_plan(current: Collection[Acl], wanted: Document, *, prune: bool) -> Pla
 
 
 def phases(steps: Sequence[PlanStep]) -> list[list[PlanStep]]:
-    """Groups of steps, none empty, in the order to apply. Steps of a group may share a request."""
+    """The groups of steps, in the order to apply. Steps of a group may share a request."""
     groups = [
         [step for step in steps if (step.change, step.acl.permission_type) == phase]
         for phase in _PHASES
@@ -124,8 +124,8 @@ def after(current: Iterable[Acl], steps: Iterable[PlanStep]) -> set[Acl]:
 
 
 class PlanProof(NamedTuple):
-    """A proof that a plan allows no new requests except those of ``claims`` (the ``onlyGain``
-    statements, as YAML). ``cells`` is the number of cells that the proof compared."""
+    """A proof that ``claims`` (the ``onlyGain`` statements, as YAML) cover all requests that a plan
+    newly allows. ``cells`` is the number of cells that the proof compared."""
 
     claims: tuple[str, ...]
     cells: int

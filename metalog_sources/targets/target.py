@@ -117,7 +117,7 @@ def target_of(source: Source) -> Target:
 def likely_kafka(opened: object, features: FeaturesImage = EMPTY) -> str:
     """The likely Kafka version of an ``opened`` SOURCE, for use if no option names a version.
 
-    A cluster or a quorum announces its version. For any other SOURCE, ``features`` suggest it.
+    A cluster or a quorum announces its version. For other SOURCEs, ``features`` suggest a version.
     """
     if isinstance(opened, KafkaTarget):
         return opened.acl_creator().kafka
@@ -146,10 +146,10 @@ def refused_steps(
     current: Collection[Acl] = (),
     features: FeaturesImage = EMPTY,
 ) -> list[tuple[PlanStep, str]]:
-    """The steps that ``target`` cannot store, each with the reason.
+    """The steps that ``target`` cannot apply, each with the reason.
 
-    If ``target`` is not a target, these are the ACLs that Kafka refuses. ``current`` has the ACLs
-    of the SOURCE, ``features`` the features of its log.
+    If ``target`` is not a ``Target``, only Kafka's rules apply. ``current`` has the ACLs of the
+    SOURCE, ``features`` the features of the SOURCE's log.
     """
     refused = []
     full = _full(target, steps, current) if isinstance(target, LimitedTarget) else {}
@@ -190,7 +190,7 @@ def _resource_of(acl: Acl) -> _Resource:
 
 
 def refuse_unwritable(target: Target, steps: Sequence[PlanStep]) -> None:
-    """Raise ``InvalidTarget`` if ``target`` cannot store a step, before the first is applied."""
+    """Raise ``InvalidTarget`` if ``target`` cannot apply a step; call before the first step."""
     for step, why in refused_steps(target, steps):
         raise InvalidTarget(f"cannot {step.change.value} {_text(step.acl)}: {why}")
 

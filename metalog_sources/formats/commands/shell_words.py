@@ -24,7 +24,7 @@ _VARIABLE: Final = re.compile(
     r"\$(?:[A-Za-z_][A-Za-z_0-9]*|[0-9#?*@!$-]|\{[A-Za-z_][A-Za-z_0-9]*\})"
 )
 _UNREAD_DOLLARS: Final = ("$(", "$[", "${", "$\\\n")
-"""Refused with and without double quotes; only ``${NAME}`` is accepted. After the last mark, bash
+"""Refused inside and outside double quotes; only ``${NAME}`` is accepted. In the last case, bash
 joins the lines and expands the result."""
 _ANSI: Final = re.compile(
     r"\\(?:x(?P<hex>[0-9a-fA-F]{1,2})|u(?P<u>[0-9a-fA-F]{1,4})|U(?P<U>[0-9a-fA-F]{1,8})"
@@ -49,7 +49,7 @@ class Command(NamedTuple):
 
 
 def commands(text: str, file: str) -> Iterator[Command]:
-    """The commands in a script that have words, each with the position of its first word."""
+    """The commands in a script, without empty lines. A command has its first word's position."""
     splitter = _Splitter(text, file)
     while (command := splitter.command()) is not None:
         if command.words:

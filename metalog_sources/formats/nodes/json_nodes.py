@@ -76,7 +76,7 @@ class _Reader:
             self.offset = match.end()
 
     def plain_object(self) -> tuple[dict[str, str], int] | None:
-        """The object at ``offset``, and the offset of its end. None if it is not all texts."""
+        """The object at ``offset``, and the offset of its end. None if a value is not text."""
         if self._text[self.offset] != "{":
             return None
         try:

@@ -34,7 +34,7 @@ ROOTS: Final[Mapping[str, PatternType]] = {
     "/kafka-extended-acl/prefixed": PatternType.PREFIXED,
     "/kafka-acls": PatternType.LITERAL,
 }
-"""The root nodes; below a root is ``<type>/<name>``. KIP-290 and KIP-11 have the last two roots."""
+"""The root nodes; below a root is ``<type>/<name>``. The last two are KIP-290's and KIP-11's."""
 USERS_ROOT: Final = "/config/users"
 EVENT_ROOTS: Final = ("/kafka-acl-changes", "/kafka-acl-extended-changes")
 EVENT_PREFIX: Final = "acl_changes_"
