@@ -31,8 +31,8 @@ _NO_HISTORY: Final = "has only the present state, without offsets and history"
 class SourceKinds(NamedTuple):
     """The kinds of SOURCE that a verb accepts.
 
-    ``forms`` maps kinds as ``FORMS`` does. ``lacks`` is the reason against any other kind. If a verb
-    accepts only logs, the reason against a store is that a store has no history.
+    ``forms`` maps kinds as ``FORMS`` does. ``lacks`` is the reason against other kinds. But if a
+    verb accepts only logs, the reason against a store is that a store has no history.
     """
 
     forms: Mapping[str, str]
