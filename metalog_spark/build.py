@@ -1,10 +1,10 @@
 """Fills the tables of a pipeline's folder from a metadata log, audit logs and a configuration.
 
-A build adds the rows of new input. If a file continues a known file, its rows replace the known
-file's rows. If an input table is read again, its new rows replace its old rows. A build decides new
-requests. It also decides earlier requests again, if the changed log or configuration can decide
-them differently. A build commits atomically, at its end. This module must not know where Spark
-runs, nor how anything is shown.
+A build adds the rows of new input. If a new file continues a known file, the rows of the new file
+replace the rows of the known file. If an input table is read again, its new rows replace its old
+rows. A build decides new requests, and decides earlier requests again on days with changed rows or
+with possible effects of a changed log or configuration. A build commits atomically, at its end.
+This module must not know where Spark runs, nor how anything is shown.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ Days = frozenset[date]
 
 
 class BuildInputs(NamedTuple):
-    """``audit`` has paths and patterns of audit files, in Spark's form. ``requests`` names Parquet
-    tables of requests. ``tables`` names tables for ``audit_tables``."""
+    """``audit`` has paths and patterns of audit files, as ``listed`` takes them. ``requests`` names
+    Parquet tables of requests. ``tables`` names tables for ``read_audit_table``."""
 
     log: Logs
     configuration: Configuration
@@ -147,7 +147,7 @@ def _fill(
     stale = None if is_new else _stale_days(tables, log, inputs.configuration, there)
     replace_changelog(tables, *log)
     tables.replace(CONFIGURATION, inputs.configuration.rows(tables.session))
-    at("adding the requests to those of other builds")
+    at("adding the requests to the tables")
     taken = _take(tables, inputs, new, decider, there, stale or frozenset())
     at("counting what brokers logged")
     hours = None if staged is None else staged.hours(new.found.same)
@@ -161,8 +161,8 @@ def _fill(
 
 
 class _NewInput(NamedTuple):
-    """``kept`` has the facts about all files that are not left out. ``tables`` has the facts about
-    each input table."""
+    """``kept`` has the facts about all files except the files left out (``found.same``). ``tables``
+    has the facts about each input table."""
 
     staged: Staged | None
     found: ClassifiedFiles
@@ -188,7 +188,7 @@ class _NewInput(NamedTuple):
         return set().union(self.kept.days, *(each.days for each in self.tables.values()))
 
     def days_of_others(self) -> set[date]:
-        """The days of files that are left out, or whose rows have another name than the path."""
+        """The days of the files that are left out, and of the files that get a new name."""
         if self.staged is None:
             return set()
         return days_at(self.staged.files, [path for path, _ in self.found.names()])
@@ -247,16 +247,16 @@ def _take(
 
 
 class _Taken(NamedTuple):
-    """``touched`` has the days with changed rows. ``fresh`` has the days in ``touched`` on which
-    all rows are new."""
+    """``touched`` has the days whose rows this build writes or removes. ``fresh`` has the days in
+    ``touched`` on which no request was decided again."""
 
     touched: Days
     fresh: Days
 
 
 class _Lines(NamedTuple):
-    """``rows`` has the staged lines as rows of ``requests.READ``, with the file's name in the
-    tables as ``file``. ``shown`` has the line forms of this build and of earlier builds."""
+    """``rows`` has the staged lines as rows of ``requests.READ``; ``file`` is the file's name in
+    the tables. ``shown`` has the line forms of this build and of earlier builds."""
 
     rows: DataFrame
     shown: Shown
@@ -285,8 +285,8 @@ class _Lines(NamedTuple):
         return days
 
     def resolved(self, others: DataFrame, days: Collection[date]) -> DataFrame:
-        """The staged requests of ``days`` and ``others`` (rows of REQUESTS), with half lines
-        rejected."""
+        """The rows ``others`` of REQUESTS, and the staged requests of ``days``. Half lines become
+        rejected lines."""
         own = requests_of(self.rows).where(_is_of(days))
         return divided(as_read(own.unionByName(others)), self.shown, self.broken)
 

@@ -1,7 +1,7 @@
 """Previews a build from the beginning and end of each audit file, without Spark.
 
-This module writes nothing. It reads at most ``_SAMPLE`` bytes at each end of an audit file, so the
-line count of a longer file is an estimate. It must not know Spark, nor how anything is shown.
+This module writes nothing. It reads at most ``_SAMPLE`` bytes at each end of an audit file, and
+estimates the line count of a longer file. It must not know Spark, nor how anything is shown.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ recognizes the file."""
 
 
 class FileLook(NamedTuple):
-    """A preview of an audit file. ``size`` is in bytes; ``lines`` is an estimate.
+    """A preview of an audit file. ``size`` is in bytes; ``lines`` can be an estimate.
 
     ``first`` and ``last`` are the times of the first and last audit line that was read, or None.
     ``last`` is None for a compressed file that was not read whole. ``is_known``: an earlier build

@@ -57,8 +57,8 @@ _STARTED_HERE: Final = {
     "spark.ui.enabled": "false",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
-"""With DataFrame debugging, PySpark looks for a notebook and sends our line of code to the JVM
-whenever code names a column."""
+"""With DataFrame debugging, each time that code names a column, PySpark looks for a notebook and
+sends the code's file name and line number to the JVM."""
 _ON_THIS_MACHINE: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -73,8 +73,8 @@ _JAVA_OPTIONS: Final = (
     "-XX:+UseParallelGC -XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000"
     " -XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
 )
-"""The parallel garbage collector takes 10 to 20 % less CPU time than a concurrent one. If the
-optimizing compiler (C2) waits for ten times as many calls, 20 to 25 % less CPU time is needed."""
+"""The parallel garbage collector takes 10 to 20 % less CPU time than a concurrent one. Spark takes
+20 to 25 % less if the optimizing compiler (C2) waits for ten times as many calls as by default."""
 _SMALL_JAVA_OPTIONS: Final = "-XX:+UseParallelGC -XX:TieredStopAtLevel=1"
 _SMALL_SETTINGS: Final = {
     "spark.sql.codegen.wholeStage": "false",
@@ -121,11 +121,11 @@ def open_session(
 
     ``settings`` are Spark settings, which override ours. The time zone must be UTC, because the
     tables' days and hours are in UTC. The JVM's output is added to the file ``log``, or goes to
-    standard error. If ``has_small_input`` (a few MiB), Spark should start and plan fast rather than
-    run fast.
+    standard error. With ``has_small_input`` (a few MiB), a started Spark starts and plans faster,
+    but runs slower.
 
     Raises:
-        InvalidRequest: no session can be opened.
+        InvalidRequest: the arguments are invalid, or Spark is not available.
     """
     if master is not None and remote is not None:
         raise InvalidRequest("--master starts Spark, --remote connects to a server; give only one")
@@ -185,7 +185,7 @@ def error_of_ours(error: Exception) -> MetalogError | None:
     if lacking := _LACKING.search(text):
         return InvalidRequest(
             f"Spark's Python has no {lacking[1]}; pip install 'kraft-metalog[spark]' on each"
-            " machine where it runs, or set PYSPARK_PYTHON to a Python that has it"
+            " machine with Spark workers, or set PYSPARK_PYTHON to a Python that has this module"
         )
     return None
 
@@ -278,8 +278,8 @@ def _by_this_python(place: str) -> Iterator[None]:
 def java_options(
     settings: Mapping[str, str], environ: Mapping[str, str], ours: str = _JAVA_OPTIONS
 ) -> dict[str, str]:
-    """The setting that gives the options ``ours`` to Spark's JVM. Empty if this setting or a
-    garbage collector is configured: a JVM does not start with two collectors."""
+    """The setting that gives the options ``ours`` to Spark's JVM. Empty if the user configures this
+    setting or a garbage collector, because a JVM does not start with two collectors."""
     folder = environ.get("SPARK_CONF_DIR") or Path(environ.get(_HOME, ""), "conf")
     defaults = Path(folder, "spark-defaults.conf")
     settings_text = [word for setting in settings.items() for word in setting]

@@ -204,8 +204,8 @@ def stage(tables: Tables, audit: AuditInput, decider: Decider) -> Staged:
 def _rows(
     session: SparkSession, before: Splits, audit: AuditInput, decider: Decider, folder: Path | None
 ) -> Iterator[DataFrame]:
-    """A frame of DECISIONS and side rows for the input tables, then one for each group of files,
-    without the rows that workers write to ``folder``."""
+    """A frame of DECISIONS and side rows for the input tables, then a frame for each group of
+    files. The frames lack the rows that workers write to ``folder``."""
     if audit.by_table is not None:
         yield _rows_of(audit.by_table, decider)
     numbers = frame_of(session, before, SPLITS) if before else None
@@ -264,7 +264,7 @@ def _rows_of(by_table: DataFrame, decider: Decider) -> DataFrame:
 
 
 def _may_be_split(group: FileGroup) -> bool:
-    """Only file lengths count, because the number of Spark's tasks varies."""
+    """The result depends only on file lengths, because the number of Spark's tasks varies."""
     return group.longest > max(_SMALL_BYTES, group.total // _LARGE_PART)
 
 

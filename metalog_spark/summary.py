@@ -140,8 +140,8 @@ def summary(tables: Tables) -> Summary:
 
 
 def tally(tables: Tables, alerted: int | None) -> TableTotals:
-    """Only the alerts of batches up to the number ``alerted`` count; if it is None, no alert
-    counts."""
+    """``alerts`` counts only the alerts of batches up to the number ``alerted``, or no alerts if
+    ``alerted`` is None."""
     from pyspark.sql import functions as f
 
     counted = {
@@ -156,8 +156,8 @@ def tally(tables: Tables, alerted: int | None) -> TableTotals:
 
 
 def _covered(tables: Tables, repeated: Sequence[RepeatedHours]) -> DataFrame:
-    """The coverage of each broker, and of all brokers together, where an hour with several brokers
-    counts once."""
+    """The coverage of each broker, and of all brokers together. For all brokers, an hour counts
+    once."""
     from pyspark.sql import functions as f
 
     lines = {name: f.sum(name).alias(f"{name}_lines") for name in ("allowed", "denied")}

@@ -58,8 +58,8 @@ def decided(requests: DataFrame, state: bytes, configuration: Configuration) -> 
 
 def answered(requests: DataFrame, decide: Callable[..., pa.Array]) -> DataFrame:
     """The rows of DECISIONS by ``decide``, which runs in a worker. ``decide`` takes the columns of
-    ``QuestionColumns`` and returns a ``StructArray`` of ``decide_worker.DECIDED``. Its type hints
-    must name ``pa.Array``, because Spark reads them."""
+    ``QuestionColumns``, and returns a ``StructArray`` of ``decide_worker.DECIDED``. The type hints
+    of ``decide`` must name ``pa.Array``, because Spark reads the hints."""
     from pyspark.sql.functions import expr
     from pyspark.sql.pandas.functions import arrow_udf
 

@@ -65,7 +65,7 @@ _WORDS: Final = ("operation", "resource_type", "pattern_type")
 
 class UsageSums:
     """Counts equal requests of a task, so that no later job counts all rows. ``uncounted`` has the
-    days (numbered from 1970) whose requests a later job must count."""
+    days (as days since 1970) whose requests a later job must count."""
 
     def __init__(self) -> None:
         self.uncounted: set[int] = set()

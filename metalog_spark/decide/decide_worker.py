@@ -287,8 +287,8 @@ class DecideWorker:
 
 
 class _Question(NamedTuple):
-    """The numbers of the parts of each row's question; ``versions`` has the history's state at its
-    time."""
+    """By row, the numbers of the parts of the question. ``versions`` has the history's version at
+    the time of the question."""
 
     principals: Numbers
     hosts: Numbers
@@ -325,8 +325,8 @@ class _Coded(NamedTuple):
 
 
 class _Moments:
-    """What is constant in each interval of time: the history's version, the configuration period,
-    and whether the ACLs are known."""
+    """By interval of time: the history's version, the configuration period, and whether the ACLs
+    are known. All three are constant in an interval."""
 
     def __init__(self, state: FolderState, periods: Sequence[ConfigPeriod]) -> None:
         timeline = state.timeline

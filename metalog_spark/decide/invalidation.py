@@ -85,7 +85,7 @@ def differ_from(one: DecidingRows, other: DecidingRows) -> int | None:
 
 
 def stale_days(one: DecidingRows, other: DecidingRows, days: Iterable[date]) -> frozenset[date]:
-    """Those of ``days`` (in UTC) on which ``one`` and ``other`` can decide differently."""
+    """The days in ``days`` (UTC) on which ``one`` and ``other`` can decide differently."""
     moment = differ_from(one, other)
     if moment is None:
         return frozenset()

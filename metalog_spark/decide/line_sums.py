@@ -73,8 +73,8 @@ class SplitSums:
             found["has_end"] |= ends_one(text)
 
     def add_requests(self, batch: pa.RecordBatch) -> None:
-        """Add requests in runs of rows with one split and hour: most lines of a log are in
-        order."""
+        """Add requests in runs of rows with one split and hour. Most lines of a log are in order of
+        time, so the runs are long."""
         coded = batch["file"].dictionary_encode()
         files, starts = coded.indices.to_numpy(), batch["start"].to_numpy()
         us = batch["time"].cast(pa.int64()).to_numpy()

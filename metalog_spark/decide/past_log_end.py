@@ -1,7 +1,7 @@
-"""Counts requests that are newer than the metadata log: the ACLs at their times are unknown.
+"""Counts requests that are newer than the metadata log.
 
-The log's last ACLs decide these requests, which is right only if no ACL changed after the log's
-last record. This module must not know findings.
+The ACLs at the times of these requests are unknown. The log's last ACLs decide the requests, which
+is right only if no ACL changed after the log's last record. This module must not know findings.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def known_until_ms(tables: Tables) -> int | None:
 
 
 def later_in(tables: Tables, start_us: int = 0, end_us: int | None = None) -> PastLogEnd | None:
-    """The requests past the log's end with times from ``start_us`` up to ``end_us`` (exclusive);
-    None without such requests."""
+    """Counts the requests past the log's end with times from ``start_us`` up to ``end_us``
+    (exclusive); None without such requests."""
     from pyspark.sql import functions as f
 
     known_ms = known_until_ms(tables)

@@ -92,14 +92,14 @@ class Unproven(NamedTuple):
     why: str
 
     def description(self) -> str:
-        proven = f"only up to offset {self.offset:,} of {self.end:,}" if self.offset else "nowhere"
+        proven = f"only up to offset {self.offset:,} of {self.end:,}" if self.offset else "nothing"
         return f"{self.text}: {proven} proven to be committed ({self.why})"
 
 
 @runtime_checkable
 class _Growing(Protocol):
-    """A log that can be read again for new records. A protocol avoids the import of the quorum's
-    reader, which would take a worker longer than its work."""
+    """A log that can be read again for new records. With a protocol, a worker does not import the
+    quorum's reader; the import would take longer than the worker's own work."""
 
     def refresh(self) -> None: ...
 
@@ -321,7 +321,7 @@ def cluster_of(source: Source) -> str | None:
 
 
 def _check_same_log(earlier: Member, later: Member, offset: int) -> None:
-    """Logs with the same epoch at an offset have equal records below it (KIP-595)."""
+    """Logs with the same epoch at an offset have equal records below this offset (KIP-595)."""
     both = f"{earlier.source.text} and {later.source.text} are not of one log"
     epochs = [_epoch_before(offset, member.log) for member in (earlier, later)]
     if None not in epochs and epochs[0] != epochs[1]:

@@ -1,8 +1,8 @@
 """The history of ACLs in an archive: known offset ranges, and the lifetimes of ACLs in them.
 
-A known range begins at the log's start or at a snapshot, and ends at a gap, at damage or at the
-log's end. An ACL that exists before a gap, and is missing after the gap, ended in the gap. Any
-worker can scan a split; ``history_of`` combines the scans. This module must not know Spark.
+A known range begins at offset 0 or at a snapshot, and ends at a gap, at damage or at the log's end.
+An ACL that exists before a gap, and is missing after the gap, ended in the gap. Any worker can scan
+a split; ``history_of`` combines the scans. This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -280,8 +280,8 @@ def _is_open(run: _Run) -> bool | None:
 def _based(
     run: _Run, snapshots: Iterable[tuple[SnapshotId, Member]], advice: str | None
 ) -> tuple[_Base | None, list[KnownRange]]:
-    """The first known ACLs in ``run``, and the earlier ranges, whose changes cannot be replayed.
-    With ``advice``, damage raises an error."""
+    """The first known ACLs in ``run``, and the earlier ranges, whose changes cannot be replayed. If
+    there is an ``advice``, a damaged snapshot raises ``CorruptLog``."""
     if run.start == 0:
         return _Base(0, None, {}, ""), []
     why, is_damage = _NO_SNAPSHOT, False

@@ -1,7 +1,7 @@
 """Fills the tables HISTORY and ACL_CHANGELOG from a SOURCE.
 
-If the log has several splits, one task scans each split. The driver combines the records about
-ACLs, which are few. This module must not know how a history is computed.
+If the log has several splits, each split has a task that scans it. The driver combines the few
+records about ACLs. This module must not know how a history is computed.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def check_log(logs: Logs, *, skip_damaged: bool) -> None:
 
 
 def scan_archive(session: SparkSession | None, archive: Archive) -> dict[int, ScannedSplit]:
-    """The scan of each split, by its index in ``archive.parts``. The driver reads a single split
-    itself, and all splits without a ``session``."""
+    """The scan of each split, by the split's index in ``archive.parts``. If there is only one split
+    or no ``session``, this process scans the splits."""
     pieces = {
         number: part for number, part in enumerate(archive.parts) if isinstance(part, LogSplit)
     }

@@ -195,7 +195,7 @@ class LogPartition(InputPartition):
 
 
 class _RowReader:
-    """Reads the rows of a partition, in a batch or in a stream. Making a reader refuses an unknown
+    """Reads the rows of a partition, in a batch or in a stream. The constructor refuses an unknown
     column, before any task runs."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
@@ -304,7 +304,7 @@ class LogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAvailab
         if begin < archive.start:
             raise InvalidSource(
                 f"{self.options.source}: offsets {begin} to {archive.start - 1} are gone, and were"
-                " not read; name the folder that keeps them as well, or restart the stream"
+                " not read; also name the folder that keeps these records, or restart the stream"
             )
         wanted = self.options.wanted._replace(start=begin, end=end[_OFFSET])
         return self._partitions(archive, wanted)

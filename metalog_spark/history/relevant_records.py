@@ -1,8 +1,8 @@
 """Selects the records of a batch that a history needs: records that concern ACLs, or that show the
 version of Kafka.
 
-If a strict loader would stop at a record because of ACLs, this module raises ``CorruptLog``. It
-must not know Spark, nor what the records are used for.
+If a strict loader would stop at a record because of ACLs, this module raises ``CorruptLog``. This
+module must not know Spark, nor what the records are used for.
 """
 
 from __future__ import annotations

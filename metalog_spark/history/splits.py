@@ -43,7 +43,7 @@ class LogSplit(NamedTuple):
     source: str
 
     def batches(self) -> Iterator[Batch]:
-        """The whole batches that contain any of the records.
+        """The batches that contain at least one of the split's records, each batch whole.
 
         Raises:
             CorruptLog: the split is damaged.

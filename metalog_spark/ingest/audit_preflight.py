@@ -27,7 +27,7 @@ def check_audit(patterns: Sequence[str], out: str, pattern: BrokerPattern) -> li
 
     Raises:
         InvalidRequest: one of ``patterns`` matches nothing, a Parquet file, or a file in the
-            pipeline's folder ``out``; or ``pattern`` finds no broker in a path.
+            pipeline's folder ``out``; or ``pattern`` finds no broker's name in a path.
     """
     own, empty = Path(out).resolve(), dict[str, None]()
     for audit in patterns:
@@ -92,7 +92,7 @@ def _why_nothing(audit: str) -> str:
     if Path(audit).is_dir():
         return "the folder has no file"
     if Path(audit).exists():
-        return "not a regular file; several tasks read it at once, so write it to a file first"
+        return "not a regular file, and several tasks read the input at once: write a file first"
     return "no file has this name or matches this pattern"
 
 

@@ -1,9 +1,9 @@
 """Reads audit files and a topic's records in a worker.
 
 Spark sends a plain file as splits, line by line, and a compressed file whole. This module
-decompresses the file, so that content before damage is read. Only LF ends a line. The last row of a
-split is about the split itself: it serves to number lines, and to recognize the file later. This
-module must not know what a line says, nor how Spark is asked for files.
+decompresses files itself, so that it reads the content before damage. Only LF ends a line. The last
+row of a split is about the split itself: a build uses this row to number lines, and later builds
+recognize the file by it. This module must not know what a line says, nor how Spark lists files.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ LINES: Final = (
     f" 1, {SHOWN_BYTES}), CAST(concat('\\n', octet_length(value)) AS BINARY))"
     " ELSE CAST(value AS BINARY) END AS line"
 )
-"""A line. If a line is too long, the column has its beginning, an LF, and its whole length in
-bytes."""
+"""A line. For a line that is too long, the column has the line's beginning, an LF, and the line's
+whole length in bytes."""
 _MISNAMED: Final = "packed by gzip, and its name does not end in .gz: rename the file"
 _HEAD_BYTES: Final = 16 << 10
 """How many bytes at a file's start are fingerprinted. Start scripts can begin many files with equal
-output, but with less."""
+output, but this output is shorter."""
 _MOST_LINES: Final = 16_384
 _MOST_BYTES: Final = 16 << 20
 """A batch ends after this many bytes of lines, because a topic's records can have any size."""
@@ -221,8 +221,8 @@ def _read_packed(
 
 
 def read_records(records: Iterable[Record], zone: Zone) -> Iterator[pa.RecordBatch]:
-    """A record is one event. If a name has an LF, the record has several lines, which are
-    ambiguous."""
+    """Read records; each is one event. If a name in the event has an LF, the record has several
+    lines, and all these lines are ambiguous."""
     gathered = _Gathered(zone)
     for record in records:
         if record.fault is not None:
@@ -299,7 +299,7 @@ class _Gathered:
         self._faults[len(self._lines) - 1] = fault
 
     def add_record(self, record: Record) -> None:
-        """Add ``record`` as one text, whose possible readings come after the rows of its lines."""
+        """Add the whole ``record``; its possible readings come after the rows of its lines."""
         of = self._files[record.file, record.broker]
         self._whole.append((self._of.index(of), record.lines))
 

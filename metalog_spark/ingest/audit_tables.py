@@ -40,14 +40,14 @@ def refuse_parquet(files: FileGroups) -> None:
     """Raise ``InvalidRequest`` if the name of one of ``files`` ends in ``.parquet``."""
     if files.parquet is not None:
         raise InvalidRequest(
-            f"{files.parquet}: Parquet among files of lines; give it an --audit of its own:"
-            f" '{PREFIX}parquet.`FOLDER`'"
+            f"{files.parquet}: a Parquet file among text files; name its folder separately:"
+            f" --audit '{PREFIX}parquet.`FOLDER`'"
         )
 
 
 def table_name(text: str) -> str:
-    """The ``file`` of the table's rows: an absolute path, or ``text`` if it begins with
-    ``table:``."""
+    """The ``file`` of the table's rows: ``text`` if it begins with ``table:``, else the result of
+    ``placed``."""
     return text if text.startswith(PREFIX) else placed(text)
 
 
@@ -111,7 +111,7 @@ def _read_lines(
 
 
 def _line_of(table: DataFrame, name: str) -> Column:
-    """The column with the lines, or whole rows as JSON; both as bytes."""
+    """The column with the lines, or else each whole row as JSON, in bytes."""
     from pyspark.sql import functions as f
 
     kinds = dict(table.dtypes)
@@ -140,12 +140,12 @@ def _as_json(table: DataFrame) -> Column:
 def _broker_around(
     around: str | None, line: bytes, name: str, broker: str, pattern: BrokerPattern
 ) -> str:
-    """Returns ``broker`` without a ``pattern``. A pattern finds the name in a column (as
-    ``NAME=VALUE``), in a field of the JSON around the line, or in the table's name."""
+    """Without a ``pattern``, returns ``broker``. A pattern finds the name in another column of the
+    row (as ``NAME=VALUE``), in a field of the JSON around the line, or in the table's name."""
     if pattern is None:
         return broker
     fields = (*fields_around(around or ""), *fields_around(line.decode(errors="replace")), name)
     for text in fields:
         if found := name_found(pattern, text):
             return found
-    raise InvalidRequest(f"{name}: {pattern.pattern!r} finds no broker in this name or in rows")
+    raise InvalidRequest(f"{name}: {pattern.pattern!r} finds no broker in this name or in a row")

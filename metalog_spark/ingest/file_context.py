@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _MOST_LINES: Final = 1_024
-"""Records with more lines are not recognized."""
+"""The last line of a record is recognized at most this many lines after the first line."""
 _MOST_SENT: Final = 200_000
 """At most this many rows are broadcast to every task; more rows are joined by sorting."""
 _END: Final = " with resourceRefCount = "
@@ -37,7 +37,7 @@ def ends_one(rejected: str) -> bool:
 
 def resolved(read: DataFrame, known: Shown) -> tuple[DataFrame, Shown]:
     """``read`` (rows of ``READ``) with half lines rejected, and with lines numbered from the start
-    of their file. Also returns the line forms in ``read`` and in ``known``."""
+    of their file. Also returns ``known`` together with the line forms in ``read``."""
     shown, lacks_rules = look(read)
     shown = earliest(known, shown)
     edges = _edges(read)
@@ -73,8 +73,8 @@ def _numbered(read: DataFrame) -> DataFrame:
 
 
 def broken_lines(read: DataFrame) -> DataFrame:
-    """The ``file`` and ``line`` of lines that other lines show to be broken, and the reason
-    ``why``. ``why`` is null for a line that can be a part of a name."""
+    """The ``file`` and ``line`` of each line that other rows of the file show to be broken, and the
+    reason ``why``. ``why`` is null for a line that can be a part of a name."""
     from pyspark.sql import functions as f
 
     edges = read.where(f"({_ENDS_ONE}) OR ({_BEGINS_ONE})").selectExpr(

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 MOST_FILES: Final = 8_192
-"""A group has at most this many files. Each group costs a plan, and jobs that list and read its
-files."""
+"""A group has at most this many files. For each group, Spark makes a plan, and runs jobs that list
+and read the group's files."""
 PARQUET: Final = ".parquet"
 _TABLE: Final = TableSchema("listing", f"{LISTED}, number INT", ("number",))
 _PLACE: Final = "row_number() OVER (ORDER BY regexp_replace(path, '(?s)^.*/', ''), path) - 1"

@@ -2,8 +2,8 @@
 
 The table FILES has the known files. A file with the path, length and modification time of a known
 file is not read again. Fingerprints of the first 16 KiB show whether a file begins as a known file
-does, at any path. Such a file replaces the known file, or is left out if it has fewer lines. The
-driver gets only files that match another file. This module must not know lines.
+does; the paths can differ. Such a file replaces the known file, or is left out if it has fewer
+lines. The driver gets only files that match another file. This module must not know lines.
 """
 
 from __future__ import annotations

@@ -28,14 +28,14 @@ READ: Final = (
     f"{REQUESTS.schema}, text STRING, reason STRING, possible BOOLEAN, zone STRING,"
     " start BIGINT, lines BIGINT, bytes BIGINT, size BIGINT, head ARRAY<BIGINT>"
 )
-"""The columns for rows of three tables, so that one pass over a file fills all three, and for a row
-about each split. ``possible`` is true in rows of POSSIBLE, else null. Only rows of REJECTED have a
-``reason``. Only the row about a split has ``lines``."""
+"""The columns for rows of REQUESTS, POSSIBLE and REJECTED, so that one pass over a file fills all
+three tables, and for a row about each split. ``possible`` is true in rows of POSSIBLE, else null.
+Only rows of REJECTED have a ``reason``. Only the row about a split has ``lines``."""
 IS_REQUEST: Final = "reason IS NULL AND possible IS NULL AND lines IS NULL"
 NEEDED: Final = (
     "time", "principal", "host", "operation", "resource_type", "resource_name", "result",
 )  # fmt: skip
-_LACKING: Final = f"one of {', '.join(NEEDED)} is null, of another type, or not UTF-8"
+_LACKING: Final = f"one of {', '.join(NEEDED)} is null, of a wrong type, or not UTF-8"
 _OUT_OF_TIME: Final = "its time is not in the years 1970 to 9999"
 _WORDS: Final[Mapping[str, Mapping[str, Enum]]] = {
     "operation": by_plain_name(Operation),
@@ -43,7 +43,7 @@ _WORDS: Final[Mapping[str, Mapping[str, Enum]]] = {
     "pattern_type": {"LITERAL": PatternType.LITERAL},
     "result": by_plain_name(AuthorizationResult),
 }
-"""The columns with Kafka's words, and the value of each word by its spelling in capitals without
+"""By column: the member for each of Kafka's words. A word's key is the word in capitals, without
 ``_``."""
 _NO_WORDS: Final = {
     "operation": "its operation is not one of Kafka's",
@@ -56,8 +56,8 @@ _NO_WORDS: Final = {
 def spread(
     session: SparkSession, tasks: int, work: Callable[[int], Iterator[pa.RecordBatch]], schema: str
 ) -> DataFrame:
-    """The rows that ``work`` yields for each number from 0 up to ``tasks``, each in a Spark
-    task."""
+    """The rows that ``work`` yields for each number from 0 to ``tasks - 1``. Each number gets a
+    Spark task of its own."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -76,12 +76,12 @@ def read_table(session: SparkSession, path: str) -> DataFrame:
 def requests_in(table: DataFrame, path: str, broker: str) -> DataFrame:
     """The rows of ``table`` as rows of ``READ``, with ``path`` as their file. The table needs the
     columns ``NEEDED``; ``time`` is a timestamp or text. Operations and types may have the spelling
-    of any Kafka version. Other columns may be missing or null: then ``broker`` is the argument,
+    of any Kafka version. Other columns can be missing or null: then ``broker`` is the argument,
     ``pattern_type`` is LITERAL, ``ambiguous`` is false, and all other columns are null. ``line`` is
     always null, because only a line of a log can prove to be a half line.
 
     Raises:
-        InvalidRequest: a column is missing, or the times are numbers.
+        InvalidRequest: a column is missing, or ``time`` is neither a timestamp nor text.
     """
     from pyspark.sql import functions as f
 
@@ -115,8 +115,8 @@ def requests_in(table: DataFrame, path: str, broker: str) -> DataFrame:
 
 
 def _check_has_times(table: DataFrame, path: str) -> None:
-    """Refuse times that are numbers: Spark would read them as seconds, but they can be milliseconds
-    or microseconds."""
+    """Refuse times that are numbers. Spark would read the numbers as seconds, but they can be
+    milliseconds or microseconds."""
     kind = table.schema["time"].dataType.simpleString()
     if not kind.startswith(("timestamp", "string")):
         raise InvalidRequest(

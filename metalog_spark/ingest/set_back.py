@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from metalog.text.plurals import counted
 from metalog_sources.moment import time_text
 
 SET_BACK: Final = "set_back"
@@ -34,9 +35,9 @@ def set_back_texts(found: SetBack, start_us: int, end_us: int) -> list[str]:
         return []
     first_us, broker = min(inside)
     others = len({name for _, name in inside}) - 1
-    more = f" and of {others:,} more" if others else ""
+    more = f" and of {counted(others, 'other broker')}" if others else ""
     return [
         f"the log of {broker}{more} goes back in time at {time_text(first_us // 1000)}, as if"
         " clocks were set back: if its times name no zone, one hour occurs twice, and all other"
-        " times can be wrong; build another folder with the brokers' --zone"
+        " times can be wrong; build another folder, with the brokers' zone as --zone"
     ]

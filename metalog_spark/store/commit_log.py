@@ -18,7 +18,7 @@ COMMIT_LOG: Final = "changes"
 KIND: Final = "kraft-metalog pipeline"
 VERSION: Final = 6
 COMMITS_PER_STATE: Final = 200
-"""One line in this many has the whole state."""
+"""A line has the whole state if its serial is a multiple of this number."""
 _STATE: Final = "state"
 
 
@@ -32,7 +32,7 @@ class Days(NamedTuple):
 class CommittedState(NamedTuple):
     """The state after the commit number ``serial``, made at ``written_ns`` (nanoseconds since
     1970). By table, ``places`` has the directory of the last whole replacement. ``parts`` has the
-    directories that were added after that, and ``days`` the days that were replaced, in order."""
+    directories of rows added later, and ``days`` the later replacements of days, in order."""
 
     serial: int
     places: Mapping[str, str]
@@ -66,7 +66,7 @@ class CommittedState(NamedTuple):
         return self._replace(serial=serial, written_ns=written_ns)
 
     def as_change(self) -> dict[str, Any]:
-        """The change that turns any state into this one."""
+        """The change that turns any state into this state."""
         days = {table: [[*each] for each in laid] for table, laid in self.days.items()}
         whole = {"places": self.places, "facts": self.facts, "parts": self.parts, "days": days}
         return {_STATE: whole}
@@ -81,8 +81,8 @@ class CommittedState(NamedTuple):
         return cls(0, whole["places"], whole["facts"], parts, days)
 
     def places_of(self, table: str) -> list[str]:
-        """All directories with rows of the table. They also have rows of replaced days, which are
-        not in force."""
+        """All directories with rows of the table. The directories also have rows of replaced days;
+        such rows are not in force."""
         whole = [self.places[table]] if table in self.places else []
         return [
             *whole,
@@ -103,7 +103,7 @@ NOTHING: Final = CommittedState(0, {}, {}, {}, {})
 
 
 def replayed(read: Callable[[], Iterable[str] | None], path: str) -> CommittedState | None:
-    """Replay the commit log of the folder ``path``; None without a commit log.
+    """Replay the commit log of the folder ``path``; None if ``path`` is not a pipeline's folder.
 
     Raises ``InvalidSource`` if a line is missing or an incompatible version wrote the log. Before
     the error, ``read`` is called once more, because a read during a commit can miss a line.
@@ -143,9 +143,9 @@ def _is_ours(change: Mapping[str, Any]) -> bool:
 
 
 def _in_order(written: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The changes in order, from the last whole state on. If several lines have one serial, the
-    newest line counts: a killed process can leave a line that becomes visible after another process
-    has used its serial."""
+    """The changes in order, from the last whole state on. If several lines have the same serial,
+    the newest line counts, because the line of a killed process can become visible after another
+    process has used the same serial."""
     by_time = sorted(written, key=lambda change: change.get("written_ns", 0))
     last = {change["serial"]: change for change in by_time}
     changes = sorted(last.values(), key=lambda change: change["serial"])

@@ -25,9 +25,9 @@ DAY: Final = "day"
 
 
 class DayFiles:
-    """``task`` is a part of each file's name. A batch of rows without a day has one value in the
-    column ``kind``. Each kind has its own files, so that a reader of one kind skips all other
-    files."""
+    """``task`` is a part of each file's name. ``kind`` is the name of a column, which has only one
+    value in a batch of rows without a day. Such rows are in files by kind, so that a reader of one
+    kind skips all other files."""
 
     def __init__(self, folder: Path, task: str, kind: str) -> None:
         self._folder, self._task, self._kind = folder, task, kind

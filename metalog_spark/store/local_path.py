@@ -21,8 +21,8 @@ def local_path(named: str) -> str:
 
 
 def folder_here(session: SparkSession, path: str) -> Path | None:
-    """The folder on this machine that Spark finds at ``path``: its small files need no Spark job.
-    None if the workers or the file system are elsewhere."""
+    """The folder on this machine that Spark finds at ``path``; this process can access it without a
+    Spark job. None if the workers or the file system are elsewhere."""
     if has_workers_elsewhere(session):
         return None
     place = local_path(path)

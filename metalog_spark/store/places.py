@@ -2,9 +2,9 @@
 to merge.
 
 Places are merged in levels, like the files of a log-structured merge tree, so the number of places
-grows with the logarithm of the number of commits. A place with ``MANY_ROWS`` rows or more is not
-merged again, because that would take long. This module must not know what is written to a
-directory.
+grows with the logarithm of the number of commits. If a merge writes ``MANY_ROWS`` rows or more, the
+new place is not merged again, because that would take long. This module must not know what is
+written to a directory.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ def name_of(place: str) -> str:
 
 
 def merged_place(table: TableSchema, level: int, rows: int, serial: int) -> str:
-    """The new place for ``rows`` rows from merged places of ``level``. The ``serial`` makes its
-    name unique."""
+    """The new place for ``rows`` rows from merged places of ``level``. The ``serial`` makes the
+    place's name unique."""
     kind = f"joined{level + 1}-" if rows < MANY_ROWS else _WHOLE
     return place_of(table, f"{kind}{serial}")
 
 
 def to_merge(places: Sequence[str], most: int) -> tuple[int, tuple[str, ...]]:
-    """The lowest level with more than ``most`` of the ``places``, and the places of this level; no
-    places without such a level. Places that no merge has written have level 0."""
+    """The lowest level with more than ``most`` of the ``places``, and the places of this level. If
+    no level has more, returns no places. Places that no merge has written have level 0."""
     levels = {place: _level_of(place) for place in places}
     sizes = Counter(level for level in levels.values() if level is not None)
     level = min((level for level, size in sizes.items() if size > most), default=0)
@@ -64,7 +64,7 @@ def _level_of(place: str) -> int | None:
 
 
 def is_newest(table: TableSchema, laid: Sequence[Days]) -> Column:
-    """Whether a row is in the newest place with its day; ``laid`` is in order."""
+    """Whether a row is in the newest place with the row's day; ``laid`` is in commit order."""
     from pyspark.sql import functions as f
 
     [key] = table.partitions

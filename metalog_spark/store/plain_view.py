@@ -35,7 +35,7 @@ _NO_DAY: Final = "1970-01-01"
 _EMPTY: Final = f"no-rows{_PARQUET}"
 _DAY: Final = "day="
 _NOWHERE: Final = f"{_DAY}{WITHOUT_DAY}"
-"""The directory of rows without a day, which are never in force."""
+"""The directory of rows without a day. Such rows are never in force."""
 
 
 def publish(folder: Path, contents: CommittedState) -> None:

@@ -111,16 +111,16 @@ def _locked(lock: Path, made: Sequence[Path]) -> FileLock:
         return LOCAL_FILES.lock(lock)
     except BlockingIOError:
         raise InvalidTarget(
-            f"{lock.parent}: another metalog pipeline build or follow writes to it; wait until it"
-            " ends"
+            f"{lock.parent}: another metalog pipeline build or follow writes to this folder; wait"
+            " until it ends"
         ) from None
     except OSError as error:
         if error.errno not in _WITHOUT_LOCKS:
             raise
         _take_back(made)
         raise InvalidTarget(
-            f"{lock.parent}: files cannot be locked there ({error.strerror}), so two programs"
-            " could write to it at once; name a folder on another disk, or mount it with locks"
+            f"{lock.parent}: files cannot be locked there ({error.strerror}), so two programs could"
+            " write there at once; name a folder on another disk, or mount this disk with locks"
         ) from None
 
 
@@ -178,8 +178,8 @@ def passed_over(audit: str) -> list[Path]:
 
 
 def check_is_table(path: str, option: str) -> None:
-    """Raise ``InvalidRequest`` if ``path`` is missing, encrypted, or a file that is not Parquet.
-    Spark checks all else in a folder."""
+    """Raise ``InvalidRequest`` if ``path`` is missing, encrypted, or a file that is not Parquet. In
+    a folder, this function checks only the first file, and only for encryption."""
     place = Path(path)
     if not is_pattern(path) and not place.exists():
         raise InvalidRequest(f"{option} {path}: there is no such file or folder")

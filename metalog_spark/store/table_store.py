@@ -127,8 +127,8 @@ class Tables:
                 self._note({"all": changes})
 
     def mark(self, name: str, number: int) -> None:
-        """Store ``number`` beside the commit log, for a caller that must not write the commit log:
-        if two Spark jobs append to one directory at once, one job undoes the other."""
+        """Store ``number`` beside the commit log, for a caller that must not write the commit log.
+        If two Spark jobs append to one directory at once, one job undoes the other's append."""
         last = self.marked(name)
         self._append(name, str(number if last is None else max(number, last)), alone=True)
 
@@ -305,7 +305,7 @@ class Tables:
             self._publish()
 
     def _publish(self) -> None:
-        """Publish all files in force: a killed process can have left an old plain view."""
+        """Publish all files in force, because a killed process can have left an old plain view."""
         publish(Path(local_path(self.path)), self._written)
 
     def _begin(self) -> None:
@@ -378,13 +378,13 @@ def checked_folder(path: str | Path) -> str:
     place = placed(path)
     if found := _PATTERN.search(place):
         raise InvalidRequest(
-            f"{place}: Spark reads the {found[0]} in it as part of a pattern;"
+            f"{place}: Spark reads the {found[0]} in this name as part of a pattern;"
             " name a folder without * ? [ ] { } or \\"
         )
     return place
 
 
 def placed(path: str | Path) -> str:
-    """A URI unchanged; any other ``path`` made absolute."""
+    """``path`` without slashes at its end. A path that is not a URI becomes absolute."""
     text = str(path).rstrip("/") or "/"
     return text if _SCHEME.match(text) else str(Path(text).absolute())

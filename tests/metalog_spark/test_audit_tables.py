@@ -118,7 +118,7 @@ def test_a_build_takes_tables_of_any_format(
     assert done.returncode == 0, done.stderr
     assert seen.read_bytes() == b"..."
     refused = run_here(capsys, *words, f"file://{folder}/part-*")
-    assert f"{folder}/part-0.parquet: Parquet among files of lines" in refused.stderr
+    assert f"{folder}/part-0.parquet: a Parquet file among text files" in refused.stderr
     tables = Tables.open(spark, tmp_path / "out")
     found = tables.read(REQUESTS).select("broker", "principal").distinct().collect()
     assert sorted(map(tuple, found)) == [

@@ -93,7 +93,7 @@ def test_two_do_not_write_to_one_folder_at_once(
         for verb, *how in ("build",), ("follow",), ("build", "--spark-conf=spark.driver.memory=8g"):
             done = run_here(capsys, "pipeline", verb, *words, *how)
             assert (done.returncode, done.stdout) == (2, "")
-            said = f"{new}: another metalog pipeline build or follow writes to it; wait until"
+            said = f"{new}: another metalog pipeline build or follow writes to this folder; wait"
             assert f"metalog: {said}" in done.stderr
     assert not new.exists()
     new.mkdir()
@@ -118,7 +118,7 @@ def test_where_no_file_can_be_locked_nothing_is_written(
         done = run_here(capsys, "pipeline", verb, *words)
         assert (done.returncode, done.stdout) == (2, "")
         said = f"{given['NEW']}: files cannot be locked there (No locks available), so two programs"
-        assert f"metalog: {said} could write to it at once; name a folder on" in done.stderr
+        assert f"metalog: {said} could write there at once; name a folder on" in done.stderr
         assert not given["NEW"].exists()
 
 

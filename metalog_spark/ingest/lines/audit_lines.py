@@ -55,8 +55,8 @@ _ENCODINGS: Final = ("cp1252", "latin-1")
 
 
 class Possible(NamedTuple):
-    """A possible request, as in the table POSSIBLE, which explains ``zone``. ``micros`` is its time
-    in microseconds since 1970, None if unknown."""
+    """A possible request, as in the table POSSIBLE; see there for ``zone``. ``micros`` is the time
+    of the request in microseconds since 1970, None if unknown."""
 
     row: Row
     micros: int | None
@@ -146,7 +146,7 @@ def _divided(text: str) -> list[str]:
 
 
 def _of_entry(entry: LayoutEntry, zone: Zone, row: Row) -> Iterator[Possible]:
-    """All readings of a line but ``row``, its likeliest reading."""
+    """All readings of a line except ``row``, the likeliest reading."""
     text = entry.text
     later_heads = [*islice(heads_in(text), 1, _MOST_HALVES)]
     may_break_off = row.rule is None or bool(later_heads) or text.count(_REQUEST) > 1

@@ -85,8 +85,8 @@ def _by_broker(shown: Shown, place: int) -> Column:
 
 def divided(read: DataFrame, shown: Shown, broken: DataFrame | None = None) -> DataFrame:
     """``read`` (rows of ``requests.READ``), in which each half line becomes a rejected line and a
-    possible request. ``broken`` is the result of ``broken_lines``: lines with ``why`` are half
-    lines, and lines without ``why`` become ambiguous."""
+    possible request. ``broken`` is the result of ``broken_lines``: all its lines become ambiguous,
+    and lines with ``why``, but without a rule, are half lines."""
     from pyspark.sql import functions as f
 
     half = is_half(shown) & f.expr(_LINE)
