@@ -25,7 +25,7 @@ _CUT_OFF: Final = "records at the log's end"
 
 
 class Skipped(NamedTuple):
-    """``records`` skipped records. The first was skipped at ``offset`` because of ``reason``."""
+    """``records`` counts skipped records. ``offset`` and ``reason`` are those of the first one."""
 
     records: int
     offset: int

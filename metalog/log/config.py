@@ -22,8 +22,8 @@ _HOUR_MS: Final = 60 * 60 * 1000
 class LogConfig(NamedTuple):
     """The settings, in bytes and milliseconds.
 
-    A retention limit of -1 means no limit. ``snapshot_interval_ms`` 0 means no snapshots by time.
-    ``idle_interval_ms`` 0 means no NoOpRecords.
+    A retention limit of -1 means no limit. With ``snapshot_interval_ms`` 0, time alone causes no
+    snapshot. With ``idle_interval_ms`` 0, no NoOpRecord is written.
     """
 
     segment_bytes: int = DEFAULT_SEGMENT_BYTES

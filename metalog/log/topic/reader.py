@@ -244,8 +244,8 @@ class TopicLog:
         return self._follower
 
     def _in_folder(self) -> Mapping[SnapshotId, Path]:
-        """The snapshots' files, oldest first. If a ``.checkpoint`` and an ``.avro`` have one id,
-        only the ``.checkpoint`` counts."""
+        """The snapshots' files, oldest first. If a ``.checkpoint`` and an ``.avro`` have the
+        same id, only the ``.checkpoint`` counts."""
         if self._folder is None:
             return {}
         try:
