@@ -49,7 +49,7 @@ def doubt_line(doubt: LoadDoubt) -> str:
 
 
 def marks_in(text: str) -> tuple[str, ...]:
-    """What is missing from a file of ACLs: the rest of each line of ``text`` that has ``MARK``."""
+    """What is missing from a file of ACLs: the rests of the lines that begin with ``MARK``."""
     if MARK not in text:
         return ()
     return tuple(line.removeprefix(MARK) for line in text.splitlines() if line.startswith(MARK))

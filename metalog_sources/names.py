@@ -220,7 +220,7 @@ def _supported_kafka(version: str | None, place: str) -> str | None:
 
 
 def _with_dotted_keys(entry: Any) -> Any:
-    """The table with one key ``kafka.version``; TOML's reader makes a table ``kafka`` of it."""
+    """The table with one key ``kafka.version``, of which TOML's reader makes a table ``kafka``."""
     if not isinstance(entry, dict) or not isinstance(entry.get("kafka"), dict):
         return entry
     others = {key: value for key, value in entry.items() if key != "kafka"}

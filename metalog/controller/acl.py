@@ -135,7 +135,7 @@ _Codes = tuple[int, int, int, int]
 
 
 class _FilterTexts(NamedTuple):
-    """The texts in all filters that name the same attributes."""
+    """The texts in the filters that name the same attributes (``_Named``)."""
 
     whole: set[tuple[str, ...]]
     """All texts of a filter that is not a MATCH filter."""

@@ -1,4 +1,4 @@
-"""A controller's result: records to append, and the response to give when they are durable.
+"""A controller's result: records to append, and the response when the records are durable.
 
 This module must not know any particular request.
 """

@@ -122,7 +122,7 @@ class MetadataDelta:
                 delta.finish_snapshot()
 
     def apply(self, provenance: Provenance) -> MetadataImage:
-        """The image after the changes. A caller may replay more records and apply them again."""
+        """The image after the changes. A caller may replay more and then call ``apply`` again."""
         changed = {name: delta.apply() for name, delta in self._opened_deltas()}
         return self.image._replace(provenance=provenance, **changed)  # type: ignore[arg-type]
 

@@ -138,7 +138,7 @@ class Replica(ChangeSubmitter):
 
     @property
     def loaded(self) -> InitialLoad:
-        """A future that completes when the log is replayed up to its high-water mark and published.
+        """A future that completes when the image at the log's high-water mark is published.
 
         ``result(timeout)`` waits at most ``timeout`` seconds. It raises ``CorruptLog`` at once if
         the log is damaged, and ``LoadTimeout`` with the last fault after the timeout. The future's
@@ -182,7 +182,7 @@ class Replica(ChangeSubmitter):
     def silent_for_s(self) -> float | None:
         """Seconds since the log's peer last proved that it is alive.
 
-        None if the log has no peer, before the first proof, and while this replica writes.
+        None if the log has no peer, before the first proof, and while this replica is the writer.
         """
         return self._follower.silent_for_s
 

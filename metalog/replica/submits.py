@@ -28,8 +28,8 @@ R = TypeVar("R")
 class ChangeSubmitter:
     """The methods that change a log through its one writer. Any thread may call each method.
 
-    Each method returns at once. The future has the response when the change is durable and
-    published.
+    Each method returns a future, or several, at once. A future has the response when the change is
+    durable and published.
     If the change is refused, the response has Kafka's error. An exception of the future means that
     the log perhaps lacks the change; after a failed write, the exception is ``LogFenced``.
     """
@@ -75,7 +75,7 @@ class ChangeSubmitter:
 
         Args:
             context: the caller's context, which is ignored. Ask the authorizer before this call.
-            acls: the ACLs. If an ACL exists, the result is a success, and nothing is written.
+            acls: the ACLs. If an ACL exists, its result is a success, and no record is written.
 
         Returns:
             A future for each of ``acls``, in order. A result is true if the ACL was refused.

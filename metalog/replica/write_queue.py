@@ -109,7 +109,7 @@ class WriteQueue:
         """Wait for a group and carry out its changes; also returns after ``stop``.
 
         After ``idle_s`` seconds without a change, write a NoOp record. If the replay of the written
-        records fails, this raises the error, and the queue accepts no further change.
+        records fails, this method raises the error, and the queue accepts no further change.
         """
         group = []
         try:

@@ -1,9 +1,9 @@
 """``zookeeper://HOST:PORT``: reads ACLs and SCRAM users of Kafka up to 3.9, and writes ACLs.
 
-The reader reads all nodes once. If Kafka's change events name nodes during the read, it reads these
-nodes again. Like Kafka's AclAuthorizer, the writer writes one node for each resource, and an event
-for the brokers. If another client has changed the node meanwhile, the writer tries again. This
-module must not know the wanted ACLs.
+The reader reads all nodes once. Then it reads again the nodes that Kafka's change events have named
+during the read. Like Kafka's AclAuthorizer, the writer writes one node for each resource, and an
+event for the brokers. If another client has changed the node meanwhile, the writer tries again.
+This module must not know the wanted ACLs.
 """
 
 from __future__ import annotations

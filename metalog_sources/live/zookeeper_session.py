@@ -161,7 +161,7 @@ class ZooKeeperSession:
         return self._client
 
     def _check_reachable(self) -> None:
-        """Raise if no address answers, because kazoo would not say why it has no connection."""
+        """Raise ``InvalidSource`` if no address answers; kazoo would not say why."""
         hosts = self._hosts.partition("/")[0]
         try:
             check_reachable(parse_addresses(hosts), CONNECT_S)

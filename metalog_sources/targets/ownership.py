@@ -73,8 +73,8 @@ def _candidates(owned: Sequence[OwnsEntry]) -> Iterator[tuple[OwnsEntry, OwnsEnt
 def outside_text(owner: OwnsEntry | None) -> str:
     """The reason for an ``Outside``, as a clause about its ACL."""
     if owner is None:
-        return "no entry of owns in its file covers it"
-    return f"its file does not own this, but {owner.position} does"
+        return "no entry of owns in its file covers this ACL"
+    return f"its file does not own this ACL, but {owner.position} does"
 
 
 def overlap_text(overlap: Overlap) -> str:

@@ -73,7 +73,7 @@ class LogTarget(_Target, Protocol):
 
 @runtime_checkable
 class LimitedTarget(_Target, Protocol):
-    """A target with a limit of ACLs on one resource."""
+    """A target with a limit on the ACLs of one resource."""
 
     def why_too_many(self, acls: Collection[Acl]) -> str | None:
         """Why ``acls``, all on one resource, are too many, or None."""

@@ -376,7 +376,7 @@ class TestOwnership:
         assert main(["plan", files[0], *teams, *SUPER, "-q"]) == 0
         assert capsys.readouterr().err.splitlines() == [
             f"warning: {teams[0]}, line 3, column 5: ALLOW User:pay READ on topic shop-eu from any "
-            f"host: its file does not own this, but {teams[1]}, line 1, column 8 does",
+            f"host: its file does not own this ACL, but {teams[1]}, line 1, column 8 does",
             f"warning: {teams[2]}, line 1, column 8: ACLs on a topic PREFIXED shop- are owned by "
             f"{teams[1]}, line 1, column 8 too: --prune with only one of the files removes "
             "the ACLs of the other",

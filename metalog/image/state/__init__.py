@@ -1,1 +1,1 @@
-"""The state of a cluster, a module for each subject: its image, and the delta that changes it."""
+"""The state of a cluster. Each module has one subject's image, and the delta for this image."""

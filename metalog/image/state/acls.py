@@ -86,8 +86,8 @@ class AclsImage:
     def write_values(self) -> Iterator[bytes]:
         """The encoded records of ``write``.
 
-        The encoder follows the order of the table, which is nearly the order in memory. All values
-        have the same bytes before the id, so a sort of the values is a sort by id.
+        For speed, the encoder follows the order of the table: nearly the order in memory. All
+        values have the same bytes before the id, so a sort of the values is a sort by id.
         """
         return bytes_in_order(acl_values(self.by_id.items()), ID_AT)
 

@@ -73,7 +73,7 @@ PARTITION_RECORDS: Final = (PartitionRecord, PartitionChangeRecord, ClearElrReco
 class _State:
     """A partition, and copies of the fields that change most often.
 
-    Most changes need only these copies. The partition is often not in the CPU's cache.
+    So most changes do not read the partition, which is often not in the CPU's cache.
     """
 
     __slots__ = ("before", "isr", "leader", "leader_epoch", "partition_epoch")
