@@ -71,8 +71,9 @@ class Node:
 
     When the block starts, the early-start listeners are open. The log is claimed, unless it is
     unavailable or the claim takes longer than a second. ``await node.ready()`` returns when all
-    listeners are open. The node calls ``on_open`` with each listener that opens. ``apis`` are the
-    program's own APIs, by Kafka's key. ``lost_lines`` returns the number of lost lines of each log.
+    listeners are open. The node calls ``on_open`` with each opened listener and its address.
+    ``apis`` are the APIs of the program around the node, by Kafka's API key. ``lost_lines`` returns
+    the number of lost lines of each log.
     """
 
     def __init__(

@@ -3,8 +3,8 @@
 A program's function becomes a ``HandledApi`` for ``Node``, in one version of Kafka's protocol that
 current clients speak. One call authorizes all topics of a request. The answer for a topic without
 authorization is TOPIC_AUTHORIZATION_FAILED, whether the topic exists or not. The node calls the
-program's functions on the node's event loop, and does other work between them. This module must not
-know what is in a topic.
+program's functions on the node's event loop, and does other work between the calls. This module
+must not know what is in a topic.
 """
 
 from __future__ import annotations
@@ -156,7 +156,8 @@ async def _answer(services: Services, incoming: IncomingRequest, outcome: Outcom
 
 
 def metadata_api(topics: Callable[[], Collection[str]]) -> dict[int, HandledApi]:
-    """Metadata for a node that is the only broker. Each topic in ``topics`` has one partition."""
+    """Metadata for a node that is the only broker. ``topics`` returns the names of all topics. Each
+    topic has one partition."""
 
     async def answer(services: Services, incoming: IncomingRequest) -> Body:
         known, requested = topics(), incoming.request.body.topics

@@ -90,8 +90,8 @@ class TopicNode:
         listeners: Sequence[Listener],
         advertised: Mapping[str, Address],
     ) -> Replica:
-        """A replica that follows the log until it is elected. After the election, it writes the
-        addresses of the controllers' listeners in ``listeners`` to the log."""
+        """A replica that follows the log until it is elected. Then it writes this node's controller
+        listeners, with their ``advertised`` addresses, to the log."""
         record = _registration(self._node_id, listeners, advertised)
         first_records: Callable[[], Sequence[tuple[Message, int]]] = partial(list, [(record, 0)])
         candidacy = TopicCandidacy(
@@ -107,7 +107,7 @@ class TopicNode:
         )
 
     def close(self) -> None:
-        """Close the connection to the topic, after the replica."""
+        """Close the connection to the topic. The replica must be closed already."""
         self._log.close()
 
     def _make_and_open(self) -> None:

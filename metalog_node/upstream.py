@@ -47,8 +47,8 @@ class Upstream:
             incoming: the request, as a handler of a ``HandledApi`` gets it.
 
         Returns:
-            A future of the response's bytes. Its exception is an ``OSError`` if the broker does not
-            answer.
+            A future of the response's bytes. The future's exception is an ``OSError`` if the broker
+            does not answer.
         """
         return self._threads.submit(self._ask, incoming.payload)
 

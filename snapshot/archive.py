@@ -1,8 +1,8 @@
 """Copies the records and snapshots of a log to an archive, before the controller deletes them.
 
-An archive is a folder like a ``metadata.log.dir``. It has ``archive.properties``, and no file of a
-node. It has only records that are proven to be committed, in their original batches and without
-gaps. This module must not know what the records mean.
+An archive is a folder like a ``metadata.log.dir``, with ``archive.properties`` in place of
+``meta.properties``. Its log has only records that are proven to be committed, in their original
+batches and without gaps. This module must not know what the records mean.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def archive_log(
     Raises:
         InvalidTarget: ``target`` has files and is not an archive; or nothing proves that it is the
             archive of this log; or another run is adding to it.
-        InvalidSource: ``log`` has a gap, does not reach back to the end of the archive, or ends
-            before the archive.
+        InvalidSource: ``log`` has a gap, begins after the end of the archive, or ends before the
+            end of the archive.
         CorruptLog: the archive or ``log`` is damaged.
     """
     try:
@@ -122,9 +122,9 @@ def _write_mark(target: Path, cluster_id: str | None, files: Files) -> None:
 
 
 def _beginning(log: Log, proven: int) -> int:
-    """The log's first offset for a new archive. If the log serves a snapshot in place of its first
-    records, as a quorum's leader does to observers, the archive begins at the end of the newest
-    proven snapshot."""
+    """The first offset of a new archive: the log's first offset or, if the log serves a snapshot in
+    place of its first records, the end offset of the newest proven snapshot. A quorum's leader
+    serves such a snapshot to observers."""
     start = log.bounds().start
     first = next((event for event in log.read(start) if not isinstance(event, HighWatermark)), None)
     snapshots = [each for each in log.snapshots() if each.end_offset <= proven]

@@ -1,8 +1,8 @@
 """Formats folders for a node's log, as kafka-storage does.
 
-The last file in each folder is ``meta.properties``: without it, a folder is not formatted. Up to
-metadata.version 4.3-IV0, each folder also gets ``bootstrap.checkpoint`` with the first records. The
-log's folder gets a snapshot that names the voters of a dynamic quorum. With a newer
+Each folder gets ``meta.properties`` last, because a folder without this file is not formatted. Up
+to metadata.version 4.3-IV0, each folder also gets ``bootstrap.checkpoint`` with the first records.
+If the quorum is dynamic, the log's folder gets a snapshot that names the voters. With a newer
 metadata.version, as in Kafka 4.4, one snapshot of offset 0 in the log folder of a controller has
 the voters and the first records. This module must not know how options are written.
 """
@@ -55,9 +55,9 @@ class Format(NamedTuple):
     """How to format ``directories``.
 
     ``metadata_dir`` is the folder of the metadata log. ``controllers`` are the voters that the log
-    names (KIP-853). If ``controllers`` is empty, the configuration names the voters or, with
-    ``joins_quorum``, the log of the existing quorum. If ``cluster_id`` is None, the folders get
-    the cluster id of a folder that is already formatted, or a new cluster id.
+    names (KIP-853). If ``controllers`` is empty, the configuration names the voters. With
+    ``joins_quorum``, the log of the existing quorum names the voters. If ``cluster_id`` is None,
+    the folders get the cluster id of a folder that is already formatted, or a new cluster id.
     """
 
     metadata_dir: Path
@@ -72,7 +72,7 @@ class Format(NamedTuple):
 
 
 class Formatted(NamedTuple):
-    """A formatted folder. ``kind`` is Kafka's name for its use."""
+    """A formatted folder. ``kind`` is Kafka's name for the folder's use."""
 
     directory: Path
     kind: str
@@ -85,7 +85,8 @@ class Formatted(NamedTuple):
 def format_directories(
     wanted: Format, *, now_ms: int, entropy: Entropy, files: Files = LOCAL_FILES
 ) -> list[Formatted]:
-    """Format all new folders. Invalid targets and requests are refused before any write."""
+    """Format each folder that is not formatted yet, and return all folders. Invalid targets and
+    requests are refused before any write."""
     known = {path: _properties(path, files) for path in sorted({*wanted.directories})}
     cluster_id = _check(wanted, known, files) or uuid_text(random_uuid(entropy))
     formatted = []

@@ -88,14 +88,15 @@ def check_kraft_version(chosen: Mapping[str, int], *, voters_are_in_log: bool) -
         place = "the log" if voters_are_in_log else "controller.quorum.voters, not the log,"
         raise InvalidRequest(
             f"{KRAFT_VERSION}={chosen[KRAFT_VERSION]}: it must be {required}, because {place} names"
-            " the voters; leave it out"
+            f" the voters; leave out --feature {KRAFT_VERSION}"
         )
 
 
 def initial_features(
     release: str | None, chosen: Mapping[str, int], *, allows_unstable: bool = False
 ) -> dict[str, int]:
-    """Each feature's level, metadata.version first, without levels of 0 and without kraft.version.
+    """Each feature's level, metadata.version first. Features at level 0 and kraft.version are left
+    out.
 
     Raises ``InvalidRequest`` if kafka-storage format refuses ``release`` or ``chosen``.
     ``allows_unstable`` is ``unstable.feature.versions.enable``.

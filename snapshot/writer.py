@@ -35,7 +35,7 @@ def write_snapshot(
 ) -> Path:
     """Write a snapshot of ``image`` to ``folder``, and return the path of the file.
 
-    ``timestamp`` (ms) is the time of writing. ``control`` has the log's KRAFT_VERSION and
+    ``timestamp`` (ms) is the time of writing. ``control`` has the log's records KRAFT_VERSION and
     KRAFT_VOTERS, because an image does not contain voters. With ``in_avro``, the file is an Avro
     container file, as for a log that is kept in a topic.
     """

@@ -2,7 +2,7 @@
 
 log4j's PatternLayout writes a prefix before the audit line; syslog and containers can add to the
 prefix. A JSON layout puts the line inside JSON, and a container's log driver can wrap this JSON in
-JSON again. The time nearest to the audit line counts, because the broker wrote it.
+JSON again. The broker wrote the time nearest to the audit line, so this time counts.
 
 This module must not know files, nor what an audit line says.
 """
@@ -105,12 +105,16 @@ class Zone:
         return Zone, (self.name,)
 
     def instant(self, local: datetime, abbreviation: str = "") -> Instant:
-        """``local`` as an instant; ``InvalidRequest`` if the zone's clocks never show ``local``."""
+        """``local`` as an instant. Raises ``InvalidRequest`` if ``abbreviation`` is not in use at
+        ``local`` or, without ``abbreviation``, if the zone's clocks never show ``local``."""
         first, second = local.replace(tzinfo=self._zone), local.replace(tzinfo=self._zone, fold=1)
         if abbreviation:
             matching = [each for each in (first, second) if each.tzname() == abbreviation]
             if not matching:
-                raise InvalidRequest(f"its time zone {abbreviation} is not a zone of {self.name}")
+                raise InvalidRequest(
+                    f"its time zone {abbreviation} is not in use in {self.name} at"
+                    f" {local:%Y-%m-%d %H:%M}"
+                )
             return Instant(_micros(matching[0]), True)
         before, after = first.utcoffset(), second.utcoffset()
         if before is None or after is None or before == after:
@@ -218,7 +222,8 @@ def time_before(text: str, head: int, zone: Zone) -> int | None:
 
 
 def unwrapped(text: str) -> str:
-    """The log line inside a line of JSON; any other line unchanged."""
+    """The log line inside a line of JSON; any other line unchanged. ``InvalidRequest`` if the JSON
+    is cut or has no audit line."""
     return _unwrapped(text)[0]
 
 

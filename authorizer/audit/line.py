@@ -1,6 +1,6 @@
 """Writes and reads the audit line, Kafka's text of one decision.
 
-The writer produces the bytes of Kafka 4.3, and escapes characters with which a hostile name could
+The writer produces the text of Kafka 4.3, but escapes characters with which a hostile name could
 forge or spoil a line. These are U+2028, U+2029 and all control characters except the tab (they end
 lines or control a terminal), and lone surrogates (no encoding has them).
 
@@ -74,8 +74,8 @@ class AuditLine(NamedTuple):
 
     ``request_name`` and ``resource_reference_count`` are None in lines of Kafka before 2.4.
     ``rule`` and ``acl`` are None in lines of AclAuthorizer and SimpleAclAuthorizer. If
-    ``ambiguous``, the line has several readings, and these fields are the likeliest. If ``is_cut``,
-    the line ends before its rule, or within the rule or its ACL.
+    ``ambiguous``, the line has several readings, and the fields hold the likeliest reading. If
+    ``is_cut``, the line ends before its rule, or within the rule or the rule's ACL.
     """
 
     principal: str

@@ -1,9 +1,9 @@
 """Lists the requests that one ambiguous line of an audit log can be about.
 
 Kafka escapes nothing, and a writer that dies leaves half a line, to which the next line is
-appended. So a line can contain several beginnings of a record, several verdicts and several ends.
-``parse_line`` picks the likeliest reading; this module lists up to ``MOST_READINGS`` readings. This
-module must not know files, times, nor ACLs.
+appended. So one line can contain several beginnings of an audit line, several verdicts and several
+ends. ``parse_line`` picks the likeliest reading; this module lists up to ``MOST_READINGS``
+readings. This module must not know files, times, nor ACLs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MOST_HEADS: Final = 16
 
 
 class Reading(NamedTuple):
-    """``row`` is the request that the line states if its record begins at position ``head``.
+    """``row`` is the request that the line states if its audit line begins at position ``head``.
 
     In the rows of ``unfinished``, ``pattern_type`` is PREFIXED: the resource's name begins with
     ``resource_name``, or ``resource_name`` begins with the name.
@@ -32,7 +32,7 @@ class Reading(NamedTuple):
 
 
 def heads_in(text: str) -> Iterator[int]:
-    """The positions in ``text`` where a record can begin."""
+    """The positions in ``text`` where an audit line can begin."""
     at = text.find(HEAD)
     while at >= 0:
         yield at
@@ -45,8 +45,8 @@ def has_verdict(text: str) -> bool:
 
 
 def readings(text: str) -> Iterator[Reading]:
-    """The readings of ``text`` as a whole line. The likeliest reading of each record start is
-    listed before all other readings."""
+    """The readings of ``text`` as a complete line. The likeliest reading from each position of
+    ``heads_in`` is listed before all other readings."""
     return _in_turn(
         (Reading(head, row_of(line)) for line in line_readings(text[head:]))
         for head in islice(heads_in(text), _MOST_HEADS)

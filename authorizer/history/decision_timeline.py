@@ -100,8 +100,8 @@ class DecisionTimelines:
         self._relevant: dict[tuple[int, int, int], list[Acl]] = {}
 
     def _number_blocks(self) -> None:
-        """Number each block, and each address in an ACL that a block contains. A block's number
-        stands for its addresses that no narrower block contains."""
+        """Number each block, and each ACL's address that is in a block. A block's number stands for
+        its addresses that no ACL names and no narrower block contains."""
         blocks = self._index.blocks
         matching: dict[HostBlock | str, list[str]] = {each: blocks.around(each) for each in blocks}
         for host in self.hosts:
@@ -118,7 +118,8 @@ class DecisionTimelines:
         return len(self._hosts)
 
     def host(self, host: str, kafka: KafkaVersion) -> int:
-        """The number of ``host``. In ``kafka``, the same ACLs match all hosts with this number."""
+        """The number of ``host``. In version ``kafka``, the same ACLs match all hosts with this
+        number."""
         if kafka.matches_blocks and self._in_blocks:
             address = client_address(host)
             block = None if address is None else self._index.blocks.narrowest(address)
@@ -142,7 +143,7 @@ class DecisionTimelines:
     def named_principals(self, name_group: int) -> set[int] | None:
         """The numbers of all principals in the ACLs for a group of names.
 
-        The result is None if the ACLs are many, or if one of the ACLs names everybody.
+        The result is None if there are too many ACLs, or if one of the ACLs names everybody.
         """
         names: set[int] = set()
         for bucket in self._name_groups[name_group].buckets:

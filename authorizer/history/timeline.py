@@ -112,7 +112,7 @@ class Timeline:
         return begin, end
 
     def alive(self, version: int) -> Iterator[AclLifetime]:
-        """The lifetimes in one version."""
+        """The lifetimes that contain ``version``."""
         for lifetime in self.lifetimes:
             begin, end = self.span(lifetime)
             if begin <= version < end:

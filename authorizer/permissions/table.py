@@ -30,7 +30,8 @@ class PermissionNeed(NamedTuple):
     """Kafka checks the permissions in ``one_of`` until one is allowed. ``when`` is the condition of
     the check; if empty, Kafka always checks.
 
-    If an ``optional`` need is denied, the request succeeds without the case in ``when``.
+    If an ``optional`` need is denied, Kafka refuses or leaves out the case in ``when``, and the
+    rest of the request succeeds.
     """
 
     one_of: tuple[Permission, ...]

@@ -216,8 +216,8 @@ class _Scram:
 
 
 _DELEGATED: Final = "\0delegated"
-"""A text that no name contains. With it, a login by token gets another dummy salt than a login by
-name, and the dummy salt reveals nothing about a user with the token's name."""
+"""A suffix that no name contains. With this suffix, a login by token gets another dummy salt than a
+login by name, and the dummy salt reveals nothing about a user with the token's name."""
 _TOO_LONG: Final = f"a name of more than {MOST_NAME_BYTES} bytes"
 
 

@@ -130,7 +130,7 @@ def _users(known: Mapping[ScramMechanism, Mapping[str, ScramCredential]]) -> Seq
 
 def _candidates(users: Iterable[_Models]) -> list[_Candidate]:
     """For each form, the users with the lowest keys. Without the keys, nobody can predict this
-    sample. A change of one user changes at most one member of the sample."""
+    sample. A change of one user changes few members of the sample."""
     forms: defaultdict[tuple[object, ...], list[tuple[bytes, _Models]]] = defaultdict(list)
     for models in users:
         form = tuple((mechanism, model.form) for mechanism, model in models.items())

@@ -70,7 +70,7 @@ def refuse_restricting_keys(properties: LocatedProperties, listeners: Collection
         refused = REFUSED.get(_without_listener(key, listeners))
         if refused is not None and value.strip() and value.strip() not in refused.harmless:
             raise properties.wrong(
-                key, f"is not supported here, and ignoring it could allow more; {refused.do}"
+                key, f"is not supported here, and ignoring it could allow more access; {refused.do}"
             )
 
 

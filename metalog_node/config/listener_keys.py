@@ -118,8 +118,8 @@ def _tls_limits(properties: LocatedProperties, name: str) -> TlsLimits:
 
 
 def _client_auth(properties: LocatedProperties, listener: Listener) -> tuple[str, str]:
-    """The key and value of ``ssl.client.auth``. If clients log in by SASL, a key without the
-    listener's prefix has no effect (KIP-684)."""
+    """The key and value of ``ssl.client.auth``. If clients log in by SASL, this key has no effect
+    without the listener's prefix (KIP-684)."""
     key, value = properties.of_listener(listener.name, "ssl.client.auth")
     if listener.protocol.has_login and key == "ssl.client.auth":
         value = None

@@ -1,8 +1,8 @@
 """A node's configuration: Kafka's keys in a ``.properties`` file, checked before anything opens.
 
 An error names the file, the key and its line, and never shows a value that can be a password. Other
-modules read the keys that decide requests (``authorizer.config``) and the keys of KIP-506. This
-module must open only the configuration file.
+modules read the authorizer's keys (``authorizer.config``) and the keys of KIP-506. This module must
+open only the configuration file.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class Settings(BaseModel):
         description="`NAME://HOST:PORT`, separated by commas; port 0 takes any free port",
     )
     advertised_listeners: str | None = Field(
-        None, alias=ADVERTISED, description="addresses for clients that differ from `listeners`"
+        None, alias=ADVERTISED, description="addresses for clients, if not those in `listeners`"
     )
     protocol_map: str | None = Field(
         None,
@@ -151,7 +151,7 @@ READ_ELSEWHERE: Final[Mapping[str, str]] = {
     "key of Kafka",
     MECHANISMS: "the login mechanisms (default: SCRAM-SHA-256 and SCRAM-SHA-512); PLAIN's "
     "passwords are in `listener.name.NAME.plain.sasl.jaas.config`",
-    CONTROLLER_MECHANISM: "how a broker logs in to a controller's SASL listener",
+    CONTROLLER_MECHANISM: "the mechanism with which a broker logs in to a controller",
     MAX_REAUTH: "how long a SASL login is valid; then the client logs in again (KIP-368)",
     PROTOCOLS: "the TLS versions (default: TLSv1.2 and TLSv1.3)",
     SUITES: "the cipher suites, by Java's names; name all suites of TLS 1.3 or none",

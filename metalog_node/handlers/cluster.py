@@ -70,8 +70,8 @@ def metadata(services: Services, incoming: IncomingRequest) -> Answer:
 def _outcomes(
     services: Services, incoming: IncomingRequest, topics: set[str | None]
 ) -> dict[str | None, KafkaErrorCode]:
-    """The error of each name in ``topics``. No topic exists, and only a client that may describe a
-    topic learns this."""
+    """The error of each name in ``topics``. No topic exists, but a client learns this only about
+    topics that it may describe."""
     names = sorted(name for name in topics if name is not None)
     outcomes: dict[str | None, KafkaErrorCode] = {None: KafkaErrorCode.unknown_topic_id}
     try:

@@ -53,7 +53,7 @@ _FORWARDABLE: Final = {
 }
 _ENVELOPE_OVERHEAD: Final = 64 << 10
 _FORWARDED_SINCE: Final = {acls.CREATE_ACLS: 1, acls.DELETE_ACLS: 1}
-"""The first version that Kafka 4's controllers accept."""
+"""The first version of an API that Kafka 4's controllers accept, by API key."""
 
 
 class ForwardedUnreadable(InvalidRequest):
@@ -67,7 +67,7 @@ _FOR_THE_BROKER: Final = (AuthorizerNotReady, NotController, ForwardedUnreadable
 
 
 class _ForwardedRequest(UnreadRequest):
-    """A client's request from an Envelope. Malformed bytes raise ``ForwardedUnreadable``: a
+    """A client's request from an Envelope. Malformed bytes raise ``ForwardedUnreadable``, because a
     client's mistake must not close the broker's connection."""
 
     def read(self) -> WireRequest:
@@ -121,8 +121,8 @@ def refuse_envelope(incoming: IncomingRequest, error: ApiError) -> Body:
 
 def _inner(forwarded: Forwarded) -> UnreadRequest:
     """The request in an Envelope. ``InvalidRequest`` if its API is not forwarded,
-    ``UnsupportedVersion`` if its API or version is unknown, ``ForwardedUnreadable`` if its header
-    is incomplete."""
+    ``UnsupportedVersion`` if its version is not supported, ``ForwardedUnreadable`` if its header is
+    incomplete."""
     try:
         head = read_head(forwarded.request)
     except Malformed as error:

@@ -38,7 +38,7 @@ from metalog_node.handlers.scram import ALTER_SCRAM
 _RESPONSE: Final[Any] = extensions.WireScramPasswordResponse
 _HASH: Final[Any] = extensions.WireHashResult
 _USER: Final[Any] = extensions.WireUserResult
-"""Untyped, because the fields of kio's classes have kio's own number types."""
+"""Untyped, because the classes of the library kio have their own number types."""
 _LONGEST_WAIT_S: Final = 60
 _MOST_PASSWORDS: Final = 1_000
 """The maximum number of passwords in a request."""

@@ -170,7 +170,8 @@ class HandledApi(NamedTuple):
     - ``most_bytes``, ``most_elements`` (items of arrays, tagged fields): a larger request closes
       the connection.
     - ``most_bytes_on_loop``: a thread handles larger requests. If None, the event loop handles all
-      requests of an API that a program adds, and a thread the large requests of a node's own API.
+      requests of an API that a program adds. For a node's own API, the limit is then
+      ``MOST_BYTES_ON_LOOP``.
     - ``is_silent``: whether the client of a request expects no response (Produce with acks=0). The
       node then sends no response, and closes the connection if the response has an error, as Kafka
       does.

@@ -51,7 +51,7 @@ _log = logging.getLogger(__name__)
 
 ANONYMOUS: Final = KafkaPrincipal("User", "ANONYMOUS")
 CHUNK: Final = 4 << 10
-"""The number of bytes in one read. asyncio stops reading when twice as many are buffered."""
+"""The number of bytes in one read. asyncio stops reading when twice as many bytes are buffered."""
 _PIECE: Final = 256 << 10
 """The number of bytes in one write of a long answer."""
 _LOGIN_S: Final = 15.0
@@ -233,7 +233,7 @@ class Client:
         return await self._on_thread(finish, answered)
 
     def _finished(self, api: HandledApi, incoming: IncomingRequest, answered: Answer) -> bytes:
-        """The encoded response, or no bytes if none is expected. ``answered`` must be done."""
+        """The response as bytes, empty if the client expects none. ``answered`` must be done."""
         if isinstance(answered, (Future, DeferredResponse)):
             answered = answered.result()
         self._context.metrics.count_answer(api.name, answered)

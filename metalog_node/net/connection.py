@@ -276,8 +276,8 @@ class ServerConnection:
         return 0 if self._logins is None else self._logins.sessions_ms.get(self._mechanism, 0)
 
     def _bare_token(self, token: bytes) -> bytes:
-        """Answer a token after SaslHandshake version 0, which has no header. A refused token gets
-        no answer."""
+        """Answer a token. After SaslHandshake version 0, tokens have no header, and a refused token
+        gets no answer."""
         try:
             return framed(self._take_token(token))
         except (LoginRefused, NotReadyForLogins):

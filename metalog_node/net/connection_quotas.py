@@ -61,7 +61,7 @@ class ConnectionQuotas:
         if not self._of[host]:
             del self._of[host]
         if self._refused:
-            _log.warning("new clients are accepted again; refused so far: %d", self._refused)
+            _log.warning("new clients are accepted again; refused clients: %d", self._refused)
             self._refused = 0
 
 

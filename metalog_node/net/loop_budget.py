@@ -84,13 +84,14 @@ class LoopBudget:
 
 
 def _nothing() -> None:
-    """A unit without work of its own."""
+    """The unit of ``turn``."""
 
 
 class RequestTurns:
     """Runs long requests on a few threads, one request at a time for each owner.
 
-    A request waits for the running requests, and for at most one request of each other owner.
+    After the earlier requests of its owner, a request waits for at most one request of each other
+    owner.
     """
 
     def __init__(self, threads: ThreadPoolExecutor) -> None:

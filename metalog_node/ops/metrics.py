@@ -42,7 +42,7 @@ class Condition(NamedTuple):
     """A node's state at one moment.
 
     - ``acl_count`` is None without an authorizer. ``lag`` is None if the log's end is not known.
-    - ``listeners`` maps a name to whether the listener is open, and its number of clients.
+    - ``listeners`` maps a name to whether the listener is open, and to its number of clients.
     - ``loop_late_s`` is how long the event loop has been blocked.
     - ``lost_lines`` counts lost lines, by log (the node's or the audit log).
     - ``last_contact_s`` is when the log's peer last answered, in seconds since 1970; None for a

@@ -111,7 +111,7 @@ class Heartbeat:
 
 
 class NodeState:
-    """``opened`` has each open listener, by name."""
+    """Reads a node's state for its pages. ``opened`` has each open listener, by name."""
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ _SEGMENT: Final = ".log"
 
 
 class TimedFiles(LocalFiles):
-    """Calls ``observe`` with the seconds that a sync of a segment took, even a failed sync."""
+    """Calls ``observe`` with the seconds of each sync of a segment, also of a failed sync."""
 
     def __init__(self, observe: Callable[[float], object]) -> None:
         self._observe = observe

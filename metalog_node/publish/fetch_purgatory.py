@@ -25,7 +25,8 @@ _log = logging.getLogger(__name__)
 
 
 class _DelayedFetch(NamedTuple):
-    """``attempt`` returns None without new records, unless its argument ``is_last`` is true."""
+    """``attempt`` returns None if the log has no new records, unless its second argument, whether
+    this is the last attempt, is true."""
 
     attempt: Callable[[ServedLog, bool], object | None]
     deadline_s: float

@@ -1,8 +1,8 @@
 """A cache of long ACL listings. A thread encodes each listing once.
 
-A change of ACLs empties the cache. The cache keeps the encoder of the latest listing, which can
-reuse unchanged parts. It keeps only one encoder, because an encoder holds the ACLs of its listing.
-This module must not know how a listing is encoded.
+A change of ACLs empties the cache. The cache keeps the latest listing's encoder, which can encode
+this listing again and reuse unchanged parts. It keeps only one encoder, because an encoder holds
+the ACLs of its listing. This module must not know how a listing is encoded.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Pieces = Sequence[bytes]
 
 
 class Listings:
-    """The cache of listings. It must be a publisher after the authorizer, so that new listings have
-    the new ACLs."""
+    """A publisher that caches listings. The authorizer must be an earlier publisher, so that new
+    listings have the new ACLs."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="metalog-listing")

@@ -45,7 +45,7 @@ class CredentialsPublisher:
         self.is_loaded = True
 
     def note_staleness(self, for_ms: int) -> None:
-        """Do nothing: users log in by the last good image."""
+        """Do nothing, because users log in with the credentials of the last good image."""
 
     def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
         return self._newest[0].credential(mechanism, user)
@@ -59,8 +59,8 @@ class GcFreezer:
 
     A full collection that visits 100,000 ACLs stops every thread for 130 ms (see
     ``metalog.gc_pause``). Frozen garbage is never freed, so ``GcFreezer`` collects garbage first.
-    Frozen reference cycles, such as the cycles of an open connection, are never freed either. So it
-    freezes objects seldom, and only if they are many.
+    Frozen reference cycles, such as the cycles of an open connection, are never freed either. So
+    ``GcFreezer`` freezes seldom, and only if there are many objects.
     """
 
     def __init__(self) -> None:

@@ -154,7 +154,7 @@ def test_an_hour_that_comes_twice_is_the_first_and_not_sure() -> None:
             "no time: 21 Nix 2026 18:35:36,123 is not a valid time",
         ),
         (f"[2026-03-29 02:30:00,000] INFO {LINE}", "2026-03-29 02:30 does not exist in Europe"),
-        (f"[2026-11-21 18:35:36,123 JST] INFO {LINE}", "time zone JST is not a zone of Europe"),
+        (f"[2026-11-21 18:35:36,123 JST] INFO {LINE}", "time zone JST is not in use in Europe"),
         (json.dumps(WRAPPED["ECS"])[:-20], "broken JSON around an audit line"),
         ('{"a":' * 100_000 + '{"Principal = ', "broken JSON"),
         (json.dumps({"message": LINE}), "no time: no date and time"),

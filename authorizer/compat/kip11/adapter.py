@@ -42,7 +42,7 @@ class Kip11Adapter(Authorizer):
     def authorize(self, context: RequestContext, actions: Sequence[Action]) -> AuthorizationResults:
         if context.additional_principals:
             raise InvalidRequest(
-                "KIP-11 supports one principal per session: it would ignore a DENY for another"
+                "KIP-11 supports one principal per session, and would ignore a DENY for the others"
             )
         session = Session(context.principal, context.host)
         return AuthorizationResults([self._answer(session, action) for action in actions])

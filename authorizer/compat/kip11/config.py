@@ -45,7 +45,7 @@ def simple_acl_config(config: Mapping[str, object], files: Files) -> SimpleAclCo
     path = _text(config, CONFIG_PATH)
     in_file = _read_file(Path(path), files) if path else {}
     for key in in_file.keys() & config.keys():
-        raise ConfigException(f"{key} is set here and again in {path}; remove one of the two")
+        raise ConfigException(f"{key} is set in the configuration and again in {path}; remove one")
     settings = {**config, **in_file}
     if ZOOKEEPER_URL in settings:
         raise ConfigException(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Authorizer:
-    """``kafka.security.auth.Authorizer``. Its constructor takes no arguments."""
+    """``kafka.security.auth.Authorizer``. A subclass can be created without arguments."""
 
     def initialize(self, config: Mapping[str, object]) -> None:
         """Read the configuration. This method is called once, before any other method."""
@@ -57,7 +57,7 @@ class Authorizer:
         )
 
     def demand(self, session: Session, operation: Operation | str, resource: Resource) -> None:
-        """Raise ``refusal`` unless the operation is authorized, as KIP-11's server does."""
+        """As KIP-11's server does, raise the result of ``refusal`` if the operation is denied."""
         if self.authorize(session, operation, resource) is not True:
             raise self.refusal(session, operation, resource)
 

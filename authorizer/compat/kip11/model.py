@@ -87,7 +87,7 @@ class _Acl(NamedTuple):
 
 
 class Acl(_Acl):
-    """Principals P1, P2 have a permission for operations O1, O2 from hosts H1, H2.
+    """Principals P1, P2 are allowed or denied operations O1, O2 from hosts H1, H2.
 
     ``user:*`` means everybody, the host ``*`` means every host, and ALL means every operation.
     """

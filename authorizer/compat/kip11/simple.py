@@ -132,8 +132,8 @@ class SimpleAclAuthorizer(Authorizer):
     ) -> bool:
         """Whether the operation is allowed on at least one resource of the type (KIP-679).
 
-        It tries the name ``hardcode`` first, as KIP-679 does. After that, it looks for a pattern of
-        an ALLOW that no DENY covers.
+        As in KIP-679, it tries the name ``hardcode`` first. After that, it looks for an ALLOW whose
+        pattern no DENY covers.
         """
         hardcode = Action(operation, ResourcePattern(resource_type, "hardcode"))
         if self.standard.decide(context, hardcode).rule == SUPER_USER:
@@ -193,7 +193,7 @@ class SimpleAclAuthorizer(Authorizer):
         self.standard.publish(delta, image, manifest)
 
     def complete_initial_load(self) -> None:
-        """Note that everything up to the high-water mark has been published."""
+        """Note that all records up to the high-water mark have been published."""
         self.standard.complete_initial_load()
 
     def note_load_fault(self, fault: Exception) -> None:

@@ -75,7 +75,7 @@ def test_a_file_of_its_own(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> 
         for key in ("super.users", "allow.everyon")
     ]
     both = {"authorizer.config.path": str(file), "allow.everyone": "false"}
-    with pytest.raises(ConfigException, match=r"allow\.everyone is set here and again in "):
+    with pytest.raises(ConfigException, match=r"allow\.everyone is set in the configuration and "):
         SimpleAclAuthorizer().initialize(both)
     file.write_text("zookeeper.url=zk:2181\n")
     with pytest.raises(ConfigException, match="KIP-801"):
