@@ -1,6 +1,6 @@
-"""Decides a session's actions in one decision context, and writes the audit lines.
+"""Decides a client's actions by one ``DecisionContext``, and writes the audit lines.
 
-This module must not know how a decision context is made.
+This module must not know how a ``DecisionContext`` is made.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def audit_all(
     actions: Sequence[Action],
     results: Sequence[AuthorizationResult],
 ) -> None:
-    """Log each decision as Kafka does. The rule is looked up only if the line will be logged."""
+    """Log each decision as Kafka does. The rule is found only if the line will be logged."""
     if not AUDIT_LOG.isEnabledFor(INFO):
         return
     for action, result in zip(actions, results, strict=True):

@@ -1,7 +1,7 @@
 """The arguments of ``authorize`` (KIP-504): the actions and the request's context.
 
 Every request makes actions and contexts. Their classes have slots, because a NamedTuple costs more
-(docs/decisions/0013-cached-look-ups.md). Only mypy refuses to assign to their final fields.
+(docs/decisions/0013-cached-look-ups.md). Only mypy refuses assignments to their final fields.
 
 This module must not know how a decision is made.
 """
@@ -122,9 +122,9 @@ class RequestContext(_Value):
     """The client that sent a request.
 
     ``principal`` is ``Type:name``. ``host`` is the client's address as Java writes it
-    (``metalog.hosts.client_host``). ACLs match ``additional_principals``, such as ``Group:…``, like
-    ``principal``, but these make nobody a super user; Kafka has no additional principals.
-    ``identity`` consists of host and principals: a decision depends on nothing else here.
+    (``metalog.hosts.client_host``). An ACL can also match one of ``additional_principals``, such as
+    ``Group:…``, but none of them makes the client a super user; Kafka has no additional principals.
+    ``identity`` has the host and all principals: a decision depends on no other field.
     """
 
     _fields = ("principal", "host", "listener", "request_name", "additional_principals")
@@ -162,6 +162,6 @@ class RequestContext(_Value):
     ) -> RequestContext:
         """The context for ``peer``, the tuple that a socket's ``getpeername()`` returns.
 
-        That tuple has the zone of a link-local address as an item of its own.
+        In this tuple, the zone of a link-local address is a separate item.
         """
         return cls(principal, peer_host(peer), listener, request_name, additional_principals)

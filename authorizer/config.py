@@ -72,7 +72,7 @@ def from_properties(properties: Mapping[str, object]) -> tuple[AuthorizerConfig,
     Unknown keys are ignored; a key that looks misspelt gets a warning.
 
     Raises:
-        ConfigException: a value is invalid (such as a super user without a colon), a value names a
+        ConfigException: a value is invalid (such as a super user without a colon), a value needs a
             configuration provider, or the node keeps its ACLs in ZooKeeper (KIP-801).
     """
     if ZOOKEEPER_CONNECT in properties:
@@ -126,7 +126,7 @@ def _misspelt(keys: Iterable[str]) -> list[str]:
     from difflib import SequenceMatcher
 
     return [
-        f"{key} is not a key of Kafka's; did you mean {known}?"
+        f"{key} is not a known key; did you mean {known}?"
         for key in keys
         for known in _KEYS
         if key != known
@@ -154,7 +154,7 @@ def _super_users(text: str) -> tuple[frozenset[str], list[str]]:
 
 
 def read_kafka_version(text: str, key: str = f"{KAFKA_VERSION}=") -> KafkaVersion | None:
-    """The version that ``text`` names; None for "". An error message has ``key`` and ``text``."""
+    """The version that ``text`` names; None for "". An error begins with ``key`` and ``text``."""
     if not text:
         return None
     for version in KafkaVersion:

@@ -1,4 +1,4 @@
-"""KIP-504's Authorizer interface, for implementers, and its result types.
+"""KIP-504's Authorizer interface, for implementers, and the type of its results.
 
 This module must not know how a decision is made.
 """
@@ -15,14 +15,14 @@ from metalog.acl import ANY_ACL, Acl, AclFilter, Operation, ResourceType
 
 
 class AuthorizationResults(tuple[AuthorizationResult, ...]):
-    """The result of each action, in order. ``bool()`` raises: ``[DENIED]`` would be true."""
+    """The results in order of actions. ``bool()`` raises, because ``[DENIED]`` would be true."""
 
     __slots__ = ()
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
             "authorize() returns a result for each action; "
-            "look at each of them, use all(…), or call is_allowed()"
+            "look at each result, use all(…), or call is_allowed()"
         )
 
 

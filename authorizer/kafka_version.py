@@ -22,7 +22,7 @@ class KafkaVersion(Enum):
 
     @property
     def other(self) -> KafkaVersion:
-        """The version to compare with: the next version, or the previous for the newest."""
+        """The version to compare with: the next version or, for the newest, the previous."""
         return KafkaVersion.V4_4 if self is KafkaVersion.V4_3 else KafkaVersion.V4_3
 
 
@@ -30,7 +30,7 @@ def version_for(metadata_version: int | None) -> KafkaVersion:
     """The version of Kafka to assume for a log with this metadata.version.
 
     A log does not record the version of the brokers' software, which determines the decisions. But
-    Kafka 4.3 or older cannot read a log of 4.4-IV1 or newer.
+    Kafka 4.3 or older cannot read a log with metadata.version 4.4-IV1 or newer.
     """
     from metalog.image.state.features import FeaturesImage
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _audit_levels: Final[dict[int, bool]] = getattr(AUDIT_LOG, "_cache", {})
-"""The logger's cache of ``isEnabledFor``, by level; empty if this Python has none. If it has False,
-a decision saves the call."""
+"""The logger's cache of ``isEnabledFor`` by level; empty if this Python has no such cache. If the
+value for INFO is False, a decision does not call ``audit_all``."""
 LITERAL: Final = PatternType.LITERAL
 ONE_ALLOWED: Final = AuthorizationResults((ALLOWED,))
 ONE_DENIED: Final = AuthorizationResults((DENIED,))
@@ -49,8 +49,8 @@ REBUILD_DIVISOR: Final = 16
 class StandardAuthorizer(Authorizer):
     """Decides like Kafka's StandardAuthorizer, and names the deciding rule as Kafka does.
 
-    The ACLs come from the images that a ``Replica`` publishes, or from ``from_acls``. Any thread
-    may ask for decisions; one image decides all actions of a call.
+    A ``Replica`` publishes images with the ACLs, or the caller gives the ACLs (``from_acls``). Any
+    thread may ask for decisions; one image decides all actions of a call.
     """
 
     _decision_context: DecisionContext
@@ -131,7 +131,7 @@ class StandardAuthorizer(Authorizer):
         """For each listener in ``server_info``: a future, done when it may open (KIP-801).
 
         A listener in ``early.start.listeners`` may open at once, every other listener when the log
-        is loaded. If the load fails, ``result(timeout)`` of its future raises the reason
+        is loaded. If the load fails, ``result(timeout)`` of the future raises the reason
         (``LoadTimeout``, ``CorruptLog``).
         """
         early = self._config.early_start_listeners
@@ -177,7 +177,8 @@ class StandardAuthorizer(Authorizer):
     ) -> AuthorizationResult:
         """Whether ``operation`` is allowed on at least one resource of the type (KIP-679).
 
-        Raises ``InvalidRequest`` if the operation or the type is ANY or UNKNOWN.
+        Raises ``InvalidRequest`` if the operation or the type is ANY or UNKNOWN, and
+        ``AuthorizerNotReady`` as ``authorize`` does.
         """
         if resource_type <= ResourceType.ANY or operation <= Operation.ANY:
             raise InvalidRequest(
@@ -220,7 +221,7 @@ class StandardAuthorizer(Authorizer):
         return self._decision_context.index
 
     def acls(self, acl_filter: AclFilter = ANY_ACL) -> Sequence[Acl]:
-        """The matching ACLs, in Kafka's order. An ACL with several ids is listed once."""
+        """The ACLs that ``acl_filter`` matches, in Kafka's order, without duplicates."""
         return self.index.acls(acl_filter)
 
     def acl_count(self) -> int:
@@ -293,7 +294,7 @@ class StandardAuthorizer(Authorizer):
     def note_staleness(self, for_ms: int) -> None:
         """Note that the log has been unread for ``for_ms`` milliseconds.
 
-        The gate shuts if ``for_ms`` is ``stale.deny.after.ms`` or more.
+        The gate shuts if ``for_ms`` is at least ``stale.deny.after.ms``, and is not 0.
         """
         limit = self._config.stale_deny_after_ms
         is_stale = limit is not None and for_ms > 0 and for_ms >= limit

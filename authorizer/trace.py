@@ -1,7 +1,7 @@
-"""Explains one decision: the considered ACLs, the ACL that decided, and why each other ACL did not.
+"""Explains one decision: names the ACL that decided, and says why other candidates did not.
 
-The candidates are in the order of Kafka's StandardAuthorizer (``decision_order``). This module must
-not know images, logs or how anything is shown.
+A candidate is an ACL whose pattern matches the resource. Candidates are in the order of Kafka's
+StandardAuthorizer. This module must not know images, logs or how anything is shown.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The ACLs of one resource pattern (a bucket), and the operations that they allow and deny.
 
 A bucket with at most ``SCANNED`` ACLs is a tuple, which a decision scans. A bucket with at most
-``FEW`` ACLs is a dict by principal, so that a decision reads only the ACLs of its principals. A
-larger bucket is a ``Table`` by principal and host, of which a change copies only a part; it stays a
-``Table`` if it shrinks. All buckets are immutable.
+``FEW`` ACLs is a dict by principal, so that a decision reads only ACLs of the session's principals.
+A larger bucket is a ``Table`` by principal and host, of which a change copies only a part; it stays
+a ``Table`` if it shrinks. All buckets are immutable.
 
 This module must not know which names a pattern matches.
 """
@@ -28,7 +28,7 @@ from metalog.acl import Acl
 from metalog.image.table import Table
 
 SCANNED: Final = 4
-"""A tuple has at most this many ACLs, for which a dict saves too little time for its memory."""
+"""A tuple has at most this many ACLs: with so few, a dict saves too little time for its memory."""
 FEW: Final = 32
 """A dict has at most this many ACLs, because each change copies the dict."""
 
@@ -247,7 +247,7 @@ def bucket_of(acls: Sequence[Acl]) -> Bucket:
 
 
 def bucket_of_different(acls: Sequence[Acl]) -> Bucket | None:
-    """A ``SomeAcls`` if all principals differ and it can have so many ACLs; else None.
+    """A ``SomeAcls`` if the number of ACLs suits it and all principals differ; else None.
 
     A load spends most time here: ``acl[3]``, the principal, is faster than ``acl.principal``.
     """

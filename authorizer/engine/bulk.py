@@ -56,7 +56,7 @@ class BulkDecider:
         self._sessions = _Sessions(self._context)
 
     def allowed(self, columns: RequestColumns) -> list[bool]:
-        """Whether each request is allowed. Raises ``InvalidRequest``, which names a bad row."""
+        """Whether each request is allowed. Raises ``InvalidRequest`` if ``columns`` are invalid."""
         try:
             return list(chain.from_iterable(map(self._allowed, _parts(columns))))
         except (KeyError, TypeError, ValueError):

@@ -1,7 +1,8 @@
 """Decides whether a session may perform an operation on some resource of a type (KIP-679).
 
-As in Kafka, an ALLOW must exist that no DENY dominates. A DENY dominates an ALLOW if the DENY's
-pattern is the same, is a prefix of the ALLOW's name, or is the literal ``*``.
+As in Kafka, an ALLOW must exist that no DENY dominates. A DENY on the literal ``*`` dominates all
+ALLOWs. Another DENY dominates an ALLOW if the DENY's pattern is the ALLOW's pattern or a prefix of
+its name; but such a DENY does not dominate an ALLOW on the literal ``*``.
 
 This module must not know the default rule, nor cache decisions.
 """

@@ -5,7 +5,7 @@ applies decides:
 
 1. A DENY matches the request: denied.
 2. An ALLOW matches the request: allowed.
-3. No ACL's pattern matches the resource: the default rule.
+3. No ACL's pattern matches the resource: the default rule (``allow.everyone.if.no.acl.found``).
 4. Otherwise: denied.
 
 As in Kafka, an unknown permission is treated as DENY.

@@ -13,9 +13,10 @@ from metalog.acl import Acl, Operation, PatternType, ResourceType
 from metalog.image.table import Table
 
 Grant = tuple[ResourceType, PatternType, str, str, Operation]
-"""The key of a grant: resource type, pattern type, principal, host, operation."""
+"""The resource type, pattern type, principal, host and operation of an ALLOW."""
 Names = Table[str, bool]
 Grants = Table[Grant, Names]
+"""For each ``Grant``, the resource names in its ALLOWs."""
 NO_NAMES: Final[Names] = Table()
 
 

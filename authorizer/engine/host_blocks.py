@@ -1,8 +1,8 @@
 """An index of the CIDR blocks in ACLs' hosts, which finds the blocks that contain an address.
 
-Kafka compares an address with the block of each ACL. This index finds the blocks that contain the
-address once per session, by one look-up for each prefix length in use. The session's decisions then
-compare blocks as texts. This module must not know ACLs.
+Kafka compares an address with the block of each ACL. This index finds the blocks that contain an
+address by one look-up for each prefix length in use. The decisions for this address then compare
+blocks as texts. This module must not know ACLs.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class HostBlocks:
         return self.around(HostBlock(address.bits, address.bits, address.value))
 
     def around(self, block: HostBlock) -> list[str]:
-        """The texts of ``block`` and of all blocks that contain it."""
+        """The texts of all blocks in the set that equal or contain ``block``."""
         found: list[str] = []
         for each in self._around(block):
             found += self._texts[each]

@@ -2,7 +2,8 @@
 
 One writer owns the buckets by name (a SortedDict for each resource type and kind of pattern).
 Readers take an ``AclIndex``, which never changes. Adding or removing an ACL replaces its bucket,
-the path to the bucket, and the ``AclIndex``, so the cost hardly depends on the number of ACLs.
+the lists that lead to the bucket, and the ``AclIndex``. So the cost hardly depends on the number of
+ACLs.
 
 This module must not know images or logs, nor cache decisions.
 """

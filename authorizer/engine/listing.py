@@ -1,7 +1,7 @@
 """Lists all ACLs in parts. After a change, only the parts with changed ACLs are made again.
 
-A part has the buckets of up to 256 successive names of one resource type and kind of pattern. Its
-result is cached until a bucket changes, so that a listing after a change does not sort all names.
+A part has the buckets of up to 256 successive names of one resource type and kind of pattern. The
+result of a part is cached until one of these buckets changes.
 
 Only one thread at a time may use a ``ListedParts``. This module must not know the form of a result.
 """

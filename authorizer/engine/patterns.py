@@ -17,14 +17,14 @@ Changed = Mapping[str, bool]
 """By name: True if the name was added, False if the name was removed."""
 NOT_CHANGED: Final[Changed] = {}
 MOST_CHANGED: Final = 32
-"""If more names changed, the writer sorts them in, without waiting for a use of ``names``."""
+"""If more names changed, the writer sorts them into ``names`` at once."""
 
 
 class PatternBuckets:
     """One resource type's buckets of literals, or of prefixes; ``wildcard`` is the bucket of ``*``.
 
-    ``find`` is the fastest way to get a bucket. Changed names are not sorted in before ``names`` is
-    used, because most decisions do not need the order of literals. ``outdated`` has the prefixes
+    ``find`` is the fastest way to get a bucket. A few changed names are sorted in when ``names``
+    is used, because most decisions do not need the order of literals. ``outdated`` has the prefixes
     that changed after ``of_prefixes``; a "" in it stands for all prefixes.
     """
 
@@ -55,7 +55,7 @@ class PatternBuckets:
 
     @staticmethod
     def of_prefixes(buckets: dict[str, Bucket]) -> PatternBuckets:
-        """As ``of``, for prefixes. A ``Prefix`` without a shorter prefix stores its only ACL."""
+        """As ``of``. A ``Prefix`` with only one ACL, and no shorter prefix, stores this ACL."""
         patterns = PatternBuckets.of(buckets)
         for prefix in patterns.names.link():
             if prefix.shorter is None:
@@ -65,7 +65,7 @@ class PatternBuckets:
         return patterns
 
     def only_acl(self, prefix: Prefix) -> Acl | None:
-        """The ACL of ``prefix``, if ``prefix`` and its prefixes are known to have only one ACL."""
+        """The only ACL on ``prefix`` and on shorter prefixes; None if there can be another ACL."""
         only: Acl | None = prefix.value
         return None if only is None or prefix.name.startswith(self.outdated) else only
 

@@ -58,7 +58,7 @@ def combined(
     known: dict[Prefix | None, Value],
     longer: Callable[[Value, Prefix], Value],
 ) -> Value:
-    """Fold ``longer`` over all stored prefixes, from the shortest to ``prefix``.
+    """Fold ``longer`` over ``prefix`` and all its stored prefixes, the shortest first.
 
     ``longer`` takes the value of the next shorter prefix (for the shortest prefix, ``known[None]``)
     and the prefix. ``known`` caches all values, so no prefix is visited twice.
@@ -152,7 +152,7 @@ class SortedNames:
 
     @property
     def chunks(self) -> list[list[str]]:
-        """All names in order, in chunks. An update replaces only the chunks of its names."""
+        """All names in order, in chunks. An update replaces only the chunks of changed names."""
         return self._chunks
 
     def chunk_of(self, name: str) -> list[str]:

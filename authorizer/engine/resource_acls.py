@@ -15,7 +15,7 @@ from authorizer.engine.decide import ALL_OPERATIONS, Masks, SubjectParts, verdic
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl
 
 _BYTES: Final = 400
-"""The approximate size in bytes of an empty ``ResourceAcls`` and its entry in the map."""
+"""The approximate size in bytes of an empty ``ResourceAcls`` and its entry in a dict."""
 EVERYBODY: Final[SubjectParts] = ((WILDCARD_PRINCIPAL,), (WILDCARD,), None)
 
 
@@ -23,8 +23,8 @@ class ResourceAcls:
     """The operations that all ACLs for one name allow and deny to a session.
 
     ``everybody`` has the masks of the ACLs of ``User:*`` from every host. ``principals`` has the
-    principals whose results can differ from ``others``; None stands for all principals. It is a
-    set, which compares hashes: a list would read each principal's text from slow memory.
+    principals whose results can differ from ``others``; None stands for all principals. A set
+    compares hashes: a list would read each principal's text from slow memory.
     """
 
     __slots__ = ("_acls", "_many", "everybody", "others", "principals")

@@ -2,7 +2,8 @@
 
 Every change makes a new ``DecisionContext``. A session with many requests gets its own cache of
 decisions (``session_cache``). All other sessions share one cache, which has the ACLs for each name.
-After a change of ACLs, the next context keeps the cached decisions that the change does not affect.
+After a small change of ACLs, the next context keeps the cached decisions that the change does not
+affect.
 
 This module must not know requests, nor how an answer is logged.
 """
@@ -53,8 +54,8 @@ name's only bucket, without ``User:*``. In all other cases there is a list of bu
 request on the name combines the list into a ``ResourceAcls``: to combine costs as much as to
 decide, and most names get no second request before a change."""
 AclsByName = dict[str | Prefix | None, MatchingAcls]
-"""The ACLs for a name. The key is the name or, if no LITERAL pattern has the name, its longest
-prefix in the index: names with the same longest prefix share one entry."""
+"""The ACLs for a name. The key is the name if a LITERAL pattern has it, or it begins with ``*``.
+Other names share the entry of their longest prefix in the index; None stands for no such prefix."""
 Inherited = tuple[int, RememberedSessions[SessionAnswers], list[AclsByName]]
 """The number of the next context, and the caches that the next context keeps."""
 ANY: Final = ResourceType.ANY
@@ -228,7 +229,7 @@ class DecisionContext:
         return acls
 
     def session(self, identity: Identity) -> SessionAnswers:
-        """The session's decisions. Raises ``AuthorizerNotReady`` if the gate keeps it out."""
+        """A session's decisions. Raises ``AuthorizerNotReady`` if the gate refuses the session."""
         return self.sessions.get(identity) or self._open(identity)
 
     def session_cache(self, resource_type: ResourceType, identity: Identity) -> SessionCache:

@@ -17,7 +17,7 @@ new decisions."""
 
 
 def without_matched(verdicts: dict[str, Verdicts], acls: Iterable[Acl]) -> dict[str, Verdicts]:
-    """The ``verdicts`` that ``acls`` do not affect; none for more than ``_MOST_KEPT`` names."""
+    """``verdicts`` without those that ``acls`` can affect; empty for too many cached names."""
     kept = verdicts.copy() if len(verdicts) <= _MOST_KEPT else {}
     for acl in acls:
         reached = acl.resource_name

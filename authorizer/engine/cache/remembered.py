@@ -16,8 +16,8 @@ from typing import Any, Final, Generic, TypeVar
 from metalog.acl import WILDCARD_PRINCIPAL, Acl
 
 MOST_ENTRIES = 1 << 17
-"""The cache is emptied when it has more sessions, names, decisions and prefixes than this. A client
-can make a session visit many nested prefixes, so prefixes count, too."""
+"""The cache is emptied when the number of its sessions, names, decisions and prefixes exceeds this.
+A client can make a session visit many nested prefixes, so prefixes count, too."""
 MOST_BYTES = 1 << 27
 """The approximate size in bytes at which the cache is emptied. Clients can choose long names."""
 ENTRY_BYTES: Final = 160
@@ -105,7 +105,7 @@ class RememberedSessions(Generic[Session]):
     def note_change(self, number: int, acls: Iterable[Acl]) -> None:
         """Note that change ``number`` (counted from 1) added or removed ``acls``.
 
-        The one thread that changes ACLs calls this before a decision uses the new ACLs.
+        The one thread that changes ACLs calls this method before a decision uses the new ACLs.
         """
         for acl in acls:
             self._touched.setdefault(acl.principal, []).append((number, acl))

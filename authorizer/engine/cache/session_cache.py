@@ -47,8 +47,8 @@ LONGEST_CACHED: Final = 255
 PREFIX_LENGTHS: tuple[int, ...] = (32, 16, 8, 4, 0)
 """A negative prefix (``SessionCache``) has one of these lengths."""
 NAMES_BEFORE_PREFIXES = 512
-"""Of the names that no pattern, or only ``*``, matches, this many are cached by name. All further
-such names are cached by negative prefix, which is slower."""
+"""Of the names that no pattern, or only ``*``, matches, this many are cached by name. Further
+such names are cached by negative prefix if they have one, which is slower."""
 
 _RESOURCE_TYPES: Final = len(ResourceType)
 
@@ -137,7 +137,7 @@ class SessionCache:
         return verdicts
 
     def decide_all(self, names: Iterable[str]) -> None:
-        """Cache the decisions on all ``names`` that ``on`` would cache by name."""
+        """Cache decisions on ``names``, but skip names that are long or need a negative prefix."""
         if self._is_super_user:
             return
         find, longest_prefix, masks_on = self._find, self._longest_prefix, self._masks_on
