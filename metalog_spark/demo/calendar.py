@@ -53,7 +53,7 @@ def is_weekend(day: int) -> bool:
 
 
 def office_hour(random: Random, day: int) -> int:
-    """A random time in the office hours of ``day``, or of the Friday before if it is a weekend."""
+    """A random time in the office hours of ``day``; on a weekend, of the Friday before."""
     while is_weekend(day):
         day -= 1
     return START + day * DAY + 8 * HOUR + random.randrange(9 * HOUR)

@@ -1,4 +1,4 @@
-"""Makes the whole year: a metadata log, and the brokers' audit logs and configurations.
+"""Makes the demo's year: a metadata log, and the brokers' audit logs and configurations.
 
 - ``OUT/log``: a ``metadata.log.dir``;
 - ``OUT/audit/BROKER/``: compressed audit files, one per month;

@@ -231,8 +231,8 @@ def hours(
     requests: int,
     days: Container[int],
 ) -> Iterator[tuple[int, list[Request]]]:
-    """For each hour of ``days``: its start, and its requests in order of time. The sum of all hours
-    is ``requests``.
+    """For each hour of ``days``: its start, and its requests in order of time. In total, all hours
+    have ``requests`` requests.
 
     Raises:
         ValueError: ``requests`` is too small.

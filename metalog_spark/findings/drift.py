@@ -34,7 +34,7 @@ def drift(
     """Rows of ``SCHEMA``, the most severe first.
 
     ``desired_at`` is an offset (exclusive) in the log of ``desired``, ``actual_at`` an offset in
-    the log of ``actual``. None is the end of the history. Both can be the same tables.
+    the log of ``actual``. None is the end of the history. ``desired`` can be ``actual`` itself.
     """
     before, after = (
         lifetimes_in(tables).at(offset)

@@ -62,7 +62,7 @@ EXPOSURE: Final = (
 """``kind`` is the id of a lint check, or ``toxic-pair``, ``denied-overlap`` or ``super-user``.
 ``message`` is about ``acl``; if ``acl`` is null, about the principal or the configuration.
 ``other`` is the second ACL of a finding about two ACLs, for example the DENY that limits ``acl``.
-``requests`` counts the window's requests that ``acl`` decided, or that a super user sent."""
+``requests`` counts the window's requests that ``acl`` decided, or that a super user was allowed."""
 
 ACCESS: Final = (
     "principal STRING, resource_type STRING, pattern_type STRING, resource_name STRING,"

@@ -96,7 +96,7 @@ class ClassifiedAcls(NamedTuple):
     """The verdicts for the ACLs of the window, small enough for a driver. ``today`` and ``config``
     are the ACLs and the configuration at the end of the history. ``last_uses`` has the time of the
     last use in the whole folder, in microseconds since 1970. ``unseen_clients`` is the
-    result of ``unseen_in``. ``unseen_command`` prints the lines that could not be read."""
+    result of ``unseen_in``. ``unseen_command`` prints unreadable and ambiguous lines."""
 
     verdicts: tuple[Verdict, ...]
     seen: WindowCoverage

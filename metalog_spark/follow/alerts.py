@@ -1,6 +1,7 @@
 """Alerts about dangerous new grants, storms of denials, and lost or unusable audit lines.
 
-Three checks of ``lint`` find dangerous grants. This module must not know Spark.
+Three checks of ``lint`` find dangerous grants. Other ALLOWs for User:* cause alerts, too. This
+module must not know Spark.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Metrics of ``follow`` in Prometheus' format.
 
-The folder stores the counts of requests, lines and alerts with each batch, so these survive a
-restart. The counters of the webhook begin at 0 again. This module must not know HTTP.
+The folder stores the counts of requests, lines and alerts with each batch, so a restart does not
+reset these counts. It resets the counters of the webhook. This module must not know HTTP.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
 class FollowState(NamedTuple):
     """``looked_s``: the time when Spark last looked for new input, in seconds since 1970.
-    ``posted`` is None without a webhook. ``pending``: how many alerts still wait for a post."""
+    ``posted`` is None without a webhook. ``pending``: how many alerts are still to be posted."""
 
     progress: Progress = Progress()
     looked_s: float | None = None

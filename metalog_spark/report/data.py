@@ -175,7 +175,7 @@ def _access(gathered: Gathered, owned: _TeamFilter, judged: Sequence[Row]) -> Ac
     own = _least(parts, owned)
     order = [row["principal"] for row in (*own, *_least(parts, _TeamFilter(None)))]
     made = access([*judged, *map(_without_finding, later)], order)
-    says = f"{made.says}, by the ACLs in force at {log_end(parts.history, parts.window)}."
+    says = f"{made.says}, for the ACLs in force at {log_end(parts.history, parts.window)}."
     if any(row["excess"] > 0 for row in own):
         says += (
             " The most excess comes first."

@@ -178,9 +178,8 @@ class Parts:
     @property
     def since(self) -> str:
         """The state that ``drift`` compares with, as a clause after "came or went"."""
-        return (
-            "since the window began" if self._desired is None else f"against {self._desired.path}"
-        )
+        begun = "since the window began"
+        return begun if self._desired is None else f"compared with {self._desired.path}"
 
     @cached_property
     def disagreements(self) -> Rows:

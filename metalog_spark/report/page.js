@@ -358,7 +358,7 @@
       };
     }
 
-    // The cells of the first principals, as many as have at most `room` patterns together.
+    // The cells of the first principals: as many principals as have at most `room` patterns in all.
     function onSheet(room) {
       const columns = new Set();
       let rows = 0;

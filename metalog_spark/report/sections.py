@@ -209,7 +209,7 @@ def access(rows: Sequence[Row], end: str) -> Section:
         "something away, the column Denied by a DENY lists it. Requests are those of the window."
     )
     severest = sorted(rows, key=lambda row: SEVERITIES.index(row["severity"]))
-    return _section("may", "Who may what", says, fields, severest)
+    return _section("may", "Who may do what", says, fields, severest)
 
 
 def exposure(rows: Sequence[Row], end: str) -> Section:

@@ -38,7 +38,7 @@ class UsageState(Enum):
 
 
 class Reason(Enum):
-    """Why the use of an ACL is unknown. If several reasons apply, the first in the list counts."""
+    """Why the use of an ACL is unknown. If several reasons apply, the first member counts."""
 
     YOUNGER = "YOUNGER"
     """The ACL was perhaps not in force during the whole window."""

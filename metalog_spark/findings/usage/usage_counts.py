@@ -1,6 +1,6 @@
 """Counts the uses of each ACL in a window, on the workers.
 
-Several findings use these counts, so all findings agree. A use is a request that the ACL decided,
+Several findings use these counts, so their numbers agree. A use is a request that the ACL decided,
 if the broker gave the same answer.
 """
 

@@ -159,7 +159,7 @@ def command_for(tables: Tables, window: Window, wanted: RequestFilter) -> str:
 
 
 def unseen_command(tables: Tables) -> str:
-    """The command that prints the lines of any time that could not be read."""
+    """The command that prints the unreadable and ambiguous lines of any time."""
     return f"metalog pipeline report {quoted(str(tables.path))} --section unseen"
 
 

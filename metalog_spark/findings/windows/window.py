@@ -185,7 +185,8 @@ def window_of(
     message.
 
     Raises:
-        InvalidMoment: ``start`` or ``end`` is not a moment, or the window has no counted lines.
+        InvalidMoment: ``start`` or ``end`` is not a moment, or is an offset before each change of
+            an ACL; or the window has no counted lines.
         InvalidRequest: the folder has no counted audit lines.
     """
     covered = _covered(tables)

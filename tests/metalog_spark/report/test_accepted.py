@@ -222,6 +222,6 @@ def test_what_is_no_report_is_refused(text: str) -> None:
 
 def test_a_table_without_findings_has_no_new_column() -> None:
     plain = Section(
-        "may", "Who may what", "…", (Column("Principal", ColumnKind.NAME),), [("User:a",)], 1
+        "may", "Who may do what", "…", (Column("Principal", ColumnKind.NAME),), [("User:a",)], 1
     )
     assert marked(plain, read_accepted(ACCEPTED, "a.yaml"), TODAY).section is plain

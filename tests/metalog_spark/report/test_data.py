@@ -73,14 +73,14 @@ DARK = Gathered(
 def test_a_comparison_names_each_setting_that_differs() -> None:
     here = AuthorizerConfig(frozenset({"User:a", "User:b"}), True, kafka_version=KafkaVersion.V4_4)
     there = AuthorizerConfig(frozenset({"User:b", "User:c"}))
-    says = drift([], (there, here), "against w1.tables", "the end").says
+    says = drift([], (there, here), "compared with w1.tables", "the end").says
     assert says == (
-        "No ACL came or went against w1.tables, up to the end."
+        "No ACL came or went compared with w1.tables, up to the end."
         " Super users only here: User:a. Super users only in the other tables: User:c."
         " allow.everyone.if.no.acl.found is true only here."
         " Requests are decided as by Kafka 4.4 here, and as by Kafka 4.3 in the other tables."
     )
-    assert drift([], (here, here), "against w1.tables", "the end").says.endswith("up to the end.")
+    assert drift([], (here, here), "compared with w1", "the end").says.endswith("up to the end.")
 
 
 def test_where_nothing_allowed_was_logged_nothing_is_called_unused() -> None:
@@ -123,7 +123,7 @@ def test_the_matrix_begins_with_the_principals_of_the_first_screen() -> None:
     assert [each.granted for each in whole.excess] == [*range(12, 2, -1)]
     assert list(whole.access.principals[:10]) == first
     assert whole.access.says == (
-        "13 principals by 1 resource pattern, by the ACLs in force at the log's end. The most "
+        "13 principals by 1 resource pattern, for the ACLs in force at the log's end. The most "
         "excess comes first."
     )
     everyones = [*least.rows, excess("User:*", 99)]
