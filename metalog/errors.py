@@ -1,6 +1,6 @@
 """The two families of errors: faults of the caller, and faults of the data.
 
-An ``InvalidRequest`` has the code of one of Kafka's errors
+An ``InvalidRequest`` has an error code, usually one of Kafka's
 (``org.apache.kafka.common.protocol.Errors``). Every message is one line.
 
 This module must not know how an error is shown or sent.

@@ -53,7 +53,7 @@ class InitialLoad(Future[None]):
         """Wait until the log was replayed, at most ``timeout`` seconds; None waits without limit.
 
         Raises:
-            CorruptLog: the log is damaged. This error is raised before the timeout.
+            CorruptLog: the log is damaged. The method raises this error at once.
             LoadTimeout: the timeout passed; the message has the last fault. This error is also a
                 ``TimeoutError``.
             AuthorizerNotReady: the authorizer or its replica is closed.
@@ -115,7 +115,7 @@ def after(future: Future[T], make: Callable[[Future[T]], R]) -> Future[R]:
 def when_done(futures: Sequence[Future[T]], make: Callable[[list[T]], R]) -> Future[R]:
     """Call ``make(results)`` when all ``futures`` are done; the new future gets the result.
 
-    The new future fails with the error of the first failed future, or with ``make``'s error.
+    The new future fails with the error of the first failed future in ``futures``, or of ``make``.
     """
     whole: Future[R] = Future()
     whole.set_running_or_notify_cancel()

@@ -52,7 +52,7 @@ _MAY_PASS: Final = frozenset(
 
 
 class Troubles:
-    """Collects the errors that ``client`` reports in its callback.
+    """Collects the errors that ``client`` reports to ``error_cb``.
 
     Create the client with ``settings``, and then set ``client``.
     """
@@ -67,7 +67,7 @@ class Troubles:
         self.settings: dict[str, Any] = {"logger": _log, "error_cb": self._note}
 
     def why(self, error: BaseException) -> str:
-        """The last reported cause, if the library itself raised ``error``; else ``error_text``."""
+        """The last reported cause if confluent-kafka itself raised ``error``, or ``error_text``."""
         if is_local(error) and self.client is not None:
             with suppress(Exception):
                 self.client.poll(0)
@@ -81,7 +81,7 @@ class Troubles:
 
 
 def is_local(error: BaseException) -> bool:
-    """Whether the library raised the error itself, without an answer from the cluster."""
+    """Whether confluent-kafka itself raised the error, without an answer from the cluster."""
     cause = _cause(error)
     return cause is None or cause.code() < 0
 

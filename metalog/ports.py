@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 MAX_BATCH_BYTES: Final = 8 << 20
-"""The largest batch, in bytes, that Kafka's controller writes and its readers accept."""
+"""The largest batch, in bytes, that Kafka's controller writes, and that Kafka's readers accept."""
 
 
 class LogBounds(NamedTuple):
     """Where a log begins and ends.
 
-    ``start`` is the first offset that can be read, and ``end`` is the offset after the last record.
+    ``read`` can return the records at the offsets from ``start`` to ``end - 1``.
     ``epoch`` is the epoch of the last batch, or of a quorum's leader. All records below
     ``high_watermark`` are committed; it is None if unknown. ``why`` says in a few words where
     the high-water mark comes from, or why there is none.
@@ -97,7 +97,7 @@ class Log(Protocol):
     """A log of batches, for a reader. Reading changes nothing."""
 
     def bounds(self) -> LogBounds:
-        """Where the log begins and ends at this moment."""
+        """Where the log begins and ends at the time of the call."""
         ...
 
     def read(self, start: int) -> Iterator[LogEvent]:
@@ -147,7 +147,7 @@ class ClosableLog(Protocol):
     """A log that holds a connection."""
 
     def close(self) -> None:
-        """Close the connection; the next call opens another."""
+        """Close the connection; the next use of the log opens another."""
         ...
 
 
@@ -291,11 +291,11 @@ class Gate(Protocol):
     """A publisher with a readiness gate: it does not answer before its image is complete."""
 
     def complete_initial_load(self) -> None:
-        """The loader calls this method after each image. The first reaches the high-water mark."""
+        """Called by the loader after each image; the first image reaches the high-water mark."""
         ...
 
     def note_staleness(self, for_ms: int) -> None:
-        """The image has been stale for ``for_ms`` milliseconds; 0 means that it is not stale.
+        """Note that the image has been stale for ``for_ms`` milliseconds; 0 means not stale.
 
         Any thread may call this method while no image is published.
         """

@@ -17,8 +17,8 @@ SALT_BYTES: Final = 24
 """The length, in bytes, of the salts that this project draws."""
 MOST_NAME_BYTES: Final = 1 << 10
 """The longest user name, in bytes of UTF-8. Every such name fits, even with all characters escaped,
-into a frame that a node accepts before a login. A node refuses the login of a longer name, so
-no credential has such a name."""
+into a frame that a node accepts before a login. A node refuses a login with a longer name, so a
+controller stores no credential for a longer name."""
 MOST_SALT_BYTES: Final = 1 << 10
 """The longest salt, in bytes. A node sends the salt to anybody who names the user."""
 

@@ -26,8 +26,8 @@ _ADVICE: Final = "use an older snapshot; metalog export --salvage writes what ca
 _VERSION: Final = 0
 RECORDS_PER_BATCH: Final = 1024
 BYTES_PER_BATCH: Final = 1 << 20
-"""All values in a batch that we write have at most this many bytes; a larger value gets its own
-batch. Kafka's largest batch has 8 MiB."""
+"""The values in a batch that we write have at most this many bytes in all; a larger value gets its
+own batch. Kafka's largest batch has 8 MiB."""
 
 
 def check_snapshot(batches: Iterable[Batch], epoch: int | None = None) -> Iterator[Batch]:

@@ -22,7 +22,7 @@ UNKNOWN_VERSION: Final = -1
 _NO_FRAME: Final = b"\x00no frame: "
 """The prefix of a reason in UTF-8; see ``unreadable_value``."""
 _FRAME_SIZE: Final = 3
-"""The size of a frame whose varints have one byte each, as all of Kafka's have today."""
+"""The size of a frame whose varints have one byte each, as all of Kafka's frames have today."""
 _MAX_INT16: Final = 0x7FFF
 
 

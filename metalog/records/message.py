@@ -82,7 +82,7 @@ class Message(Struct):
 class ControlMessage(Struct):
     """The value of a control record. ``TYPE_NAME`` is the name in Kafka's ControlRecordType.
 
-    A control record has no frame: its first field ``version`` determines how to read the rest.
+    A control record has no frame. Its first field ``version`` says how to read the other fields.
     """
 
     __slots__ = ()

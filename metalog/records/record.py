@@ -108,7 +108,7 @@ def check_end(payload: bytes, at: int, count: int) -> None:
 
 
 def plain_start(index: int) -> bytes:
-    """The encoded attributes, timestamp delta and offset delta of a plain record, by its number."""
+    """The encoded attributes, timestamp delta and offset delta of plain record number ``index``."""
     start = bytearray(2)
     write_varint(start, index)
     return bytes(start)

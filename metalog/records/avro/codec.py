@@ -2,7 +2,7 @@
 
 A schema comes from ``records.schema``. It has the name of the type, a namespace that ends in the
 version, and fields with Kafka's JSON names. A CRC-64-AVRO fingerprint (Avro 1.12, "Schema
-fingerprints") identifies the schema. Its bytes are little-endian, as in Avro's single-object
+fingerprints") identifies the schema. The fingerprint is little-endian, as in Avro's single-object
 encoding. Tagged fields that Kafka's schema does not have are kept, so no part of a message is lost.
 
 This module must not know where a value is stored, nor what a message means.

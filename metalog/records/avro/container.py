@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from metalog.records.primitives.compression import inflate
 
 Read = Callable[[int], bytes]
-"""Like ``read`` of a file: it returns fewer bytes than requested only at the end."""
+"""Like ``read`` of a file: it returns fewer bytes than requested only at the file's end."""
 
 MAX_HEAD: Final = 1 << 20
 """A file's metadata may have at most this many bytes, the schema included."""

@@ -130,7 +130,7 @@ def _no_control(records: Iterator[Any]) -> Iterator[Any]:
 
 
 def _check_schema(head: ContainerHeader) -> None:
-    """Refuse a schema that is not ours: it could decode one byte to a large amount of data."""
+    """Refuse a schema that is not ours, because it could turn one byte into a lot of data."""
     ours, found = _definitions([*union_schema(), _END_SCHEMA]), _definitions(head.schema)
     for name, definition in found.items():
         if ours.get(name) != definition:

@@ -84,7 +84,7 @@ class TypedField(NamedTuple):
         return f"{self.item}()" if self.is_struct else _PRIMITIVES[self.item].default
 
     def is_set(self, value: str) -> str:
-        """The condition that the field, read by the code ``value``, differs from its default."""
+        """The condition that the field's value, given as source text, is not the default."""
         special = {"None": f"{value} is not None", "True": f"not {value}", "False": value}
         return special.get(self.default, f"{value} != {self.default}")
 

@@ -1,4 +1,4 @@
-"""Decodes all records of a batch at once, with a fast path for ACLs: the hot path of replay.
+"""The hot path of replay: decodes all records of a batch at once, with a fast path for ACLs.
 
 Most records of a metadata log with many ACLs are plain ACLs: no key, no headers, no timestamp
 delta, no tagged fields, only known codes, and valid texts of at most 126 bytes. The fast path

@@ -160,7 +160,7 @@ class PasswordClient:
                 future.set_exception(error)
             return
         for entity, future in values.items():
-            trouble = errors.get(entity, "the node's answer does not mention it")
+            trouble = errors.get(entity, "the node's answer does not mention this credential")
             if trouble is None:
                 future.set_result(None)
             else:
