@@ -125,7 +125,7 @@ def _in_files(name: str, environ: Mapping[str, str], cwd: Path, files: Files) ->
             f"@{name}: there is no {NAMES_FILE} in {cwd.absolute()} or above it{home}; "
             f"write one, with [sources.{_toml_key(name)}] and a url"
         )
-    has = f"; it has {', '.join(f'@{other}' for other in names)}" if names else ""
+    has = f"; known are {', '.join(f'@{other}' for other in names)}" if names else ""
     hint = f"; did you mean @{near[0]}?" if near else has
     raise InvalidSource(f"@{name} is not in {', '.join(read)}{hint}")
 

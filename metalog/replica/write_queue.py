@@ -167,7 +167,7 @@ class WriteQueue:
         try:
             feed(self._loader, self._log, self._log.poll(0) if has_written else ())
         except BaseException as error:
-            self._give_up(decided, LogFenced(f"written, but replay failed: {error}"))
+            self._give_up(decided, LogFenced(f"the change was written, but replay failed: {error}"))
             raise
         for each in decided:
             each.request.future.set_result(each.result.response)

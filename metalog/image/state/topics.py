@@ -255,7 +255,7 @@ class TopicsDelta(CertainDelta):
     def _topic(self, id: Uuid) -> Topic:
         topic = self.topics[id] if id in self.topics else self._base().by_id.get(id)
         if topic is None:
-            raise CorruptLog(f"changes the topic with id {uuid_text(id)}, which does not exist")
+            raise CorruptLog(f"names the topic with id {uuid_text(id)}, which does not exist")
         return topic
 
     def _id(self, name: str) -> Uuid | None:
