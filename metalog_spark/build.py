@@ -1,10 +1,10 @@
 """Fills the tables of a pipeline's folder from a metadata log, audit logs and a configuration.
 
-A build adds the rows of new input. If a new file continues a known file, the rows of the new file
-replace the rows of the known file. If an input table is read again, its new rows replace its old
-rows. A build decides new requests, and decides earlier requests again on days with changed rows or
-with possible effects of a changed log or configuration. A build commits atomically, at its end.
-This module must not know where Spark runs, nor how anything is shown.
+A build adds the rows of new input. If a new file continues an earlier file, the new file's rows
+replace the earlier file's rows. If an input table is read again, its new rows replace its old rows.
+A build decides new requests. It decides earlier requests of a day again if the day's rows change,
+or if the changed log or configuration can decide differently on that day. A build commits
+atomically, at its end. This module must not know where Spark runs, nor how anything is shown.
 """
 
 from __future__ import annotations
@@ -300,7 +300,7 @@ def _left(rows: DataFrame, gone: DataFrame) -> DataFrame:
 
 
 def _called(read: DataFrame, found: ClassifiedFiles) -> DataFrame:
-    """The rows of ``read`` without files that are left out. ``file`` becomes the file's path, or
+    """The rows of ``read``, except rows of files that are left out. ``file`` is the file's path, or
     ``PATH (2)`` if rows of an earlier file with other content already have the path."""
     from pyspark.sql import functions as f
 

@@ -121,8 +121,8 @@ def open_session(
 
     ``settings`` are Spark settings, which override ours. The time zone must be UTC, because the
     tables' days and hours are in UTC. The JVM's output is added to the file ``log``, or goes to
-    standard error. With ``has_small_input`` (a few MiB), a started Spark starts and plans faster,
-    but runs slower.
+    standard error. Without ``remote``, ``has_small_input`` (a few MiB) makes Spark start and plan
+    faster, but run slower.
 
     Raises:
         InvalidRequest: the arguments are invalid, or Spark is not available.

@@ -146,8 +146,8 @@ class Staged(NamedTuple):
         return sums.withColumns({name: f.col(name) > 0 for name in COUNTS[3:]})
 
     def usage(self) -> DataFrame:
-        """Rows of USAGE for ``coverage.added_up``. The rows of ``uncounted`` days are
-        incomplete."""
+        """Rows of USAGE for ``coverage.added_up``. On the days in ``uncounted``, some rows are
+        missing."""
         side = self.tables.staged(DECISIONS, self.place).where("day IS NULL")
         sums = {
             "requests": COUNT,

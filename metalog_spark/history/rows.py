@@ -121,7 +121,7 @@ class Columns:
 
     def missing(self, offset: int, why: str, wanted: RecordFilter) -> Iterator[pa.RecordBatch]:
         """One row that says ``why`` records are missing at ``offset``; no row if ``wanted``
-        excludes it."""
+        excludes this row."""
         unlimited = wanted.types is None and wanted.since_us is None and wanted.until_us is None
         if unlimited and wanted.start <= offset < wanted.end:
             yield self._batch([_Row(offset, None, None, None, None, why)])

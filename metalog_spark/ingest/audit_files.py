@@ -30,7 +30,7 @@ _gzip_stream: Final = partial(zlib.decompressobj, 16 + zlib.MAX_WBITS)
 _BZIP2_MAGIC: Final = b"BZh"
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _READS: Final = 1 << 16
-"""The number of compressed bytes that one read returns; Arrow reads equally many at a time."""
+"""The number of compressed bytes that one read returns. Arrow's reads have the same size."""
 _KAFKAS_NAME: Final = "kafka-authorizer"
 BrokerPattern = re.Pattern[str] | None
 

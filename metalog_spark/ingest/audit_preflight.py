@@ -92,7 +92,7 @@ def _why_nothing(audit: str) -> str:
     if Path(audit).is_dir():
         return "the folder has no file"
     if Path(audit).exists():
-        return "not a regular file, and several tasks read the input at once: write a file first"
+        return "not a regular file, and several tasks read the input at once; copy it to a file"
     return "no file has this name or matches this pattern"
 
 

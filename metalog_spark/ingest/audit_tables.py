@@ -46,8 +46,8 @@ def refuse_parquet(files: FileGroups) -> None:
 
 
 def table_name(text: str) -> str:
-    """The ``file`` of the table's rows: ``text`` if it begins with ``table:``, else the result of
-    ``placed``."""
+    """The ``file`` of the table's rows: ``text`` if it begins with ``table:``, else an absolute
+    path or a URI."""
     return text if text.startswith(PREFIX) else placed(text)
 
 

@@ -48,8 +48,8 @@ _NAMED: Final = "CASE WHEN coalesce(requests, 0) = 0 OR fault IS NOT NULL OR is_
 
 
 class Same(NamedTuple):
-    """Why a file is left out: another file begins in the same way and is not shorter. ``file`` is
-    the other file. If an earlier build read it, ``longer`` is its number of lines."""
+    """Why a file is left out: the file named ``file`` begins in the same way and is not shorter. If
+    an earlier build read ``file``, ``longer`` is the number of lines of ``file``."""
 
     file: str
     longer: int | None
@@ -57,7 +57,7 @@ class Same(NamedTuple):
 
 class FileRead(NamedTuple):
     """The number of lines of each kind. ``why`` says what is wrong with one broken line, ``fault``
-    why a part of the file cannot be read. ``same`` is ``Same.file``, ``longer`` ``Same.longer``."""
+    why a part of the file cannot be read. ``same`` and ``longer`` are the fields of ``Same``."""
 
     file: str
     requests: int
@@ -101,8 +101,8 @@ class FileFacts(NamedTuple):
 
 
 class LogRead(NamedTuple):
-    """Sums over some files of one log. The paths of all its files begin with ``path``. ``is_kept``:
-    at least one of the summed files is not left out."""
+    """Sums over some files of one log. The paths of the log's files begin with ``path``.
+    ``is_kept``: at least one of the summed files is not left out."""
 
     path: str
     files: int

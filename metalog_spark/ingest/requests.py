@@ -43,7 +43,7 @@ _WORDS: Final[Mapping[str, Mapping[str, Enum]]] = {
     "pattern_type": {"LITERAL": PatternType.LITERAL},
     "result": by_plain_name(AuthorizationResult),
 }
-"""By column: the member for each of Kafka's words. A word's key is the word in capitals, without
+"""By column: the enum member for each of Kafka's words. The key is the word in capitals, without
 ``_``."""
 _NO_WORDS: Final = {
     "operation": "its operation is not one of Kafka's",

@@ -31,7 +31,7 @@ def check_target(folder: str, out: str, *, is_here: bool) -> None:
     """Check the target ``out``; ``is_here`` says whether it is on this machine's disk.
 
     Raises:
-        InvalidTarget: ``out`` is in the folder of the tables; or it is on this disk and not empty.
+        InvalidTarget: ``out`` is in the folder of the tables, or on this disk and not empty.
     """
     check_is_outside(checked_folder(out), "the tables' folder", folder)
     if is_here:

@@ -47,7 +47,7 @@ def merged_place(table: TableSchema, level: int, rows: int, serial: int) -> str:
 
 def to_merge(places: Sequence[str], most: int) -> tuple[int, tuple[str, ...]]:
     """The lowest level with more than ``most`` of the ``places``, and the places of this level. If
-    no level has more, returns no places. Places that no merge has written have level 0."""
+    there is no such level, no places. Places that no merge has written have level 0."""
     levels = {place: _level_of(place) for place in places}
     sizes = Counter(level for level in levels.values() if level is not None)
     level = min((level for level, size in sizes.items() if size > most), default=0)
