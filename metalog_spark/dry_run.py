@@ -197,8 +197,8 @@ def _look(path: Path, zone: Zone, broker: str, known: Set[_Stamp]) -> FileLook:
 
 
 def _unpacked(packed: bytes) -> tuple[bytes, int]:
-    """The decompressed content, and the number of compressed bytes that were read. Both end before
-    the first damaged gzip member."""
+    """The decompressed content, and the number of its compressed bytes. The content ends before a
+    damaged gzip member."""
     content, left = b"", packed
     while left and len(content) < _SAMPLE:
         unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)

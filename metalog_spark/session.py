@@ -1,7 +1,7 @@
 """Opens a Spark session: on this machine, on a cluster, or on a Spark Connect server.
 
-On this machine, Spark listens only on the loopback interface. Python workers on other machines get
-our packages from here. This module must not know what the session is for.
+On this machine, Spark listens only on the loopback interface. This process sends our packages to
+Python workers on other machines. This module must not know what the session is for.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ _SMALL_SETTINGS: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""Without compiled plans and the optimizing compiler, a build of twelve lines takes two thirds of
-the CPU time (docs/performance/small-queries.md)."""
+"""Without compiled plans and without the optimizing compiler, a build of twelve lines takes one
+third less CPU time (docs/performance/small-queries.md)."""
 _OWN_OPTIONS: Final = re.compile(rf"-XX:\+Use\w+GC\b|{re.escape(_DEFAULT_OPTIONS)}")
 _WITH_OPTIONS: Final = (
     "PYSPARK_SUBMIT_ARGS",
@@ -176,8 +176,8 @@ def first_line(error: Exception) -> str:
 
 
 def error_of_ours(error: Exception) -> MetalogError | None:
-    """The ``MetalogError`` that our code raised in a worker, or an error about a module that a
-    worker lacks, from the text of ``error``. None for any other error."""
+    """The ``MetalogError`` in the text of Spark's ``error``, if our code raised it in a worker; or
+    an error about a module that a worker lacks. None for any other error."""
     text = str(error)
     if errors := _OURS.findall(text):
         kind, message = errors[-1]

@@ -92,8 +92,8 @@ class Decider(NamedTuple):
 class Staged(NamedTuple):
     """The written rows, in the directory ``place`` of DECISIONS, which is not in force yet.
 
-    ``files`` has rows of ``FACTS``. The input tables have ``facts`` (by the table's name), the line
-    forms ``shown``, and ``lacks_rule`` if a line has no rule.
+    ``files`` has rows of ``FACTS``. About the input tables, ``facts`` has facts by table name,
+    ``shown`` has the line forms, and ``lacks_rule`` says whether a line has no rule.
     """
 
     tables: Tables
@@ -217,7 +217,7 @@ def _rows(
 
 def _deciding(decider: Decider, folder: Path | None, group: FileGroup) -> Mapped:
     """A function that decides lines of ``group`` in a worker. With a ``folder``, the function
-    writes all rows there, and Spark gets none."""
+    writes all rows there, and returns none to Spark."""
     state, periods = decider.state, decider.configuration.periods
 
     def decide(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

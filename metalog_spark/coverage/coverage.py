@@ -45,8 +45,8 @@ _SAME: Final = tuple(name for name in USAGE.columns if name not in _COUNTED)
 
 def counted(requests: DataFrame) -> DataFrame:
     """Counts rows of REQUESTS by broker and hour; hours without requests have no row. ``is_sure``:
-    at least one allowed request is unambiguous. ``controller``: only controllers log at least one
-    of these unambiguous requests."""
+    at least one allowed request is unambiguous. ``controller``: at least one of these allowed,
+    unambiguous requests has a type that only controllers log."""
     from pyspark.sql import functions as f
 
     is_allowed = f.col("result") == "ALLOWED"

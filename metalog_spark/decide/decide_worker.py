@@ -187,8 +187,8 @@ class DecideWorker:
         return numbers
 
     def _hosts_in_blocks(self, hosts: _Coded) -> Numbers:
-        """The number of each row's host for a Kafka version that matches CIDR blocks: a change of
-        an ACL for a block counts even if the row's own version ignores blocks."""
+        """The number of each row's host for a Kafka version that matches CIDR blocks. A change of
+        an ACL for a block counts, even if the row's Kafka version ignores blocks."""
         kafka = next(each for each in KafkaVersion if each.matches_blocks)
         return hosts.numbers(self._numbers_of(hosts, kafka), 0)
 

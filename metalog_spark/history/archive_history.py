@@ -65,7 +65,7 @@ class ScannedSplit(NamedTuple):
 
 
 class KnownRange(NamedTuple):
-    """A row of the table HISTORY, known or not, without its source. Times are in milliseconds."""
+    """A known or unknown range: a row of HISTORY without ``source``. Times are in milliseconds."""
 
     kind: str
     start: int

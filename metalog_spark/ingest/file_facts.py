@@ -112,9 +112,9 @@ class LogRead(NamedTuple):
 
 
 class FilesRead(NamedTuple):
-    """``named`` has all tables, and the files without a request, with a fault, or left out, sorted
-    by name. ``logs`` has sums over all files. ``nothing_new``: earlier builds had read all files.
-    ``days_again`` is the number of days of earlier builds whose requests were decided again."""
+    """``named`` has all tables, and the files that have no request, have a fault or are left out;
+    it is sorted by name. ``logs`` has sums over all files. ``nothing_new``: earlier builds had read
+    all files. ``days_again`` is the number of days whose earlier requests were decided again."""
 
     named: Sequence[FileRead]
     logs: Sequence[LogRead]

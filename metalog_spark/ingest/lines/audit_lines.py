@@ -158,8 +158,8 @@ def _of_entry(entry: LayoutEntry, zone: Zone, row: Row) -> Iterator[Possible]:
 
 
 def half_readings(text: str, zone: Zone) -> Iterator[Possible]:
-    """The possible requests of a half line with a verdict. In half of a JSON object, names are
-    still escaped."""
+    """The possible requests of a half line with a verdict. Names in half of a JSON object are still
+    escaped, so the text without escapes is read, too."""
     found = (
         _timed([*readings(each), *_begun(each)], each, zone, None, None)
         for each in _with_unescaped(text)
