@@ -56,7 +56,7 @@ class Options(NamedTuple):
     - ``committed`` leaves out records that are not proven to be committed.
     - With ``skip_damaged``, the unreadable rest of a partition becomes one row with the error.
     - ``secrets`` shows salts, keys and passwords.
-    - ``first`` is the starting offset, ``EARLIEST`` or ``LATEST``.
+    - ``first`` is where reading starts: an offset, ``EARLIEST`` or ``LATEST``.
     - ``wanted`` has the record types to read, and the end of a batch query.
     - ``most`` limits the offsets in one batch of a stream.
     """

@@ -1,5 +1,5 @@
-"""Knows which requests only an active controller logs, by Kafka 4.3.1's ControllerApis and
-KafkaApis.
+"""Knows which requests only an active controller logs, according to ControllerApis and KafkaApis of
+Kafka 4.3.1.
 
 A broker forwards most changes of the cluster without authorizing them; the active controller
 authorizes them. A log is an active controller's log if it has a request that no broker logs, for

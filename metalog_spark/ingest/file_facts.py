@@ -83,7 +83,7 @@ class FileRead(NamedTuple):
 
 
 class FileFacts(NamedTuple):
-    """The first five fields are those of ``FileRead``. ``heads`` has the fingerprints of the file's
+    """The first five fields are as in ``FileRead``. ``heads`` has the fingerprints of the file's
     beginning, and ``days`` the days of its requests."""
 
     requests: int = 0

@@ -78,13 +78,13 @@ POSSIBLE: Final = TableSchema(
     f"time TIMESTAMP, broker STRING, {_QUESTION}, result STRING, file STRING, line BIGINT,"
     " zone STRING",
 )
-"""Possible requests: readings of a line that is cut off, and all readings of an ambiguous line but
-the likeliest, which is in REQUESTS.
+"""Possible requests: readings of a line that is cut off, and all readings of an ambiguous line
+except the likeliest reading, which is in REQUESTS.
 
-``zone`` is set if the line has only one reading, but clocks of that zone showed its time twice:
-``time`` is the second time, and REQUESTS has the first. If a line is cut off within the name,
-``pattern_type`` is PREFIXED: the requested name begins with ``resource_name``, or ``resource_name``
-begins with the requested name. ``time`` is null if no time is known.
+``zone`` is set if the line has only one reading, but clocks in this zone showed the line's time
+twice: ``time`` is the second time, and REQUESTS has the first. If a line is cut off within the
+name, ``pattern_type`` is PREFIXED: the requested name begins with ``resource_name``, or
+``resource_name`` begins with the requested name. ``time`` is null if no time is known.
 """
 
 REJECTED: Final = TableSchema("rejected", "file STRING, line BIGINT, text STRING, reason STRING")
