@@ -1,7 +1,7 @@
 """Helps a program around a node to answer Produce, Fetch, ListOffsets and Metadata.
 
-A program's function becomes a ``HandledApi`` for ``Node``, in one version of Kafka's protocol that
-current clients speak. One call authorizes all topics of a request. The answer for a topic without
+A program's function becomes a ``HandledApi`` for ``Node``, with one version of the API that current
+clients speak. One call authorizes all topics of a request. The answer for a topic without
 authorization is TOPIC_AUTHORIZATION_FAILED, whether the topic exists or not. The node calls the
 program's functions on the node's event loop, and does other work between the calls. This module
 must not know what is in a topic.

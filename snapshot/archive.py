@@ -150,8 +150,9 @@ def _check_same_log(
         if is_same_cluster:
             return
         raise InvalidTarget(
-            f"{target}: cannot verify that it is the archive of this log, which begins at offset"
-            f" {log.bounds().start}: they do not have the same cluster id; use another folder"
+            f"{target}: cannot verify that it is the archive of this log: the log begins at offset"
+            f" {log.bounds().start}, after the archive's last batch, and the cluster ids are not"
+            " equal; use another folder"
         )
     log_batch = next(_batches(log, last.base_offset, end), None)
     if log_batch is None or batch_bytes(log_batch) != batch_bytes(last):

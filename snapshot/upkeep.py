@@ -1,4 +1,4 @@
-"""Keeps a growing log small: writes snapshots, and deletes replaced files beyond the retention.
+"""Keeps a growing log small: writes snapshots, and deletes old files beyond the retention.
 
 Changes of the log wait during the write of a snapshot, because ``Upkeep`` runs on the replica's
 thread. This module must not know how a snapshot is laid out.

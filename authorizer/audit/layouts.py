@@ -94,7 +94,7 @@ class RepeatedSpan(NamedTuple):
 
 
 class Zone:
-    """The zone of times without a zone, for example ``UTC``, ``Europe/Berlin`` or ``+02:00``."""
+    """The zone of times that name no zone, for example ``UTC``, ``Europe/Berlin`` or ``+02:00``."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -200,7 +200,7 @@ def _read_any_layout(text: str, zone: Zone) -> LayoutEntry:
 
 def prefix_start(text: str, head: int) -> int | None:
     """The position of the JSON object around the audit line at ``head``. Without such an object,
-    the position of the last time shortly before the line, or None."""
+    the position of the last date and time before the line, or None."""
     near = max(0, head - _LONGEST_PREFIX)
     for opening in _JSON.finditer(text, near, head):
         with suppress(ValueError, RecursionError):
@@ -213,7 +213,7 @@ def prefix_start(text: str, head: int) -> int | None:
 
 
 def time_before(text: str, head: int, zone: Zone) -> int | None:
-    """The time shortly before the audit line at ``head``, as ``LayoutEntry.micros``, or None."""
+    """The last date and time before the audit line at ``head``, in microseconds, or None."""
     try:
         time = _time_in(text[max(0, head - _LONGEST_PREFIX) : head], zone)
     except InvalidRequest:
@@ -291,7 +291,7 @@ def _message_in(wrapping: dict[str, Any]) -> str | None:
 
 
 def _time_in(prefix: str, zone: Zone) -> Instant | None:
-    """The last time in ``prefix``, or the epoch seconds or milliseconds at its start."""
+    """The last date and time in ``prefix``, or the epoch seconds or milliseconds at its start."""
     last = None
     if glued := _GLUED.match(prefix):
         prefix = prefix[glued.end() :]

@@ -102,7 +102,6 @@ class Timeline:
         self._numbers = {offset: number for number, offset in enumerate(self.offsets)}
 
     def __len__(self) -> int:
-        """The number of versions."""
         return len(self.offsets)
 
     def span(self, lifetime: AclLifetime) -> tuple[int, int]:

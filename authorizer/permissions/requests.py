@@ -55,7 +55,7 @@ def actions(api: str, *, on_cluster: bool = False, **names: Collection[str]) -> 
             f"Kafka has no request {api}" + (f"; did you mean {near[0]}?" if near else "")
         )
     if api in _BY_OWNERSHIP:
-        raise InvalidRequest(f"{api}: {found.note}; it cannot be checked here")
+        raise InvalidRequest(f"{api}: {found.note}; this request cannot be checked here")
     names_of_kind = {_kind(found, argument): list(each) for argument, each in names.items()}
     needs = [need for need in found.needs if not need.optional]
     applying = [need for need in needs if _applies(found, need, names_of_kind, on_cluster)]

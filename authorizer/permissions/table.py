@@ -1,7 +1,7 @@
 """A table of the operations and resource types that each of Kafka's requests needs.
 
-``APIS`` has the checks of Kafka 4.4.0's brokers and, for forwarded requests, of its controllers.
-``PRODUCER`` and ``CONSUMER`` are the requests that Kafka's Java clients send.
+``APIS`` has the checks of Kafka 4.4.0's brokers and controllers. ``PRODUCER`` and ``CONSUMER`` are
+the requests that Kafka's Java clients send.
 
 Sources: the calls to the authorizer in Kafka 4.4.0's KafkaApis, ControllerApis, AclApis,
 ConfigHelper and DescribeTopicPartitionsRequestHandler; Kafka's documentation, "Operations
@@ -30,8 +30,7 @@ class PermissionNeed(NamedTuple):
     """Kafka checks the permissions in ``one_of`` until one is allowed. ``when`` is the condition of
     the check; if empty, Kafka always checks.
 
-    If an ``optional`` need is denied, Kafka refuses or leaves out the case in ``when``, and the
-    rest of the request succeeds.
+    If an ``optional`` need is denied, Kafka refuses only the case in ``when``.
     """
 
     one_of: tuple[Permission, ...]
@@ -78,7 +77,7 @@ _NAMES_TOPICS: Final = "it names topics"
 _AUTO_CREATE: Final = "the topic is created automatically"
 _OF_OTHERS: Final = "the token belongs to another user"
 _UNCHECKED: Final = "Kafka does not authorize this request"
-_OWNERS_ONLY: Final = "only the owner or a renewer of the token may; no ACL is checked"
+_OWNERS_ONLY: Final = "only the owner or a renewer of the token may send it; no ACL is checked"
 _CONSUMER_SIDE: Final = (_READ_GROUP, _READ_TOPIC)
 
 

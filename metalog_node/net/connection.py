@@ -41,7 +41,7 @@ _ILLEGAL_SASL_STATE: Final = KafkaErrorCode(ErrorCode.ILLEGAL_SASL_STATE)
 _SHOWN: Final = 100
 _OUT_OF_TURN: Final = "SaslAuthenticate request received after successful authentication"
 _OTHER_PROTOCOLS: Final = {
-    b"\x16\x03": "it speaks TLS, and this listener does not; set the client's security.protocol",
+    b"\x16\x03": "it speaks TLS, and this listener does not; change the client's security.protocol",
     b"GET ": "it speaks HTTP; metrics and probes are on metrics.listener",
 }
 """The messages for other protocols, by their first bytes."""

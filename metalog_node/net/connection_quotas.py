@@ -1,8 +1,8 @@
 """Connection quotas: a node never accepts more clients than it has file descriptors for.
 
-A log that cannot open its next segment is fenced, so some descriptors are reserved for the node
-itself. Only one event loop may use the quotas. This module must not know which client has which
-connection.
+If the log cannot open its next segment, it accepts no more writes. So some descriptors are reserved
+for the node itself. Only one event loop may use the quotas. This module must not know which client
+has which connection.
 """
 
 from __future__ import annotations

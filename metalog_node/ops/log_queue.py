@@ -33,7 +33,7 @@ class _QueueSize(NamedTuple):
 class LogQueue(logging.Handler):
     """A logging handler that passes lines to the handler ``sink`` on its own thread.
 
-    ``lost`` counts the lines that ``sink`` never got.
+    ``lost`` counts the lines for which the queue had no room.
     """
 
     def __init__(

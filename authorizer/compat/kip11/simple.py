@@ -69,7 +69,7 @@ T = TypeVar("T")
 
 _GRANTED_BY: Final = {Operation.DESCRIBE: (Operation.READ, Operation.WRITE)}
 _UNKNOWN_CALLER: Final = RequestContext(principal="", host="")
-"""The context of a change: KIP-11's interface does not name the caller."""
+"""The context of every change, because KIP-11's interface does not name the caller."""
 
 
 class SimpleAclAuthorizer(Authorizer):
