@@ -49,7 +49,7 @@ def doubt_line(doubt: LoadDoubt) -> str:
 
 
 def marks_in(text: str) -> tuple[str, ...]:
-    """What is missing from a file of ACLs: the rests of the lines that begin with ``MARK``."""
+    """What is missing from a file of ACLs, as the lines that begin with ``MARK`` say."""
     if MARK not in text:
         return ()
     return tuple(line.removeprefix(MARK) for line in text.splitlines() if line.startswith(MARK))

@@ -71,9 +71,9 @@ class NarrowStore(Store, Protocol):
     def state_about(
         self, patterns: Sequence[ResourcePatternFilter], principals: Sequence[str] = ()
     ) -> StoreState:
-        """The ACLs on resources that ``patterns`` match, and all readable ACLs and SCRAM users of
-        ``principals``. A call sends one request for each pattern, one for each principal, and one
-        for the SCRAM users."""
+        """The ACLs on resources that ``patterns`` match, the readable ACLs of ``principals``, and
+        the SCRAM users among ``principals``. A call sends one request for each pattern, one for
+        each principal, and one for the SCRAM users."""
         ...
 
 

@@ -153,7 +153,7 @@ class _AclLookup:
     depends on its matches, not on the number of ACLs.
 
     To create or free 500,000 objects stops all threads for a third of a second. So a group has only
-    ACLs with the texts of a filter, and a part has at most ``MAX_RECORDS_PER_USER_OPERATION`` + 1.
+    ACLs with the texts of a filter. A part has ``MAX_RECORDS_PER_USER_OPERATION`` + 1 ACLs or less.
     """
 
     def __init__(self, image: AclsImage, filters: Sequence[AclFilter]) -> None:

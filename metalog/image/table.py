@@ -10,7 +10,7 @@ bulk would have changed. In this way, only a few removed entries stay in memory.
 The hashes of keys must be well spread, as for bytes, strings and tuples. In a table of more than
 ``SMALL`` entries, all changed keys that are small integers would share one leaf.
 
-The order of iteration is arbitrary. ``repr`` shows no values, because some of them are secrets.
+The order of iteration is arbitrary. ``repr`` shows no values, because some values are secrets.
 This module must not know what is stored.
 """
 

@@ -1,6 +1,6 @@
 """Tells the gates of a loader's publishers how long the image has been stale.
 
-The replica's thread can wait forever for the log's peer, so ``Staleness`` has another thread.
+The replica's thread can wait forever for the log's peer, so ``Staleness`` uses another thread.
 This module must not know why an image is stale.
 """
 

@@ -17,7 +17,7 @@ class PartlyDone(InvalidRequest):
 
 
 class PasswordOffer(Enum):
-    """Whether a TARGET accepts a password without a salt."""
+    """Whether a TARGET accepts the password itself (KIP-506), not only a salted password."""
 
     NONE = 0
     NOT_ENCRYPTED = 1

@@ -49,7 +49,7 @@ class Command(NamedTuple):
 
 
 def commands(text: str, file: str) -> Iterator[Command]:
-    """The commands in a script, without empty lines. A command has its first word's position."""
+    """The commands in a script. Each has the position of the command's first word."""
     splitter = _Splitter(text, file)
     while (command := splitter.command()) is not None:
         if command.words:
