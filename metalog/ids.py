@@ -98,4 +98,4 @@ class SnapshotId(NamedTuple):
 
 
 FORMATTED_SNAPSHOT: Final = SnapshotId(0, 0)
-"""The id of the snapshot that formatting writes into a node's folder, without records of a log."""
+"""The id of the snapshot that formatting writes into a node's folder, before any log record."""

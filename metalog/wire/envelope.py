@@ -1,9 +1,9 @@
 """Envelope (KIP-590): a request that a broker forwards for its client, and the answer.
 
-Version 0 is Kafka's. Version 1 is ours, and our ApiVersions announces it. It has the fields
-of version 0, but its error code can be one of ours, such as AUTHORIZER_NOT_READY, for which Kafka
-has no number. Version 0 has UNKNOWN_SERVER_ERROR instead (KIP-801). This module must not know what
-is forwarded, nor who may forward it.
+Version 0 is Kafka's. Version 1 is ours, and our nodes announce it. Version 1 has the fields of
+version 0, but its error code can be one of ours, such as AUTHORIZER_NOT_READY, for which Kafka has
+no number. Version 0 has UNKNOWN_SERVER_ERROR instead (KIP-801). This module must not know what is
+forwarded, nor who may forward it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Frames of a connection: a length of four bytes, and a message of this length.
 
 The reader takes bytes in pieces of any size, and returns whole messages. It refuses a length above
-its limit at once. This module must not know what a message contains.
+its limit before the message arrives. This module must not know what a message contains.
 """
 
 from __future__ import annotations

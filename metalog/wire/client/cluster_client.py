@@ -100,7 +100,7 @@ def check_answers(connection: Connection) -> None:
 class ClusterClient:
     """A client of a cluster; at least one of the nodes ``bootstrap`` must be running.
 
-    The first call connects. A call raises ``Unreachable`` if no node can be used,
+    The first call connects. A call raises ``Unreachable`` or ``Malformed`` if no node can be used,
     ``AuthenticationFailed`` if the login is refused, and ``NoCommonVersion`` if the node does not
     offer an API that the call requires. A change raises ``OutcomeUnknown`` if its answer is lost.
     """

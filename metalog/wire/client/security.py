@@ -46,7 +46,7 @@ class Security(NamedTuple):
 
 DEFAULT_CLIENT_ID: Final = "kraft-metalog"
 DEFAULT_TIMEOUT_S: Final = 5.0
-"""Kafka's clients wait 30 seconds, and Kafka's controllers 2."""
+"""Kafka's clients wait 30 seconds for an answer, and Kafka's controllers 2 seconds."""
 DEFAULT_CALL_TIMEOUT_S: Final = 60.0
 """As in Kafka's clients."""
 

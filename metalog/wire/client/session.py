@@ -104,8 +104,8 @@ class ClientSession:
     def receive(self, data: bytes) -> Received:
         """Process received bytes.
 
-        Raises ``Malformed``, ``AuthenticationFailed`` or ``LoginUnavailable``; the caller then
-        closes the connection.
+        Raises ``Malformed``, ``AuthenticationFailed``, ``LoginUnavailable`` or another
+        ``InvalidRequest``; the caller then closes the connection.
         """
         answers, to_send = [], b""
         for frame in self._frames.feed(data):
