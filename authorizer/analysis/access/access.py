@@ -50,12 +50,12 @@ def access(
     names: Names,
     host: str | None = None,
 ) -> list[PrincipalAccess]:
-    """The permissions that ACLs give ``principal`` from ``host``. Super users are not considered.
+    """The permissions of ``principal`` from ``host``. Super users are not considered.
 
     Without ``host``, the first item has the permissions from a host that no ACL names. Each further
     item is for a host in ACLs, and has only the differences from the next wider CIDR block in ACLs
-    or, without such a block, from the first item. A pattern or name without operations there has
-    lost all operations.
+    or, without such a block, from the first item. A pattern or name has no operations in such
+    an item if it has lost all of them.
     """
     mine = [acl for acl in dict.fromkeys(acls) if acl.principal in (principal, WILDCARD_PRINCIPAL)]
     here = _Names(acls, config, principal, names)

@@ -81,7 +81,7 @@ class _Denies:
         self._by_mask: dict[int, list[Acl]] = {}
 
     def add(self, acl: Acl) -> None:
-        """Add a DENY. The caller must add all DENYs in the order of ACLs."""
+        """Add a DENY. The caller must add all DENYs in sorted order."""
         mask = DENIES[acl.operation]
         masks = self._literals if acl.pattern_type is _LITERAL else self._prefixes
         masks[acl.resource_name] = masks.get(acl.resource_name, 0) | mask
@@ -180,7 +180,7 @@ class AllowedPatterns:
         self._exceptions: dict[tuple[object, ...], tuple[Acl, ...]] = {}
 
     def from_host(self, host: str | None) -> list[PatternAccess]:
-        """The patterns with an allowed operation from ``host``; None is a host in no ACL."""
+        """The patterns with an allowed operation from ``host``; None means a host in no ACL."""
         alike: dict[tuple[ResourceType, int], list[_Pattern]] = {}
         hosts = self._hosts_of(WILDCARD if host is None else host)
         for pattern in self._allows:

@@ -40,7 +40,7 @@ class Coverage:
         self._many = {who: _Many(group) for who, group in self._by_who.items() if len(group) > FEW}
 
     def covering(self, acl: Acl) -> Iterator[Acl]:
-        """ACLs that match all names, principals and hosts of ``acl``, and ``acl`` itself.
+        """ACLs that match all names, principals and hosts of ``acl``; one of them can be ``acl``.
 
         The result has all such ACLs with the pattern of ``acl``. Of the ACLs with wider patterns it
         has at least one for each operation, if there is one.

@@ -2,9 +2,9 @@
 
 An address in an ACL is a region. The region of a CIDR block is the block without the narrower
 blocks and the addresses that ACLs name. Two blocks are disjoint, or one block contains the other.
-An IPv6 block matches a client with any zone (``fe80:0:0:0:0:0:0:1%2``), but an address matches only
-its own text. So addresses never cover an IPv6 block: clients with other zones are left. This module
-must not know what the ACLs of a region decide.
+An IPv6 block matches a client with any zone (``fe80:0:0:0:0:0:0:1%2``), but an address in an ACL
+matches only the same text. So addresses never cover an IPv6 block: clients with other zones are
+left. This module must not know what the ACLs of a region decide.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NOT_CLIENTS: Final = {
     IPV4_BITS: (0, 0),
     IPV6_BITS: (0xFFFF << IPV4_BITS, (0xFFFF << IPV4_BITS) + (1 << IPV4_BITS) - 1),
 }
-"""Addresses that Kafka finds in no block: 0.0.0.0, and IPv6 addresses that are IPv4 in Java."""
+"""Addresses that Kafka finds in no block: 0.0.0.0, and IPv6 addresses that Java takes as IPv4."""
 
 
 class HostRegion(NamedTuple):

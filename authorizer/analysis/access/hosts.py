@@ -55,9 +55,9 @@ def host_kind(other: str, client_host: str | None, kafka: KafkaVersion) -> NearM
 
 
 def changing_hosts(traced: Trace, kafka: KafkaVersion) -> tuple[HostAnswer, ...]:
-    """The hosts in ACLs for which the decision differs from ``traced``, which has no host.
+    """The hosts in ACLs whose decision differs from ``traced``, the decision without a host.
 
-    A host inside a block is listed if its decision differs from the decision for the block.
+    For a host inside a block, the decision is compared with the decision for the block instead.
     """
     kept_off = (each.acl for each in traced.candidates if each.mismatches == (Attribute.HOST,))
     named = grouped(enumerate(kept_off), lambda placed: placed[1].host)

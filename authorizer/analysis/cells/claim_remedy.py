@@ -1,4 +1,4 @@
-"""Finds a change of ACLs after which a witness no longer breaks its claim.
+"""Finds a change of ACLs after which a witness (a request) no longer breaks a claim.
 
 Each change is tested: the authorizer decides the witness again, and the decisions outside the claim
 are compared before and after the change. This module must not know how a change is made or shown.

@@ -41,8 +41,8 @@ class ClientClass(NamedTuple):
 
     ``host`` is the narrowest of these hosts, or None. ``client`` is the address of one client.
     ``around`` is a client of the class around this class: the class of the next wider host, or of
-    no host. ``own`` has the hosts that match only in this class. ``around`` and ``own`` are None if
-    the class around is not requested, or if a host in ``own`` must be separate.
+    no host. ``own`` has the hosts in ``matching`` that do not match the class around. ``around``
+    and ``own`` are None if that class is not requested, or if a host in ``own`` must be separate.
     """
 
     host: str | None
@@ -126,7 +126,8 @@ class _Hosts:
         return self._hosts.intersection({client, *found})
 
     def plain_client(self, first: str, matching: frozenset[str]) -> str:
-        """``first`` or, if the same hosts match, the next address: ``first`` can be a network's."""
+        """The address after ``first`` if the same hosts match both, else ``first``: this can be the
+        address of a network."""
         address = client_address(first)
         if address is None or first in matching or address.value + 1 >> address.bits:
             return first

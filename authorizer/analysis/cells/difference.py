@@ -1,8 +1,8 @@
 """Finds the requests that two sets of ACLs decide differently, cell by cell.
 
 If the configurations are equal, only ACLs that one of the sets lacks can make a cell differ, and
-only the cells that such ACLs match are decided. This module must not know where the sets come from,
-nor how a difference is shown.
+only the cells that such ACLs can affect are decided. This module must not know where the sets come
+from, nor how a difference is shown.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class CellChange(NamedTuple):
     after: int
 
     def is_in(self, requests: Requests) -> bool:
-        """Whether the cell is in ``requests``, whose operations are not compared.
+        """Whether the cell is in ``requests``; the operations of ``requests`` are ignored.
 
         ``requests`` must be in ``separate`` of the comparison, so that no cell is partly inside.
         """
@@ -83,8 +83,8 @@ class TypeChange(NamedTuple):
 class SetComparison:
     """Compares two sets of ACLs. ``after_config`` is for the second set, by default ``config``.
 
-    No cell is partly inside one of ``separate``. ``other_acls`` has the ACLs of another pair of
-    sets with the same difference; then ``compared`` lists the cells of both pairs.
+    No cell is partly inside one of ``separate``. ``other_acls`` has ACLs of other sets: they
+    divide the cells, too, so that ``answers_by`` can decide each cell by these sets.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class SetComparison:
 
     @property
     def cells(self) -> int:
-        """An upper bound of the decided cells."""
+        """An upper bound of the number of decided cells."""
         return self._planned.cells
 
     def compared(self) -> Iterator[tuple[Session, list[CellChange]]]:
@@ -240,9 +240,9 @@ def _differing(
 
 
 def _dividing(configs: tuple[AuthorizerConfig, AuthorizerConfig]) -> AuthorizerConfig:
-    """A configuration that makes the cells for both.
+    """The configuration that divides requests into the cells for both configurations.
 
-    Only a super user of both skips the ACLs. CIDR blocks divide clients if a version matches them.
+    Only a super user of both skips the ACLs. Blocks divide clients if one version matches blocks.
     """
     before, after = configs
     return before._replace(

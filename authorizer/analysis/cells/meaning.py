@@ -166,8 +166,8 @@ def _change(before: bool, after: bool) -> AccessChangeKind:
 
 def _parents(classes: Iterable[NameClass]) -> dict[NameClass, NameClass | None]:
     """The parent of each class: the class of the longest prefix of all its names. A parent comes
-    before its classes. The empty prefix is no parent of names that begin with ``*``, because
-    LITERAL ``*`` does not match such names."""
+    before the classes under it. The empty prefix is not a parent of names that begin with ``*``,
+    because LITERAL ``*`` does not match such names."""
     parents: dict[NameClass, NameClass | None] = {}
     open_prefixes: list[NameClass] = []
     for names in sorted(classes):

@@ -71,12 +71,12 @@ class _Search:
             self._replace(removed, ())
 
     def leave_out(self) -> None:
-        """Remove every ACL that changes no decision, the narrowest first."""
+        """Remove every ACL whose removal changes no decision, the narrowest first."""
         for acl in sorted(self.acls - self._kept, key=_narrowness):
             self._replace((acl,), ())
 
     def fold_operations(self) -> None:
-        """If ACLs together cover all operations that Kafka checks, replace them by one of ALL."""
+        """If ACLs together cover all checked operations, replace them by one ACL with ALL."""
         acls = sorted(self.acls - self._kept)
         groups = grouped(acls, lambda acl: acl._replace(operation=Operation.ALL))
         for folded, group in groups.items():

@@ -78,7 +78,7 @@ class Requests(NamedTuple):
 
 
 class SessionAround(NamedTuple):
-    """A broader session, by client and principal; ignored where ``unless`` has the same change."""
+    """A broader session (client, principal). It is ignored where ``unless`` has the same change."""
 
     identity: tuple[str, str]
     unless: tuple[str, str] | None = None
@@ -177,7 +177,7 @@ class Sessions:
         """A lower bound of the number of cells, found without listing the cells.
 
         For each principal it counts the names in ACLs of ``User:*`` that an ACL of the principal
-        matches, too. ACLs for single hosts are left out."""
+        matches, too. ACLs with a host other than ``*`` are left out."""
         within, differing = self._requests.names, self._differing
         dividing = self._everyones.get(WILDCARD)
         changing = None if differing is None else differing.get(WILDCARD_PRINCIPAL, _NOBODY)
@@ -289,7 +289,7 @@ class Sessions:
     def _touched(
         self, conditions: Sequence[Sequence[Patterns]], dividing: Sequence[Patterns]
     ) -> Collection[NameClass]:
-        """The classes of names that a pattern in each of ``conditions`` matches."""
+        """The classes of names that each of ``conditions`` matches with one of its patterns."""
         within = self._requests.names
         if not all(conditions):
             return ()

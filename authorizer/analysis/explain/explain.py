@@ -55,10 +55,10 @@ def explain(
 ) -> Explanation:
     """Explain the decision on ``question`` under ``acls``, with at most ``limit`` near misses.
 
-    ``request`` is Kafka's name of the client's request, such as ``Metadata``, from which follows
-    what the client does next; None if it is unknown. If ``creates_blocks``, remedies may have CIDR
-    blocks, which need Kafka 4.4 and metadata.version 32 or higher. ``since`` and ``unknown`` are
-    copied to the result.
+    ``request`` is Kafka's name of the client's request, such as ``Metadata``, or None if it is
+    unknown. The request determines what the client does next. If ``creates_blocks``, remedies may
+    have CIDR blocks, which need Kafka 4.4 and metadata.version 32 or higher. ``since`` and
+    ``unknown`` are copied to the result.
     """
     found = scan_misses(acls, question, config.kafka)
     traced = trace(found.candidates, config, question)

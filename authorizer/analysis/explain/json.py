@@ -51,7 +51,7 @@ def answer_json(
 
 
 def commands_json(commands: Commands) -> Json:
-    """A remedy's JSON key ``commands``. A shell variable stands for the cluster's address."""
+    """A remedy's JSON key ``commands``, with a shell variable as the cluster's address."""
     return {"commands": None if commands is None else list(commands)}
 
 
@@ -118,7 +118,7 @@ def remedy_json(
     """``remedy`` as JSON.
 
     ``use`` is the operation that the client needs after the denied look-up; the remedy allows it,
-    too. ``powers`` are sentences: why the granted rights are dangerous.
+    too. ``powers`` are sentences that say why the granted rights are dangerous.
     """
     return {
         "add": [acl_json(acl, id_of) for acl in remedy.add],

@@ -46,7 +46,7 @@ class NearMissKind(Enum):
     HOST_BLOCK_ONE_OFF = "HOST_BLOCK_ONE_OFF"
     """The host is a CIDR block, and the next larger block contains the address."""
     HOST_RANGE = "HOST_RANGE"
-    """The host is a range with the address, in a form that Kafka compares as plain text."""
+    """The host is a range of addresses in a form that Kafka compares as plain text."""
     HOST_NAME = "HOST_NAME"
     """The host is not an address, so no client has it."""
     PRINCIPAL_TYPO = "PRINCIPAL_TYPO"

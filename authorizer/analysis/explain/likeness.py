@@ -20,7 +20,7 @@ _ATTRIBUTE = re.compile(
 
 
 def one_edit_apart(left: str, right: str) -> bool:
-    """Whether one added, missing or changed character, or one swap, makes both texts equal."""
+    """Whether the texts differ by one added, missing or changed character, or one adjacent swap."""
     if len(left) > len(right):
         left, right = right, left
     growth = len(right) - len(left)

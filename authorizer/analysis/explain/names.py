@@ -20,7 +20,7 @@ _SCANNED = 5_000
 _COMPARED_IN_FULL = 2_000
 _LEAST_COMPARED = 20
 _CHARACTER_PAIRS = 400_000
-"""The full comparisons may cost at most this many steps: one for each pair of characters."""
+"""Full comparisons should cost at most this many steps, one for each pair of characters."""
 _LONGEST_EDITED = 100
 _SHORTEST_EDITED = 3
 """The length of the shortest name to compare: an edit of a shorter name leaves too little of it."""

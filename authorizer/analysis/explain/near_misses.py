@@ -1,4 +1,4 @@
-"""Finds near misses: ACLs of which one attribute does not match, and ALLOWs under a DENY.
+"""Finds near misses: ACLs of which one attribute does not match, and ALLOWs that a DENY overrides.
 
 The near misses of a denied question are ALLOWs; the near misses of an allowed question are DENYs.
 This module must not know how to reverse a decision (``remedies``).

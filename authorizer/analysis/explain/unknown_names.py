@@ -1,4 +1,4 @@
-"""Finds unknown names in a question: a typo is a common cause of a denial.
+"""Finds unknown names in a question, because a typo is a common cause of a denial.
 
 This module must not know the decision.
 """

@@ -46,7 +46,7 @@ class CheckInput(Enum):
 class LintSubject(NamedTuple):
     """The ACLs, without duplicates, and their context; None stands for data that the source lacks.
 
-    ``times`` has each ACL with several ids in a log, or several lines in files, and their number.
+    ``times`` counts the ids in a log, or the lines in files, of each ACL that has several.
     ``outside`` has the ACLs that their own file does not own, with the reason. ``owned_twice`` has
     places in files, each with a message about another file that owns the same ACLs.
     """
@@ -99,7 +99,7 @@ class Finding(NamedTuple):
 
 
 class Check(NamedTuple):
-    """``title`` describes its findings in one sentence."""
+    """``title`` describes the check's findings in one sentence."""
 
     id: str
     title: str

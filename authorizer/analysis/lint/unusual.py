@@ -54,7 +54,7 @@ def unknown_topic(subject: LintSubject) -> Iterator[Finding]:
         if acl.pattern_type is not PatternType.LITERAL:
             at = bisect_left(order, name)
             if at == len(order) or not order[at].startswith(name):
-                yield Finding(Severity.INFO, "no topic's name begins with it", acl)
+                yield Finding(Severity.INFO, "no topic's name begins with this prefix", acl)
         elif name not in topics:
             if name not in near:
                 near[name] = nearest_name(name, topics) if len(near) < _COMPARED else None
@@ -131,7 +131,7 @@ def idle_deny(subject: LintSubject) -> Iterator[Finding]:
 
 
 def redundant_acls(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[tuple[Acl, Acl]]:
-    """Each redundant ACL, with an ACL that covers it. All may be removed at the same time."""
+    """Each redundant ACL, with an ACL that covers it. All redundant ACLs may be removed at once."""
     for allow in (False, True):
         alike = [acl for acl in acls if is_allow(acl) is allow]
         coverage = Coverage(alike, kafka)
@@ -153,7 +153,7 @@ def _is_later_spelling(one: Acl, other: Acl) -> bool:
 @check("redundant", "An ACL whose removal changes no answer.")
 def redundant(subject: LintSubject) -> Iterator[Finding]:
     """DESCRIBE is not redundant beside READ or WRITE, although these imply DESCRIBE:
-    ``kafka-acls --consumer`` and ``--producer`` add both on purpose."""
+    ``kafka-acls --consumer`` and ``--producer`` also add DESCRIBE on purpose."""
     for acl, by in redundant_acls(subject.acls, subject.config.kafka):
         yield Finding(Severity.INFO, "a wider ACL covers it", acl, by=by, remove=(acl,))
 

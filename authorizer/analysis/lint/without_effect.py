@@ -177,7 +177,7 @@ def cluster_name(subject: LintSubject) -> Iterator[Finding]:
             mended = acl._replace(resource_name=CLUSTER_NAME, pattern_type=PatternType.LITERAL)
             yield Finding(
                 Severity.ERROR,
-                f"the cluster's only name is {CLUSTER_NAME}, so it matches nothing",
+                f"the cluster's only name is {CLUSTER_NAME}, so this ACL matches nothing",
                 acl,
                 remove=(acl,),
                 add=(mended,),

@@ -127,8 +127,8 @@ def kafka_acls_commands(
 
     If an ACL cannot be added, no ACL is removed, because the new ACL can be meant as a replacement.
     If a DENY cannot be added, no ALLOW is added, and if an ALLOW cannot be removed, no DENY is
-    removed: nobody gets access that the missing command should deny. With ``allow_everyone``, all
-    commands are left out, because one ACL on a name can shut out everybody else.
+    removed: nobody gets access that the missing command should deny. With ``allow_everyone``, one
+    change without a command leaves out all commands: one ACL on a name can shut out everybody else.
     """
     lines_by_change = [(change, acl, kafka_acls_command(change, acl)) for change, acl in changes]
     inexpressible = tuple((change, acl) for change, acl, line in lines_by_change if line is None)

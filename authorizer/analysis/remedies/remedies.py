@@ -147,8 +147,8 @@ def _uses(question: Question, request: str | None) -> tuple[Operation, ...]:
 def _to_use(
     traced: Trace, config: AuthorizerConfig, question: Question, uses: Iterable[Operation]
 ) -> list[Remedy]:
-    """Remedies that also allow the client's next operation after a look-up. If a DENY matches that
-    operation, there is no such remedy."""
+    """Remedies that also allow the client's next operation after a look-up. There is no such
+    remedy if a DENY matches the question or the next operation."""
     found, who = [], question.subject(config.kafka)
     for use in uses:
         wanted = question._replace(operation=use)
