@@ -48,30 +48,30 @@ too. ``near`` is the first near miss of ``explain``, or null. ``near_kind`` is i
 
 
 def denied(
-    tables: Tables, window: Window, *, shown: int = SHOWN, pairs: DataFrame | None = None
+    tables: Tables, window: Window, *, shown: int = SHOWN, counts: DataFrame | None = None
 ) -> DataFrame:
     """At most ``shown`` rows of ``SCHEMA``. A caller that already has the result of
-    ``pairs_denied`` for these tables and this window gives it as ``pairs``."""
-    counted_pairs = pairs_denied(tables, window) if pairs is None else pairs
-    return explained(tables, counted_pairs.orderBy(*in_order()).limit(shown).collect())
+    ``denial_counts`` for these tables and this window gives it as ``counts``."""
+    counted = denial_counts(tables, window) if counts is None else counts
+    return explained(tables, counted.orderBy(*in_order()).limit(shown).collect())
 
 
 def in_order() -> tuple[Column, ...]:
-    """The sort columns for rows of ``pairs_denied``."""
+    """The sort columns for rows of ``denial_counts``."""
     from pyspark.sql import functions as f
 
     return f.col("requests").desc(), *map(f.col, _QUESTION)
 
 
-def explained(tables: Tables, pairs: Iterable[Any]) -> DataFrame:
-    """A row of ``SCHEMA`` for each row in ``pairs``, which are rows of ``pairs_denied``."""
+def explained(tables: Tables, counts: Iterable[Any]) -> DataFrame:
+    """A row of ``SCHEMA`` for each row in ``counts``, which are rows of ``denial_counts``."""
     lifetimes, config = lifetimes_in(tables), config_now(tables)
     now = AclIndex.of(lifetimes.at(None))
-    rows = [_row(row, lifetimes, now, config) for row in pairs]
+    rows = [_row(row, lifetimes, now, config) for row in counts]
     return frame_of(tables.session, rows, SCHEMA)
 
 
-def pairs_denied(tables: Tables, window: Window) -> DataFrame:
+def denial_counts(tables: Tables, window: Window) -> DataFrame:
     """A row for each principal, operation and resource with denials. Separate grouping sets count
     days and hosts, so that no row has a list of days or hosts."""
     from pyspark.sql import functions as f

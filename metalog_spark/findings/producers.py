@@ -61,8 +61,8 @@ class RequestOrigin(NamedTuple):
     host: str
 
 
-class Starts:
-    """An index of the ACLs in ``acls`` that matter for InitProducerId."""
+class ProducerAcls:
+    """Those ACLs of ``acls`` that matter for InitProducerId, in one index."""
 
     def __init__(self, acls: Iterable[Acl], kafka: KafkaVersion) -> None:
         self._config = AuthorizerConfig(kafka_version=kafka)
@@ -149,14 +149,14 @@ def unseen_in(tables: Tables, window: Window) -> frozenset[RequestOrigin]:
     """
     lifetimes = lifetimes_in(tables)
     kafka = config_now(tables).kafka
-    today = Starts(lifetimes.at(None), kafka)
+    today = ProducerAcls(lifetimes.at(None), kafka)
     if not today.has_allows or _shown_by_default(tables, lifetimes.acls):
         return frozenset()
     edges = window.start_us // 1000, window.end_us // 1000, known_from_ms(tables)
     lasting = (
         acl for acl, own in lifetimes.by_acl.items() if not is_allow(acl) or lasts(own, *edges)
     )
-    all_the_time = Starts(lasting, kafka)
+    all_the_time = ProducerAcls(lasting, kafka)
     return frozenset(
         client
         for client in _origins(tables, window, today)
@@ -178,7 +178,7 @@ def _is_always_open(tables: Tables) -> bool:
     return values == {True}
 
 
-def _origins(tables: Tables, window: Window, today: Starts) -> Iterator[RequestOrigin]:
+def _origins(tables: Tables, window: Window, today: ProducerAcls) -> Iterator[RequestOrigin]:
     """The clients with requests. One client stands for all clients that the same ACLs match."""
     requests = with_pending(usage_in(tables, window), tables).select("principal", "host")
     config = config_now(tables)
@@ -230,8 +230,8 @@ def kept_for_producers(
     Raises:
         ValueError: a client in ``unseen`` cannot start a producer with the ACLs in ``today``.
     """
-    rest = Starts((acl for acl in today if acl not in going), kafka)
-    candidates = Starts(going, kafka)
+    rest = ProducerAcls((acl for acl in today if acl not in going), kafka)
+    candidates = ProducerAcls(going, kafka)
     kept = set()
     for client in sorted(unseen):
         if rest.may_start(client):
@@ -256,7 +256,8 @@ def narrowest(
             DENY in ``least`` prevents the start.
     """
     least = list(least)
-    has, enough, topics = Starts(today, kafka), Starts(least, kafka), dict[str, set[str]]()
+    has, enough = ProducerAcls(today, kafka), ProducerAcls(least, kafka)
+    topics: dict[str, set[str]] = {}
     for acl in least:
         if is_allow(acl) and _is_on_one_topic(acl):
             topics.setdefault(acl.principal, set()).add(acl.resource_name)
@@ -275,7 +276,7 @@ def losing(
     unseen: Iterable[RequestOrigin], proposed: Iterable[Acl], config: AuthorizerConfig
 ) -> list[str]:
     """The principals of clients in ``unseen`` that cannot start a producer with ``proposed``."""
-    then = Starts(proposed, config.kafka)
+    then = ProducerAcls(proposed, config.kafka)
     lost = {client.principal for client in unseen if not then.may_start(client)}
     return sorted(lost.difference(config.super_users))
 

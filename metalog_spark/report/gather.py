@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.errors import InvalidRequest, InvalidSource
 from metalog.ids import uuid_text
-from metalog_spark.findings.denied import denied, explained, in_order, pairs_denied
+from metalog_spark.findings.denied import denial_counts, denied, explained, in_order
 from metalog_spark.findings.drift import drift
 from metalog_spark.findings.exposure import access, exposure
 from metalog_spark.findings.least_privilege import least_privilege
@@ -149,16 +149,16 @@ class Parts:
     @cached_property
     def denied(self) -> Rows:
         tables, window, most = self._tables, self.window, self._most
-        pairs = pairs_denied(tables, window)
-        rows: Sequence[Row] = _collected(denied(tables, window, shown=most.denied, pairs=pairs))
+        counts = denial_counts(tables, window)
+        rows: Sequence[Row] = _collected(denied(tables, window, shown=most.denied, counts=counts))
         if most == OF_A_PAGE:
             rows = with_first(tables, window, rows, _OF_DENIALS, result="DENIED")
-        theirs = _of_teams(pairs, self._teams, most.denied_of_team, in_order())
+        theirs = _of_teams(counts, self._teams, most.denied_of_team, in_order())
         of_teams = {
-            team: pairs_of_team._replace(rows=_collected(explained(tables, pairs_of_team.rows)))
-            for team, pairs_of_team in theirs.items()
+            team: of_team._replace(rows=_collected(explained(tables, of_team.rows)))
+            for team, of_team in theirs.items()
         }
-        return Rows(rows, pairs.count(), of_teams=of_teams)
+        return Rows(rows, counts.count(), of_teams=of_teams)
 
     @cached_property
     def drift(self) -> Sequence[Row]:
