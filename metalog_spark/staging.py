@@ -104,7 +104,7 @@ class Staged(NamedTuple):
     lacks_rule: bool
 
     def read(self) -> DataFrame:
-        """The written rows, except those of ``usage`` and ``uncounted``, in the form of ``READ``."""
+        """The written rows, without those of ``usage`` and ``uncounted``, as rows of ``READ``."""
         rows = self.tables.staged(DECISIONS, self.place)
         side = rows.where("day IS NULL")
         requests = rows.where("day IS NOT NULL").select(*REQUESTS.columns)
