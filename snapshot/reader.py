@@ -34,7 +34,7 @@ def read_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
 
 def salvaged_snapshot(log: Log, id: SnapshotId) -> Iterator[Batch]:
     """The data batches before the first unreadable batch of a snapshot, between a new header and a
-    new footer. For ``--salvage``: the result does not show what is missing."""
+    new footer. Only for ``--salvage``, because the result does not show what is missing."""
     yield build_batch(0, id.epoch, 0, [(SnapshotHeaderRecord(0, 0), 0)])
     offset = 1
     with suppress(CorruptLog):

@@ -46,7 +46,7 @@ _TIME: Final = re.compile(
     r"| ?[+-]\d\d:?\d\d(?!\d)|[+-]\d\d(?![\d:]))?"
 )
 _GLUED: Final = re.compile(r".*\d(?=\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)", re.DOTALL)
-"""A line that was cut inside its time, directly before the time of the next line."""
+"""A line that was cut within its date and time, directly before the next line's date and time."""
 _EPOCH: Final = re.compile(r"\[?(\d{13}|\d{10}(?:\.\d{1,9})?)(?![\d.])")
 _COMMON: Final = re.compile(
     r"\[?([0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}):([0-5][0-9])[,.]([0-9]{3})\]? "

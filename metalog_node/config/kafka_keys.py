@@ -1,5 +1,4 @@
-"""Refuses keys of Kafka's brokers that restrict access and that a node does not support, because to
-ignore such a key would fail open.
+"""Refuses unsupported keys that restrict access in Kafka's brokers. To ignore one would fail open.
 
 A test compares this table and the supported keys with Kafka's list of keys. This module must not
 open anything.

@@ -46,8 +46,8 @@ _TLS_CLIENT: Final = (
 
 
 class TlsFiles(NamedTuple):
-    """The PEM files of a listener. ``identity`` has its key and certificates; ``trusted`` has the
-    certificates that may sign a client's certificate."""
+    """The PEM files of a listener. ``identity`` has the listener's key and certificates.
+    ``trusted`` has the certificates that may sign a client's certificate."""
 
     identity: Path
     password: str | None

@@ -73,7 +73,7 @@ _MESSAGES: Final = {
 class NodeConfig(NamedTuple):
     """A node's checked configuration.
 
-    - ``properties`` has all keys, for parts that read their own keys.
+    - ``properties`` has all keys, for parts of the node that read their own keys.
     - ``tls``, ``sasl``, ``mapping_rules`` and ``max_connections_of`` map listeners to their
       settings.
     - ``controller_client`` has a client's keys for the controllers' listener.

@@ -103,7 +103,7 @@ def answer(version: int, error: ApiError, resources: Sequence[Any] = ()) -> Body
 
 
 def _pieces(version: int, count: int, resources: list[bytes]) -> list[bytes]:
-    """The array of resources is the last field. In a flexible version, the empty tagged fields
+    """The array of resources is the response's last field. In a flexible version, empty tagged fields
     follow the array."""
     nothing = described(version, ())
     is_flexible = nothing.__flexible__

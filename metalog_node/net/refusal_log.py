@@ -1,8 +1,9 @@
-"""Logs why connections end, and limits the lines, because strangers must not fill the log.
+"""Logs ended connections, and limits the lines, because strangers must not fill the log.
 
 Each period has a limit for the lines about one address, and a limit for all lines. Lines beyond a
 limit are only counted; at the end of the period, a line states their number and their most frequent
-address. Only one event loop may use a log. This module must not know why connections end.
+address. Only one event loop may use a ``RefusalLog``. This module must not know why connections
+end.
 """
 
 from __future__ import annotations
