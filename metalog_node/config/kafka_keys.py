@@ -1,4 +1,4 @@
-"""Refuses unsupported keys that restrict access in Kafka's brokers. To ignore one would fail open.
+"""Refuses unsupported keys that restrict access in Kafka's brokers. Ignoring such a key fails open.
 
 A test compares this table and the supported keys with Kafka's list of keys. This module must not
 open anything.

@@ -103,8 +103,8 @@ def answer(version: int, error: ApiError, resources: Sequence[Any] = ()) -> Body
 
 
 def _pieces(version: int, count: int, resources: list[bytes]) -> list[bytes]:
-    """The array of resources is the response's last field. In a flexible version, empty tagged fields
-    follow the array."""
+    """The response's last field is the array of resources. In a flexible version, the empty tagged
+    fields follow the array."""
     nothing = described(version, ())
     is_flexible = nothing.__flexible__
     tags = _NO_TAGS if is_flexible else b""
