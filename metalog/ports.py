@@ -108,7 +108,7 @@ class Log(Protocol):
         ...
 
     def splits(self) -> Sequence[Split]:
-        """The whole log as input splits, in order."""
+        """The log as input splits, in order; empty if the log is empty or cannot be split."""
         ...
 
     def snapshots(self) -> Sequence[SnapshotId]:
