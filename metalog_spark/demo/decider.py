@@ -38,7 +38,7 @@ class Answer(NamedTuple):
 
 
 class Answers:
-    """The answers to ``activities`` by number. The answers change at the time ``until``."""
+    """The answers to ``activities`` by number. The answers can change at the time ``until``."""
 
     def __init__(
         self, decision_context: DecisionContext, activities: Sequence[Activity], until: int
@@ -72,7 +72,7 @@ class Answers:
 
 
 class BrokerDecider:
-    """Decides as a broker does, and caches answers. Each change of ACLs makes a new index.
+    """Decides as a broker does, and caches answers. All changes at one time make one new index.
 
     ``configurations`` are in order, each with the time from which it is in force.
     """

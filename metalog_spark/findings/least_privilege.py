@@ -42,7 +42,7 @@ SCHEMA: Final = (
     " left BIGINT, excess BIGINT, requests BIGINT, adds BIGINT, removes BIGINT,"
     " severity STRING, remedy STRING"
 )
-"""A row for each principal that has ALLOWs, gets some, or has DENYs and allowed requests.
+"""A row for each principal that has ALLOWs, gets ALLOWs, or has DENYs and allowed requests.
 ``granted``, ``used`` and ``left`` count pairs of a known name and an operation: the principal's
 ALLOWs of today allow ``granted`` pairs, its requests used ``used`` pairs, and its proposed ALLOWs
 allow ``left`` pairs. ``excess`` is ``granted`` minus ``left``, at least 0. In ``remedy``, all

@@ -68,8 +68,8 @@ _LOOK: Final = {
         "look again over a window without ambiguous lines and half lines; {unseen} lists them"
     ),
     Reason.DISAGREES: "find out why brokers decided differently from the log",
-    Reason.WAS_SUPER: "look again over a window in which it was not a super user",
-    Reason.SHADOW_GONE: "keep it: the ACL that decided instead is gone",
+    Reason.WAS_SUPER: "look again over a window without requests of a former super user",
+    Reason.SHADOW_GONE: "keep it: an ACL that decided in its place is gone",
     Reason.COVERAGE: "log allowed requests on every broker, and look again",
     Reason.CONTROLLER: GIVE_CONTROLLERS,
     Reason.UNLOGGED: (

@@ -50,7 +50,7 @@ CHANGES: Final = "changes"
 
 
 class Section(NamedTuple):
-    """A table under a heading. ``rows`` are all or the first rows; ``found`` counts all."""
+    """A table under a heading. ``rows`` are all or the first rows; ``found`` counts all rows."""
 
     id: str
     title: str

@@ -199,7 +199,7 @@ class Parts:
 
 
 class Gathered(NamedTuple):
-    """``name`` is the cluster's name from the caller. ``traffic`` has each team's traffic."""
+    """``name`` is the cluster's name from the caller. ``traffic`` has the traffic by team."""
 
     parts: Parts
     name: str | None

@@ -51,7 +51,7 @@ class Reason(Enum):
     DISAGREES = "DISAGREES"
     """The ACL matches requests whose result differs from our decision by the ACLs of that time."""
     WAS_SUPER = "WAS_SUPER"
-    """The ACL matches requests of a principal that was a super user then and is not one today."""
+    """The ACL matches requests that a principal sent as a super user, which it is no longer."""
     SHADOW_GONE = "SHADOW_GONE"
     """An ACL that decided in place of this ACL is no longer in force."""
     COVERAGE = "COVERAGE"
@@ -70,9 +70,9 @@ WHY_UNKNOWN: Final[Mapping[Reason, str]] = {
     Reason.GAP: "it can have decided requests in a gap of the metadata log",
     Reason.WAITS: "requests that wait for the log, or are not counted yet, can be its uses",
     Reason.AMBIGUOUS: "ambiguous lines, or half lines, can be its uses",
-    Reason.DISAGREES: "brokers decided differently from the log",
-    Reason.WAS_SUPER: "its principal was a super user then and is not one any more",
-    Reason.SHADOW_GONE: "the ACL that decided instead is gone",
+    Reason.DISAGREES: "brokers and the log disagree about requests that it matches",
+    Reason.WAS_SUPER: "a former super user sent requests that it matches",
+    Reason.SHADOW_GONE: "an ACL that decided in its place is gone",
     Reason.COVERAGE: "some hours lack the lines that would show its use",
     Reason.CONTROLLER: (
         "only controllers log its operation, and their log is missing for some hours"
@@ -104,7 +104,7 @@ class UsageKind(Enum):
 class Request(NamedTuple):
     """Equal requests and their number; ``result`` is the broker's answer, ``decided`` our decision.
 
-    ``was_super``: the principal was a super user then and is not one today. Requests with ``waits``
+    ``was_super``: the principal was a super user and is not one today. Requests with ``waits``
     or ``possible`` have no decision. ``begins`` is as in ``AclLifetimes.could_match``.
     """
 

@@ -1,4 +1,4 @@
-"""Lists the requests behind findings: all that match a filter, or the first few.
+"""Lists the requests behind findings: all requests that match a filter, or the first of each row.
 
 This module must not know how requests are shown.
 """

@@ -89,7 +89,7 @@ class WindowCoverage(NamedTuple):
       broker with the most hours without an unambiguous allowed line.
     - ``clock_hours``: the expected hours of the window. ``without_controller``: how many of these
       have no unambiguous allowed line of a controller.
-    - ``broken``: the unreadable audit lines of any time, because their times are unknown.
+    - ``broken``: the number of unreadable audit lines, of any time because it is unknown.
     - ``waiting`` requests are not decided yet, ``uncounted`` requests are not counted yet, and
       ``later`` requests are newer than the log.
     - ``ambiguous``: the number of lines with several readings.
