@@ -49,7 +49,7 @@ FIELDS: Final[Mapping[str, Mapping[str, _Read]]] = {
         **_RESOURCE,
     },
 }
-"""The identifying fields of each section. For each key: the title of its column, and a function that
+"""The identifying fields of each section. For each key: the title of its column and a function that
 returns the identifying part of a cell. ``metalog pipeline what-if`` prints the rows of ``what-if``,
 which is not a section of a report."""
 
