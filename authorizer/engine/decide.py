@@ -184,7 +184,7 @@ def order_in_pattern(acl: Acl) -> tuple[object, ...]:
 def decide(
     candidates: Iterable[Acl], who: Subject, operation: Operation, *, allow_everyone: bool
 ) -> Decision:
-    """Decide by ``candidates``, sorted by ``decision_order``.
+    """Decide by ``candidates``, which must be sorted by ``decision_order``.
 
     The first DENY that matches decides, or without such a DENY the last ALLOW that matches.
     """

@@ -1,1 +1,1 @@
-"""Who may do what: by principal, by resource, by host, on all names."""
+"""Finds who may do what: by principal, by resource and by host."""

@@ -21,8 +21,8 @@ from metalog.errors import InvalidRequest
 
 
 class ClaimKind(Enum):
-    """What a claim says about its requests. ONLY: for each operation, each named principal may make
-    at least one of the requests, and no other principal may make any of them."""
+    """What a claim says about its requests. ONLY: for each operation on each resource, each named
+    principal may make at least one of the requests, and no other principal may make any of them."""
 
     DENY = "deny"
     ALLOW = "allow"

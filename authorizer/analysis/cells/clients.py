@@ -126,8 +126,8 @@ class _Hosts:
         return self._hosts.intersection({client, *found})
 
     def plain_client(self, first: str, matching: frozenset[str]) -> str:
-        """The address after ``first`` if the same hosts match both, else ``first``: this can be the
-        address of a network."""
+        """The address after ``first`` if the same hosts match both, because ``first`` can be the
+        address of a network; else ``first``."""
         address = client_address(first)
         if address is None or first in matching or address.value + 1 >> address.bits:
             return first

@@ -2,8 +2,8 @@
 
 A cell is a class of principals, of client addresses and of resource names, with one operation on
 one resource type. All its requests have the same decision. One principal that no ACL names
-represents all such principals. Only cells that can differ from other cells are listed. This module
-must not know the decisions.
+represents all such principals. If there is a broader session, only cells that can differ from its
+cells are listed. This module must not know the decisions.
 """
 
 from __future__ import annotations

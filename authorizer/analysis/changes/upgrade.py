@@ -43,7 +43,7 @@ class Upgrade(NamedTuple):
     """The differences between two versions.
 
     ``effects`` maps each ACL with a CIDR block to its effects. Of effects that differ only in the
-    names, one is listed. ``is_whole`` is False, without effects, if there are too many cells.
+    names, one is listed. With too many cells, ``is_whole`` is False, and no ACL has effects.
     """
 
     effects: dict[Acl, tuple[UpgradeEffect, ...]]

@@ -16,8 +16,8 @@ def explain_decision(
 ) -> Explanation:
     """Explain the present decision of ``authorizer``, without an audit line.
 
-    The gate may be shut. Because this function scans all ACLs, it is for people and tests, not for
-    each request. ``since`` is None, because an authorizer has no history.
+    This function also works while the gate is shut. Because it scans all ACLs, it is for people and
+    tests, not for each request. ``since`` is None, because an authorizer has no history.
     """
     question = Question(
         context.principal,

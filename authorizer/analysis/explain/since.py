@@ -21,7 +21,7 @@ class Cause(Enum):
     ADDED = "ADDED"
     REMOVED = "REMOVED"
     START = "START"
-    """The decision is the same as at the start of the history."""
+    """The decision has not changed since the start of the history."""
 
 
 class Since(NamedTuple):

@@ -50,8 +50,8 @@ from metalog.errors import AuthorizerNotReady
 
 MatchingAcls = Acl | ResourceAcls | Bucket | list[Bucket]
 """All ACLs for a name. An ``Acl`` is the name's only ACL, and is not cached. A ``FewAcls`` is the
-name's only bucket, without ``User:*``. In all other cases there is a list of buckets. The second
-request on the name combines the list into a ``ResourceAcls``: to combine costs as much as to
+name's only bucket, without ACLs of ``User:*``. In all other cases there is a list of buckets. The
+second request on the name combines the list into a ``ResourceAcls``: to combine costs as much as to
 decide, and most names get no second request before a change."""
 AclsByName = dict[str | Prefix | None, MatchingAcls]
 """The ACLs for a name. The key is the name if a LITERAL pattern has it, or it begins with ``*``.
