@@ -41,10 +41,8 @@ class Authorizer:
         raise NotImplementedError
 
     def start(self, server_info: Mapping[str, str]) -> dict[str, Future[None]]:
-        """For each listener in ``server_info`` (name -> address): a future.
-
-        The future is done when the listener may open.
-        """
+        """For each listener in ``server_info`` (name -> address): a future that is done when the
+        listener may open."""
         raise NotImplementedError
 
     def authorize(self, context: RequestContext, actions: Sequence[Action]) -> AuthorizationResults:

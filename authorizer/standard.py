@@ -128,7 +128,7 @@ class StandardAuthorizer(Authorizer):
         self._decide_anew()
 
     def start(self, server_info: Mapping[str, str]) -> dict[str, Future[None]]:
-        """For each listener in ``server_info``: a future, done when it may open (KIP-801).
+        """For each listener (KIP-801): a future that is done when the listener may open.
 
         A listener in ``early.start.listeners`` may open at once, every other listener when the log
         is loaded. If the load fails, ``result(timeout)`` of the future raises the reason
@@ -177,8 +177,7 @@ class StandardAuthorizer(Authorizer):
     ) -> AuthorizationResult:
         """Whether ``operation`` is allowed on at least one resource of the type (KIP-679).
 
-        Raises ``InvalidRequest`` if the operation or the type is ANY or UNKNOWN, and
-        ``AuthorizerNotReady`` as ``authorize`` does.
+        Raises ``InvalidRequest`` for ANY and UNKNOWN, and ``AuthorizerNotReady`` as ``authorize``.
         """
         if resource_type <= ResourceType.ANY or operation <= Operation.ANY:
             raise InvalidRequest(

@@ -1,9 +1,8 @@
 """An index of ACLs, which finds the ACLs for a resource without a scan.
 
 One writer owns the buckets by name (a SortedDict for each resource type and kind of pattern).
-Readers take an ``AclIndex``, which never changes. Adding or removing an ACL replaces its bucket,
-the lists that lead to the bucket, and the ``AclIndex``. So the cost hardly depends on the number of
-ACLs.
+Readers take an ``AclIndex``, which never changes. A change of one ACL costs little: it replaces
+only the ACL's bucket, the lists that lead to the bucket, and the ``AclIndex``.
 
 This module must not know images or logs, nor cache decisions.
 """

@@ -2,8 +2,7 @@
 
 Every change makes a new ``DecisionContext``. A session with many requests gets its own cache of
 decisions (``session_cache``). All other sessions share one cache, which has the ACLs for each name.
-After a small change of ACLs, the next context keeps the cached decisions that the change does not
-affect.
+After a small change of ACLs, the next context keeps the cached decisions that are still valid.
 
 This module must not know requests, nor how an answer is logged.
 """
