@@ -249,7 +249,9 @@ class Node:
         )
         meta = log.folder.meta_properties
         if meta is None or meta.cluster_id is None:
-            raise ConfigException(f"metadata.log.dir: {config.metadata_dir} has no cluster.id")
+            raise ConfigException(
+                f"metadata.log.dir: meta.properties in {config.metadata_dir} has no cluster.id"
+            )
         if meta.node_id != config.node_id:
             raise ConfigException(
                 f"node.id: {config.node_id} is configured, but {config.metadata_dir} is formatted "

@@ -116,8 +116,8 @@ def _check(wanted: Format, known: dict[Path, MetaProperties | None], files: File
     cluster_id = wanted.cluster_id
     if cluster_id is not None and not _CLUSTER_ID.fullmatch(cluster_id):
         raise InvalidRequest(
-            f"invalid cluster id {cluster_id!r}: use only letters, digits, _, - and ., or leave the"
-            " id out for a random one"
+            f"invalid cluster id {cluster_id!r}: use only letters, digits, '_', '-' and '.', or"
+            " leave out the id for a random one"
         )
     for path, properties in known.items():
         if properties is None:

@@ -39,12 +39,12 @@ REFUSED: Final[Mapping[str, RefusedKey]] = {
     "max.connections.per.ip.overrides": RefusedKey(
         "take it out, and set max.connections.per.ip to the lowest of its limits"
     ),
-    CREATION_RATE: RefusedKey("take it out, and limit by max.connections", frozenset((NO_LIMIT,))),
+    CREATION_RATE: RefusedKey("take it out, and set max.connections", frozenset((NO_LIMIT,))),
     "ssl.engine.factory.class": _OPENSSL,
     "ssl.provider": _OPENSSL,
     "security.providers": _OPENSSL,
     "ssl.protocol": RefusedKey(
-        "name the versions in ssl.enabled.protocols", frozenset(("TLSv1.3", "TLS"))
+        "take it out, and set ssl.enabled.protocols", frozenset(("TLSv1.3", "TLS"))
     ),
     "ssl.trustmanager.algorithm": RefusedKey(_OPENSSL.do, frozenset(("PKIX",))),
     "ssl.keystore.key": _IN_A_FILE,

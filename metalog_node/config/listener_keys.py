@@ -84,7 +84,7 @@ def tls_files(properties: LocatedProperties, listener: Listener) -> TlsFiles:
     _, password = properties.of_listener(name, "ssl.key.password")
     key, client_auth = _client_auth(properties, listener)
     if client_auth not in ("none", "requested", "required"):
-        raise properties.wrong(key, "give none, requested or required")
+        raise properties.wrong(key, "write 'none', 'requested' or 'required'")
     if client_auth != "none" and trusted is None:
         raise properties.wrong(
             key, "set ssl.truststore.location to the file of the trusted certificates, too"

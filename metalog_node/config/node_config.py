@@ -237,7 +237,8 @@ class _Reading:
             raise wrong(_CONTROLLER_NAMES, f"none of these names is in {LISTENERS}")
         if roles == {"broker"}:
             if has_controllers:
-                raise wrong(LISTENERS, "a node that is only a broker has no controller listener")
+                why = "with process.roles=broker, no listener can be a controller listener"
+                raise wrong(LISTENERS, why)
             if is_on_topic and not names:
                 why = "is missing; a broker forwards to the active node's controller listener"
                 raise wrong(_CONTROLLER_NAMES, why)

@@ -129,7 +129,7 @@ class Encrypted:
         if not _CHANGE_CIPHER_SPEC <= kind <= _APPLICATION_DATA or major != _MAJOR:
             raise Malformed("TLS handshake failed: the client speaks another protocol")
         if size > _MOST_IN_A_RECORD:
-            raise Malformed(f"TLS handshake failed: a record of {size} bytes")
+            raise Malformed(f"TLS handshake failed: a record of {size} bytes is too long")
         if kind == _CHANGE_CIPHER_SPEC and not self._is_retried:
             self._is_unencrypted = False
         self._incoming.write(head)
