@@ -106,8 +106,7 @@ class LogFollower:
         """Follow the log until ``stop``, or to the end of a log that is not live.
 
         Args:
-            fault: the error of a failed ``begin``, after ``report``; or None. ``run`` calls
-                ``begin`` again.
+            fault: the reported error of a failed ``begin``, or None. ``run`` repeats ``begin``.
         """
         backoff, before = MIN_BACKOFF_S, self._loader.position
         while fault is not None or (fault := self._stopped_by()) is not None:
@@ -204,8 +203,7 @@ def _read_to_end(loader: Loader, log: Log, is_over: Callable[[], bool]) -> bool:
 
 
 def _load_older(loader: Loader, log: Log, damaged: SnapshotId) -> bool:
-    """Load the newest undamaged snapshot that is older than ``damaged`` and does not end before the
-    log begins. False if there is none."""
+    """Load the newest undamaged snapshot older than ``damaged``, if the log has the later records."""
     start = log.bounds().start
     for older in reversed(log.snapshots()):
         if older != FORMATTED_SNAPSHOT and start <= older.end_offset < damaged.end_offset:

@@ -98,8 +98,7 @@ class LogLeader(ChangeSubmitter):
             queue.carry_out_next(self._idle_s)
 
     def lead_until_dismissed(self, is_closing: Callable[[], bool]) -> None:
-        """Claim the log, and carry out changes until this node is dismissed or fenced, or until
-        ``is_closing`` returns true."""
+        """Claim the log, and carry out changes until this node is dismissed, fenced or closing."""
         candidacy = self._candidacy
         if candidacy is None:
             raise NotController("this log has no elections")

@@ -45,8 +45,7 @@ class Replica(ChangeSubmitter):
         idle_s: write a NoOp record after this many seconds without a change
             (``metadata.max.idle.interval.ms``).
         candidacy: takes part in elections for the log; ``close`` closes the candidacy.
-        prepare: called before ``start`` claims the log or stands for election, and before each
-            retry; may raise the errors of ``claim``.
+        prepare: called before each attempt to start; may raise the errors of ``claim``.
         is_patient: ``start`` does not raise a ``CorruptLog`` or ``Unanswered`` of ``prepare`` or
             ``claim``. Retries follow, and ``state`` has the fault until a retry succeeds.
         kafka: the version of Kafka whose rules for ACLs apply, such as ``4.4``. For a log that this

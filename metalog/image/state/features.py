@@ -64,8 +64,7 @@ LATEST_METADATA_VERSIONS: Final[Mapping[str, int]] = {"4.3": 30, "4.4": 33}
 """Version of Kafka (the oldest first) -> its newest production-ready metadata.version."""
 LATEST_METADATA_VERSION: Final = max(LATEST_METADATA_VERSIONS.values())
 NEWEST_LOADED: Final[Mapping[str, int]] = {"4.3": 31, "4.4": 34}
-"""Version of Kafka (the oldest first) -> the newest metadata.version that it loads, even if the
-level is not production-ready."""
+"""Version of Kafka (the oldest first) -> newest level that it loads, production-ready or not."""
 CIDR_HOSTS_SINCE: Final = 32
 """The first level that allows a CIDR block as an ACL's host (KIP-1276); too new for Kafka 4.3."""
 
