@@ -203,7 +203,7 @@ def _read_to_end(loader: Loader, log: Log, is_over: Callable[[], bool]) -> bool:
 
 
 def _load_older(loader: Loader, log: Log, damaged: SnapshotId) -> bool:
-    """Load the newest undamaged snapshot older than ``damaged``, if the log has the later records."""
+    """Load the newest undamaged snapshot before ``damaged``, if the log has the later records."""
     start = log.bounds().start
     for older in reversed(log.snapshots()):
         if older != FORMATTED_SNAPSHOT and start <= older.end_offset < damaged.end_offset:
