@@ -22,7 +22,7 @@ BLOCK_BYTES: Final = 1 << 20
 DAMAGED: Final = "the packed file is damaged"
 LONGEST_LINE: Final = 1 << 20
 SHOWN_BYTES: Final = 1_000
-TOO_LONG: Final = f"longer than {LONGEST_LINE:,} bytes; the text is its beginning"
+TOO_LONG: Final = f"longer than {LONGEST_LINE:,} bytes; the text is the line's beginning"
 DAMAGE: Final = (zlib.error, EOFError, OSError)
 """The exceptions of decompressing a damaged file."""
 GZIP_MAGIC: Final = b"\x1f\x8b"
@@ -186,7 +186,7 @@ def whole_lines(chunks: Iterable[bytes]) -> Iterator[Block]:
     except DAMAGE as damage:
         if rest:
             yield Block(rest, f"cut: {DAMAGED} here")
-        yield Block(b"", f"{DAMAGED}, and what follows is lost: {damage}")
+        yield Block(b"", f"{DAMAGED}, and the rest is lost: {damage}")
         return
     if rest:
         yield Block(rest)

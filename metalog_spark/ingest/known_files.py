@@ -36,7 +36,7 @@ class KnownFile(NamedTuple):
 
 
 class ClassifiedFiles(NamedTuple):
-    """By path, ``renamed`` has the new name of each file whose path is already the name of other
+    """By path, ``renamed`` has the new name of each file whose path is already ``file`` in other
     rows, and ``same`` has the files that are left out. ``gone`` has the known files whose rows are
     replaced."""
 

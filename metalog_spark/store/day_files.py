@@ -20,7 +20,7 @@ MOST_WAITING: Final = 1 << 17
 """At most this many rows wait for more rows of their day, because a small file costs as much as a
 large one."""
 _DIFFERENT: Final = (pa.timestamp("us", "UTC"), pa.int64())
-"""The types of columns whose values mostly differ, so that a dictionary does not pay."""
+"""The types of columns whose values mostly differ, so that a dictionary saves nothing."""
 DAY: Final = "day"
 
 

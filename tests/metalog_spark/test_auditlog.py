@@ -144,7 +144,7 @@ def test_a_packed_file_is_read_up_to_its_damage(tmp_path: Path) -> None:
         rows = read(written(tmp_path, damaged, name=GZ))
         *good, last = rows
         assert [row["line"] for row in rows] == list(range(1, len(rows) + 1))
-        assert last["reason"].startswith("the packed file is damaged, and what follows is lost")
+        assert last["reason"].startswith("the packed file is damaged, and the rest is lost")
         names = [row["resource_name"] for row in good if row["reason"] is None]
         sure = [f"topic-{number * 7919 % 10_007}" for number in range(len(names))]
         if damaged is changed:  # gzip may decompress what it does not know to be wrong
@@ -223,7 +223,7 @@ def test_a_line_without_end_is_told_by_its_beginning(tmp_path: Path) -> None:
     assert [row["line"] for row in rows] == [1, 2, 3, 4]
     assert [row["reason"] is None for row in rows] == [True, False, True, False]
     assert rows[1]["text"] == "x" * 1_000
-    assert rows[1]["reason"] == "longer than 1,048,576 bytes; the text is its beginning"
+    assert rows[1]["reason"] == "longer than 1,048,576 bytes; the text is the line's beginning"
 
 
 @pytest.mark.parametrize("before", [0, 1, 1_000, BLOCK_BYTES - 1, BLOCK_BYTES])

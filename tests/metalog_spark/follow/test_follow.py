@@ -239,7 +239,7 @@ def test_killed_at_a_commit_no_line_is_lost_and_each_is_decided_as_of_its_time(
         monkeypatch.delenv(name, raising=False)
     done = follow(capsys, followed)
     [alert] = done.stdout.splitlines()
-    assert f"lines-lost: {cut}: the packed file is damaged, and what follows is lost" in alert
+    assert f"lines-lost: {cut}: the packed file is damaged, and the rest is lost" in alert
     said = "2 requests decided, 1 line rejected, 1 alert; 0 requests waiting now"
     assert done.stderr.splitlines()[-1] == f"note: in this run {said}"
     assert r"audit/b\xf6se.log: not read, because Spark ignores names" in done.stderr
