@@ -32,7 +32,7 @@ def warnings_about(number: int, acl: Acl, kafka: KafkaVersion) -> Iterator[str]:
     if acl.resource_name == WILDCARD and acl.pattern_type is PatternType.PREFIXED:
         yield (
             f"acls[{number}]: PREFIXED * reaches only names that begin with a *; "
-            "LITERAL * reaches all names"
+            "LITERAL * reaches all other names"
         )
     if acl.principal.startswith(":") or acl.principal.endswith(":"):
         yield (

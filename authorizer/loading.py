@@ -50,7 +50,7 @@ def load_authorizer(
     if name == _ZOOKEEPER_CLASS:
         raise ConfigException(
             f"{CLASS_NAME}={name} keeps its ACLs in ZooKeeper (KIP-801); "
-            f"set {CLASS_NAME} to {next(iter(OURS))}, which decides the same"
+            f"set {CLASS_NAME} to {next(iter(OURS))}, which makes the same decisions"
         )
     authorizer = _made(class_named(OURS.get(name, name), CLASS_NAME))
     authorizer.configure(configs)

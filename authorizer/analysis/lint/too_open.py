@@ -95,7 +95,7 @@ def _is_on_all_topics(acl: Acl) -> bool:
     )
 
 
-@check("deny-misses-star", "A DENY on * that does not match names beginning with *.")
+@check("deny-misses-star", "A DENY on * that does not match longer names that begin with *.")
 def deny_misses_star(subject: LintSubject) -> Iterator[Finding]:
     kafka = subject.config.kafka
     denied = Coverage((acl for acl in subject.acls if not is_allow(acl)), kafka)
