@@ -47,7 +47,7 @@ class AuthorizerConfig(NamedTuple):
     in ``early_start_listeners`` open before the authorizer is ready; until then it decides only
     for super users. ``stale_deny_after_ms`` says how long the last good image stays in force if the
     log cannot be read; None means forever. ``kafka_version`` is the version of Kafka whose rules
-    decide; None derives it from the log's metadata.version.
+    decide. If it is None, the log's metadata.version determines the version.
     """
 
     super_users: frozenset[str] = frozenset()

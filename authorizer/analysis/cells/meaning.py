@@ -3,8 +3,8 @@
 A statement joins cells. Its prefix stands for all names that begin with the prefix and are not
 listed as exceptions; the empty prefix stands for names that do not begin with ``*``. A principal or
 host that an ACL names has its own statement if its decisions differ from the decisions for
-principals or hosts that no ACL names. Every statement has a witness: a request with the decisions
-of both sets. This module must not know how a statement is shown.
+principals or hosts that no ACL names. Every statement has a witness: one request, which both
+sets decide. This module must not know how a statement is shown.
 """
 
 from __future__ import annotations

@@ -88,8 +88,8 @@ class Session(NamedTuple):
     """The cells of one class of principals and clients on one type of resource.
 
     ``is_named`` is False for the principal that represents all principals without ACLs.
-    ``dividing`` has the patterns that divide the names into classes. On names that are not in
-    ``names``, the session has the same decisions as the sessions in ``around``.
+    ``dividing`` has the patterns that divide the names into classes. ``names`` has only classes on
+    which the session can differ from all sessions in ``around``.
     """
 
     principal: str

@@ -77,9 +77,9 @@ class LintSubject(NamedTuple):
 class Finding(NamedTuple):
     """``message`` is a clause about ``acl``, or about ``name`` if there is no ACL.
 
-    ``by`` is the other ACL in the message. ``remove`` and ``add`` have the ACLs to remove and to
-    add; ``advice`` says what else to do. ``effects`` has the decisions that change with another
-    version of Kafka.
+    ``by`` is the other ACL that the message mentions. ``remove`` and ``add`` have the ACLs to
+    remove and to add; ``advice`` says what else to do. ``effects`` has the decisions that change
+    with another version of Kafka.
     """
 
     severity: Severity

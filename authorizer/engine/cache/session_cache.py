@@ -314,7 +314,7 @@ class SessionAnswers:
         return cache
 
     def remember(self, resource_type: ResourceType, name: str, verdicts: Verdicts) -> None:
-        """Cache ``verdicts``, which may come from a newer index with the same decisions."""
+        """Cache ``verdicts``, which can come from a newer index with the same decisions."""
         if len(name) <= LONGEST_CACHED:
             self._basis.remembered.count(1, ENTRY_BYTES + CHARACTER_BYTES * len(name))
             self._names_of(resource_type)[name] = verdicts
