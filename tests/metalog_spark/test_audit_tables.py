@@ -146,7 +146,7 @@ def test_hadoops_own_file_systems_are_read(spark: SparkSession, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        ("s3a://bucket/logs", "Spark has no jar for s3a://: add org.apache.hadoop:hadoop-aws, of"),
+        ("s3a://bucket/logs", "Spark has no jar for s3a://: add org.apache.hadoop:hadoop-aws in"),
         ("x1://bucket/logs", "Spark has no jar for x1://: add the one with Hadoop's file system"),
         ("hdfs://127.0.0.1:1/logs", "cannot be read: .*[Cc]onnection refused"),
         ("hdfs:///logs", "cannot be read: .*Incomplete HDFS URI, no host"),

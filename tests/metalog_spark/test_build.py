@@ -451,5 +451,5 @@ def test_what_cannot_be_built_is_refused_and_changes_nothing(
     thesis.write_text("…")
     said = fault(pipeline, "--out", thesis.parent)
     assert f"{thesis.parent}: holds files that are not a pipeline's" in said
-    assert f"{thesis}: is a file; name a folder" in fault(pipeline, "--out", thesis)
+    assert f"{thesis}: is a file; name a new or empty folder" in fault(pipeline, "--out", thesis)
     assert [each.read_text() for each in thesis.parent.iterdir()] == ["…"]

@@ -96,8 +96,8 @@ def test_a_place_with_many_rows_is_not_merged_again() -> None:
 
 @pytest.fixture
 def a_state_often(monkeypatch: pytest.MonkeyPatch) -> int:
-    """Instead of each ``LINES`` commits."""
-    monkeypatch.setattr("metalog_spark.store.table_store.LINES", 5)
+    """Instead of each ``COMMITS_PER_STATE`` commits."""
+    monkeypatch.setattr("metalog_spark.store.table_store.COMMITS_PER_STATE", 5)
     return 5
 
 
