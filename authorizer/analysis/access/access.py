@@ -105,7 +105,7 @@ class _Names:
             self._alike[kind] = {masks: NamesInOrder(same) for masks, same in alike.items()}
 
     def differing(self, region: HostRegion, own: Iterable[Acl]) -> Iterator[NameAccess]:
-        """The names whose permissions from ``region`` and from the region around it differ.
+        """The names whose permissions differ between ``region`` and the region around it.
 
         ``own`` has the ACLs whose host matches the region and is not ``*``. Call ``on_all(None)``
         first, and then this method for wide regions before narrow regions.

@@ -199,7 +199,7 @@ class AllowedPatterns:
         return sorted(filter(who.comes_from, {WILDCARD, *named}))
 
     def differing(self, region: HostRegion, own: Iterable[Acl]) -> list[PatternAccess]:
-        """The patterns whose permissions from ``region`` and from the region around it differ.
+        """The patterns whose permissions differ between ``region`` and the region around it.
 
         ``own`` has the ACLs whose host matches the region and is not ``*``. Call
         ``from_host(None)`` first, and then this method for wide regions before narrow regions.

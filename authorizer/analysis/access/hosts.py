@@ -32,7 +32,7 @@ class HostAnswer(NamedTuple):
 
 
 def host_kind(other: str, client_host: str | None, kafka: KafkaVersion) -> NearMissKind | None:
-    """How ``other``, the host of an ACL, differs from ``client_host``, which does not match.
+    """How ``other``, the host of an ACL that does not match, differs from ``client_host``.
 
     If ``client_host`` is None, only a host that no client can have is a near miss: for all other
     hosts the result is None.

@@ -194,7 +194,7 @@ class SetComparison:
         )
 
     def by_type(self) -> Iterator[TypeChange]:
-        """The sessions whose answer to ``BY_TYPE`` changes, at least those without a changed cell.
+        """The changed answers to ``BY_TYPE``; sessions with a changed cell can be missing.
 
         The answer also depends on patterns that match no possible topic, and so have no cell.
         """

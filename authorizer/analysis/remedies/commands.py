@@ -106,7 +106,7 @@ _NEEDED: Final[Mapping[_Kind, tuple[_Kind, ...]]] = {
     (CommandKind.REMOVE, PermissionType.ALLOW): _ADDS,
     (CommandKind.REMOVE, PermissionType.DENY): (*_ADDS, (CommandKind.REMOVE, PermissionType.ALLOW)),
 }
-"""By kind of change: a change is left out if a change of one of these kinds has no command."""
+"""For each kind of change: it is left out if a change of a listed kind has no command."""
 
 
 class Commands(NamedTuple):
