@@ -58,8 +58,7 @@ def load_authorizer(
 
 
 def why_decisions_differ(configs: Mapping[str, object]) -> str | None:
-    """Why a node with this configuration can decide differently from StandardAuthorizer, or
-    None."""
+    """Why a node with ``configs`` can decide differently from StandardAuthorizer, or None."""
     name = str(configs.get(CLASS_NAME) or "").strip()
     if not name:
         return f"no {CLASS_NAME} is set, and Kafka without an authorizer allows everything"
