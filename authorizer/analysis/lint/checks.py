@@ -32,7 +32,7 @@ class CheckResult(NamedTuple):
 def lint(subject: LintSubject, checks: Iterable[Check] = CHECKS) -> list[CheckResult]:
     """The results of ``checks`` on ``subject``.
 
-    A removal that would open names (``allow.everyone.if.no.acl.found``) is not advised.
+    A removal that would open names to all (``allow.everyone.if.no.acl.found``) is not advised.
     """
     results = []
     for check in checks:

@@ -131,7 +131,7 @@ def idle_deny(subject: LintSubject) -> Iterator[Finding]:
 
 
 def redundant_acls(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[tuple[Acl, Acl]]:
-    """Each redundant ACL, with an ACL that covers it. All redundant ACLs may be removed at once."""
+    """Each redundant ACL, and an ACL that covers it. All redundant ACLs may be removed together."""
     for allow in (False, True):
         alike = [acl for acl in acls if is_allow(acl) is allow]
         coverage = Coverage(alike, kafka)

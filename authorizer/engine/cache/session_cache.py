@@ -48,7 +48,7 @@ PREFIX_LENGTHS: tuple[int, ...] = (32, 16, 8, 4, 0)
 """A negative prefix (``SessionCache``) has one of these lengths."""
 NAMES_BEFORE_PREFIXES = 512
 """Of the names that no pattern, or only ``*``, matches, this many are cached by name. Further
-such names are cached by negative prefix if they have one, which is slower."""
+such names are cached by negative prefix, which is slower, if they have one."""
 
 _RESOURCE_TYPES: Final = len(ResourceType)
 
