@@ -83,7 +83,7 @@ def add_command_config(group: ArgumentParser | _ArgumentGroup) -> None:
     group.add_argument(
         "--command-config",
         metavar="FILE",
-        help="the client's settings (client.properties) for a connection",
+        help="a client's settings (client.properties), to reach a cluster",
     )
 
 
@@ -220,8 +220,8 @@ def refuse_doubts_of(
 
 
 def refuse_nothing_proven(replayed: Replayed, arguments: Namespace) -> None:
-    """Raise ``InvalidSource`` if the verb uses only proven records, and no record is proven. Only
-    proven records are used with ``--committed``, and if several folders are read as one log."""
+    """Raise ``InvalidSource`` if the verb uses only proven records, and no record is proven. A
+    verb does so with ``--committed``, and when it reads several folders as one log."""
     from metalog.log.folder.merged_folders import FoldersLog
 
     if replayed.source.store is not None or replayed.proven.offset > 0:
@@ -282,7 +282,7 @@ def problems_of(replayed: Replayed) -> list[str]:
 
 
 def _doubts_about_read(replayed: Replayed) -> list[LoadDoubt]:
-    """``skipped`` has the records that the replay did not use."""
+    """The doubts about records that the replay used; ``skipped`` has the other records."""
     if replayed.loader is None:
         return []
     left_out = {each.offset for each in replayed.skipped.values()}

@@ -115,7 +115,7 @@ def _take_sigterm_as_ctrl_c() -> None:
     """Handle SIGTERM like Ctrl-C, because by default a container's first process ignores it."""
     import signal
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` ignores SIGINT
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored after a shell's `&`
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
 
 
@@ -209,7 +209,7 @@ def _abandon_stdout() -> None:
 
 
 def _abandon_stdout_if_full() -> None:
-    """If the disk is full, call ``_abandon_stdout``: a write at exit would change the exit code."""
+    """If the disk is full, call ``_abandon_stdout``, so that no write at exit changes the code."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -150,8 +150,8 @@ def parse(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
 
 
 def _refuse_lone_surrogates(parser: ArgumentParser, parsed: Namespace) -> None:
-    """Refuse words, other than paths, that are not Unicode: no name in Kafka is such a word. The
-    message does not repeat the word, because the word can be a password."""
+    """Refuse a word that is not Unicode, unless it can be a path: all names in Kafka are Unicode.
+    The message does not repeat the word, because the word can be a password."""
     if _has_lone_surrogate(parsed.rest):
         raise InvalidRequest(f"a word after --{_NOT_UNICODE}")
     for action in parser._actions:

@@ -1,4 +1,4 @@
-"""The version that ``metalog --version`` prints; a test compares it with the distribution's.
+"""The version that ``metalog --version`` prints; a test compares it with the package's version.
 
 It is a constant, because ``importlib.metadata`` takes longer than the rest of ``--version``.
 """

@@ -79,7 +79,7 @@ def spark_session(
     paths in ``reads`` are on this machine and small, Spark starts and plans faster.
 
     Raises:
-        SparkFailed: Spark failed in a new session; the message names the file with its output.
+        SparkFailed: Spark failed in a new session; the message names Spark's log file.
     """
     from metalog_spark.session import open_session
 

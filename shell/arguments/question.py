@@ -201,8 +201,7 @@ _KEYS_IN_LOWER_CASE: Final = {key.lower(): key for key in _REQUEST_KEYS}
 def read_request(request: Mapping[str, Any]) -> ParsedQuestion:
     """The question in a JSON object with the keys of ``--json``. Other keys are ignored.
 
-    A key that differs only in case is refused: if ``Host`` were ignored, the question would be
-    about any host.
+    A key such as ``Host`` is refused: if it were ignored, the question would have no host.
     """
     for key in request.keys() - set(_REQUEST_KEYS):
         if (right_key := _KEYS_IN_LOWER_CASE.get(key.lower())) is not None:

@@ -1,8 +1,8 @@
 """Parses a SCRAM credential in kafka-storage's form.
 
 ``SCRAM-SHA-256=[name=alice,password=alice-secret]``, or with ``salt`` and ``saltedpassword`` in
-base64. An error repeats only the name, because another value can be the password. This module must
-not know SCRAM's computations, nor where a line comes from.
+base64. An error repeats only the mechanism and the user's name, because any other text can be the
+password. This module must not know SCRAM's computations, nor where a line comes from.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Writes any name as a path component that can be printed and typed.
 
-Nearly every name is its own path component. Percent codes (RFC 3986, of UTF-8) replace text that
+Nearly every name is written unchanged. Percent codes (RFC 3986, of UTF-8) replace text that
 breaks a path or a terminal:
 
 - a slash, and characters that do not print;
 - a blank at either end;
 - the names ``.`` and ``..``;
-- a percent sign that would read as a code.
+- a percent sign that ``read`` would take for a code.
 
 The empty name is ``%``. ``read(written(name)) == name`` for every name. This module must not know
 globs or quoting.
@@ -21,7 +21,7 @@ from urllib.parse import quote
 from metalog.text.visible_text import safe
 
 _PLAIN: Final = re.compile(r"[!-$&-\-0-~](?:[ -$&-.0-~]*[!-$&-.0-~])?")
-"""ASCII that needs no code; names that begin with a dot are checked by slower code."""
+"""Matches names that need no percent code, but not all: ``written`` checks the other names."""
 _PERCENT: Final = re.compile(r"%(?=[0-9A-Fa-f]{2})")
 _CODES: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _EMPTY: Final = "%"

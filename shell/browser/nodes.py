@@ -64,7 +64,7 @@ def fixed(children: Mapping[str, Callable[[], Node]]) -> Directory:
 
 
 def listing(entries: Callable[[], Mapping[str, Entry]], node: Callable[[Entry], Node]) -> Directory:
-    """A directory of the names in ``entries``, which is called once."""
+    """A directory with a child for each name in ``entries()``, which is called at most once."""
     cached_entries = cache(entries)
 
     def child(name: str) -> Node | None:

@@ -22,7 +22,7 @@ class SplitLine(NamedTuple):
     """The words of a line; the last word can be incomplete.
 
     ``last_start`` is the index at which the last word begins. The last word is empty if the line
-    ends between words. ``open_quote`` is the quote (or backslash) that is not closed.
+    ends between words. ``open_quote`` is the quote (or backslash) that is not closed, or empty.
     """
 
     words: list[str]

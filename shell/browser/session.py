@@ -47,7 +47,7 @@ class Builtin(NamedTuple):
 def builtin(
     synopsis: str, summary: str, **options: Any
 ) -> Callable[[Callable[[ShellSession, Sequence[str]], None]], Builtin]:
-    """Make a ``Builtin`` with these ``options`` of the function that runs it."""
+    """A decorator that makes a function a ``Builtin``; ``options`` are more fields of it."""
     return lambda run: Builtin(synopsis, summary, run, **options)
 
 
@@ -90,7 +90,7 @@ class ShellSession:
         self.output.flush()
 
     def expand(self, glob: str, command: str) -> Iterator[PathMatch]:
-        """The nodes that match ``glob``. If no node matches, report an error of ``command``."""
+        """The nodes that match ``glob``. If no node matches, print an error of ``command``."""
         matches = expand(self.root, self.working, glob)
         first = next(matches, None)
         if first is None:

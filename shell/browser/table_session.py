@@ -1,4 +1,4 @@
-"""A session on a pipeline's tables: a line is SQL, or a verb of ``metalog pipeline``.
+"""A session on a pipeline's tables: a line is SQL, a verb of ``metalog pipeline``, or ``help``.
 
 All lines share one Spark session, so Spark starts once. This module must not know Spark, nor what
 any verb does.
@@ -33,7 +33,7 @@ _BETWEEN_WORDS: Final = re.compile(r"[\s,()]")
 
 
 class QueryRows(NamedTuple):
-    """The rows of a query. If not all rows are shown, ``rows`` has one row that is not shown."""
+    """The rows of a query. If it has too many to show, ``rows`` ends with one that is not shown."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
@@ -57,7 +57,7 @@ class SparkQueries(Protocol):
 class TableSession:
     """A session on the tables in ``folder``. ``verbs`` are the verbs that it offers; ``failed`` is
     true after a line has failed. Errors name the line's number if ``has_numbers``, as for lines
-    from a pipe. A verb's warning is printed once a session."""
+    from a pipe. A verb's warning is printed only once in a session."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class TableSession:
         else:
             rows = [(name, verb.line) for name, verb in self._verbs.items()]
             rows += [
-                ("SELECT …", "SQL of the tables: SHOW TABLES, DESCRIBE usage"),
+                ("SELECT …", "query the tables in SQL; SHOW TABLES and DESCRIBE usage list names"),
                 *_COMMANDS.items(),
             ]
             self.output.aligned((Cell(name, "name"), text) for name, text in rows)

@@ -44,7 +44,7 @@ def read_document(
     about the content.
 
     ``rests_on_users``: the caller uses the SCRAM users, too. A log can contain ACLs that Kafka
-    would refuse to create. The image contains these ACLs; the document only if it ``is_whole``.
+    would refuse to create. The image contains these ACLs; the document only with ``is_whole``.
     """
     source = opened_text(text, arguments, output)
     if source.store is not None and arguments.at is None and not arguments.committed:

@@ -36,8 +36,8 @@ class BatchQuestions:
         self.bad = 0
 
     def groups(self, output: Output) -> Iterable[QuestionGroup]:
-        """Audit lines grouped by question and result, the largest group first; or single requests,
-        while the file is read."""
+        """Audit lines grouped by question and result, the largest group first. Or one group for
+        each request; the caller gets it before the next line is read."""
         if not self.is_audit:
             return (QuestionGroup(parsed, 1, number) for number, parsed in self._parsed(output))
         grouped: dict[tuple[Any, ...], QuestionGroup] = {}

@@ -67,8 +67,8 @@ def _api(text: str) -> ApiPermissions:
 
 
 def _applicable(api: ApiPermissions, named: Named) -> tuple[PermissionStep, ...]:
-    """The needs without a condition or for a named resource type. If there are none, the needs on
-    the cluster; if the cluster has none, all needs."""
+    """The needs of ``api`` that have no condition or can be met on a ``named`` resource. If there
+    are none, the needs on the cluster; if there are none on the cluster either, all needs."""
     types = set(named) - {ResourceType.CLUSTER}
     needs = [
         need

@@ -53,8 +53,8 @@ def add_credentials(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--include-credentials",
         action="store_true",
-        help="copy SCRAM users' salts and keys too (to a folder), so that users keep their"
-        " passwords",
+        help="copy SCRAM users' salts and keys too, so that users keep their passwords (TARGET must"
+        " be a folder)",
     )
 
 

@@ -1,7 +1,7 @@
 """The first records of a new cluster, from the options of ``format``: features, users, ACLs.
 
-For one user and mechanism, the file's credential replaces the command line's, and the command
-line's replaces a SOURCE's. This module must not know which folders are formatted.
+For one user and mechanism, a credential of ``--add-scram-file`` replaces one of ``--add-scram``,
+and either replaces one of ``--import``. This module must not know which folders are formatted.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ _ANYWAY = "to delete it anyway, pass --allow-lockout"
 
 
 class Deletion(NamedTuple):
-    """A deletion of ``user``'s credentials for ``mechanisms``. ``users`` maps all users to their
-    mechanisms."""
+    """A deletion of ``user``'s credentials for ``mechanisms``. ``users`` has the iterations of
+    every credential, by user and mechanism."""
 
     user: str
     mechanisms: Sequence[ScramMechanism]

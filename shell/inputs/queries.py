@@ -43,9 +43,9 @@ def queries_of(
     is_whole: bool = False,
     notes: RecordNotes | None = None,
 ) -> Queries:
-    """With ``questions``, ``tasks.narrow_source.for_questions`` chooses the part of a store to
-    read. The settings that audit ``lines`` show replace assumed settings. ``is_whole``: replay all
-    kinds of state (``ImageSubject``). ``notes`` gets the log's records."""
+    """The queries on SOURCE. With ``questions``, only the part of a store is read that
+    ``tasks.narrow_source.for_questions`` chooses. The settings that audit ``lines`` show replace
+    assumed settings. ``is_whole`` and ``notes`` are those of ``replayed_source``."""
     opened = source = opened_source(arguments, output)
     context = read_config(arguments, source, output, decides=True)
     if lines:
@@ -69,8 +69,6 @@ def queries_over(
 
 
 def context_of_lines(context: Context, lines: Iterable[AuditLine], output: Output) -> Context:
-    from shell.inputs.queries import settings_of_lines
-
     found, notes, warnings = settings_of_lines(context, lines)
     for note in notes:
         output.note(note)

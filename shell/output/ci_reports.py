@@ -19,8 +19,8 @@ _NOT_XML: Final = re.compile("[\ufffe\uffff]")
 
 
 class Case(NamedTuple):
-    """A test case. ``skipped`` is the reason why the case did not run, None if it ran. A case that
-    ran passed if ``failures`` is empty."""
+    """A test case. ``skipped`` is the reason why the case did not run, None if it ran. If a case
+    ran, it passed if ``failures`` is empty."""
 
     name: str
     failures: Sequence[str] = ()
@@ -77,7 +77,7 @@ def _case_lines(suite: str, case: Case) -> Iterable[str]:
 
 
 def _xml(text: str) -> str:
-    """XML 1.0 allows neither control characters, which ``safe`` escapes, nor ``_NOT_XML``."""
+    """XML 1.0 forbids control characters, which ``safe`` escapes, and those of ``_NOT_XML``."""
     return _NOT_XML.sub(lambda match: f"\\u{ord(match.group()):04x}", safe(text))
 
 

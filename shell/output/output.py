@@ -109,7 +109,8 @@ class Output:
         self._verb_progress.__enter__()
 
     def busy(self, doing: str) -> AbstractContextManager[ProgressLine]:
-        """Show ``doing`` on the terminal during a ``with`` block."""
+        """Show ``doing`` on the terminal during a ``with`` block, or in the line of
+        ``begin_progress``."""
         if self._verb_progress is None:
             return self._shown(doing)
         self._verb_progress.doing = doing
@@ -202,13 +203,13 @@ class Output:
             self.out.write(f"{lead}{safe(line)}\n")
 
     def note(self, text: str) -> None:
-        """Print a note beside the answer on stderr; ``-q`` hides it."""
+        """Print a note about the answer on stderr; ``-q`` hides notes."""
         if not self.quiet:
             self._say(f"note: {text}", "faint")
 
     def warn(self, text: str) -> None:
-        """Print on stderr a warning that the reader needs to understand the answer. A shell's
-        session prints each warning once."""
+        """Print on stderr a warning without which the answer can mislead. The session of a shell
+        prints each warning only once."""
         if self._warned is not None:
             if text in self._warned:
                 return
@@ -251,10 +252,10 @@ class Output:
         self, rows: Iterable[Sequence[Cell | str]], indent: str = "", *, whole: bool = False
     ) -> None:
         """Write rows in columns. A column is as wide as its widest cell in the first 500 rows; a
-        wider cell below widens the rest of the column.
+        wider cell in a later row widens the column from there on.
 
-        A very wide cell does not count, and shifts only its own row. On a terminal, a row that does
-        not fit continues on the next line, unless ``whole``.
+        A cell wider than 120 characters widens no column, and shifts only its row. On a terminal, a
+        row that does not fit continues on the next line, unless ``whole``.
         """
         source = iter(rows)
         head = list(islice(source, _ROWS_MEASURED))

@@ -1,7 +1,7 @@
-"""Shows a command's progress on a terminal's stderr.
+"""Shows a command's progress on stderr, if stderr is a terminal.
 
 A thread updates the line twice a second, also during a long step without reports. The thread writes
-to its own file descriptor, because standard error can be redirected while another process starts.
+to a copy of the file descriptor, because stderr can be redirected while another process starts.
 This module must not know what is being done.
 """
 
@@ -18,7 +18,7 @@ from metalog.text.visible_text import safe
 from shell.output.wrapping import terminal_width, visible_width
 
 PATIENCE_S = 1.0
-"""By default, nothing is shown before this time, because most commands end earlier."""
+"""By default, the line appears after this time, because most commands end earlier."""
 _INTERVAL_S: Final = 0.5
 _CUT: Final = "…"
 

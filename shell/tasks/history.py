@@ -1,6 +1,6 @@
 """Reads from a log the history of ACLs, of users, or of one decision.
 
-A replay also notes the records that it reads (``change_notes``). So the log is read again only for
+A replay can note the records that it reads (``change_notes``). Then the log is read again only for
 the history before the snapshot at which the replay began. This module must not know how a decision
 is found or shown.
 """

@@ -33,7 +33,7 @@ With --listen, each scrape computes the metrics again, so let Prometheus scrape 
 The verb needs pip install 'kraft-metalog[node]'."""
 
 _MOST_PRINCIPALS: Final = 100
-"""At most this many principals have their own series; all others share one series."""
+"""At most this many principals have a series each; all others share one series."""
 
 
 def configure(parser: ArgumentParser) -> None:

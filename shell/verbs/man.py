@@ -1,4 +1,4 @@
-"""``metalog man [VERB]``: the manual page of a verb, or of the command, made from its parser.
+"""``metalog man [VERB]``: the manual page of a verb or of ``metalog``, made from the parsers.
 
 This module must not know what any verb does.
 """
@@ -97,7 +97,7 @@ def _as_it_is(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _text(line: str) -> str:
-    """The line, escaped: a line that begins with a dot or a quote would be a request to roff."""
+    """The line, escaped, because a line that begins with a dot or a quote is a request to roff."""
     return f"\\&{_escaped(line)}" if line.startswith((".", "'")) else _escaped(line)
 
 

@@ -82,7 +82,7 @@ def run(arguments: Namespace, output: Output) -> int:
             "metalog mcp needs the package mcp, which is not installed; "
             "pip install 'kraft-metalog[mcp]'"
         ) from None
-    # Without this, the SDK ends only at the end of stdin: its reading thread gets no signal.
+    # Otherwise the SDK ends only at the end of stdin, because its reading thread gets no signal.
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, lambda number, _: os._exit(128 + number))
     server.run("stdio")

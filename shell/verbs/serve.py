@@ -117,7 +117,7 @@ def _run(arguments: Namespace, output: Output, lost_lines: Callable[[], Mapping[
 
 
 def _raise_file_limit() -> None:
-    """As Java does, because each client needs an open file."""
+    """Java raises the limit, too. Each client needs an open file."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -1,8 +1,8 @@
 """Scripts with which bash, fish and zsh complete the command.
 
 bash's readline also splits a line at some of ``@ : =``, and replaces only the text after the last
-split. So bash's script reads the whole line, and cuts the text before the split off each proposal.
-This module must not know any verb.
+split. So bash's script reads the whole line, and removes from each proposal the text before that
+split. This module must not know any verb.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ class CompletedVerb(NamedTuple):
 
 
 class CompletedCommand(NamedTuple):
-    """The whole command: ``verbs`` by all their words, such as ``pipeline build``; the line that
-    describes each verb, and each inner verb."""
+    """The whole command. The keys of ``verbs`` have all words, such as ``pipeline build``.
+    ``lines`` describe the verbs, and ``inner_lines`` the inner verbs."""
 
     verbs: Mapping[str, CompletedVerb]
     lines: Mapping[str, str]

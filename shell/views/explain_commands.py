@@ -1,4 +1,4 @@
-"""Writes commands of ``metalog explain`` to paste, which explain a printed answer.
+"""Writes commands of ``metalog explain`` that a reader can paste to explain a printed answer.
 
 A command repeats SOURCE and each option that the answer depends on. A variable stands for a file
 that a shell made for one command (``<(…)``), because that file does not exist any more. This module

@@ -44,7 +44,7 @@ def explain(
 ) -> int:
     """Print all explanations that ``arguments`` ask for. Returns 2 if a line is not a question.
 
-    ``queries_for`` is called after the questions were read, with their audit lines.
+    ``queries_for`` is called after the audit lines were read, and gets these lines.
     """
     if asks_many(arguments):
         many = BatchQuestions(arguments)

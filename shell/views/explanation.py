@@ -1,7 +1,7 @@
 """Prints an explanation, for a person under pressure.
 
 The answer comes first, then the reason, near misses, and the commands to type. No line is cut; a
-command has a line of its own, to be copied. This module must not know how the explanation was
+command stands alone on a line, to be copied. This module must not know how the explanation was
 found.
 """
 
@@ -68,14 +68,14 @@ _NEAR: Final = {
     NearMissKind.LITERAL_STAR: "it is LITERAL, so its * is a plain character; PREFIXED was meant",
     NearMissKind.LITERAL_PREFIX: "it is LITERAL; PREFIXED would reach {name}",
     NearMissKind.PREFIXED_STAR: "it is PREFIXED, so its * is a plain character",
-    NearMissKind.PREFIX_ONE_OFF: "its prefix is one character off",
+    NearMissKind.PREFIX_ONE_OFF: "its prefix differs by one character",
     NearMissKind.WILDCARD_SKIPS_STAR: "Kafka's * does not reach a longer name that begins with *",
     NearMissKind.HOST_BLOCK_ONE_OFF: "{host} is just outside its block {acl_host}: in the other "
     "half of the next larger block",
     NearMissKind.HOST_RANGE: "its host is a range; Kafka compares it as text, so it matches nobody",
     NearMissKind.HOST_NAME: "its host is not an IP address, so it matches nobody",
-    NearMissKind.PRINCIPAL_TYPO: "its principal is one character off",
-    NearMissKind.NAME_TYPO: "its name is one character off",
+    NearMissKind.PRINCIPAL_TYPO: "its principal differs by one character",
+    NearMissKind.NAME_TYPO: "its name differs by one character",
     NearMissKind.OPERATION_NOT_IMPLIED: "{acl_operation} does not imply {operation}",
     NearMissKind.OPERATION: "its operation is {acl_operation}, not {operation}",
     NearMissKind.HOST: "its host is {acl_host}, not {host}",
@@ -305,7 +305,7 @@ def _near_misses(explanation: Explanation, queries: Queries, output: Output, who
 
 def _nearest(explanation: Explanation) -> Sequence[NearMiss]:
     """If a DENY decided, the ALLOWs that the DENY overrides; else the first likely mistakes. If
-    there are none, and the answer is DENIED, other near misses."""
+    no mistake is likely, and the answer is DENIED, other near misses."""
     near, decision = explanation.near_misses, explanation.trace.decision
     if decision.acl is not None and not decision.result:
         return [miss for miss in near if miss.kind is NearMissKind.DENY_OVERRIDES]

@@ -1,4 +1,4 @@
-"""Says that another Kafka version would answer differently, if the version is assumed.
+"""Says that the other Kafka version would answer differently, if no Kafka version is configured.
 
 This module must not know how an answer is found.
 """
@@ -40,7 +40,7 @@ def say_other_answers(questions: Iterable[Question], queries: Queries, output: O
     decision, other_decision = turned[0]
     which = other_decision.result.value
     if len(listed) > 1:
-        which = f"{counted(len(turned), 'question')} differently, the first of them {which}"
+        which = f"{counted(len(turned), 'question')} differently, the first with {which}"
     kafka = queries.context.config.kafka
     _say(kafka, f"would answer {which}{_because(kafka, other_decision.acl, decision.acl)}", output)
 

@@ -194,7 +194,7 @@ def proof_json(proof: ClaimOutcome, queries: Queries, arguments: Namespace) -> d
 
 
 def point_out_unknown(claims: Iterable[StatedClaim], queries: Queries, output: Output) -> None:
-    """Note the unknown principals of claims: most of them are misspelled."""
+    """Print a note on each unknown principal of a claim, because most are misspelled."""
     claim_of: dict[str, StatedClaim] = {}
     for stated in claims:
         for principal in sorted(stated.principals.names - {SUPER_USERS}):

@@ -117,7 +117,7 @@ def _texts(node: Node | None) -> list[str]:
 
 
 def claim_of(word: str, entry: Mapping[str, Node], position: FilePosition) -> StatedClaim:
-    """The claim of ``entry``, whose keys are all in ``claim_keys``."""
+    """The claim of ``entry``, whose keys are all in ``claim_keys(word)``."""
     for key in claim_keys(word)[:3]:
         if key not in entry:
             raise fault(position, f"a claim of '{word}' has no {key}")
@@ -195,7 +195,7 @@ def _unquoted(node: Text, what: str) -> Node:
 
 
 def read_at(text: Text, read: Callable[[str], _Value]) -> _Value:
-    """``read`` of the text; an error gets the text's position."""
+    """The result of ``read``; an error of ``read`` gets the position of ``text``."""
     try:
         return read(text.value or "")
     except InvalidRequest as error:
@@ -263,8 +263,8 @@ def read_claims(words: Sequence[str]) -> list[StatedClaim]:
 
 
 def claim_texts(words: Sequence[str], what: str) -> list[tuple[str, str]]:
-    """The YAML texts of ``words`` with their names. A word is a file, a folder of files, or
-    YAML."""
+    """The YAML texts of ``words``, each with its name in errors. A word is a file, a folder of
+    files, or YAML; ``what`` and a number name YAML."""
     named_texts: list[tuple[str, str]] = []
     for number, word in enumerate(words, 1):
         path = Path(word)

@@ -56,7 +56,8 @@ def read_expectations(paths: list[str]) -> list[Expected | StatedClaim]:
     """All expectations in ``paths``: YAML files and folders.
 
     Raises:
-        InvalidRequest: a file or an entry is invalid, or there is no expectation.
+        InvalidRequest: an entry is invalid, or there is no expectation.
+        InvalidSource: a file is not UTF-8.
     """
     expectations = [
         expectation
@@ -81,10 +82,10 @@ def _file(path: str) -> Path:
 
 
 def expectations_of(text: str, file: str) -> Iterator[Expected | StatedClaim]:
-    """All expectations of one file.
+    """All expectations in ``text``, the content of ``file``.
 
     Raises:
-        InvalidRequest: an entry is invalid, or there are too many.
+        InvalidRequest: an entry is invalid, or there are too many questions.
     """
     return bounded(_expected(text, file), len(text), "questions")
 

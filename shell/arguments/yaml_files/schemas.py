@@ -1,9 +1,9 @@
-"""JSON Schemas of the files that people write, made from the readers' tables of keys and words.
+"""JSON Schemas of the files that people write, made from the parsers' tables of keys and words.
 
-Readers accept a word in any case. So a schema has a pattern for each word, and lists the spellings
-that an editor offers. VS Code and the YAML language server show the messages of ``errorMessage``
-and ``patternErrorMessage``; other validators ignore both. This module must not know how a file is
-read.
+The parsers accept a word in any case. So a schema has a pattern for each word, and lists the
+spellings that an editor offers. VS Code and the YAML language server show the messages of
+``errorMessage`` and ``patternErrorMessage``; other validators ignore both. This module must not
+know how a file is read.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Schema = dict[str, Any]
 _DRAFT: Final = "http://json-schema.org/draft-07/schema#"
 """The draft that editors support both for YAML and for TOML."""
 _TEXT: Final = {"type": ["string", "number", "boolean"]}
-"""A text. Readers accept ``007`` and ``no`` as texts, but validators take them for a number and a
+"""A text. Parsers accept ``007`` and ``no`` as texts, but validators take them for a number and a
 boolean."""
 _MESSAGE: Final = "patternErrorMessage"
 _DAY: Final = {
@@ -75,7 +75,7 @@ def _mapping(
         "properties": {key: values.get(key, _TEXT) for key in keys},
         "additionalProperties": False,
         "errorMessage": f"This is a mapping with the keys {', '.join(keys)}, and no others.",
-        # A separate part, so that an editor names the missing key.
+        # Apart from ``errorMessage``, so that an editor names the missing key.
         "allOf": [{"required": list(required)}],
     }
 
@@ -199,9 +199,9 @@ def _names() -> Schema:
 
 SCHEMAS: Final[Mapping[str, tuple[str, Callable[[], Schema]]]] = {
     "acls": ("A file of ACLs", _acl_file),
-    "expectations": ("Expectations of metalog test", _expectations),
+    "expectations": ("Expectations for metalog test", _expectations),
     "accepted": ("Findings of metalog pipeline that somebody accepted", _accepted),
-    "owners": ("Owners of metalog pipeline report", _owners),
+    "owners": ("Owners of ACLs, for metalog pipeline report", _owners),
     "metalog.toml": ("Names of SOURCEs", _names),
 }
 """The schemas, by the name that ``metalog schema`` takes."""

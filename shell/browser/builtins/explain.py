@@ -71,8 +71,8 @@ def explain_command(
         summary="say why a principal may do something, or may not",
         manual=(
             "QUESTION is PRINCIPAL OPERATION TYPE:NAME [--host ADDRESS], or an audit line of Kafka",
-            "in quotes, as in: explain User:app Write topic:payments --host 10.0.0.7. It takes the",
-            "question options of metalog explain: --consumer, --producer, --audit FILE and so on.",
+            "in quotes, as in: explain User:app Write topic:payments --host 10.0.0.7. This command",
+            "has the question options of metalog explain: --consumer, --producer, --audit FILE, ….",
             "The broker's configuration is set by options of metalog shell: --config,",
             "--super-users, --allow-everyone and --kafka.",
         ),

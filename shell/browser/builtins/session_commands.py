@@ -43,7 +43,7 @@ def _help(session: ShellSession, words: Sequence[str]) -> None:
 @builtin(
     "history [COUNT]",
     "list the lines typed so far, or the last COUNT of them",
-    manual=("History is kept until the shell is left, and written nowhere.",),
+    manual=("The history is kept until you leave the shell, and is not written to a file.",),
     most=1,
     takes="nothing",
 )

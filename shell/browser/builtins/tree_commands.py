@@ -102,7 +102,7 @@ def in_columns(shown: list[str], width: int) -> list[str]:
     "tree [-L DEPTH] [PATH...]",
     "show directories and the contents of their files as a tree",
     manual=(
-        "With -L, the tree has DEPTH levels, and shows how many names each last directory has.",
+        "With -L, the tree has DEPTH levels, and says how many names are below the last level.",
         "Each file is one line: an ACL is a sentence in the tree, and cat prints its JSON.",
     ),
 )

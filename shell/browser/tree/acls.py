@@ -35,7 +35,7 @@ def kafka_acls(image: AclsImage) -> Directory:
 
 
 def json_leaf(uuid: Uuid, acl: Acl) -> Leaf:
-    """The record, with the names of its enums (KIP-801, "Metadata Shell")."""
+    """The record as JSON, with words for enum values (KIP-801, "Metadata Shell")."""
     return Leaf(fields_with_id(uuid_text(uuid), acl), sentence(acl))
 
 

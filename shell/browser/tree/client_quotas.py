@@ -1,8 +1,8 @@
 """``/image/clientQuotas``: quotas by entity, ``clientId(a)_user(b)``.
 
-Brackets and backslashes in a name get a backslash. A default entity is its bare type (``user``);
-Kafka's shell uses an empty name in this case, and fails on the name. This module must not know how
-the tree is printed.
+Brackets and backslashes in a name get a backslash. A default entity is shown as its type alone
+(``user``); Kafka's shell uses an empty name in this case, and fails on the name. This module must
+not know how the tree is printed.
 """
 
 from __future__ import annotations

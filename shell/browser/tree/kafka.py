@@ -32,8 +32,8 @@ def optional(value: object | None) -> str:
 
 
 def double(value: float) -> str:
-    """The value as Java 19's ``Double.toString`` writes it: the fewest digits that parse to the
-    same value (except for subnormals).
+    """The value as Java 19's ``Double.toString`` writes it (except for some subnormals): the fewest
+    digits that parse to the same value.
 
     Java 17 prints a few doubles with more digits (2.0E23 as 1.9999999999999998E23).
     """

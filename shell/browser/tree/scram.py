@@ -1,4 +1,4 @@
-"""SCRAM credentials: ``/scram`` as JSON, and Kafka's form; secrets only with ``--show-secrets``.
+"""``/scram`` as JSON, ``/image/scram`` in Kafka's form; secrets only with ``--show-secrets``.
 
 This module must not know how the tree is printed.
 """

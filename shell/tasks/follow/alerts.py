@@ -1,6 +1,6 @@
 """Delivers the alerts of ``metalog pipeline follow`` at least once, to stdout and to a webhook.
 
-The pipeline's folder stores two marks: the last batch written to stdout, and the last batch posted.
+The pipeline's folder stores the number of the last batch written to stdout, and of the last posted.
 This module must not know what deserves an alert, nor how an alert is shown or posted.
 """
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 SHOWN: Final = "told"
-"""The mark of the last batch whose alerts were written to stdout."""
+"""The key of the last batch whose alerts were written to stdout."""
 _POSTED: Final = "posted"
-"""The mark of the last batch whose alerts were posted."""
+"""The key of the last batch whose alerts were posted."""
 _ORDER: Final = ("batch", "time", "kind", "principal")
 
 

@@ -2,7 +2,7 @@
 
 Changes come from replayed records, so each change has the offset and time of its record. If a
 snapshot replaces records, the changes are the difference between the last image and the snapshot.
-The replica replays on its own thread, and passes changes to the thread that prints them. This
+The replica replays on another thread, and passes changes to the thread that prints them. This
 module must not know how a change is shown.
 """
 
@@ -49,8 +49,8 @@ class _Handover:
         self._notes.note(batch, offset, parts if is_new else ())
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        """Queue the changes. At the start, a snapshot that ends before ``seen`` hides no new
-        record."""
+        """Queue the changes. A snapshot from which the replica started hides no new record, if it
+        ends at or before the offset of ``seen``."""
         reached = self._seen.provenance.offset
         begins_at = manifest.snapshot.end_offset if isinstance(manifest, SnapshotManifest) else 0
         has_records = begins_at <= reached if self._is_first else not delta.is_replacement

@@ -36,7 +36,7 @@ def watch_address(text: str | None) -> Address | None:
 
 
 class Newest:
-    """The newest known figures, read by the listener's thread."""
+    """The newest figures, for the thread of the HTTP listener."""
 
     def __init__(self, tables: Tables, webhook: Webhook | None) -> None:
         self._webhook = webhook

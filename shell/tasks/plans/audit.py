@@ -36,7 +36,7 @@ class ChangedAnswers(NamedTuple):
 
 class Audit(NamedTuple):
     """``turned`` are the requests whose answer would change. ``requests`` counts all requests, and
-    ``bad`` counts the unreadable lines of the log."""
+    ``bad`` counts the lines of the file that are not requests."""
 
     turned: list[ChangedAnswers]
     requests: int

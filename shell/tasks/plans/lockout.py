@@ -79,7 +79,7 @@ def _altering(
     config: AuthorizerConfig,
 ) -> Iterator[Session]:
     """The sessions that may alter ACLs by ``acls``: one for each kind of session that the
-    ``dividing`` sets distinguish."""
+    ACLs in ``dividing`` distinguish."""
     kind = ResourceType.CLUSTER
     requests = Requests(principals, ANY_HOST, _ALTER, kind, THE_CLUSTER)
     all_acls = dict.fromkeys(acl for acl_set in dividing for acl in acl_set)

@@ -54,9 +54,9 @@ metalog apply FOLDER zookeeper://zk:2181/kafka --include-credentials
 
 In a folder all changes are one metadata transaction. Elsewhere apply adds DENYs first, then
 ALLOWs, and removes ALLOWs before DENYs. A saved plan is refused if the ACLs that its files own
-have changed, if the plan would change other decisions, or if the super users or the default rule
-differ. For a plan saved with --no-new-access or --only-gain, a new proof on the current ACLs
-replaces the first two checks. The limits of this command must hold, too.
+have changed, if the plan would now change other decisions than planned, or if the super users or
+the default rule differ. For a plan saved with --no-new-access or --only-gain, a new proof on the
+current ACLs replaces the first two checks. The limits of this command must hold, too.
 Exit code: 0 done or nothing to do, 2 not done."""
 _MOST_NAMED: Final = 20
 
@@ -138,7 +138,7 @@ def _refuse_unproven(plan: SavedPlan, made: Planned) -> None:
 
 
 def _proven_text(limits: Sequence[GainLimit], config: AuthorizerConfig) -> str:
-    """The limits and the super users, because somebody can have edited the plan's file."""
+    """Name the limits and super users, because somebody can have edited the plan's file."""
     claims = [[claim_text(each) for each in limit.claims] for limit in limits]
     exceptions = [f"but {joined(each, 'and')}" if each else "" for each in claims]
     gained = " and ".join(

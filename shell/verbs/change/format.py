@@ -59,7 +59,7 @@ def configure(parser: ArgumentParser) -> None:
         "-s",
         "--standalone",
         action="store_true",
-        help="this node is the only voter, written into the log (KIP-853); the default without"
+        help="write this node into the log as the only voter (KIP-853); the default without"
         " --config",
     )
     quorum.add_argument(

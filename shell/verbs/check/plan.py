@@ -146,8 +146,8 @@ def _save(made: Planned, limits: PlanLimits, gains: GainProof | None, arguments:
 def _audited(
     made: Planned, arguments: Namespace, output: Output
 ) -> tuple[Audit, list[QuestionGroup]]:
-    """The plan's effect on the requests of a file, and the requests to compare with the other Kafka
-    version."""
+    """The plan's effect on the requests of a file, and the requests to compare under the other
+    Kafka version."""
     many = BatchQuestions(
         Namespace(audit=arguments.audit, requests=arguments.requests, question=[])
     )

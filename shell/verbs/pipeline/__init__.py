@@ -10,7 +10,7 @@ from typing import Final
 from shell.verb_table import VerbTable, verbs_of
 
 _OPENING: Final = """\
-usage: metalog pipeline VERB DIR [options]      what a cluster's users really did, on Spark
+usage: metalog pipeline VERB DIR [options]      what users really did, computed by Spark
 """
 
 _CLOSING: Final = """\

@@ -40,8 +40,8 @@ metalog pipeline build --log /archive/prod --audit 'logs/*/kafka-authorizer.log*
 metalog pipeline build --log @prod --audit new/ --out prod.tables       adds the new files
 
 Audit lines may be of any Kafka version, in any log layout with dates or in JSON, compressed or not.
-A build adds to the folder: a file that is read again replaces its own rows, even if the file was
-renamed. Rows of other files stay. A line that is broken, or is not an audit line, goes into the
+A build adds to the folder: a file that is read again replaces its earlier rows, even if the file
+was renamed. Rows of other files stay. A line that is broken, or is not an audit line, goes into the
 table rejected, with the reason.
 
 Exit code: 0 built, 1 built without some of the input, 2 not built."""

@@ -36,8 +36,8 @@ metalog pipeline demo                                five million requests: some
 metalog pipeline demo --requests 200000 --days 30    a quick look
 
 The year has 16 teams with approximately a hundred services on three brokers, 2,000 changes of
-ACLs, and the brokers' audit logs, with planned gaps and false lines. Kafka can replay the metadata
-log; the answers are the authorizer's own. The same seed makes the same year."""
+ACLs, and the brokers' audit logs, with planned gaps, and forged and broken lines. Kafka can replay
+the metadata log; metalog's authorizer decided the requests. The same seed makes the same year."""
 _DEFAULT: Final = "metalog-demo"
 _SINCE: Final = "2025-04-01"
 _TOLERATED: Final = 0.01

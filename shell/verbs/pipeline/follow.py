@@ -44,10 +44,10 @@ metalog pipeline follow --log quorum://c1:9093 --audit /logs/rotated --out /data
 metalog pipeline follow --log quorum://c1:9093 --audit topic://b1:9092/audit --out /data/now
 metalog pipeline follow … --once                      only the present lines, from cron
 
-Each line counts once, even if the process is killed; start follow again with the same DIR. A file
-is read whole when it appears, so move finished files into FOLDER and do not rename them. A record
-of TOPIC contains an audit line, and the record's key names the broker. A request is decided by the
-ACLs of its own time, so a request waits until the log is known and committed up to its time.
+Each line counts once, even if the process is killed and started again with the same DIR. A file is
+read whole when it appears, so move finished files into FOLDER and do not rename them. A record of
+TOPIC contains an audit line, and the record's key names the broker. A request is decided by the
+ACLs at its time, so a request waits until the log is known and committed up to that time.
 Findings cover the requests up to the last orderly stop.
 Exit code: 0 stopped on request, 2 failed."""
 _LOOK_S: Final = 1
@@ -84,7 +84,7 @@ def configure(parser: ArgumentParser) -> None:
         "--broker-from",
         metavar="REGEX",
         help="finds the broker's name in a file's path, or in a record's key, headers (NAME=VALUE) "
-        "or JSON around the line (host.name=VALUE) (default: as in build; the key of a record)",
+        "or JSON around the line (host.name=VALUE) (default: as in build; for a record, its key)",
     )
     add_command_config(group)
     group.add_argument(

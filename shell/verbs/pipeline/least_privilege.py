@@ -1,4 +1,4 @@
-"""``metalog pipeline least-privilege DIR``: the narrowest ALLOWs that would have been enough.
+"""``metalog pipeline least-privilege DIR``: the narrowest ALLOWs that the requests needed.
 
 This module must not know how the least set is found.
 """
@@ -57,7 +57,7 @@ metalog pipeline what-if DIR least.yaml                              requests th
 A principal gets a literal ALLOW for each resource that it used. It gets a prefixed ALLOW if enough
 of the names share a prefix up to a separator (. - _) and no other known name (with --slack: few
 other names) has the prefix. No principal gets more than it has today. DENYs stay, and ALLOWs whose
-use is unknown stay, too. A principal that used an ALLOW of User:* gets its own ALLOW.
+use is unknown stay, too. A principal that used an ALLOW of User:* gets an ALLOW, too.
 A replay of the window proves that the proposal allows every request that was allowed and that
 today's ACLs allow.
 
@@ -150,7 +150,7 @@ def _check_is_known(principal: str, tables: Tables, window: Window) -> None:
 
 
 def _ordered(proposals: Sequence[PrincipalProposal]) -> list[PlanStep]:
-    """Each principal gets its own grants before those of User:* are removed."""
+    """The new grants of all principals come before removals, such as of grants of User:*."""
     from metalog_sources.targets.plan import phases
 
     return list(chain(*phases([step for each in proposals for step in each.plan.steps])))

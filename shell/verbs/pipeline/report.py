@@ -65,7 +65,7 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument(
         "--name", metavar="NAME", help="the cluster's name (default: from the path of the log)"
     )
-    group.add_argument("--owners", metavar="FILE", help="YAML: teams, each with a page of its own")
+    group.add_argument("--owners", metavar="FILE", help="YAML: teams; each gets a page")
     group.add_argument(
         "--accepted",
         metavar="FILE",
@@ -213,7 +213,7 @@ def _desired(arguments: Namespace, tables: Tables) -> Tables | None:
 
 
 def _known(arguments: Namespace, beside: Path | None) -> KnownFindings:
-    """``beside`` has the findings of the last report, unless ``--since`` names another file."""
+    """``--since`` names the file of the earlier report's findings; the default is ``beside``."""
     from metalog_spark.report.triage.accepted import read_accepted
     from metalog_spark.report.triage.changes import read_findings
     from metalog_spark.report.write import KnownFindings

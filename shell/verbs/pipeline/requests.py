@@ -56,7 +56,8 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument(
         "--acl",
         metavar="ID",
-        help="only requests that this ACL decided; without --disagrees, the broker agreed",
+        help="only requests that this ACL decided; without --disagrees, only those that the broker"
+        " answered in the same way",
     )
     group.add_argument(
         "--matches", metavar="ID", help="only requests that this ACL matches, whichever ACL decided"

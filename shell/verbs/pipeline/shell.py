@@ -29,7 +29,7 @@ metalog pipeline shell prod.tables -o json < questions
 A line is a verb without DIR, such as unused --from -30d, or an SQL query of the tables. Spark
 starts once, so every answer but the first comes sooner.
 
-A warning is printed once a session. For lines from a pipe or file, errors name the line's number.
+A session prints a warning only once. For lines from a pipe or file, errors name the line's number.
 
 Exit code: 0, or 2 if a line from a pipe or file failed."""
 _LEFT_OUT: Final = ("demo", "shell")
