@@ -291,11 +291,11 @@ class Gate(Protocol):
     """A publisher with a readiness gate: it does not answer before its image is complete."""
 
     def complete_initial_load(self) -> None:
-        """Called by the loader after each image; the first image reaches the high-water mark."""
+        """Open the gate: the image has all committed records. A second call does nothing."""
         ...
 
     def note_staleness(self, for_ms: int) -> None:
-        """Note that the image has been stale for ``for_ms`` milliseconds; 0 means not stale.
+        """Remember that the image has been stale for ``for_ms`` milliseconds; 0 means not stale.
 
         Any thread may call this method while no image is published.
         """

@@ -51,7 +51,7 @@ class LocatedProperties:
 
     def read(self, key: str, reader: Callable[..., R], *arguments: object) -> R:
         """The result of ``reader(*arguments)``. An ``InvalidRequest`` becomes a ``ConfigException``
-        with the place of a key, as ``placed_text`` finds it."""
+        that begins with the file and line of a key (see ``placed_text``)."""
         try:
             return reader(*arguments)
         except InvalidRequest as error:

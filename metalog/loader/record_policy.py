@@ -18,7 +18,7 @@ from metalog.ports import CutShort, Gap
 from metalog.records.batch import Batch
 from metalog.records.frame import Undecodable
 from metalog.records.unread import UNREAD_RECORD
-from metalog.text.plurals import plural, ranged
+from metalog.text.plurals import noun_range, plural
 
 _LOST: Final = "offsets that are missing from the log"
 _CUT_OFF: Final = "records at the log's end"
@@ -153,9 +153,9 @@ class RecordPolicy:
     def accept_gap(self, gap: Gap) -> None:
         if not gap.lost:
             return
-        lost, shown = gap.end - gap.start, ranged(gap.start, gap.end - 1)
+        lost = gap.end - gap.start
         missing = CorruptLog(
-            f"{plural(lost, 'record')} {shown} {plural(lost, 'is', 'are')} missing",
+            f"{noun_range('record', gap.start, gap.end)} {plural(lost, 'is', 'are')} missing",
             offset=gap.start,
             advice=f"begin with a snapshot that ends at offset {gap.end} or later",
         )

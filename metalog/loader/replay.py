@@ -152,7 +152,7 @@ class Loader:
         return self._policy.doubts
 
     def note_fault(self, fault: Exception) -> None:
-        """The driver reports a fault of the log; the loader goes back as after its own fault."""
+        """Go back as after a fault of the loader; ``fault`` is a fault that the driver found."""
         offset = fault.offset if isinstance(fault, CorruptLog) else None
         self._fault = (self._replayed.offset if offset is None else offset, fault)
         if isinstance(fault, Diverged):

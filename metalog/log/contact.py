@@ -16,7 +16,7 @@ class Contact:
         self._last_s: float | None = None
 
     def heard(self) -> None:
-        """Note that the server is alive now."""
+        """Remember the time: the server is alive now."""
         self._last_s = time.monotonic()
 
     @property

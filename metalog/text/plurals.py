@@ -19,3 +19,8 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 def ranged(first: object, last: object) -> str:
     """``Monday to Friday``, or ``Monday`` if both ends are equal."""
     return str(first) if first == last else f"{first} to {last}"
+
+
+def noun_range(one: str, start: int, end: int) -> str:
+    """``record 7``, or ``records 7 to 9``: the noun, and the numbers ``start`` to ``end - 1``."""
+    return f"{plural(end - start, one)} {ranged(start, end - 1)}"

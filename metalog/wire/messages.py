@@ -39,7 +39,7 @@ class WireRequest(NamedTuple):
 
 
 class UnreadRequest:
-    """A request whose body is decoded at the first use, because few refusals need the body.
+    """A request whose body is decoded at its first use: most refusals do not need the body.
 
     ``client_id`` and ``body`` raise the errors of ``read_request``.
     """

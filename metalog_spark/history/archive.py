@@ -24,6 +24,7 @@ from metalog.log.folder.single_file import CheckpointLog, SegmentSplit
 from metalog.log.opening import OpenedLog
 from metalog.log.topic.reader import TopicSplit
 from metalog.ports import Split
+from metalog.text.plurals import noun_range, plural
 from metalog_sources.source import Source, open_source
 from metalog_sources.source_kinds import LOGS, SourceKinds
 from metalog_spark.history.splits import (
@@ -246,12 +247,13 @@ def _holes(
     if with_records:
         longest = max(with_records, key=lambda member: member.log.bounds().end)
         until = min(longest.log.bounds().end, end)
-        why = f"records {start} to {until - 1} are in {longest.source.text} and not proven to be"
-        why += f" committed ({longest.log.proven.why})"
+        why = f"{noun_range('record', start, until)} {plural(until - start, 'is', 'are')} in"
+        why += f" {longest.source.text} and not proven to be committed ({longest.log.proven.why})"
         yield LogHole(start, until, why, is_damage=False)
         start = until
     if start < end:
-        why = f"records {start} to {end - 1} are in none of the folders"
+        verb = plural(end - start, "is", "are")
+        why = f"{noun_range('record', start, end)} {verb} in none of the folders"
         yield LogHole(start, end, why, is_damage=False)
 
 

@@ -19,6 +19,7 @@ from metalog.log.topic.reader import TopicLog, TopicSplit
 from metalog.ports import Appended, Split
 from metalog.records.batch import Batch
 from metalog.records.checkpoint import check_snapshot
+from metalog.text.plurals import noun_range, plural
 from metalog_sources.source import open_source
 from snapshot.log_range import read_range
 from snapshot.reader import read_snapshot
@@ -148,4 +149,5 @@ class WholeSplit(NamedTuple):
 
 
 def _missing(start: int, end: int, file: str | None) -> CorruptLog:
-    return CorruptLog(f"records {start} to {end - 1} are missing", file=file, offset=start)
+    verb = plural(end - start, "is", "are")
+    return CorruptLog(f"{noun_range('record', start, end)} {verb} missing", file=file, offset=start)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metalog.text.plurals import counted, plural, ranged
+from metalog.text.plurals import counted, noun_range, plural, ranged
 
 
 def test_one_and_many() -> None:
@@ -21,3 +21,5 @@ def test_one_and_many() -> None:
 
 def test_a_range_of_one_is_named_once() -> None:
     assert (ranged("Monday", "Friday"), ranged(7, 7)) == ("Monday to Friday", "7")
+    assert noun_range("record", 7, 10) == "records 7 to 9"
+    assert noun_range("record", 7, 8) == "record 7"

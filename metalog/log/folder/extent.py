@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 from metalog.disk.files import Files, opened
 from metalog.errors import CorruptLog
 from metalog.log.folder import layout
+from metalog.text.plurals import noun_range, plural
 
 _ADVICE: Final = "take the log from another copy"
 _OFFSET_ENTRY: Final = struct.Struct(">ii")
@@ -66,10 +67,10 @@ def beyond(extents: Iterable[LogExtent], end: int, *, is_certain: bool) -> Corru
     last = max((each for each in extents if each.is_certain is is_certain), default=None)
     if last is None or last.end <= end:
         return None
-    lost = "are missing from the log" if is_certain else "are missing, or never reached the disk"
-    return CorruptLog(
-        f"it shows records {end} to {last.end - 1}, which {lost}", file=last.file, advice=_ADVICE
-    )
+    verb = plural(last.end - end, "is", "are")
+    lost = "missing from the log" if is_certain else "missing, or never reached the disk"
+    shown = f"it shows {noun_range('record', end, last.end)}, which {verb} {lost}"
+    return CorruptLog(shown, file=last.file, advice=_ADVICE)
 
 
 def _named(partition: Path, names: Sequence[str], base: int) -> Iterator[LogExtent]:

@@ -17,6 +17,7 @@ from metalog.log.continuity import Continuity
 from metalog.log.folder.location import LogFolder, unreadable
 from metalog.log.folder.segment import SegmentReader, TornTail, find_batch
 from metalog.records.batch import Batch, prefix_of
+from metalog.text.plurals import noun_range
 
 MOST_CONTROLS: Final = 1024
 LARGEST_KEPT: Final = 4096
@@ -117,8 +118,9 @@ def _expect_segment(segment: int, expected: int | None, file: str) -> None:
     if expected is None or segment == expected:
         return
     if segment > expected:
+        verb, them = ("is", "it") if segment == expected + 1 else ("are", "them")
         raise CorruptLog(
-            f"records {expected} to {segment - 1} are missing: no segment holds them",
+            f"{noun_range('record', expected, segment)} {verb} missing: no segment holds {them}",
             file=file,
             offset=expected,
         )

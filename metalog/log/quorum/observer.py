@@ -66,9 +66,9 @@ class QuorumLog:
     constructor does not connect. Methods raise ``InvalidSource`` if no controller answers, if no
     controller leads, or if the controllers refuse an observer. A later call tries again.
 
-    The cluster's id is requested when ``cluster_id`` is first read, or with ``identifies`` at the
-    first connection. Controllers send the id only to principals that may ALTER the cluster, and log
-    each refusal.
+    The cluster's id is requested when ``cluster_id`` is first read. With ``identifies``, it is
+    requested at the first connection. Controllers send the id only to principals that may ALTER the
+    cluster, and log each refusal.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class QuorumLog:
         return None if supported is None else supported.most
 
     def expect_cluster(self, cluster_id: str) -> None:
-        """Follow only the cluster with this id, if the controllers do not send the cluster's id.
+        """Send this cluster's id in later requests, if the controllers do not send their own.
 
         Kafka refuses a request with another cluster's id.
         """

@@ -23,7 +23,7 @@ from metalog.wire.fetch import EpochLeader, Fetched, FetchPosition
 from metalog.wire.schema import error_name
 
 _RETRIABLE: Final = frozenset((-1, 5, 6, 7, 8, 13, 74, 75))
-"""After these errors, ask another controller, or the same controller with newer state:
+"""After these errors, ask another controller, or ask the same controller with a newer epoch:
 UNKNOWN_SERVER_ERROR, LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER, REQUEST_TIMED_OUT,
 BROKER_NOT_AVAILABLE (while it shuts down), NETWORK_EXCEPTION, FENCED_LEADER_EPOCH,
 UNKNOWN_LEADER_EPOCH."""
@@ -49,7 +49,7 @@ class Epochs:
         self.end = start
 
     def extend(self, epoch: int, end: int) -> None:
-        """Note that the next records, up to offset ``end``, have this epoch."""
+        """Remember that the next records, up to offset ``end``, have this epoch."""
         if not self._starts or self._starts[-1].epoch != epoch:
             self._starts.append(EpochBoundary(self.end, epoch))
         self.end = end

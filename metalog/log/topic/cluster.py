@@ -144,8 +144,8 @@ class TopicCluster:
         return Transactions(self.address, troubles, producer, self._consumer()[1])
 
     def _for_producer(self) -> dict[str, str]:
-        """The settings for a producer or admin client. Without ``socket.timeout.ms``, the library
-        derives the value from the transaction's timeout."""
+        """The settings for a producer or admin client. They lack ``socket.timeout.ms``, which the
+        library derives from the transaction's timeout."""
         left_out = ("check.crcs", "socket.timeout.ms")
         return {key: value for key, value in self._settings.items() if key not in left_out}
 

@@ -1,9 +1,9 @@
 """The format of a metadata log in a Kafka topic: a message per record, a transaction per append.
 
-A topic has no place for a quorum's control batches or epochs. So only control records have a key,
-and each message has a header with its epoch, its number within its append, and the end offset of
-the previous append. With this header a reader detects lost, duplicate and foreign messages. The
-reader turns each append into one batch. ``docs/formats/topic.md`` describes the bytes.
+A topic has no place for a quorum's control batches or epochs. So a key marks a control record, and
+each message has a header with its epoch, its number within its append, and the end offset of the
+previous append. With this header a reader detects lost, duplicate and foreign messages. The reader
+turns each append into one batch. ``docs/formats/topic.md`` describes the bytes.
 
 Pure. This module must not know consumers, producers, nor which messages are committed.
 """
@@ -122,8 +122,8 @@ def read_header(message: Stored, topic: str) -> AppendHeader:
         )
     header = AppendHeader(*_APPEND.unpack(packed)[1:])
     if header.epoch < 0 or not 0 <= header.number < header.total:
-        text = f"record {header.number} of {header.total} in epoch {header.epoch}"
-        problem = f"the header {APPEND_HEADER} is impossible: {text}"
+        text = f"record {header.number} (counted from 0) of {header.total}"
+        problem = f"the header {APPEND_HEADER} is impossible: {text}, epoch {header.epoch}"
         raise CorruptLog(problem, file=topic, offset=message.offset)
     return header
 
@@ -184,7 +184,7 @@ class Assembler:
             yield Appended(self._finished(append))
 
     def reach(self, offset: int) -> Iterator[LogEvent]:
-        """Note that all committed messages below ``offset`` were added."""
+        """The gap before ``offset``, if any; all committed messages below ``offset`` were added."""
         if self._open is None and offset > self._next:
             yield Gap(self._next, offset, lost=False)
             self._next = offset

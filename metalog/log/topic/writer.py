@@ -28,8 +28,8 @@ from metalog.records.messages.leader_change_message import Voter
 from metalog.text.plurals import counted
 
 MIN_MESSAGE_BYTES: Final = 1_000_000
-"""The largest batch in bytes that the library sends; the topic's ``max.message.bytes`` must allow
-it."""
+"""The smallest ``max.message.bytes`` of a topic for a log: the library sends batches up to this
+size."""
 MAX_RECORD_BYTES: Final = 900_000
 """The largest value in bytes; the rest of the message needs space, too."""
 _MARKER_OFFSETS: Final = 1

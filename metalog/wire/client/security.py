@@ -46,9 +46,9 @@ class Security(NamedTuple):
 
 DEFAULT_CLIENT_ID: Final = "kraft-metalog"
 DEFAULT_TIMEOUT_S: Final = 5.0
-"""Kafka's clients wait 30 seconds for an answer, and Kafka's controllers 2 seconds."""
+"""Seconds to wait for a connection or an answer. Kafka's clients wait 30, its controllers 2."""
 DEFAULT_CALL_TIMEOUT_S: Final = 60.0
-"""As in Kafka's clients."""
+"""Seconds for a request with its retries, as in Kafka's clients."""
 
 
 class ClientSettings(NamedTuple):

@@ -145,7 +145,7 @@ def test_one_segment_is_held_against_the_next(tmp_path: Path) -> None:
     first.write_bytes(first.read_bytes()[:cut])
     missing = SegmentLog(first).missing
     assert missing is not None
-    assert "to 810, which are missing" in missing.problem
+    assert "shows record 810, which is missing" in missing.problem
 
 
 def test_nothing_is_answered_from_a_log_that_lacks_records(tmp_path: Path, run: Run) -> None:
@@ -232,7 +232,7 @@ def test_the_pipeline_knows_nothing_of_what_comes_after(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("is_certain", "lost"),
-    [(True, "are missing from the log"), (False, "are missing, or never reached the disk")],
+    [(True, "missing from the log"), (False, "missing, or never reached the disk")],
 )
 def test_what_a_file_shows_beyond_the_end_is_named_with_what_to_do(
     is_certain: bool, lost: str
@@ -241,7 +241,10 @@ def test_what_a_file_shows_beyond_the_end_is_named_with_what_to_do(
     extents.append(LogExtent(99, "another", not is_certain))
     error = beyond(extents, 5, is_certain=is_certain)
     assert error is not None
-    assert (error.file, error.problem) == ("9.file", f"it shows records 5 to 8, which {lost}")
+    assert (error.file, error.problem) == ("9.file", f"it shows records 5 to 8, which are {lost}")
     assert error.advice == "take the log from another copy"
+    one = beyond(extents, 8, is_certain=is_certain)
+    assert one is not None
+    assert one.problem == f"it shows record 8, which is {lost}"
     assert beyond(extents, 9, is_certain=is_certain) is None
     assert beyond([], 0, is_certain=is_certain) is None

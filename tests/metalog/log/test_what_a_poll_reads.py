@@ -279,7 +279,7 @@ def test_an_epoch_that_begins_at_the_end_suggests_a_lost_record(
     assert (missing is None) == (shown is None)
     if missing is not None:
         assert missing.file == str(FOLDER / "leader-epoch-checkpoint")
-        assert f"it shows records {shown} to {shown}, which are missing" in str(missing)
+        assert f"it shows record {shown}, which is missing" in str(missing)
 
 
 def test_an_epoch_in_an_empty_log_suggests_a_lost_record() -> None:

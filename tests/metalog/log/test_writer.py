@@ -251,7 +251,7 @@ def test_a_torn_tail_is_cut_off_and_told_of(tmp_path: Path) -> None:
     whole = segment.read_bytes()
     *_, last = batches_in(folder)
     segment.write_bytes(whole[:-7])
-    with pytest.raises(CorruptLog, match=r"shows records 573 to 573, which are missing"):
+    with pytest.raises(CorruptLog, match=r"shows record 573, which is missing"):
         WritableDirectoryLog(folder).claim()
     (folder / PARTITION / f"{574:020d}.snapshot").unlink()
     log = WritableDirectoryLog(folder)
