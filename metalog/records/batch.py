@@ -66,7 +66,7 @@ class BatchRecord(NamedTuple):
     attributes: int
 
     def __repr__(self) -> str:
-        """Without key, value and headers, which may be secret."""
+        """Leaves out key, value and headers, which may be secret."""
         return f"BatchRecord(offset={self.offset}, timestamp={self.timestamp})"
 
 
@@ -131,7 +131,7 @@ class Batch(NamedTuple):
         return HEADER_SIZE + len(self.data)
 
     def __repr__(self) -> str:
-        """Without the records, which may be secret."""
+        """Leaves out the records, which may be secret."""
         return (
             f"Batch(offsets {self.base_offset} to {self.last_offset}, epoch {self.epoch}, "
             f"{self.size} bytes at {self.position} of {self.file})"

@@ -50,7 +50,7 @@ class RawRecord(NamedTuple):
     headers: tuple[Header, ...]
 
     def __repr__(self) -> str:
-        """Without key, value and headers, which may be secret."""
+        """Leaves out key, value and headers, which may be secret."""
         return f"RawRecord(offset_delta={self.offset_delta})"
 
 

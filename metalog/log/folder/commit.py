@@ -118,18 +118,18 @@ def agree(copies: Sequence[Copy], voters: Collection[int]) -> Agreement:
     majority = len(voters) // 2 + 1
     best = Proven(0, _why_nothing(copies, voters))
     reference = 0
-    for place, copy in enumerate(copies):
+    for index, copy in enumerate(copies):
         for candidate in (
             Proven(copy.snapshot.end_offset, f"a snapshot of {copy.name} ends there"),
             Proven(copy.end if copy.is_archive else 0, f"{copy.name} is an archive"),
             Proven(
-                _kept_by_majority(place, copies, shared[place], voters),
+                _kept_by_majority(index, copies, shared[index], voters),
                 f"{majority} of {len(voters)} voters hold the same records up to there",
             ),
         ):
             if candidate.offset > best.offset:
-                best, reference = candidate, place
-    holders = tuple(place for place, end in enumerate(shared[reference]) if end >= best.offset)
+                best, reference = candidate, index
+    holders = tuple(index for index, end in enumerate(shared[reference]) if end >= best.offset)
     return Agreement(*best, holders, tuple(divergences))
 
 
@@ -142,9 +142,9 @@ def _why_nothing(copies: Sequence[Copy], voters: Collection[int]) -> str:
 
 
 def _kept_by_majority(
-    place: int, copies: Sequence[Copy], shared: Sequence[int], voters: Collection[int]
+    index: int, copies: Sequence[Copy], shared: Sequence[int], voters: Collection[int]
 ) -> int:
-    """The end of the records of copy ``place`` that a majority of the voters has and must keep.
+    """The end of the records of copy ``index`` that a majority of the voters has and must keep.
 
     The majority must keep the records if one of the records has the newest leader's epoch, or if no
     voter without the records can win an election by a later epoch. The second condition needs the
@@ -154,7 +154,7 @@ def _kept_by_majority(
     epochs = _by_voter(copies, [copy.epoch for copy in copies], voters)
     newest = max(copy.epoch for copy in copies)
     for end in sorted(ends.values(), reverse=True)[len(voters) // 2 :]:
-        epoch = copies[place].epoch_before(end)
+        epoch = copies[index].epoch_before(end)
         if epoch is None:
             continue
         others = [epochs[voter] for voter, voter_end in ends.items() if voter_end < end]

@@ -43,7 +43,7 @@ _LAST_OFFSET_DELTA: Final = slice(23, 27)
 _MOST_GUESSES: Final = 16
 _SECTOR: Final = 512
 """The number of bytes that a disk writes atomically."""
-_LEAST_HOLE: Final = 16
+_LEAST_UNWRITTEN: Final = 16
 """At least this many zero bytes at the end count as unwritten; a complete batch can end with fewer
 zero bytes."""
 
@@ -100,7 +100,7 @@ class SegmentReader:
                 batch = decode_batch(buffer, start, file=self._name, file_position=position)
                 admit(batch)
             except CorruptLog as error:
-                if position + size == end and self._has_hole(buffer[start : start + size]):
+                if position + size == end and self._lacks_sectors(buffer[start : start + size]):
                     self.torn_tail = self._torn(size)
                     return
                 raise self._damage(error.problem, position) from None
@@ -117,7 +117,7 @@ class SegmentReader:
     def _judge_tail(self, end: int) -> None:
         size = end - self.position
         tail = self._file.read_at(self.position, min(size, MAX_BATCH_SIZE))
-        written = _end_hole(tail, self.position) if len(tail) == size else len(tail)
+        written = _unwritten_end(tail, self.position) if len(tail) == size else len(tail)
         problem = _why_no_torn_batch(tail, self._continuity.next_offset, written)
         if problem is None and not self._holds_zeros(self.position + len(tail), end):
             problem = f"other bytes follow {len(tail)} bytes of zeros"
@@ -130,15 +130,15 @@ class SegmentReader:
     def _torn(self, size: int) -> TornTail:
         return TornTail(self._name, self.position, size, self._continuity.next_offset)
 
-    def _has_hole(self, batch: bytes) -> bool:
+    def _lacks_sectors(self, batch: bytes) -> bool:
         """Whether some sectors of the file's last ``batch`` were not written.
 
         If the batch's checksum shows at most one wrong bit, the zeros in the batch were written.
         """
-        hole = _first_hole(batch, self.position)
-        if not self._may_be_torn or hole == len(batch) or _has_at_most_one_wrong_bit(batch):
+        unwritten = _first_unwritten(batch, self.position)
+        if not self._may_be_torn or unwritten == len(batch) or _has_at_most_one_wrong_bit(batch):
             return False
-        return _why_no_torn_batch(batch, self._continuity.next_offset, hole) is None
+        return _why_no_torn_batch(batch, self._continuity.next_offset, unwritten) is None
 
     def _holds_zeros(self, start: int, end: int) -> bool:
         return not any(
@@ -192,7 +192,7 @@ def find_batch(file: ReadableFile, base_offset: int, wanted: int) -> tuple[int, 
     return found if end - reached < HEADER_SIZE else astray
 
 
-def _first_hole(data: bytes, position: int) -> int:
+def _first_unwritten(data: bytes, position: int) -> int:
     """The index of the first unwritten sector in ``data``; the length of ``data`` if there is none.
 
     ``data`` is the end of a file, from byte ``position`` on.
@@ -200,14 +200,14 @@ def _first_hole(data: bytes, position: int) -> int:
     for at in range(-position % _SECTOR, len(data) - _SECTOR + 1, _SECTOR):
         if not data[at : at + _SECTOR].strip(b"\0"):
             return at
-    return _end_hole(data, position)
+    return _unwritten_end(data, position)
 
 
-def _end_hole(data: bytes, position: int) -> int:
+def _unwritten_end(data: bytes, position: int) -> int:
     """The index of the unwritten sectors at the end of ``data``; its length if there are none."""
     end = len(data.rstrip(b"\0"))
-    hole = end + -(position + end) % _SECTOR
-    return hole if len(data) - hole >= _LEAST_HOLE else len(data)
+    unwritten = end + -(position + end) % _SECTOR
+    return unwritten if len(data) - unwritten >= _LEAST_UNWRITTEN else len(data)
 
 
 def _has_at_most_one_wrong_bit(batch: bytes) -> bool:
@@ -256,7 +256,7 @@ def _hides_whole_batch(tail: bytes, stated: int, written: int) -> bool:
     delta = int.from_bytes(tail[_LAST_OFFSET_DELTA], signed=True)
     following = int.from_bytes(tail[:_OFFSET_END]) + delta + 1
     if 0 < following < 1 << 63:
-        sizes.update(islice(_places(tail, following.to_bytes(_OFFSET_END)), _MOST_GUESSES))
+        sizes.update(islice(_positions(tail, following.to_bytes(_OFFSET_END)), _MOST_GUESSES))
     return any(HEADER_SIZE <= size <= len(tail) and _is_batch(tail, size) for size in sizes)
 
 
@@ -269,8 +269,8 @@ def _is_batch(tail: bytes, size: int) -> bool:
     return True
 
 
-def _places(data: bytes, wanted: bytes) -> Iterator[int]:
-    place = data.find(wanted, HEADER_SIZE)
-    while place >= 0:
-        yield place
-        place = data.find(wanted, place + 1)
+def _positions(data: bytes, wanted: bytes) -> Iterator[int]:
+    position = data.find(wanted, HEADER_SIZE)
+    while position >= 0:
+        yield position
+        position = data.find(wanted, position + 1)
