@@ -62,7 +62,7 @@ class FoldersLog:
             found.extend(log.problems)
             if _lacks_its_voter(log):
                 found.append(
-                    f"{log.path}: without meta.properties it counts for no voter; copy that file"
+                    f"{log.path}: its voter is unknown without meta.properties; copy that file too"
                 )
             if log.damage is not None:
                 found.append(str(log.damage))
