@@ -33,8 +33,8 @@ _FEWER, _FEW = 3, 1 << 16
 most ``_FEW`` sums. Otherwise all sums are dropped, because a sum costs more than a row, and their
 days are added to ``uncounted``."""
 _MOST: Final = 1 << 18
-"""If more sums than this wait for equal requests, equal sums are added up. If more than half of
-this number are left, all sums are yielded or dropped."""
+"""If a task holds more sums than this, the sums of equal requests are added up. If more than half
+of this number are left, all sums are yielded or dropped."""
 _REQUEST: Final = SCHEMA.names[: SCHEMA.names.index("day")]
 ROWS: Final = pa.schema(
     [
@@ -73,8 +73,8 @@ class UsageSums:
         self._sums = self._requests = 0
 
     def add(self, rows: pa.RecordBatch) -> Iterator[pa.Table]:
-        """Add rows of DECISIONS, and yield sums that no longer wait, with the columns ``ALIKE`` and
-        ``COUNTED``."""
+        """Add rows of DECISIONS. If there are too many sums, yield or drop them. Yielded sums have
+        the columns ``ALIKE`` and ``COUNTED``."""
         if self._days(rows) <= self.uncounted:
             return
         self._wait(_summed(rows), len(rows))

@@ -128,8 +128,8 @@ class DecideWorker:
         """By name group (a set of ACLs as a number): whether its ACLs name ``User:*`` or many
         principals."""
         self._named: set[int] = set()
-        """The principals that the ACLs of all other name groups name; name group and principal are
-        one number."""
+        """For all other name groups, the principals that their ACLs name. One number stands for a
+        name group and a principal."""
         self._recent_questions = NumberSlots()
         self._of_question: dict[int, int] = {}
         self._of_name: list[dict[str, int]] = [{} for _ in ResourceType]
@@ -188,7 +188,7 @@ class DecideWorker:
 
     def _hosts_in_blocks(self, hosts: _Coded) -> Numbers:
         """The number of each row's host for a Kafka version that matches CIDR blocks. A change of
-        an ACL for a block counts, even if the row's Kafka version ignores blocks."""
+        an ACL for a block moves ``log_offset``, even if the row's Kafka version ignores blocks."""
         kafka = next(each for each in KafkaVersion if each.matches_blocks)
         return hosts.numbers(self._numbers_of(hosts, kafka), 0)
 
@@ -202,8 +202,8 @@ class DecideWorker:
         return dict(zip(texts, _remembered(known, texts, number), strict=True))
 
     def _by(self, texts: Sequence[str], question: _Question) -> tuple[Numbers, Numbers]:
-        """For each row, the number of the ACL lifetime that decides, and the first version of the
-        history from which the same ACLs match up to the row's version."""
+        """For each row, the number of the ACL lifetime that decides, and the version of the history
+        since which the same ACLs match."""
         of_principals, of_hosts = self._sessions
         operations, types = np.divmod(question.words, len(ResourceType))
         name_groups = self._name_groups(texts, types, question.names)

@@ -66,7 +66,7 @@ class TimelineColumns:
 
     def at(self, timelines: Numbers, versions: Numbers) -> tuple[Numbers, Numbers]:
         """For each of ``timelines`` (numbers) and ``versions`` of the history: the deciding ACL
-        lifetime, and the first version from which the same ACLs match up to this version."""
+        lifetime, and the version since which the same ACLs match."""
         columns = self._firsts, self._counts, self._since, self._by
         firsts, counts, since, by = (np.frombuffer(column, np.int64) for column in columns)
         places = firsts[timelines]

@@ -186,8 +186,8 @@ def _write_hour(
 
 
 def _count_probe(tally: LineTally, broker: int, activity: Activity) -> None:
-    """The line has two readings. A name with a line feed makes two lines, and the second line is
-    forged."""
+    """A probe's line has two readings. A name with a line feed makes two lines, and the second line
+    is forged."""
     tally.ambiguous += 1
     if "\n" in activity.name:
         tally.allowed += 1

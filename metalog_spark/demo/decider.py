@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class Answer(NamedTuple):
-    """``text`` is the audit line after its time, in Kafka's own layout."""
+    """``text`` is the rest of the audit line, which follows its time, in Kafka's own layout."""
 
     is_allowed: bool
     text: str

@@ -47,7 +47,7 @@ _LOADS: Final = (5, 4, 3)
 _STORM: Final = 0.006
 """The requests that a storm of denials adds, as a share of all requests."""
 _RETRIES_S: Final = (1, 3, 7, 15, 31, 63)
-"""A denied client tries again so many seconds after the denial."""
+"""A denied client sends its request again at these times, in seconds after the denial."""
 _ZIPF: Final = 1.1
 _WISHED_FOR: Final = ("payments.cards.v1", "finance.ledger.v1", "customers.consents.v1")
 

@@ -50,8 +50,8 @@ too. ``near`` is the first near miss of ``explain``, or null. ``near_kind`` is i
 def denied(
     tables: Tables, window: Window, *, shown: int = SHOWN, counts: DataFrame | None = None
 ) -> DataFrame:
-    """At most ``shown`` rows of ``SCHEMA``. A caller that already has the result of
-    ``denial_counts`` for these tables and this window gives it as ``counts``."""
+    """At most ``shown`` rows of ``SCHEMA``. ``counts`` is the result of ``denial_counts`` for these
+    tables and this window; None computes it."""
     counted = denial_counts(tables, window) if counts is None else counts
     return explained(tables, counted.orderBy(*in_order()).limit(shown).collect())
 
@@ -72,8 +72,8 @@ def explained(tables: Tables, counts: Iterable[Any]) -> DataFrame:
 
 
 def denial_counts(tables: Tables, window: Window) -> DataFrame:
-    """A row for each principal, operation and resource with denials. Separate grouping sets count
-    days and hosts, so that no row has a list of days or hosts."""
+    """A row for each principal, operation and resource with denials. One grouping set counts
+    days and another counts hosts, so that Spark keeps no list of days or hosts."""
     from pyspark.sql import functions as f
 
     last = f.struct("host", "known")

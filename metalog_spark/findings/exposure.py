@@ -62,7 +62,7 @@ EXPOSURE: Final = (
 """``kind`` is the id of a lint check, or ``toxic-pair``, ``denied-overlap`` or ``super-user``.
 ``message`` is about ``acl``; if ``acl`` is null, about the principal or the configuration.
 ``other`` is the second ACL of a finding about two ACLs, for example the DENY that limits ``acl``.
-``requests`` counts the window's requests that ``acl`` decided, or that a super user was allowed."""
+``requests`` counts the requests that ``acl`` decided, or the allowed requests of a super user."""
 
 ACCESS: Final = (
     "principal STRING, resource_type STRING, pattern_type STRING, resource_name STRING,"
@@ -156,8 +156,8 @@ def exposure(tables: Tables, window: Window) -> DataFrame:
 
 
 def _grants(acls: Iterable[Acl]) -> dict[_Grant, list[Acl]]:
-    """The ALLOWs among ``acls``. A key has the principal, the pattern, and all operations that the
-    principal's ALLOWs for this pattern and one host allow."""
+    """The ALLOWs among ``acls``, by principal, pattern and the set of operations that ALLOWs allow
+    from one host."""
     of_hosts: dict[tuple[str, ResourceType, PatternType, str, str], list[Acl]] = {}
     for acl in filter(is_allow, acls):
         pattern = acl.principal, acl.resource_type, acl.pattern_type, acl.resource_name

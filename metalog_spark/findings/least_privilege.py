@@ -45,7 +45,7 @@ SCHEMA: Final = (
 """A row for each principal that has ALLOWs, gets ALLOWs, or has DENYs and allowed requests.
 ``granted``, ``used`` and ``left`` count pairs of a known name and an operation: the principal's
 ALLOWs of today allow ``granted`` pairs, its requests used ``used`` pairs, and its proposed ALLOWs
-allow ``left`` pairs. ``excess`` is ``granted`` minus ``left``, at least 0. In ``remedy``, all
+allow ``left`` pairs. ``excess`` is ``granted`` minus ``left``, at least 0. In a ``remedy``, the
 commands that add ACLs come first."""
 
 _COMMANDS: Final = {ChangeKind.ADD: CommandKind.ADD, ChangeKind.REMOVE: CommandKind.REMOVE}
@@ -144,17 +144,17 @@ def _unknown(used: ClassifiedAcls) -> list[Acl]:
 
 
 def _stays(verdict: Verdict) -> bool:
-    """Whether an ALLOW is kept because a part of its use is unknown. OPENS does not keep an ALLOW,
-    because the proposal sets allow.everyone.if.no.acl.found to false. UNLOGGED does not keep an
-    ALLOW, because ``_with_starts`` adds the narrowest ACL that suffices."""
+    """Whether an ALLOW is kept because a part of its use is unknown. The reason OPENS keeps no
+    ALLOW, because the proposal sets allow.everyone.if.no.acl.found to false. The reason UNLOGGED
+    keeps no ALLOW, because ``_with_starts`` adds the narrowest ACL that suffices."""
     known = (Reason.OPENS, Reason.UNLOGGED)
     is_unknown = verdict.state is UsageState.UNKNOWN and verdict.reason not in known
     return (is_unknown or verdict.is_hidden) and verdict.is_alive and is_allow(verdict.acl)
 
 
 def _with_starts(found: Sequence[Acl], kept: Sequence[Acl], used: ClassifiedAcls) -> list[Acl]:
-    """The ALLOWs in ``found``, and ALLOWs so that the clients in ``used.unseen_clients`` can start
-    producers. An ALLOW for DESCRIBE in ``found`` is left out if an added ALLOW implies it."""
+    """The ALLOWs in ``found``, and the ALLOWs that ``used.unseen_clients`` need to start producers.
+    An ALLOW for DESCRIBE in ``found`` is left out if an added ALLOW implies it."""
     denies = (acl for acl in used.today if not is_allow(acl))
     more = narrowest(used.unseen_clients, used.today, [*denies, *kept, *found], used.config.kafka)
     implied = {acl._replace(operation=Operation.DESCRIBE) for acl in more}

@@ -74,7 +74,7 @@ class ProducerAcls:
         return chain.from_iterable(self._by_principal.values())
 
     def of(self, client: RequestOrigin) -> list[Acl]:
-        """The ACLs for the principal or for User:*, with any host."""
+        """The ACLs for the principal or for User:*, whatever their host."""
         names = dict.fromkeys((client.principal, WILDCARD_PRINCIPAL))
         return [acl for name in names for acl in self._by_principal.get(name, ())]
 

@@ -134,7 +134,7 @@ class ClassifiedAcls(NamedTuple):
 
 def unused(tables: Tables, window: Window, *, tolerated: float = 0.0) -> DataFrame:
     """Rows of ``SCHEMA``. No ALLOW is UNUSED if the share of broker-hours without allowed lines is
-    greater than ``tolerated``. ``InvalidRequest`` if the window has no allowed line."""
+    greater than ``tolerated``. Raises ``InvalidRequest`` if the window has no allowed line."""
     found = classified_acls(tables, window, tolerated=tolerated)
     rows = [_row(verdict, found) for verdict in found.verdicts]
     return frame_of(tables.session, rows, SCHEMA)

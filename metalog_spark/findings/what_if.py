@@ -42,7 +42,7 @@ SCHEMA: Final = (
     " before STRING, after STRING, after_rule STRING, requests BIGINT, hosts BIGINT,"
     f" last_time TIMESTAMP, acl {ACL_STRUCT}, severity STRING, remedy STRING"
 )
-"""A row for each principal, operation, resource and cause of requests whose answer changes.
+"""The requests whose answer changes, in a row for each principal, operation, resource and cause.
 ``acl`` is the ACL of today, or the proposed ACL, that causes the change; null if no ACL causes it.
 ``remedy`` says how to keep today's answer. A new denial is an ERROR, a new permission a WARNING."""
 

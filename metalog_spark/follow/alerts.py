@@ -62,7 +62,7 @@ class Storm(NamedTuple):
 
 
 def of_grants(lifetimes: Iterable[AclLifetime], after: int, config_at: ConfigAt) -> Iterator[Alert]:
-    """Alerts about the ACLs that were added at offset ``after`` or later, in the log's order.
+    """Alerts about the ACLs that were added at or above the offset ``after``, in the log's order.
 
     An ACL that is in force under another id is not new. If ``after`` is ``NOTHING``, removed ACLs
     cause no alert.

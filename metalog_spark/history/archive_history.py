@@ -76,8 +76,8 @@ class KnownRange(NamedTuple):
 
 
 class ChangelogRow(NamedTuple):
-    """A row of ACL_CHANGELOG, which explains ``begin`` (as ``from_*``) and ``end`` (as
-    ``to_*``)."""
+    """A row of ACL_CHANGELOG. ``begin`` has its columns ``from_*``, and ``end`` its columns
+    ``to_*``."""
 
     id: Uuid
     acl: Acl
@@ -142,7 +142,7 @@ def history_of(
     advice: str = ADVICE,
 ) -> ArchiveHistory:
     """``scanned`` has the scan of each split, by its index in ``archive.parts``. With
-    ``skip_damaged``, a damaged range is a row of its own.
+    ``skip_damaged``, each damaged range becomes one of ``ranges``.
 
     Raises:
         CorruptLog: without ``skip_damaged``, at the first damage; the message ends with ``advice``.

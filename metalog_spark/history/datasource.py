@@ -2,7 +2,7 @@
 
 SOURCE is as for the verbs (a folder, a file, ``topic://``, ``quorum://``), or a pattern of folders.
 A partition is a gap, or a split of the log, such as a segment. A stream continues from its last
-offset, with at most ``maxOffsetsPerTrigger`` offsets at a time. This module must not know what
+offset, with at most ``maxOffsetsPerTrigger`` offsets in a batch. This module must not know what
 records mean.
 """
 

@@ -71,8 +71,8 @@ def name_found(pattern: re.Pattern[str], text: str) -> str | None:
 
 
 def unpacked(content: pa.Buffer) -> Iterator[bytes]:
-    """Yield the decompressed content in blocks. At damage, raise one of ``DAMAGE`` after all
-    content that can be decompressed before the damage."""
+    """Yield the decompressed content in blocks. If it is damaged, yield all content that can be
+    decompressed, then raise one of ``DAMAGE``."""
     magic = content[:4].to_pybytes()
     file = pa.BufferReader(content)
     if magic.startswith(GZIP_MAGIC):

@@ -93,7 +93,7 @@ class _Head:
 
 
 def file_at(uri: str) -> str:
-    """The name in the tables of the file at ``uri``."""
+    """The name that the tables use for the file at ``uri``."""
     return local_path(unquote(uri, errors="backslashreplace"))
 
 

@@ -48,7 +48,7 @@ class FileGroups(NamedTuple):
     @classmethod
     def of(cls, tables: Tables, files: DataFrame) -> FileGroups:
         """``files`` has rows of ``LISTED``. Spark keeps its own list while a DataFrame refers to
-        the list. DataFrames are in cycles, which only the garbage collector frees."""
+        the list. DataFrames are in reference cycles, which only the garbage collector frees."""
         from pyspark.sql import functions as f
 
         number = f"CAST(({_PLACE}) DIV {MOST_FILES} AS INT) AS number"

@@ -36,8 +36,8 @@ class KnownFile(NamedTuple):
 
 
 class ClassifiedFiles(NamedTuple):
-    """By path, ``renamed`` has the new name of each file whose path is already ``file`` in other
-    rows, and ``same`` has the files that are left out. ``gone`` has the known files whose rows are
+    """By path, ``renamed`` has the new name of each file whose path is already another file's name,
+    and ``same`` has the files that are left out. ``gone`` has the known files whose rows are
     replaced."""
 
     renamed: Mapping[str, str]

@@ -59,15 +59,15 @@ class Cut:
         return _without_empty_columns(section._replace(rows=rows))
 
     def window(self, window: TimeBars) -> TimeBars:
-        """The strips of the brokers with the least coverage, in their order, and the metadata
-        log's strip, which is the last."""
+        """The strips of the brokers with the least coverage, in the order of ``window``, and the
+        metadata log's strip, which is the last."""
         most, strips = self._limits.brokers, window.strips
         brokers = len(strips) - 1
         if brokers <= most:
             return window
         least = sorted(range(brokers), key=lambda place: strips[place].hours[0])[:most]
         self._left_out.append(
-            f"Coverage, the {most:,} with the least of {counted(brokers, 'broker')} (the table"
+            f"Coverage, the {most:,} of {counted(brokers, 'broker')} with the least (the table"
             " coverage has all)"
         )
         kept = [strips[place] for place in (*sorted(least), brokers)]
@@ -101,7 +101,7 @@ class Cut:
             parts.append(f"{names} of more than {self._limits.name} characters, shortened")
         if self._shorter:
             what = "a list" if self._shorter == 1 else counted(self._shorter, "list")
-            parts.append(f"{what} of commands, after {counted(self._limits.lines, 'line')} at most")
+            parts.append(f"{what} of commands, to {counted(self._limits.lines, 'line')} at most")
         if not parts:
             return "Nothing was cut from this file."
         names = " | ".join(section.id for section in sections if section.id != CHANGES)

@@ -358,7 +358,7 @@
       };
     }
 
-    // The cells of the first principals: as many principals as have at most `room` patterns in all.
+    // The cells of the first principals, as many as fit if there is room for `room` patterns.
     function onSheet(room) {
       const columns = new Set();
       let rows = 0;

@@ -39,15 +39,15 @@ def name_of(place: str) -> str:
 
 
 def merged_place(table: TableSchema, level: int, rows: int, serial: int) -> str:
-    """The new place for ``rows`` rows from merged places of ``level``. The ``serial`` makes the
-    place's name unique."""
+    """The new place for the rows of merged places of ``level``; ``rows`` is their number. The
+    ``serial`` makes the place's name unique."""
     kind = f"joined{level + 1}-" if rows < MANY_ROWS else _WHOLE
     return place_of(table, f"{kind}{serial}")
 
 
 def to_merge(places: Sequence[str], most: int) -> tuple[int, tuple[str, ...]]:
-    """The lowest level with more than ``most`` of the ``places``, and the places of this level. If
-    there is no such level, no places. Places that no merge has written have level 0."""
+    """The lowest level with more places than ``most``, and its places; without such a level, no
+    places. Places that no merge has written have level 0."""
     levels = {place: _level_of(place) for place in places}
     sizes = Counter(level for level in levels.values() if level is not None)
     level = min((level for level, size in sizes.items() if size > most), default=0)

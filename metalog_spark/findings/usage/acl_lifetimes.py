@@ -96,8 +96,8 @@ class AclLifetimes:
 
     def could_match(self, question: RequestKey, *, begins: bool = False) -> list[Acl]:
         """All ACLs that match the question, also ACLs that are no longer in force. With ``begins``,
-        the true name is unknown: of the true name and the question's name, one begins with the
-        other. The result then has all ACLs that match at least one possible name."""
+        the true name is unknown: it begins with the question's name, or the question's name begins
+        with it. The result then has all ACLs that match at least one possible name."""
         found = self._known.get((question, begins))
         if found is None:
             if len(self._known) >= _REMEMBERED:

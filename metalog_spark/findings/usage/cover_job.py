@@ -131,8 +131,8 @@ def cover(
 
 def _levels(now: Rules, limits: CoverLimits) -> list[Collection[Operation]]:
     """Groups of operations; the prefixes of one group are computed together. With slack, operations
-    that no other implies come first, because ALLOWs for these also allow others on unused names.
-    Without slack, all known names under a prefix were used, so one group is enough."""
+    that no other implies come first: an ALLOW for such an operation also allows the implied ones
+    on unused names. Without slack, no name under a prefix is unused, so one group is enough."""
     may_be = any(
         acl.resource_type in PREFIXED_TYPES
         and (acl.pattern_type is not PatternType.LITERAL or acl.resource_name == WILDCARD)

@@ -36,7 +36,7 @@ def known_names(questions: DataFrame, acls: Iterable[Acl]) -> DataFrame:
 
 
 def known_under(known: DataFrame) -> DataFrame:
-    """Rows of ``_UNDER``, whose sums by prefix count the known names under the prefix."""
+    """Rows of ``_UNDER``. For each prefix, the sum of ``known`` is the number of known names."""
     from pyspark.sql import functions as f
 
     kinds = [kind.name for kind in PREFIXED_TYPES]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @kept_until_commit
 def answers_in(tables: Tables, window: Window) -> int:
-    """The number of logged answers in ``window``. ``InvalidSource`` if the tables have
+    """The number of logged answers in ``window``. Raises ``InvalidSource`` if the tables have
     different numbers of answers, or if no ACL can decide an allowed request. In both cases a used
     ACL could look unused."""
     from pyspark.sql import functions as f

@@ -2,7 +2,7 @@
 
 Waiting requests have no decision. USAGE and COVERAGE do not count the requests that ``follow``
 decided after its last orderly end. Each window ends before the first request that waits or is not
-counted. No ACL that such a request can use is called unused.
+counted. An ACL that such a request can use is not called unused.
 """
 
 from __future__ import annotations

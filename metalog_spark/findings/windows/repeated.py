@@ -67,7 +67,7 @@ def repeated_in(tables: Tables, start_us: int, end_us: int) -> list[RepeatedHour
 def with_repeated(
     coverage: DataFrame, repeated: Sequence[RepeatedHours]
 ) -> tuple[DataFrame, Column | None]:
-    """Rows of COVERAGE, and the condition that a row's hour came twice, or None if none did."""
+    """Rows of COVERAGE, and the condition that a row's hour came twice; None if no hour did."""
     if not repeated:
         return coverage, None
     from pyspark.sql import functions as f

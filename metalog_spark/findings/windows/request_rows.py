@@ -1,4 +1,4 @@
-"""Lists the requests behind findings: all requests that match a filter, or the first of each row.
+"""Lists the requests behind findings: all that match a filter, or the first requests of each row.
 
 This module must not know how requests are shown.
 """
@@ -106,8 +106,8 @@ def requests_in(tables: Tables, window: Window, wanted: RequestFilter) -> DataFr
 
 
 def acls_with_id(tables: Tables, acl_id: str) -> Mapping[Acl, Sequence[AclLifetime]]:
-    """The ACLs that had this id at any time, each with all its lifetimes. ``InvalidRequest`` if no
-    ACL had it."""
+    """The ACLs that had this id at any time, each with all its lifetimes. Raises ``InvalidRequest``
+    if no ACL had it."""
     uuid = parse_uuid(acl_id)
     found = {
         acl: own

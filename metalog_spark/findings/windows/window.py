@@ -89,7 +89,7 @@ class WindowCoverage(NamedTuple):
       broker with the most hours without an unambiguous allowed line.
     - ``clock_hours``: the expected hours of the window. ``without_controller``: how many of these
       have no unambiguous allowed line of a controller.
-    - ``broken``: the number of unreadable audit lines, of any time because it is unknown.
+    - ``broken``: the number of all unreadable audit lines, because their times are unknown.
     - ``waiting`` requests are not decided yet, ``uncounted`` requests are not counted yet, and
       ``later`` requests are newer than the log.
     - ``ambiguous``: the number of lines with several readings.
@@ -147,7 +147,7 @@ class WindowCoverage(NamedTuple):
 
     def kept_text(self) -> str:
         """``controllers_text`` with the consequence for findings about uses, and the remedy."""
-        kept = f"{self.controllers_text()}, so no grant of these is called unused or left out"
+        kept = f"{self.controllers_text()}, so no ALLOW for these is called unused or left out"
         if self.without_controller == self.clock_hours:
             return f"{kept}; {GIVE_CONTROLLERS}"
         share = tolerance(self.unled)
@@ -185,8 +185,8 @@ def window_of(
     message.
 
     Raises:
-        InvalidMoment: ``start`` or ``end`` is not a moment, or is an offset before each change of
-            an ACL; or the window has no counted lines.
+        InvalidMoment: ``start`` or ``end`` is not a moment, or is an offset before the first change
+            of an ACL; or the window has no counted lines.
         InvalidRequest: the folder has no counted audit lines.
     """
     covered = _covered(tables)

@@ -172,7 +172,7 @@ def test_without_a_controllers_log_it_is_said_what_is_not_known() -> None:
         assert said.startswith(
             f"in {without} of 48 hours no line of a controller certainly shows an allowed request,"
             " and only controllers log most requests for CREATE, DELETE, ALTER, ALTER_CONFIGS and"
-            f" the like, so no grant of these is called unused or left out; {advice}"
+            f" the like, so no ALLOW for these is called unused or left out; {advice}"
         )
     accepted = parts(seen=unled, tolerated=0.05)
     assert contents(DARK._replace(parts=accepted), None).caveats == ()
