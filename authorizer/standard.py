@@ -276,7 +276,7 @@ class StandardAuthorizer(Authorizer):
         self.note_staleness(0)
 
     def complete_initial_load(self) -> None:
-        """Note that all records up to the high-water mark are published."""
+        """Remember that all records up to the high-water mark are published."""
         if self._is_loaded:
             return
         self._is_loaded = True
@@ -291,7 +291,7 @@ class StandardAuthorizer(Authorizer):
         self._initial_load.note_fault(fault)
 
     def note_staleness(self, for_ms: int) -> None:
-        """Note that the log has been unread for ``for_ms`` milliseconds.
+        """Remember that the log has been unread for ``for_ms`` milliseconds.
 
         The gate shuts if ``for_ms`` is at least ``stale.deny.after.ms``, and is not 0.
         """

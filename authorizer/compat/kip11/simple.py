@@ -193,7 +193,7 @@ class SimpleAclAuthorizer(Authorizer):
         self.standard.publish(delta, image, manifest)
 
     def complete_initial_load(self) -> None:
-        """Note that all records up to the high-water mark have been published."""
+        """Remember that all records up to the high-water mark have been published."""
         self.standard.complete_initial_load()
 
     def note_load_fault(self, fault: Exception) -> None:

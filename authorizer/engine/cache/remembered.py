@@ -103,7 +103,7 @@ class RememberedSessions(Generic[Session]):
             each.clear()
 
     def note_change(self, number: int, acls: Iterable[Acl]) -> None:
-        """Note that change ``number`` (counted from 1) added or removed ``acls``.
+        """Remember that change ``number`` (counted from 1) added or removed ``acls``.
 
         The one thread that changes ACLs calls this method before a decision uses the new ACLs.
         """

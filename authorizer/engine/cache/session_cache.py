@@ -324,7 +324,7 @@ class SessionAnswers:
         return self.of_type(resource_type).is_allowed_on_some(operation, self.index)
 
     def still_holds(self, index: AclIndex, number: int) -> None:
-        """Note that no change up to ``number`` affects the session."""
+        """Remember that no change up to ``number`` affects the session."""
         self.index = index
         self.number = number
 
