@@ -168,5 +168,7 @@ def _milliseconds(text: str) -> int | None:
     if not text:
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER):
-        raise ConfigException(f"{STALE_DENY_AFTER}={text}: write a whole number of milliseconds")
+        raise ConfigException(
+            f"{STALE_DENY_AFTER}={text}: give milliseconds, at most {_LONGEST_NUMBER} digits"
+        )
     return int(text)

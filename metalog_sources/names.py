@@ -126,7 +126,8 @@ def _in_files(name: str, environ: Mapping[str, str], cwd: Path, files: Files) ->
             f"write one, with [sources.{_toml_key(name)}] and a url"
         )
     has = f"; known are {', '.join(f'@{other}' for other in names)}" if names else ""
-    hint = f"; did you mean @{near[0]}?" if near else has
+    write = f"; write [sources.{_toml_key(name)}] with a url"
+    hint = f"; did you mean @{near[0]}?" if near else has or write
     raise InvalidSource(f"@{name} is not in {', '.join(read)}{hint}")
 
 

@@ -385,4 +385,4 @@ def _warn_of_other_decision(
             f"{file}: {why}; give the configuration of a node that has one, or --super-users"
         )
     has_class = str(properties.get(CLASS_NAME) or "").strip()
-    output.warn(f"{file}: {why}{'' if has_class else '; here the ACLs decide nevertheless'}")
+    output.warn(f"{file}: {why}{'' if has_class else '; metalog still decides by the ACLs'}")

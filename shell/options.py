@@ -23,6 +23,7 @@ _UNRECOGNIZED: Final = "unrecognized arguments: "
 _EXPORTED: Final = re.compile(
     r"argument -o/--output: invalid choice: '(yaml|avro|commands|strimzi)'"
 )
+_NOT_A_NUMBER: Final = re.compile(r"(argument [^:]+): invalid int value: ('.*')", re.DOTALL)
 _LOG: Final = "--log"
 _NOT_UNICODE: Final = (
     " is not Unicode: its bytes are not UTF-8; does the terminal use another encoding?"
@@ -47,14 +48,19 @@ class _Parser(ArgumentParser):
         if message.startswith(_UNRECOGNIZED) and unknown.startswith("-"):
             from authorizer.analysis.explain.names import nearest_name
 
-            near = nearest_name(unknown, self._option_string_actions)
+            options = {option.lstrip("-"): option for option in self._option_string_actions}
+            near = nearest_name(unknown.lstrip("-"), options.keys())
             message = f"unknown option {unknown}"
             if near is not None:
-                raise InvalidRequest(f"{message}; did you mean {near}?")
+                raise InvalidRequest(f"{message}; did you mean {options[near]}?")
             if unknown in ("--bootstrap-server", "--bootstrap-controller"):
                 message += ": a cluster is a SOURCE, cluster://HOST:PORT"
         elif _is_expanded_pattern(message, self._option_string_actions):
             message += ": did the shell expand a pattern? Put the pattern in quotes"
+        elif message.startswith(_UNRECOGNIZED):
+            message = f"too many arguments: {message.removeprefix(_UNRECOGNIZED)}"
+        elif number := _NOT_A_NUMBER.fullmatch(message):
+            message = f"{number[1]}: {number[2]} is not a whole number"
         elif exported := _EXPORTED.match(message):
             message += f"; metalog export writes ACLs as {exported[1]}"
         raise InvalidRequest(f"{message}; {self._advice}")

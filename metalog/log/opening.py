@@ -258,7 +258,7 @@ def _file(path: Path, files: Files) -> tuple[str, OpenedLog]:
         return "snapshot", CheckpointLog(path, files=files)
     raise InvalidSource(
         f"{path}: unknown kind of file; the name of a log's file ends in "
-        f"{SEGMENT_SUFFIX} or {CHECKPOINT_SUFFIX}"
+        f"{SEGMENT_SUFFIX} or {CHECKPOINT_SUFFIX}, or is OFFSET-EPOCH.avro as in an export"
     )
 
 

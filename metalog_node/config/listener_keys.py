@@ -180,7 +180,7 @@ def max_connections(properties: LocatedProperties, listener: Listener) -> int | 
 def _number(properties: LocatedProperties, key: str, text: str, *, least: int) -> int:
     is_number = re.fullmatch(r"\s*\+?[0-9]{1,19}\s*", text)
     if is_number is None or not least <= int(text) < _ABOVE_LONG:
-        raise properties.wrong(key, f"give a whole number from {least} on")
+        raise properties.wrong(key, f"give a whole number from {least} to {_ABOVE_LONG - 1}")
     return int(text)
 
 

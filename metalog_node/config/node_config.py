@@ -64,7 +64,7 @@ _MESSAGES: Final = {
     "too_short": NO_ROLES,
     "literal_error": "unknown role {input!r}; the roles are broker and controller (or both)",
     "int_parsing": "give a whole number",
-    "greater_than_equal": "give a whole number from {ge} on",
+    "greater_than_equal": "give a whole number, {ge} or more",
     "less_than": "give a whole number below {lt}",
 }
 """Messages, by pydantic's name of the error."""

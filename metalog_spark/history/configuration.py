@@ -152,7 +152,7 @@ def _read(path: Path) -> tuple[AuthorizerConfig, list[str]]:
     )
     why = why_decisions_differ(properties)
     if has_no_authorizer(properties):
-        notes.append(f"{path}: {why}; here the ACLs decide nevertheless")
+        notes.append(f"{path}: {why}; metalog still decides by the ACLs")
     elif why is not None and CLASS_NAME in properties:
         notes.append(f"{path}: {why}")
     elif not properties.keys() & {SUPER_USERS, ALLOW_EVERYONE}:

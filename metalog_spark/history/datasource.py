@@ -159,8 +159,8 @@ def _yes_or_no(options: Mapping[str, str], name: str) -> bool:
 def _number(name: str, value: str, least: int, words: Sequence[str] = ()) -> int:
     number = whole_number(value)
     if number is None or number < least:
-        choices = " or ".join([*words, f"a whole number from {least} on"])
-        raise InvalidRequest(f"the option {name} is {choices}, not {value}")
+        choices = " or ".join([*words, f"a whole number, {least} or more"])
+        raise InvalidRequest(f"the option {name} is {value}; give {choices}")
     return number
 
 

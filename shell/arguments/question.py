@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from authorizer.trace import Question
@@ -82,9 +82,9 @@ def read_question(arguments: Namespace) -> ParsedQuestion:
     operation = arguments.operation or _next(words, taken)
     taken += 0 if arguments.operation else 1
     if len(words) > taken + 1:
-        raise InvalidRequest(f"{words[taken + 1]!r} is one word too many; {FORM}")
+        raise _surplus(words, taken + 1, arguments)
     if principal is None or operation is None:
-        raise InvalidRequest(FORM)
+        raise _incomplete("principal" if principal is None else "operation", arguments)
     if ":" in operation:
         raise InvalidRequest(f"{operation!r} is not an operation; {FORM}")
     if len(words) > taken:
@@ -98,6 +98,19 @@ def read_question(arguments: Namespace) -> ParsedQuestion:
     if len(named) > 1:
         raise InvalidRequest("a question is about one resource; ask about each resource separately")
     return parsed_question(principal, operation, named[0], arguments.host)
+
+
+def _surplus(words: Sequence[str], taken: int, arguments: Namespace) -> InvalidRequest:
+    options = [f"--{name}" for name in ("principal", "operation") if getattr(arguments, name)]
+    if options:
+        typed = " ".join(words)
+        return InvalidRequest(f"with {' and '.join(options)}, {typed!r} has too many words; {FORM}")
+    return InvalidRequest(f"{words[taken]!r} is one word too many; {FORM}")
+
+
+def _incomplete(lacking: str, arguments: Namespace) -> InvalidRequest:
+    is_begun = arguments.question or arguments.principal or arguments.operation
+    return InvalidRequest(f"the question names no {lacking}; {FORM}" if is_begun else FORM)
 
 
 def read_principal(arguments: Namespace) -> tuple[str, list[tuple[ResourceType, str]]]:

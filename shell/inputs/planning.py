@@ -30,7 +30,7 @@ from shell.context import (
 from shell.inputs.acl_files import read_document
 from shell.inputs.lockout import add_lockout, caller_of
 from shell.tasks.plans.checks import PlanLimits, findings_of
-from shell.tasks.plans.gains import GainLimit, gain_limit
+from shell.tasks.plans.gains import GAIN_FORM, GainLimit, gain_limit
 from shell.tasks.plans.saved import made_with, refuse_other_config
 
 if TYPE_CHECKING:
@@ -144,7 +144,8 @@ def _gains_of(arguments: Namespace) -> tuple[GainLimit, ...]:
         return (GainLimit(),) if arguments.no_new_access else ()
     if arguments.no_new_access:
         raise InvalidRequest("give --no-new-access or --only-gain, not both")
-    return (_limit_of_texts(claim_texts(arguments.only_gain, "--only-gain claim")),)
+    texts = claim_texts(arguments.only_gain, "--only-gain claim", GAIN_FORM)
+    return (_limit_of_texts(texts),)
 
 
 def gains_of_saved(plan: SavedPlan, file: str, limits: PlanLimits) -> PlanLimits:

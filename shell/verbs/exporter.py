@@ -14,6 +14,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
 from metalog.errors import InvalidRequest, MetalogError
+from metalog.hosts.host_port import listen_error
 from shell.context import add_config, add_source, replayed_source
 from shell.output.output import Output
 from shell.repeated_options import verb_options
@@ -74,7 +75,11 @@ def run(arguments: Namespace, output: Output) -> int:
     stopping = Event()
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, lambda *_: stopping.set())
-    server, _ = start_http_server(int(port), host.strip("[]"), registry)
+    try:
+        server, _ = start_http_server(int(port), host.strip("[]"), registry)
+    except (OSError, OverflowError) as error:
+        why = listen_error(error) if isinstance(error, OSError) else "the port is too large"
+        raise InvalidRequest(f"--listen {arguments.listen} cannot be opened: {why}") from None
     output.note(f"serving http://{host}:{server.server_port}/metrics; Ctrl-C or SIGTERM ends it")
     stopping.wait()
     server.shutdown()
@@ -100,7 +105,9 @@ class SourceFigures:
             found = list(self._figures())
             self.is_up = True
         except (MetalogError, OSError) as error:
-            self._output.error(str(error))
+            is_of_file = isinstance(error, OSError) and error.filename
+            why = f"{error.filename}: {error.strerror}" if is_of_file else str(error)
+            self._output.error(why)
             found = []
             self.is_up = False
         yield _gauge("up", "1 if SOURCE gives answers", int(self.is_up))

@@ -45,6 +45,8 @@ def run(arguments: Namespace, output: Output) -> int:
         output.line("\n".join(pages[verb]))
         return 0
     folder = Path(arguments.to)
+    if folder.is_file():
+        raise InvalidRequest(f"--to {folder}: a file, not a folder")
     folder.mkdir(parents=True, exist_ok=True)
     for name, lines in pages.items():
         text = "\n".join(lines) + "\n"

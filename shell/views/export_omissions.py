@@ -52,7 +52,7 @@ class ExportOmissions:
             for what, names_by_reason in (("ACL", self._acls), ("SCRAM user", self._users))
             for why, names in names_by_reason.items()
         ]
-        parts = [f"{', '.join(self._parts)}: {output.format} cannot contain such parts"]
+        parts = [f"{', '.join(self._parts)}: {output.format} cannot contain them"]
         left_out = [*lacking, *(parts if self._parts else ())]
         remarks = [f"left out: {'; '.join(left_out)}"] if left_out else []
         if remarks or self._advice:

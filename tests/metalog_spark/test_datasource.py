@@ -378,9 +378,9 @@ def test_folders_of_two_logs_are_refused(tmp_path: Path) -> None:
         ({}, "SOURCE is missing"),
         ({"path": "x", "comitted": "true"}, "unknown option comitted; known are path"),
         ({"path": "x", "committed": "maybe"}, "the option committed is true or false, not maybe"),
-        ({"path": "x", "maxOffsetsPerTrigger": "-1"}, "is a whole number from 1 on, not -1"),
-        ({"path": "x", "maxOffsetsPerTrigger": "0"}, "is a whole number from 1 on, not 0"),
-        ({"path": "x", "startingOffset": "newest"}, "is earliest or latest or a whole number"),
+        ({"path": "x", "maxOffsetsPerTrigger": "-1"}, "is -1; give a whole number, 1 or more"),
+        ({"path": "x", "maxOffsetsPerTrigger": "0"}, "is 0; give a whole number, 1 or more"),
+        ({"path": "x", "startingOffset": "newest"}, "; give earliest or latest or a whole number"),
         ({"path": "x", "types": "ACL"}, "unknown record type ACL; known are ABORT_"),
     ],
 )

@@ -167,6 +167,8 @@ def test_a_claim_is_read_in_each_of_its_forms(text: str, said: str) -> None:
         ("dany: {principal: any}", "column 1: unknown key 'dany' in claims; did you mean deny?"),
         ("- deny: 1", "line 1, column 1: not a claim"),
         ("deny: []", "has no claims"),
+        ("", "'' is neither a file nor YAML"),
+        ("@prod", "@prod is a SOURCE, not a claim; give the SOURCE first"),
         ("nobody reads pay", "'nobody reads pay' is neither a file nor YAML; write {deny:"),
         (
             "only: {principals: any except [User:x], operation: Read, resource: topic:pay}",

@@ -94,6 +94,13 @@ def test_what_is_no_question(words: list[str], answer: Any) -> None:
         ),
         (["User:a", "read", "topic", "t"], "'t' is one word too many; ask with PRINCIPAL"),
         (["User:a", "read"], "the question names no resource; ask with PRINCIPAL OPERATION"),
+        (["User:a"], "the question names no operation; ask with PRINCIPAL OPERATION"),
+        (["--topic", "t"], "metalog: ask with PRINCIPAL OPERATION"),
+        (["--operation", "read", "--topic", "t"], "the question names no principal; ask with"),
+        (
+            ["User:a", "read", "topic:t", "--principal", "User:b"],
+            "with --principal, 'User:a read topic:t' has too many words; ask with PRINCIPAL",
+        ),
         (["User:a", "read", "topic"], "resource 'topic' has no name; write it as topic:NAME"),
         (["User:a", "read", "payments"], "'payments' has no type; write it as topic:payments"),
         (["a", "read", "topic:t"], "'a' has no type; write it as User:a"),
@@ -283,7 +290,7 @@ KIP_11 = "authorizer.class.name=kafka.security.auth.SimpleAclAuthorizer\n"
         (f"node.id=1\n{STANDARD}", 1, ""),
         (f"node.id=1\n{KIP_11}", 1, "SimpleAclAuthorizer can decide differently"),
         (f"node.id=1\n{OTHER}", 1, "com.example.Audited can decide differently"),
-        ("super.users=User:root\n", 1, "allows everything; here the ACLs decide nevertheless"),
+        ("super.users=User:root\n", 1, "allows everything; metalog still decides by the ACLs"),
         ("node.id=1\nsuper.users=User:root\n", 2, "give the configuration of a node that has one"),
         ("node.id=1\nlisteners=PLAINTEXT://:9092\n", 2, "Kafka without an authorizer allows"),
         (

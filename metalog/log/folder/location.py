@@ -122,7 +122,7 @@ def _locate(path: Path, files: Files) -> tuple[Path | None, Path]:
         raise InvalidSource(f"{path}: there is no such folder")
     names = files.names(path)
     if not names:
-        raise InvalidSource(f"{path}: an empty folder; give a controller's metadata.log.dir")
+        raise InvalidSource(f"{path}: an empty folder; check the path")
     if layout.PARTITION_FOLDER in names:
         return path, path / layout.PARTITION_FOLDER
     if layout.segments(names) or layout.snapshots(names) or path.name == layout.PARTITION_FOLDER:

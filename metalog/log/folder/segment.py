@@ -31,7 +31,7 @@ from metalog.records.primitives.checksum import crc32c, is_one_bit_off
 BLOCK_SIZE: Final = 1 << 20
 
 _ADVICE: Final = (
-    "take the file from another copy; metalog export --salvage writes the records before this byte"
+    "take the file from another copy; metalog export --salvage writes the state before this byte"
 )
 _ADVICE_AT_BEGINNING: Final = "this is not a file of a metadata log, or its beginning is damaged"
 

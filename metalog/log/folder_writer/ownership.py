@@ -97,7 +97,7 @@ def _check_soundness(log: DirectoryLog) -> None:
         by_crash.add(log.may_be_missing.found)
     for problem in log.problems:
         if problem not in by_crash:
-            raise CorruptLog(problem, advice="mend the folder first")
+            raise CorruptLog(problem, advice="replace the folder by a sound copy first")
 
 
 def _check_directory(log: DirectoryLog, properties: MetaProperties, quorum: Quorum) -> None:

@@ -61,7 +61,9 @@ def near(word: str, known: Collection[str]) -> str:
     folded, wanted = {known_word.casefold(): known_word for known_word in known}, word.casefold()
     matches = [each for each in folded if wanted and each.startswith(wanted)]
     found = [folded[each] for each in matches or get_close_matches(wanted, folded, 1, 0.6)]
-    return f"did you mean {' or '.join(found)}?" if found else f"it is one of {', '.join(known)}"
+    if found:
+        return f"did you mean {' or '.join(found)}?"
+    return f"{'it is one of' if len(known) > 1 else 'the only one is'} {', '.join(known)}"
 
 
 def text_of(node: Node, what: str) -> str:
@@ -81,7 +83,7 @@ def texts_of(node: Node, what: str) -> Iterator[Text]:
         yield Text(text_of(node, what), node.position)
         return
     if not node.items:
-        raise fault(node.position, f"{what} is an empty list; leave it out or name one")
+        raise fault(node.position, f"{what} is an empty list; name at least one")
     for item in node.items:
         yield Text(text_of(item, what), item.position)
 

@@ -59,7 +59,7 @@ def read_accepted(text: str, file: str) -> tuple[Accepted, ...]:
     return tuple(
         _entry(item)
         for document in yaml_documents(text, file)
-        for item in items_of(document, "the list of accepted findings")
+        for item in items_of(document, "a file of accepted findings")
     )
 
 

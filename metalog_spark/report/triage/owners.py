@@ -41,7 +41,7 @@ def read_owners(text: str, file: str) -> tuple[Team, ...]:
     """
     owned: dict[str, list[Own]] = {}
     for document in yaml_documents(text, file):
-        for name, node in fields_of(document, "the list of owners", None).items():
+        for name, node in fields_of(document, "a file of owners", None).items():
             if not name.strip():
                 raise fault(node.position, "a team has no name")
             owns = [own for item in items_of(node, name) for own in read_own(item)]

@@ -262,18 +262,20 @@ def read_claims(words: Sequence[str]) -> list[StatedClaim]:
     return claims
 
 
-def claim_texts(words: Sequence[str], what: str) -> list[tuple[str, str]]:
+def claim_texts(words: Sequence[str], what: str, form: str = FORM) -> list[tuple[str, str]]:
     """The YAML texts of ``words``, each with its name in errors. A word is a file, a folder of
-    files, or YAML; ``what`` and a number name YAML."""
+    files, or YAML; ``what`` and a number name YAML. ``form`` ends the error about another word."""
     named_texts: list[tuple[str, str]] = []
     for number, word in enumerate(words, 1):
         path = Path(word)
-        if _exists(path) or path.suffix in (".yaml", ".yml"):
+        if (word and _exists(path)) or path.suffix in (".yaml", ".yml"):
             named_texts += yaml_texts(path)
         elif ":" in word:
             named_texts.append((word, f"{what} {number}"))
+        elif word.startswith("@"):
+            raise InvalidRequest(f"{word} is a SOURCE, not a claim; give the SOURCE first")
         else:
-            raise InvalidRequest(f"{word!r} is neither a file nor YAML; {FORM}")
+            raise InvalidRequest(f"{word!r} is neither a file nor YAML; {form}")
     return named_texts
 
 

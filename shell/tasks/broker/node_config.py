@@ -45,6 +45,8 @@ def node_config(properties: Mapping[str, str], file: str) -> NodeFolders:
     if not roles:
         raise InvalidRequest(f"{file}: process.roles: {NO_ROLES}")
     node_id = whole_number(properties.get("node.id", properties.get("broker.id", "")).strip())
+    if node_id is None and not properties.keys() & {"node.id", "broker.id"}:
+        raise InvalidRequest(f"{file}: node.id is missing; set it to a number, 0 or more")
     if node_id is None:
         raise InvalidRequest(f"{file}: node.id must be a number, 0 or more")
     directories = [Path(text) for text in _words(_first(properties, "log.dirs", "log.dir"))]

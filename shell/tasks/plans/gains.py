@@ -7,7 +7,7 @@ module must not know how a claim is read, nor change a target.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from authorizer.analysis.cells.claims import ClaimKind
 from authorizer.analysis.cells.gains import GainProof, prove_gains, unplanned_losses
@@ -35,6 +35,9 @@ class GainLimit(NamedTuple):
     texts: tuple[str, ...] = ()
 
 
+GAIN_FORM: Final = "write allow: {principal: User:x, operation: Read, resource: topic:pay-*}"
+
+
 def gain_limit(claims: Sequence[StatedClaim], texts: Sequence[str]) -> GainLimit:
     """The limit of ``claims``.
 
@@ -44,8 +47,7 @@ def gain_limit(claims: Sequence[StatedClaim], texts: Sequence[str]) -> GainLimit
     for claim in claims:
         if claim.kind is not ClaimKind.ALLOW:
             raise InvalidRequest(
-                f"{claim.position}: --only-gain states what may be gained; write it as"
-                " allow: {principal: User:x, operation: Read, resource: topic:pay-*}"
+                f"{claim.position}: --only-gain states what may be gained; {GAIN_FORM}"
             )
     return GainLimit(tuple(claims), tuple(texts))
 
@@ -60,7 +62,8 @@ def gains_refused(proof: GainProof, limit: GainLimit) -> str | None:
     """Why the plan is refused: the requests that it would allow beyond ``limit``, or None."""
     if not proof.witnesses:
         return None
-    limit_text = f"the plan may add no {'other' if limit.claims else 'new'} access"
+    limited = "only the access of --only-gain" if limit.claims else "no new access"
+    limit_text = f"the plan may add {limited}"
     return f"{limit_text}, but {questions_text(proof.witnesses, 'would gain')}"
 
 

@@ -12,6 +12,7 @@ from typing import Final
 from authorizer.analysis.access.who_can import who_can
 from authorizer.trace import Question
 from metalog.acl import WILDCARD_PRINCIPAL
+from metalog.errors import InvalidRequest
 from shell.arguments.question import as_java_writes
 from shell.arguments.resources import parse_operation, parse_resource
 from shell.context import add_config, add_source
@@ -46,6 +47,10 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     host = as_java_writes(arguments.host)
+    if ":" in arguments.operation or arguments.operation.startswith("@"):
+        raise InvalidRequest(
+            f"{arguments.operation!r} is not an operation; the order is SOURCE OPERATION TYPE:NAME"
+        )
     operation, resource = parse_operation(arguments.operation), parse_resource(arguments.resource)
     question = Question(WILDCARD_PRINCIPAL, operation, *resource, host)
     queries = queries_of(arguments, output)

@@ -33,7 +33,7 @@ from shell.views.pipeline.findings import (
     chosen_window,
     print_basis,
     say_missing,
-    share,
+    share_of,
 )
 from shell.views.plans.plan import SIGNS, print_commands
 
@@ -78,7 +78,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     group.add_argument(
         "--slack",
-        type=share,
+        type=share_of("--slack"),
         default=0.0,
         metavar="SHARE",
         help="allowed share of unused names under a proposed prefix, such as 10%% (default: 0)",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from metalog.acl import ACL_KEYS, Acl
@@ -69,7 +69,7 @@ def _moment(text: str) -> str:
 def add_tolerance(group: _ArgumentGroup) -> None:
     group.add_argument(
         "--tolerate",
-        type=share,
+        type=share_of("--tolerate"),
         default=0.0,
         metavar="SHARE",
         help="accept this share of broker hours without allowed lines, such as 0.5%% "
@@ -77,13 +77,18 @@ def add_tolerance(group: _ArgumentGroup) -> None:
     )
 
 
-def share(text: str) -> float:
-    """The share in ``0.5%`` or ``0.005``. ``1`` is refused, because it can mean 1%."""
-    match = _PERCENT.fullmatch(text)
-    fraction = float(match[1]) / (100 if match[2] else 1) if match else 2.0
-    if fraction > 1 or (fraction == 1 and not (match and match[2])):
-        raise InvalidRequest(f"{text} is not a fraction; use 0.5% or 0.005")
-    return fraction
+def share_of(option: str) -> Callable[[str], float]:
+    """A parser for the share of ``option``: ``0.5%`` or ``0.005``. It refuses ``1``, because ``1``
+    can mean 1%."""
+
+    def share(text: str) -> float:
+        match = _PERCENT.fullmatch(text)
+        fraction = float(match[1]) / (100 if match[2] else 1) if match else 2.0
+        if fraction > 1 or (fraction == 1 and not (match and match[2])):
+            raise InvalidRequest(f"{option} {text}: not a fraction; use 0.5% or 0.005")
+        return fraction
+
+    return share
 
 
 def chosen_window(arguments: Namespace, tables: Tables, output: Output) -> Window:

@@ -135,7 +135,7 @@ MISTAKES = {
     ),
     RULE.replace("User:a", "~"): "a, line 1, column 15: principal is empty; write a text",
     RULE.replace("User:a", "[]"): (
-        "a, line 1, column 15: principal is an empty list; leave it out or name one"
+        "a, line 1, column 15: principal is an empty list; name at least one"
     ),
     RULE.replace("User:a", "{a: b}"): "a, line 1, column 15: principal is not text; write a text",
     RULE.replace("t}", "t, resourceName: u}"): (

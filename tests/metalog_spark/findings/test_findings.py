@@ -39,7 +39,7 @@ from metalog_spark.store.tables import (
     USAGE,
     WAITING,
 )
-from shell.views.pipeline.findings import share
+from shell.views.pipeline.findings import share_of
 from tests.support.spark.small_pipeline import Ask, World, life, moment
 from tests.support.spark.small_shop import (
     ADMIN,
@@ -212,13 +212,15 @@ def test_what_if_no_acl_is_said_to_hold_back_a_super_user(tables: Tables, day: W
 )
 def test_the_share_that_is_advised_is_one_that_is_taken(missing: float, said: str) -> None:
     assert tolerance(missing) == said
-    assert share(said) >= missing
+    assert share_of("--tolerate")(said) >= missing
 
 
 def test_what_is_tolerated_to_the_last_hour_is_tolerated() -> None:
     seen = WindowCoverage(100, 29, 29, clock_hours=100, without_controller=29)
     for tolerated, is_enough in (("29%", True), ("28.9%", False)):
-        given = conditions(seen, Window(0, 1), AuthorizerConfig(), share(tolerated), 0)
+        given = conditions(
+            seen, Window(0, 1), AuthorizerConfig(), share_of("--tolerate")(tolerated), 0
+        )
         assert given.is_allowed_seen is is_enough
         assert given.is_any_seen is is_enough
         assert given.is_controller_seen is is_enough
