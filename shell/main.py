@@ -115,7 +115,7 @@ def _take_sigterm_as_ctrl_c() -> None:
     """Handle SIGTERM like Ctrl-C, because by default a container's first process ignores it."""
     import signal
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored after a shell's `&`
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # SIGINT is ignored after `&`
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
 
 

@@ -76,7 +76,7 @@ def at_least(least: int, option: str) -> Callable[[str], int]:
     """A parser for the number of ``option``.
 
     Raises:
-        InvalidRequest: by the parser, if the text is not a number, or is less than ``least``.
+        InvalidRequest: from the parser, if the text is not a number, or is less than ``least``.
     """
 
     def number(text: str) -> int:

@@ -128,7 +128,7 @@ def opened_folder(arguments: Namespace, output: Output) -> Iterator[Tables]:
 
 @contextmanager
 def writing_to(arguments: Namespace, out: str) -> Iterator[None]:
-    """Lock ``out`` during the block against other writers, if ``out`` is on this machine."""
+    """Lock ``out`` against other writers in a ``with`` block, if ``out`` is on this machine."""
     from metalog_spark.store.preflight import taken
 
     if not is_here(arguments, out):

@@ -162,7 +162,7 @@ def read_audit_line(text: str) -> ParsedQuestion:
 
 
 def _read_pasted(text: str) -> ParsedQuestion:
-    """An audit line, pasted from a terminal or a ticket, can contain line breaks."""
+    """Remove line breaks, because an audit line from a terminal or a ticket can contain some."""
     text = text.strip()
     if "Principal = " not in text:
         raise InvalidRequest(
@@ -175,7 +175,7 @@ def _read_pasted(text: str) -> ParsedQuestion:
 
 
 def _moment(line: str) -> str | None:
-    """A time without a zone counts as UTC."""
+    """The time of an audit line for ``--at``. A time without a zone counts as UTC."""
     from authorizer.audit.layouts import Zone, read_entry
     from metalog_sources.moment import time_text
 
@@ -233,8 +233,8 @@ def read_request(request: Mapping[str, Any]) -> ParsedQuestion:
 
 
 def _pasted(words: list[str]) -> str | None:
-    """The audit line in ``words``: one quoted word, or words without quotes. None for a
-    question."""
+    """The text to read as an audit line: a word with blanks or without a colon, or words of which
+    one is ``=``. None for a question."""
     if len(words) == 1 and (" " in words[0] or ":" not in words[0]):
         return words[0]
     if len(words) > 3 and "=" in words:

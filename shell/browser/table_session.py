@@ -33,7 +33,7 @@ _BETWEEN_WORDS: Final = re.compile(r"[\s,()]")
 
 
 class QueryRows(NamedTuple):
-    """The rows of a query. If it has too many to show, ``rows`` ends with one that is not shown."""
+    """The rows of a query. If there are too many to show, ``rows`` has one more than is shown."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]

@@ -40,7 +40,7 @@ def read_document(
     is_whole: bool = False,
     rests_on_users: bool = False,
 ) -> SourceDocument:
-    """The ACLs and users of the SOURCE ``text``, as of now or of a log's ``--at``. Prints warnings
+    """The ACLs and users of the SOURCE ``text``, now or at a log's ``--at``. Prints warnings
     about the content.
 
     ``rests_on_users``: the caller uses the SCRAM users, too. A log can contain ACLs that Kafka

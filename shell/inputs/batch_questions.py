@@ -36,8 +36,8 @@ class BatchQuestions:
         self.bad = 0
 
     def groups(self, output: Output) -> Iterable[QuestionGroup]:
-        """Audit lines grouped by question and result, the largest group first. Or one group for
-        each request; the caller gets it before the next line is read."""
+        """For ``--audit``: lines grouped by question and result, the largest group first. For
+        ``--requests``: a group for each line, which the caller gets before the next is read."""
         if not self.is_audit:
             return (QuestionGroup(parsed, 1, number) for number, parsed in self._parsed(output))
         grouped: dict[tuple[Any, ...], QuestionGroup] = {}
@@ -110,7 +110,7 @@ def read_json_line(text: str) -> ParsedQuestion:
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a repeated key: two hosts would be two questions, perhaps with different answers."""
+    """Refuse a repeated key, because a request with two hosts would be two questions."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise InvalidRequest("a key is repeated")

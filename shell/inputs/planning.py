@@ -149,7 +149,7 @@ def _gains_of(arguments: Namespace) -> tuple[GainLimit, ...]:
 
 
 def gains_of_saved(plan: SavedPlan, file: str, limits: PlanLimits) -> PlanLimits:
-    """The ``limits``, with the gain limit for which the saved ``plan`` was proven, if any."""
+    """The ``limits``, with the gain limit of the saved ``plan``'s proof, if it has a proof."""
     if plan.proof is None:
         return limits
     texts = [(text, f"{file}, claim {number}") for number, text in enumerate(plan.proof.claims, 1)]

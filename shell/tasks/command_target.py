@@ -1,7 +1,7 @@
 """The cluster that suggested commands change, and the form of the commands.
 
 For ``cluster://`` and ``quorum://``, commands have the address and the client settings of SOURCE.
-For another SOURCE, commands contain variables that the reader's shell must set. This module must
+For another SOURCE, kafka-acls gets variables that the reader's shell must set. This module must
 not know what a command is for.
 """
 
@@ -39,7 +39,7 @@ class CommandTarget(NamedTuple):
     @classmethod
     def of(cls, source: Source) -> CommandTarget:
         """The cluster from which ``source`` was read, with the client settings; ``ANY_CLUSTER`` for
-        a SOURCE that is not a connection."""
+        a SOURCE that is not a connection, and with another ``target`` for ZooKeeper."""
         if source.kind == "zookeeper":
             return ANY_CLUSTER._replace(target=quoted(source.text))
         option = _OPTIONS.get(source.kind)
@@ -69,7 +69,7 @@ class CommandTarget(NamedTuple):
 
 
 ANY_CLUSTER: Final = CommandTarget(CONNECTION, f'cluster://"$BOOTSTRAP" {_SETTINGS_VARIABLE}')
-"""Variables of the reader's shell, so that a pasted line cannot change a cluster by accident."""
+"""It has variables of a shell, so that a pasted line cannot change a cluster by accident."""
 
 
 def target_lines(target: CommandTarget) -> Iterator[str]:

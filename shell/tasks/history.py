@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from metalog_sources.replay import Replayed
 
     Iterations = dict[tuple[str, ScramMechanism | None], int]
-    """By user and mechanism."""
+    """The iterations of credentials, by user and mechanism."""
 
 Result = TypeVar("Result")
 
@@ -80,7 +80,7 @@ def history_of(replayed: Replayed, first: int | None = None) -> ChangeHistory | 
 
 
 def answer_since(replayed: Replayed, config: AuthorizerConfig, question: Question) -> Since | None:
-    """When the present answer began. None as for ``history_of``."""
+    """When the present answer began; None if the source is not a log, or is too damaged."""
 
     def read(start: int, base: SnapshotId | None) -> Since:
         acls, _ = _snapshot_state(replayed, base)

@@ -36,7 +36,7 @@ def names_in(source: str, kind: str, prefix: str, environ: Mapping[str, str]) ->
     (``topic:payments``, ``User:billing``).
 
     Raises:
-        MetalogError: ``source`` is not on this machine, or takes too long.
+        MetalogError: ``source`` is not on this machine, cannot be read, or takes too long.
     """
     text = str(Path(source).expanduser()) if source.startswith("~") else source
     opened = open_source(text, environ=environ, kinds=ON_THIS_MACHINE)

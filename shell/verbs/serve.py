@@ -54,7 +54,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--audit-log",
         metavar="FILE",
-        help="append audit lines in Kafka's format to FILE (default: with other log lines)",
+        help="append audit lines in Kafka's format to FILE (default: stderr, like the log)",
     )
     parser.add_argument(
         "--audit-level",

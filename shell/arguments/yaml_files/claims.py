@@ -264,7 +264,8 @@ def read_claims(words: Sequence[str]) -> list[StatedClaim]:
 
 def claim_texts(words: Sequence[str], what: str, form: str = FORM) -> list[tuple[str, str]]:
     """The YAML texts of ``words``, each with its name in errors. A word is a file, a folder of
-    files, or YAML; ``what`` and a number name YAML. ``form`` ends the error about another word."""
+    files, or YAML; the name of YAML is ``what`` and a number. ``form`` ends the error about a
+    word that is none of these."""
     named_texts: list[tuple[str, str]] = []
     for number, word in enumerate(words, 1):
         path = Path(word)

@@ -75,7 +75,7 @@ def _mapping(
         "properties": {key: values.get(key, _TEXT) for key in keys},
         "additionalProperties": False,
         "errorMessage": f"This is a mapping with the keys {', '.join(keys)}, and no others.",
-        # Apart from ``errorMessage``, so that an editor names the missing key.
+        # Separate from ``errorMessage``, so that an editor names the missing key.
         "allOf": [{"required": list(required)}],
     }
 

@@ -54,7 +54,7 @@ def _with_fraction(digits: str) -> str:
 
 
 def zoned_time(epoch_ms: int) -> str:
-    """``DateTimeFormatter.ISO_ZONED_DATE_TIME`` in UTC, for the years 1 to 9999."""
+    """``DateTimeFormatter.ISO_ZONED_DATE_TIME`` in UTC; ``N ms`` outside the years 1 to 9999."""
     try:
         time = _EPOCH + timedelta(milliseconds=epoch_ms)
     except OverflowError:

@@ -38,7 +38,7 @@ def root_directory(image: MetadataImage, *, show_secrets: bool) -> Directory:
 
 
 def _local_directory() -> Directory:
-    """As in Kafka's shell. An installed package does not know its commit."""
+    """``/local``, as in Kafka's shell. The commit of an installed package is unknown."""
     return fixed({"version": lambda: Leaf(VERSION), "commitId": lambda: Leaf("unknown")})
 
 

@@ -29,7 +29,7 @@ _ORDER: Final = ("batch", "time", "kind", "principal")
 class Alerts:
     """Delivers alerts. ``tables`` are the tables at the start.
 
-    The webhook, if any, gets the alerts after its ``delivered`` batch. ``show`` takes rows of
+    The webhook, if any, gets the alerts of the batches after ``delivered``. ``show`` takes rows of
     ALERTS; ``warn`` takes the webhook's faults, and how many alerts the webhook refused for good.
     """
 

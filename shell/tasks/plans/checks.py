@@ -122,8 +122,8 @@ def findings_of(
 def default_findings(
     steps: Sequence[PlanStep], current: Collection[Acl], config: AuthorizerConfig
 ) -> Iterator[PlanFinding]:
-    """Findings if the default rule allows: the first ACL on a name shuts other principals out, and
-    the removal of the last ACL lets everybody in."""
+    """Findings if the default rule allows requests: the first ACL on a name shuts out other
+    principals, and the removal of the last ACL lets everybody in."""
     from authorizer.analysis.changes.default_rule import without_cover
 
     if not config.allow_everyone:

@@ -40,7 +40,7 @@ class ChangeSincePlan(NamedTuple):
 
 
 def saved_plan(name: str) -> SavedPlan | None:
-    """The plan in the file ``name``, if its suffix is .json or it begins as a plan; else None."""
+    """The plan in the file ``name``, if its suffix is .json or it begins like a plan; else None."""
     path = Path(name)
     if not (path.is_file() or is_descriptor(path)):
         return None

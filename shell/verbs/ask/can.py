@@ -45,8 +45,8 @@ metalog can SOURCE 'Principal = User:app is Denied operation = WRITE from host =
 metalog can SOURCE User:app --consumer --topic payments --group billing
 metalog can SOURCE --audit kafka-authorizer.log
 
-Exit code: 0 allowed, 1 denied (of many questions: at least one), 2 no answer (of many: to at least
-one)."""
+Exit code: 0 allowed, 1 denied, 2 no answer. For many questions: 1 if at least one is denied, 2 if
+at least one has no answer."""
 
 
 def configure(parser: ArgumentParser) -> None:

@@ -63,8 +63,8 @@ metalog kafka-acls @prod --add --allow-principal User:app --operation Read --top
 metalog kafka-acls @prod --add --allow-principal User:app --consumer --topic a --group g
 metalog kafka-acls DIR --remove --allow-principal User:app --topic payments
 
-Options may be repeated. --list takes any SOURCE. Exit code: 0 done or declined, 2 not done or not
-in full."""
+Options may be repeated. --list takes any SOURCE. Exit code: 0 done, or declined at the prompt,
+2 not done, or not in full."""
 _VALUED: Final = {
     "who": (
         ("--allow-principal", "PRINCIPAL", "Type:name; User:* is everybody"),

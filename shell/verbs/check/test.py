@@ -111,7 +111,7 @@ def run(arguments: Namespace, output: Output) -> int:
 def _point_out_unknown(
     results: Iterable[ExpectationResult], queries: Queries, output: Output
 ) -> None:
-    """The denial of a misspelt name proves nothing."""
+    """Print notes on unknown names, because a denial for a misspelt name proves nothing."""
     first: dict[tuple[object, ...], ExpectationResult] = {}
     for each in results:
         if not each.expected.expectation.allowed:

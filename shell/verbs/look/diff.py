@@ -178,7 +178,7 @@ def _compare_meaning(one: _State, other: _State, arguments: Namespace, output: O
 def _config_of_both(
     one: _State, other: _State, arguments: Namespace, output: Output
 ) -> tuple[AuthorizerConfig, str | None]:
-    """The configuration for both sides, and its file: the file of A, or else of B."""
+    """The configuration for both sides, and its file: ``--config``, or else that of A or B."""
     sides = [one, other] if one.source.config or not other.source.config else [other, one]
     first = read_config(arguments, sides[0].source, output, decides=True)
     if sides[0].source.config and sides[1].source.config:

@@ -58,7 +58,7 @@ def run(arguments: Namespace, output: Output) -> int:
                 texts: list[str] = []
                 try:
                     texts.extend(_json_texts(batch, of_batch))
-                finally:  # of a damaged batch, the records before the damage
+                finally:  # prints the records before the damage in a batch
                     output.json_texts(texts)
     return 0
 

@@ -62,7 +62,7 @@ metalog history SOURCE --principal User:billing           the changes of one pri
 metalog history SOURCE User:billing Read topic:payments   when the decision changed, and why
 metalog history /var/kafka/metadata --follow              changes as they are written
 
-Each change begins with --at N, the state after the change; --at N-1 is the state before. A
+Each line begins with --at N, the state after the change; --at N-1 is the state before. A
 principal, an operation and a resource together are a question. One or two of the three are
 filters; a resource selects every ACL that reaches the resource. If the log begins after --from,
 the log's start is used. --follow prints the oldest change first, and begins now or at --from."""

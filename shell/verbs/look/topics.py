@@ -40,7 +40,7 @@ metalog topics /var/kafka/metadata
 metalog topics SOURCE --describe --topic payments     its ACLs, and who may read and write the topic
 
 The ACLs of a topic include ACLs on prefixes of its name and on *, in Kafka's order. A cluster
-lists only topics that the caller may describe. --topic also shows ACLs of a topic that is missing.
+lists only topics that the caller may describe. For a --topic that does not exist, ACLs are shown.
 Exit code: 0 listed, 1 a --topic does not exist, 2 no answer."""
 
 _OPERATIONS: Final = (Operation.READ, Operation.WRITE)

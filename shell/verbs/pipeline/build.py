@@ -129,7 +129,7 @@ def _add_brokers(parser: ArgumentParser) -> None:
         "--kafka",
         type=kafka_version,
         metavar="VERSION",
-        help="decide all as Kafka 4.3 or 4.4 (default: 4.4 if metadata.version is 32 or more)",
+        help="decide as Kafka 4.3 or 4.4 (default: 4.4 if metadata.version is 32 or more)",
     )
 
 

@@ -32,7 +32,7 @@ EPILOG: Final = """\
 metalog pipeline requests DIR --from -1d --principal User:billing --result DENIED
 metalog pipeline requests DIR --resource TOPIC:orders --disagrees -o csv > odd.csv
 
-Requests are sorted by time. Each has the broker's answer, the decision by the ACLs of its time,
+Requests are sorted by time. Each has the broker's answer, the decision by the ACLs at that time,
 and the file and line. Other verbs print a command of this verb for the requests behind a finding:
 in the report's page, in -o json, and in text for the first rows.
 

@@ -51,7 +51,7 @@ metalog pipeline unused DIR --from -90d              over the last 90 days of th
 metalog pipeline unused DIR -o commands > remove.sh  kafka-acls' commands, to read and to run
 
 An ACL is used if it decided a request, and shadowed if other ACLs decided every request that it
-matches. You can remove all ACLs that can go in one step: no decision of the window changes. An ACL
+matches. All ACLs that can go can be removed in one step: no decision of the window changes. An ACL
 is not called unused if its use is unknown, for instance because it is younger than the window, more
 hours than --tolerate lack allowed lines (Kafka logs them at DEBUG only), the metadata log has gaps,
 or only controllers log its operation (CREATE, DELETE, ALTER, …) and controllers' logs are missing.

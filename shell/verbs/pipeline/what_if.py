@@ -283,8 +283,8 @@ def _print_rows(
 
 
 def _print_meaning(changed: Meaning, has_seen: bool, output: Output) -> None:
-    """Also prints changes that requests of the window show, because a request has one host and one
-    name."""
+    """Also prints changes that requests of the window show, because such a change can be about more
+    hosts and names than the requests."""
     cells = counted(changed.cells, "cell")
     if changed.is_none:
         otherwise = "else " if has_seen else ""
