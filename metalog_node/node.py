@@ -73,7 +73,7 @@ class Node:
     unavailable or the claim takes longer than a second. ``await node.ready()`` returns when all
     listeners are open. The node calls ``on_open`` with each opened listener and its address.
     ``apis`` are the APIs of the program around the node, by Kafka's API key. ``lost_lines`` returns
-    the number of lost lines of each log.
+    the number of lost lines, by log (the node's or the audit log).
     """
 
     def __init__(

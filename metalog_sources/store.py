@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 YAML_SUFFIXES: Final = (".yaml", ".yml")
 _SCRIPT: Final = ".sh"
-"""The suffix of scripts. A byte order mark is kept, because bash reads it as part of a word."""
+"""The suffix of scripts, whose byte order mark is not removed: bash reads it as part of a word."""
 SUFFIXES: Final = (*YAML_SUFFIXES, ".json", ".jsonl", ".csv", ".avro", _SCRIPT)
 _LOG_MARKS: Final = ("__cluster_metadata-0", "meta.properties", "partition.metadata")
 _LOG_SUFFIXES: Final = (".log", ".checkpoint")

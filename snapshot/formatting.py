@@ -1,6 +1,6 @@
 """Formats folders for a node's log, as kafka-storage does.
 
-Each folder gets ``meta.properties`` last, because a folder without this file is not formatted. Up
+Each folder gets ``meta.properties`` last, so a folder with this file is formatted completely. Up
 to metadata.version 4.3-IV0, each folder also gets ``bootstrap.checkpoint`` with the first records.
 If the quorum is dynamic, the log's folder gets a snapshot that names the voters. With a newer
 metadata.version, as in Kafka 4.4, one snapshot of offset 0 in the log folder of a controller has

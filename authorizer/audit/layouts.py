@@ -161,7 +161,7 @@ class Zone:
         return (_EPOCH_START + micros * _MICROSECOND).astimezone(self._zone)
 
     def minute(self, text: str) -> Instant:
-        """The instant of a minute, such as ``2026-11-21 18:35``; cached for other lines."""
+        """The instant of a minute, such as ``2026-11-21 18:35``, from a cache if possible."""
         start = self._minutes.get(text)
         if start is None:
             start = self.instant(datetime.fromisoformat(text))
@@ -236,7 +236,7 @@ def texts_before_json(text: str) -> list[str]:
 
 
 def fields_around(text: str) -> Iterator[str]:
-    """The other fields of the JSON object around an audit line, such as ``host.name=kafka-1``.
+    """The fields beside an audit line in its JSON object, such as ``host.name=kafka-1``.
 
     The broker's layout or the log shipper wrote these fields; a client cannot influence them.
     """
@@ -257,8 +257,8 @@ def _fields(wrapping: dict[str, Any], above: str, layers: int) -> Iterator[str]:
 
 
 def _unwrapped(text: str) -> tuple[str, list[Any]]:
-    """The line inside JSON, and the layers around the line, outermost first. The layers of each
-    JSON object are the text before the object, and the object."""
+    """The line inside JSON, and a list: for each JSON object around the line, the text before the
+    object, then the object; the outermost object is first."""
     around: list[Any] = []
     for _ in range(_MOST_LAYERS):
         head = text.find(_HEAD_IN_JSON)

@@ -94,7 +94,7 @@ class AuditLine(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A parsed line without its ACL, for a table, with texts such as ``DESCRIBE_CONFIGS``."""
+    """A parsed line without its ACL, as a row of a table. Enums are texts: ``DESCRIBE_CONFIGS``."""
 
     principal: str
     host: str
@@ -281,9 +281,9 @@ def _unreadable(text: str) -> InvalidRequest:
 def _readings(text: str) -> Iterator[AuditLine]:
     """All readings of ``text``, the likeliest first.
 
-    The likeliest has the first verdict and the last tail, because the name that a client can choose
-    most freely is the resource's. With a second verdict or a second ``HEAD``, every reading is
-    ambiguous.
+    The likeliest has the first verdict and the last tail (`` for request = …``), because a client
+    can choose the resource's name most freely. With a second verdict or a second ``HEAD``, every
+    reading is ambiguous.
     """
     head = _HEAD.search(text)
     if head is None:
@@ -309,8 +309,8 @@ def _with_verdict(head: re.Match[str], verdict: re.Match[str]) -> tuple[AuditLin
 
 
 def _with_resource(line: AuditLine, rest: str) -> Iterator[AuditLine]:
-    """The readings of ``rest``: with a tail at its end; with a tail before text of a layout or of
-    another line; or without a tail, as before Kafka 2.4."""
+    """The readings of ``rest``. The tail can be its end, can stand before text of a layout or of
+    another line, or can be missing, as before Kafka 2.4."""
     starts = [match.start() for match in _TAIL_START.finditer(rest)]
     last = _last_tails(_TAIL.fullmatch, rest, starts)
     others = _last_tails(_TAIL.match, rest, starts)

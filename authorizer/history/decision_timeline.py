@@ -1,9 +1,9 @@
 """Precomputes one question's decision for every version of the ACL history.
 
-A version is the state between two changes of ACLs. Few ACLs match a question, and only changes of
-these ACLs can change its decision. So a question has one ``DecisionTimeline`` for the whole
-history. A timeline contains neither the default rule nor super users: ``decision`` applies them
-from a configuration. This module must not know where a history comes from.
+A version is the state between two changes of ACLs. Few ACLs reach a question's resource, and only
+changes of these ACLs can change its decision. So a question has one ``DecisionTimeline`` for the
+whole history. A timeline contains neither the default rule nor super users: ``decision`` applies
+them from a configuration. This module must not know where a history comes from.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ NO_PATTERN: Final = -1
 UNMATCHED: Final = -2
 """Patterns of ACLs match the resource, but no ACL matches the request: denied."""
 MOST_CACHED: Final = 1 << 17
-"""The maximum number of entries in the cache of ACLs by principal, host and name group."""
+"""The maximum size of the cache, which maps principal, host and name group to the ACLs."""
 
 _Patterns = tuple[ResourceType, str | None, Prefix | None, bool]
 """The patterns that match a name: resource type, literal pattern and longest prefix. The last field
@@ -100,8 +100,8 @@ class DecisionTimelines:
         self._relevant: dict[tuple[int, int, int], list[Acl]] = {}
 
     def _number_blocks(self) -> None:
-        """Number each block, and each ACL's address that is in a block. A block's number stands for
-        its addresses that no ACL names and no narrower block contains."""
+        """Number each CIDR block, and each address in a block that an ACL names. A block's number
+        stands for its addresses that no ACL names and no narrower block contains."""
         blocks = self._index.blocks
         matching: dict[HostBlock | str, list[str]] = {each: blocks.around(each) for each in blocks}
         for host in self.hosts:
@@ -141,10 +141,8 @@ class DecisionTimelines:
         return number
 
     def named_principals(self, name_group: int) -> set[int] | None:
-        """The numbers of all principals in the ACLs for a group of names.
-
-        The result is None if there are too many ACLs, or if one of the ACLs names everybody.
-        """
+        """The numbers of all principals in the ACLs for a group of names. None if an ACL names
+        everybody, if a bucket has more than ``FEW`` ACLs, or for more than ``FEW`` principals."""
         names: set[int] = set()
         for bucket in self._name_groups[name_group].buckets:
             if bucket.size > FEW:
@@ -223,7 +221,7 @@ class DecisionTimelines:
 
 
 def _in_force(spans: list[_Span], versions: int) -> DecisionTimeline:
-    """The number of the oldest lifetime of an ACL at each version, or NO_PATTERN."""
+    """At each version, the oldest of ``spans``, the lifetimes of one ACL; or NO_PATTERN."""
     begun: dict[int, list[int]] = {0: []}
     ended: dict[int, list[int]] = {}
     for begin, end, number in spans:

@@ -138,22 +138,23 @@ class _FilterTexts(NamedTuple):
     """The texts in the filters that name the same attributes (``_Named``)."""
 
     whole: set[tuple[str, ...]]
-    """All texts of a filter that is not a MATCH filter."""
+    """All texts of each filter, except MATCH filters with a name."""
     names: list[str]
-    """The resource names in MATCH filters, sorted."""
+    """The resource names in these MATCH filters, sorted."""
     others: set[tuple[str, ...]]
-    """The principals and hosts in MATCH filters."""
+    """The principal and host of each of these MATCH filters."""
 
 
 class _AclLookup:
     """Finds an image's ACLs by filters.
 
-    For many filters, an index groups ACLs by the texts that a filter names, and divides a group
-    into parts by codes. A filter matches all ACLs of a part or none, so the cost of a filter
-    depends on its matches, not on the number of ACLs.
+    For many filters, an index groups ACLs by the texts that a filter names. All ACLs of a part of a
+    group have the same enum codes, so a filter matches all ACLs of a part or none. The cost of a
+    filter depends on its matches, not on the number of ACLs.
 
-    To create or free 500,000 objects stops all threads for a third of a second. So a group has only
-    ACLs with the texts of a filter. A part has ``MAX_RECORDS_PER_USER_OPERATION`` + 1 ACLs or less.
+    To create or free 500,000 objects stops all threads for a third of a second. So the index leaves
+    out most ACLs that no filter matches. A part has at most ``MAX_RECORDS_PER_USER_OPERATION`` + 1
+    ACLs.
     """
 
     def __init__(self, image: AclsImage, filters: Sequence[AclFilter]) -> None:
@@ -233,8 +234,8 @@ def _other_texts(wanted: AclFilter) -> tuple[str, ...]:
 
 
 def _may_match(sought: _FilterTexts, acl: Acl, texts: tuple[str, ...]) -> bool:
-    """Whether some MATCH filter has a name that suits ``acl``, and some MATCH filter has the other
-    ``texts``."""
+    """Whether a MATCH filter has a resource name that ``acl`` reaches, and a MATCH filter, perhaps
+    another one, has the other ``texts``."""
     name, names = acl.resource_name, sought.names
     if texts[1:] not in sought.others:
         return False

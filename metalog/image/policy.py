@@ -4,9 +4,9 @@ Authorization and authentication must not fail open. A record is faulty if it is
 contradicts the state, or perhaps does not mean what it seems to mean. A strict loader stops at a
 faulty record of ACLs, SCRAM credentials or delegation tokens. It also stops at records that can
 hide such a record: a record with an unreadable type, a control record at which Kafka stops, and a
-faulty record that begins or ends a transaction. It also stops at each record from ``readable_of``.
-A loader counts and skips all other faulty records. For example, a loader that stops at a
-PartitionRecord would miss later removals of ACLs.
+faulty record that begins or ends a transaction. It also stops at each record that Kafka refuses and
+this project can read (``readable_of``). A loader counts and skips all other faulty records. For
+example, a loader that stops at a PartitionRecord would miss later removals of ACLs.
 
 This module must not know logs, offsets or what is committed.
 """

@@ -1,1 +1,1 @@
-"""Authenticates clients: SASL, certificate names, dummy credentials."""
+"""Authenticates clients by SASL or by a certificate."""

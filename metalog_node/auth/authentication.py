@@ -45,7 +45,7 @@ _SHOWN: Final = 100
 
 
 class LoginRefused(InvalidRequest):
-    """The answer to a failed login, in Kafka's words. Only the log has the reason."""
+    """The answer to a failed login, in Kafka's words. Only a log line has the reason."""
 
     code = ErrorCode.SASL_AUTHENTICATION_FAILED
 
@@ -216,8 +216,8 @@ class _Scram:
 
 
 _DELEGATED: Final = "\0delegated"
-"""A suffix that no name contains. With this suffix, a login by token gets another dummy salt than a
-login by name, and the dummy salt reveals nothing about a user with the token's name."""
+"""A suffix for the name in a login by token; no real name contains it. Without it, equal salts in a
+login by token and a login by name would show that no user has this name."""
 _TOO_LONG: Final = f"a name of more than {MOST_NAME_BYTES} bytes"
 
 

@@ -7,9 +7,9 @@ same salt, even after a restart.
 
 Rendezvous hashing chooses the model. So similar names get unrelated models, and a change of one
 user changes the models of few names. To bound the work, the candidates are a few users of each
-form, weighted by the number of users with this form. A form covers all mechanisms of a user,
-because a combination that no real user has would reveal an unknown name. This module must not know
-logins.
+form, weighted by the number of users with this form. A user's form covers the credentials of all
+mechanisms, because a combination that no real user has would reveal an unknown name. This module
+must not know logins.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ _SCORE_BYTES: Final = 8
 
 
 class _Form(NamedTuple):
-    """The visible form of a credential, without the salt's value. ``size`` is the salt's length, or
-    None for salts of Kafka's tools, because their length varies."""
+    """The visible form of one credential: all but the salt's value. ``size`` is the salt's length,
+    or None for salts of Kafka's tools, because their length varies."""
 
     alphabet: bytes
     size: int | None
@@ -70,7 +70,7 @@ _Models = Mapping[ScramMechanism, _Model]
 
 
 class _Candidate(NamedTuple):
-    """``key`` is the stored keys of all ``models``, in the order of the mechanisms."""
+    """``key`` joins the stored keys of all ``models``, in the order of the mechanisms."""
 
     models: _Models
     key: bytes
@@ -82,7 +82,7 @@ class _Candidate(NamedTuple):
 
 class DummyCredentials:
     """Makes a dummy credential for any name. ``known`` are the credentials of all users, by
-    mechanism and name. ``secret`` is the stored key of the model for a mechanism without users."""
+    mechanism and name. For a mechanism without users, the stored key of the model is ``secret``."""
 
     def __init__(
         self, known: Mapping[ScramMechanism, Mapping[str, ScramCredential]], secret: bytes
@@ -102,7 +102,7 @@ class DummyCredentials:
         """A credential that no password fits. The work is the same for every ``user``.
 
         One user is the model for both mechanisms. If this user has no credential of ``mechanism``,
-        another user is the model, as for a real user without such a credential.
+        another user is the model for ``mechanism``.
         """
         own = f"{mechanism.name} {user}".encode()
         model = _chosen(self._candidates_with[mechanism], own)[mechanism]

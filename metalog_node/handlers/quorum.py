@@ -1,5 +1,4 @@
-"""Fetch, FetchSnapshot and DescribeQuorum: this controller's log for its followers (KIP-595,
-KIP-630).
+"""Handles Fetch, FetchSnapshot and DescribeQuorum for this node's log (KIP-595, KIP-630).
 
 This node is the only voter. Every follower is an observer, whatever replica id it sends, and the
 node keeps no state about observers. A Fetch without new records waits in the fetch purgatory. This

@@ -2,8 +2,8 @@
 
 It answers only GET, one request per connection, and shows nothing secret. It has its own thread and
 event loop, so that it answers while the node is busy. If there are too many connections, a new
-connection displaces the oldest connection without a whole request. This module must not know what
-is measured, nor when a node is ready.
+connection displaces the oldest one that has not sent a whole request. This module must not know
+what is measured, nor when a node is ready.
 """
 
 from __future__ import annotations

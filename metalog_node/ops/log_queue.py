@@ -91,8 +91,8 @@ class LogQueue(logging.Handler):
         self._changed.notify()
 
     def _has_room(self, own: _QueueSize, size: int) -> bool:
-        """Whether a line of ``size`` characters fits, from a source with ``own`` queued. If more
-        sources flood the queue, each source gets less room, so that some room is always left."""
+        """Whether a line of ``size`` characters fits; ``own`` counts its source's queued lines. The
+        more sources flood the queue, the less room each gets, so that some room is always left."""
         return (
             own.lines < self._most_lines - self._all.lines
             and own.characters + size <= self._most_characters - self._all.characters

@@ -1,1 +1,1 @@
-"""The node's publishers: credentials, cached listings, waiting observers."""
+"""The node's publishers: for credentials, for cached listings, and for waiting observers."""

@@ -25,8 +25,8 @@ _log = logging.getLogger(__name__)
 
 
 class _DelayedFetch(NamedTuple):
-    """``attempt`` returns None if the log has no new records, unless its second argument, whether
-    this is the last attempt, is true."""
+    """``attempt`` takes the log, and whether this is the last attempt. It returns None if the log
+    has no new records; the last attempt always returns an answer."""
 
     attempt: Callable[[ServedLog, bool], object | None]
     deadline_s: float

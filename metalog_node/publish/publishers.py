@@ -1,4 +1,4 @@
-"""Publishers of a node: for its users' credentials, and for shorter garbage collections.
+"""Two publishers of a node: one has its users' credentials, one shortens garbage collections.
 
 The replica's thread calls the publishers; any thread may read the credentials. This module must not
 know listeners or requests.

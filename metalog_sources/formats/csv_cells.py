@@ -1,8 +1,8 @@
 """Writes cells of CSV that cannot control a terminal and that a spreadsheet does not run.
 
-A text that could control a terminal or be a formula gets JSON's escapes and a first apostrophe,
-which means text in spreadsheets. ``csv_text`` restores the text. This module must not know what the
-cells are about.
+A text that could control a terminal or be a formula gets JSON's escapes and a leading apostrophe:
+spreadsheets read such a cell as text. ``csv_text`` restores the text. This module must not know
+what the cells are about.
 """
 
 from __future__ import annotations

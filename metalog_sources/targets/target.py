@@ -174,7 +174,7 @@ def _creator(target: object, features: FeaturesImage) -> AclCreator | None:
 def _full(
     target: LimitedTarget, steps: Sequence[PlanStep], current: Collection[Acl]
 ) -> dict[_Resource, str]:
-    """The resources that have too many ACLs before the removals, which come last."""
+    """The resources that would have too many ACLs after the additions. Removals come later."""
     by_resource: dict[_Resource, set[Acl]] = {
         _resource_of(step.acl): set() for step in steps if step.change is ChangeKind.ADD
     }

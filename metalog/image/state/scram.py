@@ -1,7 +1,7 @@
 """The SCRAM credentials of a cluster, by mechanism and user.
 
-As in Kafka, the removal of an unknown credential changes nothing. If a mechanism had no user, Kafka
-can lose upserts that one delta has together with removals. This module keeps such upserts.
+As in Kafka, the removal of an unknown credential changes nothing. If a mechanism has no user, and
+one delta has upserts and removals for it, Kafka can lose the upserts. This module keeps them.
 
 This module must not know SCRAM's maths, nor where records come from.
 """
