@@ -77,8 +77,8 @@ class FoldersLog:
     def missing(self) -> CorruptLog | None:
         """The damage that can hide more committed records, or None.
 
-        A damaged log hides no committed records if it reaches past the committed offset, or if it
-        ends before the committed offset and no log reaches past that offset.
+        The damaged log ends at the committed offset, or it ends earlier and another log reaches
+        past that offset.
         """
         committed, ends = self.agreement.committed, [log.bounds().end for log in self._logs]
         for log, end in zip(self._logs, ends, strict=True):

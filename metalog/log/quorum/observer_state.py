@@ -175,7 +175,7 @@ class Follower:
         return self.no_answer(controller)
 
     def _learn(self, fetched: Fetched) -> bool:
-        """Note leader and endpoints; returns whether the answer names a newer leader."""
+        """Remember leader and endpoints; returns whether the answer names a newer leader."""
         self._endpoints.update(fetched.endpoints)
         named, known = fetched.leader, self.leader
         is_later = named.epoch > known.epoch or (
@@ -196,11 +196,11 @@ class Follower:
         if fetched.diverging is not None:
             return [self._truncated(*fetched.diverging)]
         if fetched.snapshot is not None:
-            return [self._for_snapshot(fetched.snapshot), *self._mark(fetched)]
+            return [self._for_snapshot(fetched.snapshot), *self._new_high_watermark(fetched)]
         batches = self._batches(controller, fetched.records)
-        return [*self._mark(fetched), *map(Appended, batches)]
+        return [*self._new_high_watermark(fetched), *map(Appended, batches)]
 
-    def _mark(self, fetched: Fetched) -> list[LogEvent]:
+    def _new_high_watermark(self, fetched: Fetched) -> list[LogEvent]:
         if fetched.high_watermark >= 0:
             self.high_watermark = max(fetched.high_watermark, self.high_watermark or 0)
         if self.high_watermark is None or self.high_watermark <= self._reported_high_watermark:
@@ -255,7 +255,7 @@ class Follower:
 
     def _admit(self, batch: Batch) -> None:
         if self._continuity.next_offset is None and batch.base_offset > self.position:
-            raise CorruptLog(f"the next records begin at offset {batch.base_offset}")
+            raise CorruptLog(f"the answer begins only at offset {batch.base_offset}")
         self._continuity.admit(batch)
         self._epochs.extend(batch.epoch, batch.next_offset)
         self.position = batch.next_offset

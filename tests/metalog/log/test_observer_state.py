@@ -181,7 +181,7 @@ def test_reading_from_inside_a_batch_gives_it_whole() -> None:
     [
         (records(FIRST)[:-1], "an answer without one whole batch"),
         (records(FIRST)[:-1] + b"\x01", "checksum"),
-        (records(SECOND), "the next records begin at offset 1"),
+        (records(SECOND), "the answer begins only at offset 1"),
         (records(FIRST, THIRD), "offset 3 where 1 must follow"),
         (records(FIRST, batch(1, NOTHING, epoch=2)), "rises from 1 to 2 without a leader change"),
     ],
