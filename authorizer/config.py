@@ -82,7 +82,7 @@ def from_properties(properties: Mapping[str, object]) -> tuple[AuthorizerConfig,
         )
     _check_resolved(properties)
     if not isinstance(properties.get(SUPER_USERS), str | None):
-        raise ConfigException(f"{SUPER_USERS}: give one text of users, separated by semicolons")
+        raise ConfigException(f"{SUPER_USERS}: give the users as one text, separated by semicolons")
     super_users, warnings = _super_users(_text(properties, SUPER_USERS))
     allow_everyone = _text(properties, ALLOW_EVERYONE).lower()
     if allow_everyone not in ("", "true", "false"):

@@ -1,4 +1,4 @@
-"""Decides columns of requests, millions at a time: one request per row, all by one image.
+"""Decides millions of requests in columns, one request per row, all by one image of the ACLs.
 
 Requests repeat, above all in an audit log, so decisions are cached by session and name. This module
 writes no audit lines, because no client waits for these decisions.
@@ -181,6 +181,6 @@ def _refuse_invalid_row(columns: RequestColumns) -> None:
         for name, column in by_name.items():
             value = column[number]
             if not isinstance(value, str):
-                raise InvalidRequest(f"row {number} of {name}: {value!r} is not text") from None
+                raise InvalidRequest(f"{name}[{number}]: {value!r} is not text") from None
             if value not in known.get(name, (value,)):
-                raise InvalidRequest(f"row {number} of {name}: {value!r} is unknown") from None
+                raise InvalidRequest(f"{name}[{number}]: {value!r} is unknown") from None

@@ -195,8 +195,8 @@ class SortedNames:
     def longest_prefix(self, name: str) -> Prefix | None:
         """The longest stored name that is a prefix of ``name``.
 
-        Names with the same beginning share a cached result, because no prefix is longer than the
-        longest stored name.
+        A result is cached by the beginning of ``name``, cut to the length of the longest stored
+        name, because no prefix is longer.
         """
         known = self._by_beginning
         if known is None:

@@ -119,11 +119,11 @@ def _hold_against_kafka(
 @pytest.mark.parametrize(
     ("columns", "problem"),
     [
-        ((["User:a", None], ["h"] * 2, ["READ"] * 2, ["TOPIC"] * 2, ["t"] * 2), "row 1 of princ"),
-        ((["User:a"], ["h"], ["READ"], ["TOPIC"], [None]), "row 0 of resource_names: None is no"),
-        ((["User:a"], ["h"], ["Read"], ["TOPIC"], ["t"]), "row 0 of operations: 'Read' is unk"),
-        ((["User:a"], ["h"], ["READ"], ["QUEUE"], ["t"]), "row 0 of resource_types: 'QUEUE' is"),
-        ((["User:a"], [None], ["READ"], ["TOPIC"], ["t"]), "row 0 of hosts: None is not text"),
+        ((["User:a", None], ["h"] * 2, ["READ"] * 2, ["TOPIC"] * 2, ["t"] * 2), "principals[1]: N"),
+        ((["User:a"], ["h"], ["READ"], ["TOPIC"], [None]), "resource_names[0]: None is no"),
+        ((["User:a"], ["h"], ["Read"], ["TOPIC"], ["t"]), "operations[0]: 'Read' is unk"),
+        ((["User:a"], ["h"], ["READ"], ["QUEUE"], ["t"]), "resource_types[0]: 'QUEUE' is"),
+        ((["User:a"], [None], ["READ"], ["TOPIC"], ["t"]), "hosts[0]: None is not text"),
     ],
 )
 def test_what_is_no_request_is_named(columns: tuple[list[Any], ...], problem: str) -> None:
@@ -162,7 +162,7 @@ def test_the_first_row_that_is_not_a_request_is_named(
     for asked in (bulk.allowed, bulk.decisions):
         with pytest.raises(InvalidRequest) as refused:
             asked(RequestColumns(*zip(*rows, ("User:a", "h", "x", "TOPIC", "t"), strict=True)))
-        assert str(refused.value) == "row 3 of resource_types: 'TOPICS' is unknown"
+        assert str(refused.value) == "resource_types[3]: 'TOPICS' is unknown"
 
 
 def _read(user: str, names: Sequence[str]) -> RequestColumns:

@@ -59,8 +59,8 @@ class Coverage:
 class _Many:
     """Many ACLs of one resource type, principal and host.
 
-    Each prefix gets the nearest ACL of each operation from the next shorter prefix, so no prefix is
-    visited twice.
+    ``_nearest`` has, for each prefix and operation, the prefix's own ACL or else the ACL that
+    ``_nearest`` has for the next shorter prefix.
     """
 
     def __init__(self, acls: Iterable[Acl]) -> None:
@@ -121,7 +121,7 @@ def meet(one: Acl, other: Acl) -> bool:
 
 
 class _Names:
-    """The names of some patterns; ``known`` must be complete before any other use."""
+    """The names of some patterns. Add all names to ``known`` before the first look-up."""
 
     def __init__(self) -> None:
         self.known: set[str] = set()

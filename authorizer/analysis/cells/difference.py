@@ -133,7 +133,7 @@ class SetComparison:
         return self._planned.cells
 
     def compared(self) -> Iterator[tuple[Session, list[CellChange]]]:
-        """All cells by session, including cells with equal decisions."""
+        """The decided cells by session, including cells with equal decisions."""
         for requests, sessions in self._planned.sessions:
             for session in sessions:
                 cells = zip(*(cells_of([session], each) for each in self._contexts), strict=True)

@@ -18,7 +18,7 @@ _NONE: Final = Patterns(())
 
 
 def without_cover(changed: Iterable[Acl], acls: Iterable[Acl]) -> Iterator[Acl]:
-    """The first ACL in ``changed`` for each pattern that matches a name without ACLs in ``acls``.
+    """For each pattern with a name that no ACL in ``acls`` matches: its first ACL in ``changed``.
 
     ``changed`` has ACLs to add to ``acls``, or ACLs whose removal leaves ``acls``.
     """

@@ -129,7 +129,7 @@ def _by_resource_type(acl: Acl, question: Question) -> list[NearMiss]:
 
 
 def _sort_key(miss: NearMiss, question: Question) -> tuple[int, bool, int, int, Acl]:
-    """By kind, then the question's principal first, then by similarity, then in a fixed order.
+    """By kind, then by principal (the question's first), by similarity, and in a fixed order.
     OPERATION_NOT_IMPLIED and less informative kinds are sorted by the principal, then by kind."""
     rank = miss.kind.rank
     kind = min(rank, NearMissKind.OPERATION_NOT_IMPLIED.rank)

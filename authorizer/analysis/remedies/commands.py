@@ -106,7 +106,7 @@ _NEEDED: Final[Mapping[_Kind, tuple[_Kind, ...]]] = {
     (CommandKind.REMOVE, PermissionType.ALLOW): _ADDS,
     (CommandKind.REMOVE, PermissionType.DENY): (*_ADDS, (CommandKind.REMOVE, PermissionType.ALLOW)),
 }
-"""For each kind of change: it is left out if a change of a listed kind has no command."""
+"""A change of a key's kind is left out if a change of a listed kind has no command."""
 
 
 class Commands(NamedTuple):
@@ -167,7 +167,7 @@ def _option(option: str, value: str) -> str:
 
 
 def _problem_of(value: str) -> str | None:
-    """Why kafka-acls would not get ``value`` unchanged; None if it would."""
+    """What kafka-acls does to ``value``, as words for a message; None if it takes it unchanged."""
     if not value:
         return "takes no empty text for"
     if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):

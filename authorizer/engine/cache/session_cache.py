@@ -47,8 +47,8 @@ LONGEST_CACHED: Final = 255
 PREFIX_LENGTHS: tuple[int, ...] = (32, 16, 8, 4, 0)
 """A negative prefix (``SessionCache``) has one of these lengths."""
 NAMES_BEFORE_PREFIXES = 512
-"""Of the names that no pattern, or only ``*``, matches, this many are cached by name. Further
-such names are cached by negative prefix, which is slower, if they have one."""
+"""This many of the names that match no pattern, or only ``*``, are cached by name. Further such
+names are cached by negative prefix, which is slower, if they have one."""
 
 _RESOURCE_TYPES: Final = len(ResourceType)
 
@@ -158,7 +158,7 @@ class SessionCache:
         self._count(cached, characters)
 
     def _count(self, names: int, characters: int) -> None:
-        """Count ``names`` new names of ``characters`` characters in total, and the new prefixes."""
+        """Count new cache entries, their characters, and the prefixes added since the last call."""
         prefixes = len(self._prefix_masks) - self._counted_prefixes
         self._counted_prefixes += prefixes
         entries = names + prefixes
@@ -219,8 +219,8 @@ class SessionCache:
         )
 
     def is_allowed_on_some(self, operation: Operation, index: AclIndex | None = None) -> bool:
-        """As ``SessionAnswers.is_allowed_on_some``. ``index`` is the newest index with the same
-        decisions for the session: the writer updates only the grants of the newest index."""
+        """As ``SessionAnswers.is_allowed_on_some``. A newer ``index`` with the same decisions is
+        faster, because the writer updates only the grants of the newest index."""
         known = self._by_type.get(operation)
         if known is None:
             known = self._by_type[operation] = is_allowed_on_some(
@@ -332,7 +332,7 @@ class SessionAnswers:
         """The session after ``acls`` were added or removed, with all decisions that remain valid.
 
         A thread that decides by the old ACLs can still cache its result in the old session. So the
-        sessions share no dict of a changed type, not even an empty dict.
+        two sessions share no dict of a changed type, not even an empty dict.
         """
         after = SessionAnswers(basis, self._identity, number, is_super_user=self.is_super_user)
         changed: dict[int, list[Acl]] = {}
