@@ -251,7 +251,7 @@ def refuse_doubts_about(doubts: Sequence[LoadDoubt], arguments: Namespace, outpu
 
 def _say_unread_users(doubts: Sequence[LoadDoubt], output: Output) -> None:
     for doubt in doubts:
-        output.warn(f"{doubt.reason}; its SCRAM users were left out")
+        output.warn(f"{doubt.reason}; the SCRAM users that it names were left out")
 
 
 def _say_unproven(replayed: Replayed, output: Output) -> None:

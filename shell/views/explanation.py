@@ -119,7 +119,7 @@ def point_out(
     if parsed.was_broken:
         output.note("the pasted line was read without its line breaks")
     if parsed.audit is not None and parsed.audit.is_cut:
-        output.note("the end of the line is missing, with the rule that decided")
+        output.note("the end of the line is missing, so the line does not say which rule decided")
     elif parsed.audit is not None and parsed.audit.ambiguous:
         output.warn("the line can be read in two ways: perhaps a name in the line is forged")
     then = changed_since(parsed, allowed)

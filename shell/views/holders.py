@@ -35,7 +35,7 @@ def print_holders(
     what = output.paint(f"{question.operation.name} on {resource_text(question)}", "strong")
     where = "" if question.host is None else f" from {shown(question.host)}"
     if answer.by_default:
-        output.line(f"Everyone may {what}{where}: no ACL matches it (DefaultAllow).")
+        output.line(f"Everyone may {what}{where}: no ACL reaches the resource (DefaultAllow).")
     elif may:
         output.line(f"{what}{where} is allowed to")
         rows = (row for holder in may for row in _rows(holder, question))

@@ -203,7 +203,7 @@ def _difference(one: _State, other: _State, output: Output) -> Difference:
     compared = are_read and _has_users(one, other)
     if are_read and not compared and (one.users or other.users):
         silent = "A" if not one.names_users else "B"
-        output.note(f"SCRAM users are not compared: {silent} names none")
+        output.note(f"SCRAM users are not compared, because {silent} has no SCRAM users")
     no_users: Users = {}
     return difference(
         one.acls,

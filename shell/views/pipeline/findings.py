@@ -161,7 +161,7 @@ def print_basis(
     without other output."""
     tables, window, tolerated = options
     answers = counted(requests, "answer")
-    output.line(f"# By {answers} of {window}, in the tables of {shown(str(tables.path))}.")
+    output.line(f"# Basis: {answers} of {window}, in the tables of {shown(str(tables.path))}.")
     if tolerated:
         hours = f"{_percent(tolerated)} of the brokers' hours"
         output.line(f"# Tolerated: {hours} may be without allowed lines.")

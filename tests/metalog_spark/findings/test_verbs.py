@@ -93,8 +93,8 @@ def test_commands_say_what_they_are_based_on(
     done = run_here(capsys, "pipeline", verb, dark, *words)
     lines = done.stdout.splitlines()
     assert list(takewhile(lambda line: not line.startswith("kafka-acls "), lines)) == [
-        "# By 1,528 answers of 2026-01-01T00:00:00.000Z to 2026-01-02T00:00:00.000Z, in the tables"
-        f' of "{tmp_path}/it\'s\\u000adark".',
+        "# Basis: 1,528 answers of 2026-01-01T00:00:00.000Z to 2026-01-02T00:00:00.000Z, in the"
+        f' tables of "{tmp_path}/it\'s\\u000adark".',
         "# Tolerated: 5% of the brokers' hours may be without allowed lines.",
         "# Not known: in 1 of 24 broker-hours no line certainly shows an allowed request (broker 1:"
         " 1), which --tolerate accepts.",
