@@ -263,7 +263,7 @@ def _config(
 
 def _print_changes(changes: Sequence[_Change], total: int, accepted: int, output: Output) -> None:
     turned = sum(each.requests for each in changes)
-    beside = f", and {accepted:,} more are accepted" if accepted else ""
+    beside = f", not counting {accepted:,} that are accepted" if accepted else ""
     output.prose(
         f"{turned:,} of {counted(total, 'request')} would get another answer{_by_answer(changes)}"
         f"{beside}."

@@ -164,7 +164,7 @@ def test_what_is_accepted_stays_with_its_reason_and_does_not_count(
     plan = ("pipeline", "what-if", tables.path, tmp_path / "acls.yaml")
     done = run_here(capsys, *plan, *words, "text")
     assert done.returncode == 0, done.stdout
-    assert "0 of 1,528 requests would get another answer, beside" in done.stdout
+    assert "0 of 1,528 requests would get another answer, not counting" in done.stdout
     assert f"{BOB} READ on topic shop.carts: accepted until 9999-12-31: his" in done.stdout
     assert "no finding of what-if matches; remove or correct the entry" in done.stderr
 
