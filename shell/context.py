@@ -382,7 +382,8 @@ def _warn_of_other_decision(
         return
     if decides and is_without:
         raise InvalidRequest(
-            f"{file}: {why}; give the configuration of a node that has one, or --super-users"
+            f"{file}: {why}; give the configuration of a node that has one, "
+            "or --super-users without --config"
         )
     has_class = str(properties.get(CLASS_NAME) or "").strip()
     output.warn(f"{file}: {why}{'' if has_class else '; metalog still decides by the ACLs'}")

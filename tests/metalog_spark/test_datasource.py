@@ -423,7 +423,7 @@ def test_a_stream_of_a_log_that_lost_records_says_which(tmp_path: Path) -> None:
     with pytest.raises(InvalidSource, match=said):
         stream(source).latestOffset({"offset": 835}, everything)
     cut(tmp_path / "trimmed", keep=(SECOND,))
-    said = r"/trimmed: offsets 700 to 810 are gone, and were not read; name the folder that keeps"
+    said = r"/trimmed: offsets 700 to 810 are gone, and were not read; also name the folder that"
     with pytest.raises(InvalidSource, match=said):
         stream(tmp_path / "trimmed").partitions({"offset": 700}, {"offset": 835})
 

@@ -141,6 +141,16 @@ def ordinary_batch(value: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("verb", ["acls", "users", "dump", "status"])
+def test_a_log_that_is_damaged_at_its_first_byte(
+    verb: str, tmp_path: Path, refused: Refused
+) -> None:
+    folder = Path(shutil.copytree(LOG_DIR, tmp_path / "log"))
+    [segment] = (folder / PARTITION).glob("*.log")
+    segment.write_bytes(b"this is not a batch of Kafka's metadata log, but it is long enough" * 9)
+    assert f"{segment}, offset 0, byte 0: " in refused(verb, folder)
+
+
+@pytest.mark.parametrize("verb", ["acls", "users", "dump", "status"])
 def test_a_truncated_snapshot(verb: str, tmp_path: Path, refused: Refused) -> None:
     [whole, *_] = (LOG_DIR / PARTITION).glob("*.checkpoint")
     cut = tmp_path / whole.name

@@ -80,6 +80,8 @@ def _batches(
     for problem in log.problems:
         output.warn(problem)
     if bounds.end == 0 and (bootstrap := log.bootstrap()) is not None:
+        if log.damage is not None and not arguments.salvage:
+            raise log.damage
         output.note(BOOTSTRAP_NOTE)
         return bootstrap, None
     return _log_batches(log, bounds.start, end), end
