@@ -1,6 +1,6 @@
 """Helps a program around a node to answer Produce, Fetch, ListOffsets and Metadata.
 
-A program's function becomes a ``HandledApi`` for ``Node``, with one version of the API that current
+A program's function becomes a ``HandledApi`` for ``Node``, in one version of the API, which current
 clients speak. One call authorizes all topics of a request. The answer for a topic without
 authorization is TOPIC_AUTHORIZATION_FAILED, whether the topic exists or not. The node calls the
 program's functions on the node's event loop, and does other work between the calls. This module

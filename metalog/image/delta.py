@@ -98,7 +98,7 @@ class MetadataDelta:
         self.replay_all([(0, message)], refused=_raise)
 
     def replay_all(self, records: Iterable[tuple[int, Any]], refused: Refused = stop_at) -> None:
-        """Apply (offset, record) pairs in order. A run of records has its first record's offset."""
+        """Apply (offset, record) pairs in order. A run comes with its first record's offset."""
         changes = self._changes
         for offset, message in records:
             try:

@@ -63,7 +63,7 @@ def near(word: str, known: Collection[str]) -> str:
     found = [folded[each] for each in matches or get_close_matches(wanted, folded, 1, 0.6)]
     if found:
         return f"did you mean {' or '.join(found)}?"
-    return f"{'it is one of' if len(known) > 1 else 'the only one is'} {', '.join(known)}"
+    return f"{'use one of' if len(known) > 1 else 'use'} {', '.join(known)}"
 
 
 def text_of(node: Node, what: str) -> str:

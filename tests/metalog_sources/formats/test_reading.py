@@ -126,7 +126,7 @@ MISTAKES = {
         "a, line 1, column 34: unknown operation 'Raed'; did you mean READ?"
     ),
     RULE.replace("Topic", "Any"): (
-        "a, line 1, column 54: unknown resourceType 'Any'; it is one of TOPIC, GROUP, CLUSTER, "
+        "a, line 1, column 54: unknown resourceType 'Any'; use one of TOPIC, GROUP, CLUSTER, "
         "TRANSACTIONAL_ID, DELEGATION_TOKEN, USER"
     ),
     RULE.replace("User:a", "alice"): (

@@ -162,7 +162,7 @@ def test_a_denial_is_the_same_from_another_host_and_another_operation_is_another
         ("{section: exposure, principal: p, until: 2026-01-01}", "has no reason"),
         ("{section: exposure, principal: p, reason: r}", "has no until"),
         ("{section: exposur, principal: p, reason: r, until: 2026-01-01}", "mean exposure"),
-        ("{section: may, principal: p, reason: r, until: 2026-01-01}", "it is one of unused"),
+        ("{section: may, principal: p, reason: r, until: 2026-01-01}", "use one of unused"),
         ("{section: exposure, reason: r, until: 2026-01-01}", "accepts all of exposure"),
         ("{section: exposure, principle: p, reason: r, until: 2026-01-01}", "mean principal"),
         ("{section: exposure, principal: p, reason: r, until: tomorrow}", "is not a day"),
