@@ -160,7 +160,7 @@ class RecordPolicy:
             advice=f"begin with a snapshot that ends at offset {gap.end} or later",
         )
         self.doubt(_LOST, missing, lost)
-        _count(self._skipped, _LOST, gap.start, "missing", lost)
+        _count(self._skipped, _LOST, gap.start, "missing from the log", lost)
 
     def note_cut(self, event: CutShort) -> None:
         self.doubt(_CUT_OFF, event.fault)
