@@ -105,7 +105,7 @@ def deciding(state: bytes, periods: tuple[ConfigPeriod, ...]) -> DecideWorker:
 class DecideWorker:
     def __init__(self, state: FolderState, periods: Sequence[ConfigPeriod]) -> None:
         timeline = state.timeline or Timeline(Edge(0, 0), ())
-        self._moments = _Moments(state, periods)
+        self._intervals = _Intervals(state, periods)
         self._timelines = DecisionTimelines(timeline)
         self._sessions = len(self._timelines.principals), self._timelines.host_numbers
         self._principals = {name.encode(): at for name, at in self._timelines.principals.items()}
@@ -143,8 +143,8 @@ class DecideWorker:
         """As ``decide``, but the parts of the questions are columns without nulls."""
         principals, hosts, names, words = map(_Coded.of, parts)
         times = pc.fill_null(times_us.cast(pa.int64()), _LONG_AGO)
-        moments = self._moments.of(times.to_numpy(zero_copy_only=False))
-        versions, periods = self._moments.versions[moments], self._moments.periods[moments]
+        intervals = self._intervals.of(times.to_numpy(zero_copy_only=False))
+        versions, periods = self._intervals.versions[intervals], self._intervals.periods[intervals]
         question = _Question(
             principals.numbers(self._principals, 0),
             self._hosts_by(hosts, periods),
@@ -170,7 +170,7 @@ class DecideWorker:
         answers[is_nothing] = NOTHING
         columns = (
             pa.array(self._offsets[since], mask=is_nothing if has_nothing else None),
-            pa.array(answers * 2 + self._moments.known[moments]),
+            pa.array(answers * 2 + self._intervals.known[intervals]),
             self._ids.take(pa.array(by)),
         )
         return pa.StructArray.from_arrays(columns, DECIDED)
@@ -324,9 +324,9 @@ class _Coded(NamedTuple):
         return np.array(numbers, np.int64)[self.places]
 
 
-class _Moments:
-    """By interval of time: the history's version, the configuration period, and whether the ACLs
-    are known. All three are constant in an interval."""
+class _Intervals:
+    """For each interval of time, the history's version, the configuration period, and whether the
+    ACLs are known. All three are constant in an interval."""
 
     def __init__(self, state: FolderState, periods: Sequence[ConfigPeriod]) -> None:
         timeline = state.timeline

@@ -30,7 +30,7 @@ SUMS: Final = (
 - its start, the fields of ``ReadSplit``, the numbers of requests, other lines and broken lines, one
   reason why a line is broken, and a damaged file's fault;
 - each hour with requests: its number (hours since 1970), and the first five fields of ``_Run``;
-- the first time of an unambiguous line with a request name, and of such a line with a rule;
+- of unambiguous lines, the first time of one with a request name, and of one that also has a rule;
 - the first time at which a clock was set back (by ten minutes to two hours);
 - whether a request has no rule, and whether a line is only the end of a record.
 """

@@ -87,7 +87,7 @@ def make(
 def check_requests(number: int) -> None:
     """Raise ``InvalidRequest`` if ``number`` is too small for a year."""
     if number < LEAST_REQUESTS:
-        raise InvalidRequest(f"--requests {number}: a year has at least {LEAST_REQUESTS:,} of them")
+        raise InvalidRequest(f"--requests {number}: a year needs {LEAST_REQUESTS:,} or more")
 
 
 def _creation_times(moved: Iterable[TopicMigration]) -> dict[str, int]:

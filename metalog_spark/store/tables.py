@@ -111,10 +111,10 @@ COVERAGE: Final = TableSchema(
 
 ``state`` is BOTH, DENIALS_ONLY or NOTHING. ``ambiguous`` lines are counted, but do not make the
 state BOTH; lines of an hour that came twice are ambiguous. If a topic deleted unread lines of an
-hour, the state is not BOTH. Kafka logs allowed requests only at DEBUG, so no ACL counts as unused
-without allowed lines. ``controller``: at least one line that made the state BOTH is a line that
-only a controller writes. A gap of more than a year has no rows, because a broker's clock can have
-been wrong, for example at 1970 or 9999. Findings count hours without a row as NOTHING.
+hour, the state is not BOTH. Kafka logs allowed requests only at DEBUG, so without allowed lines no
+ACL counts as unused. ``controller``: at least one line that made the state BOTH is a line that
+only a controller writes. A silence of more than a year has no rows, because a broker's clock can
+have been wrong, for example at 1970 or 9999. Findings count hours without a row as NOTHING.
 """
 
 DECISIONS: Final = TableSchema(

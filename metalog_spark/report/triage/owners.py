@@ -1,8 +1,8 @@
 """Reads the file of ``--owners``: which team owns which principals and resources.
 
-The file maps a team's name to principals, and to resources by name or prefix, as ``owns`` in a file
-of ACLs (see docs/formats/acl-files.md). Two teams may own the same resource. This module must not
-know what a report shows of a team.
+The file maps a team's name to principals, and to resources by name or prefix, in the form of
+``owns`` in a file of ACLs (docs/formats/acl-files.md). Two teams may own the same resource. This
+module must not know what a report shows of a team.
 """
 
 from __future__ import annotations
