@@ -1,7 +1,7 @@
 """Decides millions of requests in columns, one request per row, all by one image of the ACLs.
 
 Requests repeat, above all in an audit log, so decisions are cached by session and name. This module
-writes no audit lines, because no client waits for these decisions.
+writes no audit lines, because no client receives these decisions.
 
 This module must not know where columns come from, nor Arrow.
 """

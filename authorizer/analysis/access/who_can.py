@@ -81,7 +81,7 @@ def who_can(
 
 
 class _ByHost:
-    """One principal's ACLs by host: the positions of the first DENY, last ALLOW and first ACL."""
+    """For each host: the positions of one principal's first DENY, last ALLOW and first ACL."""
 
     def __init__(self, acls: Iterable[tuple[int, Acl]]) -> None:
         self.denies: dict[str, int] = {}

@@ -166,8 +166,8 @@ class SetComparison:
         return allowed
 
     def answers_around(self, cell: CellChange) -> list[tuple[BeforeAfter, BeforeAfter | None]]:
-        """For each ``SessionAround``, the operations that its sessions ``identity`` and ``unless``
-        are allowed on the cell's name before and after."""
+        """For each ``SessionAround``: the operations that are allowed on the cell's name before and
+        after, for ``identity`` and, if there is one, for ``unless``."""
         return [
             (
                 self._answers(cell, around.identity),

@@ -78,7 +78,7 @@ class Requests(NamedTuple):
 
 
 class SessionAround(NamedTuple):
-    """A broader session, ``identity``. It counts unless session ``unless`` has the same change."""
+    """A broader session, ``identity``. It is ignored if session ``unless`` has the same change."""
 
     identity: tuple[str, str]
     unless: tuple[str, str] | None = None

@@ -18,7 +18,7 @@ from metalog.acl import Acl
 
 
 class Severity(IntEnum):
-    """For example, an ACL that has another effect than its text says is an ERROR."""
+    """How bad a finding is. ERROR: for example, an ACL has another effect than its text says."""
 
     INFO = 1
     WARNING = 2

@@ -144,7 +144,7 @@ def redundant_acls(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[tuple
 
 
 def _is_later_spelling(one: Acl, other: Acl) -> bool:
-    """Of several spellings of one CIDR block, the first in text order is kept."""
+    """Whether ``one`` is a later spelling of the same CIDR block: only the first one is kept."""
     block = host_block(one.host)
     is_one_block = block is not None and block == host_block(other.host)
     return is_one_block and one.host > other.host

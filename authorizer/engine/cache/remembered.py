@@ -45,7 +45,7 @@ Session = TypeVar("Session")
 
 
 class RememberedSessions(Generic[Session]):
-    """The cached sessions. ``bounded`` has all dicts whose entries are counted."""
+    """The cached sessions. ``bounded`` has all dicts that ``forget`` empties."""
 
     __slots__ = (
         "_answers",
