@@ -1,6 +1,6 @@
 """The arguments of ``authorize`` (KIP-504): the actions and the request's context.
 
-Callers make such objects for each request, so they have slots: NamedTuples would cost more
+Callers make such objects for each request, so the objects have slots: NamedTuples would cost more
 (docs/decisions/0013-cached-look-ups.md). Only mypy refuses assignments to their final fields.
 
 This module must not know how a decision is made.
