@@ -31,7 +31,7 @@ def refuse_doubts(doubts: Sequence[LoadDoubt], *, salvage: bool | None) -> None:
     if doubts and not salvage:
         first = doubts[0].fault
         more = len(doubts) - 1
-        others = f" (and {counted(more, 'doubt')} of another kind)" if more else ""
+        others = f" (and {counted(more, 'other doubt')})" if more else ""
         raise UncertainSource(
             f"{first.problem}{others}",
             file=first.file,

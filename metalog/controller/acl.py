@@ -183,8 +183,8 @@ class _AclLookup:
         return ((uuid, acl) for _, uuid, acl in sorted(found, key=itemgetter(0)))
 
     def _names(self, wanted: AclFilter) -> Iterable[tuple[str, ...]]:
-        """The names of the ACLs that ``wanted`` can match, as one-tuples. An empty tuple means
-        any name."""
+        """The resource names, as one-tuples, of the ACLs that ``wanted`` can match. An empty tuple
+        means any name."""
         name = wanted.pattern.name
         if name is None:
             return [()]

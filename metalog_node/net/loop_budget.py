@@ -88,7 +88,7 @@ def _nothing() -> None:
 
 
 class RequestTurns:
-    """Runs long requests on a few threads, one request at a time for each owner.
+    """Runs long requests on a few threads. At any time, at most one request of an owner runs.
 
     After the earlier requests of its owner, a request waits for at most one request of each other
     owner.

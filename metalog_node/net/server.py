@@ -158,8 +158,8 @@ class OpenListener:
         return encrypted
 
     def _note_refusal(self, host: str, error: Exception) -> None:
-        """Log and count a refused connection, unless the client has disconnected, because such a
-        client perhaps only tested whether the port is open."""
+        """Log and count a refused connection, but not if the client has disconnected: perhaps it
+        only tested whether the port is open."""
         name = self._context.listener.name
         if isinstance(error, (ConnectionResetError, BrokenPipeError)):
             _log.debug("%s: %s: gone", name, host)

@@ -3,7 +3,7 @@
 A node is ready when its log is replayed and all its listeners are open. After a later fault, the
 node stays ready with the last good image, and the probe says since when this image is stale. The
 node becomes unready only if ``stale.deny.after.ms`` has closed the readiness gate, or if the node's
-event loop is blocked. The node is alive unless only a restart can help. The thread of
+event loop is blocked. The node is not alive if only a restart can help. The thread of
 ``http_endpoint`` reads the pages. This module must not know HTTP, nor change what it reads.
 """
 

@@ -24,8 +24,8 @@ _VARIABLE: Final = re.compile(
     r"\$(?:[A-Za-z_][A-Za-z_0-9]*|[0-9#?*@!$-]|\{[A-Za-z_][A-Za-z_0-9]*\})"
 )
 _UNREAD_DOLLARS: Final = ("$(", "$[", "${", "$\\\n")
-"""Refused inside and outside double quotes; only ``${NAME}`` is accepted. In the last case, bash
-joins the lines and expands the result."""
+"""Refused inside and outside double quotes; only ``${NAME}`` is accepted. In the last text, bash
+removes the line end, and expands the ``$`` with the next line."""
 _ANSI: Final = re.compile(
     r"\\(?:x(?P<hex>[0-9a-fA-F]{1,2})|u(?P<u>[0-9a-fA-F]{1,4})|U(?P<U>[0-9a-fA-F]{1,8})"
     r"|(?P<octal>[0-7]{1,3})|(?P<unread>c|x\{)|(?P<one>.))|(?P<text>[^\\']+)",
