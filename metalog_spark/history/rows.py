@@ -79,7 +79,7 @@ class _Row(NamedTuple):
 
     @property
     def legible(self) -> Any:
-        """The message as Kafka would read it, or None."""
+        """The message, even if Kafka refuses it; None without readable bytes."""
         return self.message.lenient if isinstance(self.message, Undecodable) else self.message
 
 

@@ -178,7 +178,7 @@ def _access(gathered: Gathered, owned: _TeamFilter, judged: Sequence[Row]) -> Ac
     says = f"{made.says}, for the ACLs in force at {log_end(parts.history, parts.window)}."
     if any(row["excess"] > 0 for row in own):
         says += (
-            " The most excess comes first."
+            " The principals with the most excess come first."
             if owned.team is None
             else " The team's own principals come first, sorted by excess."
         )

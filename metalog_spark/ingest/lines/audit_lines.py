@@ -64,8 +64,8 @@ class Possible(NamedTuple):
 
 
 class TextRead(NamedTuple):
-    """The request of a text and its time in microseconds since 1970, or None; the ``rejected``
-    parts with their reasons; and the ``possible`` requests."""
+    """``request`` is the request of a text with its time (microseconds since 1970), or None.
+    ``rejected`` has the rejected parts, each with the reason."""
 
     request: tuple[Row, int] | None
     rejected: list[tuple[str, str]]

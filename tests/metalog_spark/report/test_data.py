@@ -123,8 +123,8 @@ def test_the_matrix_begins_with_the_principals_of_the_first_screen() -> None:
     assert [each.granted for each in whole.excess] == [*range(12, 2, -1)]
     assert list(whole.access.principals[:10]) == first
     assert whole.access.says == (
-        "13 principals by 1 resource pattern, for the ACLs in force at the log's end. The most "
-        "excess comes first."
+        "13 principals by 1 resource pattern, for the ACLs in force at the log's end. The "
+        "principals with the most excess come first."
     )
     everyones = [*least.rows, excess("User:*", 99)]
     first, *others = contents(found._replace(parts=parts(least=Rows(everyones))), None).excess
