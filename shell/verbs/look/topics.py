@@ -40,8 +40,8 @@ metalog topics /var/kafka/metadata
 metalog topics SOURCE --describe --topic payments     its ACLs, and who may read and write the topic
 
 The ACLs of a topic include ACLs on prefixes of its name and on *, in Kafka's order. A cluster
-lists only topics that the caller may describe. For a --topic that does not exist, ACLs are shown.
-Exit code: 0 listed, 1 a --topic does not exist, 2 no answer."""
+lists only topics that the caller may describe. A --topic that does not exist is listed, too, with
+its ACLs. Exit code: 0 listed, 1 a --topic does not exist, 2 no answer."""
 
 _OPERATIONS: Final = (Operation.READ, Operation.WRITE)
 

@@ -150,7 +150,7 @@ def _check_is_known(principal: str, tables: Tables, window: Window) -> None:
 
 
 def _ordered(proposals: Sequence[PrincipalProposal]) -> list[PlanStep]:
-    """The new grants of all principals come before removals, such as of grants of User:*."""
+    """All additions come before the removals, such as the removal of an ALLOW of User:*."""
     from metalog_sources.targets.plan import phases
 
     return list(chain(*phases([step for each in proposals for step in each.plan.steps])))
