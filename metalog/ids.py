@@ -42,6 +42,8 @@ def parse_uuid(text: str) -> Uuid:
         uuid = Uuid(urlsafe_b64decode(text + "=="))
     except ValueError:
         raise ValueError(problem) from None
+    if len(uuid) == 16 and uuid_text(uuid)[:-1] == text[:-1] and text[-1] not in "AQgw":
+        raise ValueError(f"{text!r} is not a Kafka UUID: its last character is not A, Q, g or w")
     if len(uuid) != 16 or uuid_text(uuid) != text:
         raise ValueError(problem)
     return uuid

@@ -181,10 +181,18 @@ def _unknown_verb(verb: str, table: VerbTable, leading: Sequence[str] = ()) -> i
     from authorizer.analysis.explain.names import nearest_name
 
     near = nearest_name(verb, table.verbs)
+    if not table.prefix and verb in (pipeline := _pipeline()).verbs:
+        near = pipeline.prefix + verb
     advice = f"did you mean {near}?" if near else _listed(table)
     if leading:
         advice = f"options such as {leading[-1]} come after the verb"
     return _fail(f"unknown verb {verb!r}; {advice}")
+
+
+def _pipeline() -> VerbTable:
+    from shell.verbs.pipeline import TABLE as PIPELINE
+
+    return PIPELINE
 
 
 def _listed(table: VerbTable) -> str:

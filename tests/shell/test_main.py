@@ -114,6 +114,7 @@ def test_help_may_be_asked_for_as_a_verb(run: Run) -> None:
     ("arguments", "said"),
     [
         (["aclz"], "unknown verb 'aclz'; did you mean acls?"),
+        (["report"], "unknown verb 'report'; did you mean pipeline report?"),
         (["qqqqqq"], "unknown verb 'qqqqqq'; metalog --help lists the verbs"),
         (["--at", "5", "acls", LOG_DIR], "unknown verb '5'; options such as --at come after"),
         (["acls", "--bootstrap-server", "b:1"], "a cluster is a SOURCE, cluster://HOST:PORT"),

@@ -366,8 +366,11 @@ def test_a_hostile_name_stays_a_name(spark: SparkSession, tmp_path: Path, capsys
         (["unused", "DIR", "--from", "soon"], "'soon' is not a moment"),
         (["what-if", "DIR", "acls.yaml", "--to", "1 day"], "'1 day' is not a moment"),
         (["what-if", "DIR", "/logs/prod*"], "/logs/prod*: a pattern, which only --log takes; name"),
-        (["unused", "DIR", "--tolerate", "120%"], "--tolerate 120%: not a fraction; use 0.5%"),
-        (["unused", "DIR", "--tolerate", "1"], "--tolerate 1: not a fraction; use 0.5% or 0.005"),
+        (["unused", "DIR", "--tolerate", "120%"], "--tolerate 120%: not a share up to 100%; write"),
+        (
+            ["unused", "DIR", "--tolerate", "1"],
+            "--tolerate 1: may mean 1%; write it as 0.5% or 0.005",
+        ),
         (["least-privilege", "DIR", "--prefix-from", "-1"], "--prefix-from -1: give a whole num"),
         (["unused", "DIR"], "DIR: not a pipeline's folder; metalog pipeline build makes"),
     ],
