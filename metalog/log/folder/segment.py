@@ -96,6 +96,7 @@ class SegmentReader:
         end = self._file.size()
         admit = self._continuity.admit
         for buffer, start, position, size in whole_frames(self._file, self.position, end):
+            batch = None
             try:
                 batch = decode_batch(buffer, start, file=self._name, file_position=position)
                 admit(batch)
@@ -103,15 +104,18 @@ class SegmentReader:
                 if position + size == end and self._lacks_sectors(buffer[start : start + size]):
                     self.torn_tail = self._torn(size)
                     return
-                raise self._damage(error.problem, position) from None
+                advice = self._advice(position) if batch is None else _ADVICE
+                raise self._damage(error.problem, position, advice) from None
             self.position = position + size
             yield batch
         if self.position < end:
             self._judge_tail(end)
 
-    def _damage(self, problem: str, position: int) -> CorruptLog:
+    def _advice(self, position: int) -> str:
+        return _ADVICE if position or self._continuity.next_offset else _ADVICE_AT_BEGINNING
+
+    def _damage(self, problem: str, position: int, advice: str) -> CorruptLog:
         offset = self._continuity.next_offset
-        advice = _ADVICE if position or offset else _ADVICE_AT_BEGINNING
         return CorruptLog(problem, file=self._name, offset=offset, byte=position, advice=advice)
 
     def _judge_tail(self, end: int) -> None:
@@ -124,7 +128,7 @@ class SegmentReader:
         if problem is None and not self._may_be_torn:
             problem = f"the file ends inside a batch, {size} bytes after its beginning"
         if problem is not None:
-            raise self._damage(problem, self.position)
+            raise self._damage(problem, self.position, self._advice(self.position))
         self.torn_tail = self._torn(size)
 
     def _torn(self, size: int) -> TornTail:

@@ -138,18 +138,18 @@ def _credentials(settings: Mapping[str, str]) -> SaslCredentials:
 
 def _tls_context(settings: Mapping[str, str]) -> ssl.SSLContext:
     """The TLS context; certificates in the settings replace the system's trusted ones."""
+    trusted = settings.get("ssl.ca.location")
     try:
-        context = ssl.create_default_context(
-            cafile=settings.get("ssl.ca.location"), cadata=settings.get("ssl.ca.pem")
-        )
+        context = ssl.create_default_context(cafile=trusted, cadata=settings.get("ssl.ca.pem"))
     except (OSError, ValueError) as error:
-        raise _unusable("ssl.truststore", _why(error, _NO_CERTIFICATES)) from None
+        raise _unusable("ssl.truststore", trusted, _why(error, _NO_CERTIFICATES)) from None
     context.check_hostname = settings.get("ssl.endpoint.identification.algorithm") != "none"
     context.verify_flags &= ~_STRICT
     try:
         _identify(context, settings)
     except (OSError, ValueError) as error:
-        raise _unusable("ssl.keystore", _why(error, _NO_IDENTITY)) from None
+        file = settings.get("ssl.certificate.location") or settings.get("ssl.keystore.location")
+        raise _unusable("ssl.keystore", file, _why(error, _NO_IDENTITY)) from None
     return context
 
 
@@ -167,7 +167,7 @@ def _identify(context: ssl.SSLContext, settings: Mapping[str, str]) -> None:
         try:
             identity = pkcs12_identity(data, settings.get("ssl.keystore.password"))
         except ValueError:
-            raise _unusable("ssl.keystore", _NO_PKCS12) from None
+            raise _unusable("ssl.keystore", store, _NO_PKCS12) from None
         _load(context, identity.pem, identity.password)
         return
     chain, key = settings.get("ssl.certificate.pem"), settings.get("ssl.key.pem")
@@ -195,5 +195,6 @@ def _why(error: Exception, unread: str) -> str:
     return unread
 
 
-def _unusable(keys: str, why: str) -> InvalidRequest:
-    return InvalidRequest(f"{keys}.*: the certificates or the key cannot be used: {why}")
+def _unusable(keys: str, file: str | None, why: str) -> InvalidRequest:
+    place = f"{keys}.*" if file is None else f"{keys}.location={file}"
+    return InvalidRequest(f"{place}: the certificates or the key cannot be used: {why}")

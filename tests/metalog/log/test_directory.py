@@ -144,6 +144,13 @@ def test_an_epoch_that_ought_to_have_begun_is_missed() -> None:
         appended(log.read(0))
 
 
+def test_a_readable_first_batch_in_the_wrong_epoch_is_not_called_another_file() -> None:
+    log = DirectoryLog(ROOT, files=folder(b"0\n1\n7 0\n", **{segment_name(0): no_ops(0, 9)}))
+    with pytest.raises(CorruptLog, match="leader-epoch-checkpoint has epoch 7") as caught:
+        appended(log.read(0))
+    assert "not a file of a metadata log" not in str(caught.value)
+
+
 def test_no_snapshot_hides_damage_in_the_log_before_its_end() -> None:
     damaged = bytearray(no_ops(0, 9))
     damaged[-3] ^= 1
