@@ -25,7 +25,7 @@ FORMS: Final = {
 }
 """The ``kind`` of an opened SOURCE -> how a user writes such a SOURCE."""
 _LOG_KINDS: Final = ("folder", "folders", "segment", "snapshot", "quorum", "topic")
-_NO_HISTORY: Final = "has only the present state, without offsets and history"
+NO_HISTORY: Final = "has only the present state, without offsets and history"
 
 
 class SourceKinds(NamedTuple):
@@ -52,7 +52,7 @@ class SourceKinds(NamedTuple):
         *others, last = self.forms.values()
         error = InvalidTarget if self.is_target else InvalidSource
         only_logs = self.forms.keys() <= set(_LOG_KINDS) and not self.is_target
-        why = _NO_HISTORY if only_logs and kind not in _LOG_KINDS else self.lacks
+        why = NO_HISTORY if only_logs and kind not in _LOG_KINDS else self.lacks
         return error(f"{text}: {why}; give {', '.join(others)} or {last}")
 
 
@@ -66,7 +66,7 @@ ANY: Final = SourceKinds(FORMS, "is not supported")
 ON_THIS_MACHINE: Final = SourceKinds(
     _of("folder", "folders", "segment", "snapshot", "file", "files"), "is not on this machine"
 )
-LOGS: Final = SourceKinds(_of(*_LOG_KINDS), _NO_HISTORY)
+LOGS: Final = SourceKinds(_of(*_LOG_KINDS), NO_HISTORY)
 ARCHIVED: Final = SourceKinds(
     _of(*(kind for kind in _LOG_KINDS if kind != "segment")),
     "cannot prove that records are committed",

@@ -14,7 +14,7 @@ from time import time
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest, InvalidSource
-from metalog_sources.source_kinds import ANY, SourceKinds
+from metalog_sources.source_kinds import ANY, NO_HISTORY, SourceKinds
 from shell.output.output import Output
 from shell.tasks.broker.broker_context import (
     ALLOW_EVERYONE_KEY,
@@ -170,8 +170,12 @@ def replayed_source(
 
     moment = parse_moment(arguments.at) if isinstance(arguments.at, str) else arguments.at
     with output.busy("reading") as progress:
+        opened = opened_source(arguments, output) if source is None else source
+        if opened.store is not None and (moment is not None or arguments.committed):
+            surplus = "--committed" if moment is None else "the moment"
+            raise InvalidSource(f"{opened.text}: {NO_HISTORY}; leave out {surplus}, or give a log")
         replayed = replay_source(
-            opened_source(arguments, output) if source is None else source,
+            opened,
             at=moment,
             committed=arguments.committed,
             tolerant=True,
@@ -383,7 +387,7 @@ def _warn_of_other_decision(
     if decides and is_without:
         raise InvalidRequest(
             f"{file}: {why}; give the configuration of a node that has one, "
-            "or --super-users without --config"
+            "or --super-users and no configuration"
         )
     has_class = str(properties.get(CLASS_NAME) or "").strip()
     output.warn(f"{file}: {why}{'' if has_class else '; metalog still decides by the ACLs'}")

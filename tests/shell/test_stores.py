@@ -67,16 +67,29 @@ def test_can_and_explain(
     assert main(["explain", *question]) == 0
 
 
-@pytest.mark.parametrize(
-    "arguments", [["status"], ["dump"], ["shell"], ["acls", "--at", "5"], ["acls", "--committed"]]
-)
-def test_what_needs_a_log_says_so(
-    path: str, arguments: list[str], capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("verb", ["status", "dump", "shell"])
+def test_a_verb_that_needs_a_log_says_so(
+    path: str, verb: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([arguments[0], path, *arguments[1:]]) == 2
+    assert main([verb, path]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err == f"metalog: {LOGS.refusal('file', path)}\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "surplus"), [(["--at", "5"], "the moment"), (["--committed"], "--committed")]
+)
+def test_an_option_that_needs_a_log_says_so(
+    path: str, options: list[str], surplus: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["acls", path, *options]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err == (
+        f"metalog: {path}: has only the present state, without offsets and history; "
+        f"leave out {surplus}, or give a log\n"
+    )
 
 
 def test_a_store_tells_nothing_of_topics_without_acls(
