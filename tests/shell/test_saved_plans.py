@@ -116,6 +116,16 @@ def test_a_plan_of_an_older_metalog_is_refused_in_one_line(
     )
 
 
+def test_a_saved_plan_is_not_planned_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan, target = tmp_path / "plan.json", formatted(tmp_path / "node")
+    plan.write_text('{"metalogPlan":"4","target":"x","before":"","steps":[\n]}\n')
+    assert main(["plan", str(target), str(plan)]) == 2
+    said = f"metalog: {plan}: a saved plan already; use metalog apply TARGET {plan}\n"
+    assert capsys.readouterr().err == said
+
+
 def test_a_plan_is_bound_to_the_configuration_by_which_it_was_judged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

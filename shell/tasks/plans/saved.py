@@ -7,7 +7,7 @@ change a target.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -50,6 +50,13 @@ def saved_plan(name: str) -> SavedPlan | None:
         return read_saved(read_whole(LOCAL_FILES, path).decode(), name)
     except UnicodeDecodeError:
         raise InvalidRequest(f"{name}: not UTF-8") from None
+
+
+def refuse_saved(names: Iterable[str]) -> None:
+    """Raise ``InvalidRequest`` if one of the files ``names`` is a saved plan."""
+    for name in names:
+        if Path(name).is_file() and _begins_as_plan(Path(name)):
+            raise InvalidRequest(f"{name}: a saved plan already; use metalog apply TARGET {name}")
 
 
 def _begins_as_plan(path: Path) -> bool:

@@ -24,7 +24,7 @@ from shell.tasks.plans.audit import Audit, audited, request_words
 from shell.tasks.plans.checks import PlanLimits, Refusal, checked
 from shell.tasks.plans.gains import saved_proof
 from shell.tasks.plans.planned import Planned, summary
-from shell.tasks.plans.saved import plan_to_save
+from shell.tasks.plans.saved import plan_to_save, refuse_saved
 from shell.tasks.questions import QuestionGroup
 from shell.views.other_kafka import say_other_plan
 from shell.views.plans.plan import (
@@ -88,6 +88,7 @@ def run(arguments: Namespace, output: Output) -> int:
     has_requests = arguments.audit is not None or arguments.requests is not None
     if arguments.fail_on_broken and not has_requests:
         raise InvalidRequest("--fail-on-broken needs requests: give --audit or --requests FILE")
+    refuse_saved(arguments.wanted)
     made = planned(arguments, output)
     if arguments.save is not None and output.missing:
         raise InvalidRequest("--save: a plan that ignores unreadable ACLs cannot be saved")
