@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from metalog.errors import MetalogError
+from metalog.text.os_errors import os_error_text
 from metalog.text.visible_text import safe, shortened
 from shell.output.output import prepare_streams
 from shell.run_verb import run_verb
@@ -105,8 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(str(error))
     except OSError as error:
         _abandon_stdout_if_full()
-        place = f"{error.filename}: " if error.filename else ""
-        return _fail(f"{place}{error.strerror or error}")
+        return _fail(os_error_text(error))
     except Exception as error:
         return _fault(error)
 

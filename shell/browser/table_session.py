@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from authorizer.analysis.explain.names import nearest_name
 from metalog.errors import MetalogError
+from metalog.text.os_errors import os_error_text
 from metalog.text.plurals import counted
 from metalog.text.visible_text import safe, shown
 from shell.browser.completion import CompletionCandidate
@@ -104,7 +105,7 @@ class TableSession:
         except MetalogError as error:
             self.complain(str(error))
         except OSError as error:
-            self.complain(f"{error.filename or ''}: {error.strerror}".removeprefix(": "))
+            self.complain(os_error_text(error))
         except Exception as error:
             message = self._spark.error_text(error)
             if message is None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from metalog.errors import InvalidRequest, MetalogError
 from metalog.hosts.host_port import listen_error
+from metalog.text.os_errors import os_error_text
 from shell.context import add_config, add_source, replayed_source
 from shell.output.output import Output
 from shell.repeated_options import verb_options
@@ -105,8 +106,7 @@ class SourceFigures:
             found = list(self._figures())
             self.is_up = True
         except (MetalogError, OSError) as error:
-            is_of_file = isinstance(error, OSError) and error.filename
-            why = f"{error.filename}: {error.strerror}" if is_of_file else str(error)
+            why = os_error_text(error) if isinstance(error, OSError) else str(error)
             self._output.error(why)
             found = []
             self.is_up = False

@@ -16,6 +16,7 @@ from threading import Lock
 from typing import Any, Final, TypedDict
 
 from metalog.errors import InvalidRequest, MetalogError
+from metalog.text.os_errors import os_error_text
 from shell.context import add_config, add_source, opened_source
 from shell.output.output import Output
 from shell.repeated_options import verb_options
@@ -216,7 +217,6 @@ class Tools:
         except MetalogError as error:
             raise ToolError(str(error)) from None
         except OSError as error:
-            place = f"{error.filename}: " if error.filename else ""
-            raise ToolError(f"{place}{error.strerror or error}") from None
+            raise ToolError(os_error_text(error)) from None
         code, records, notes = found
         return ToolAnswer(exitCode=code, answers=records, notes=notes, isWhole=code is not None)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from metalog.acl import Operation, camel
 from metalog.errors import InvalidRequest, MetalogError
+from metalog.text.os_errors import os_error_text
 from metalog.text.visible_text import safe
 from shell.browser import globs
 from shell.browser.nodes import Directory
@@ -64,7 +65,7 @@ def explain_command(
         except OSError as problem:
             if problem.filename is None:
                 raise
-            session.complain(f"explain: {problem.filename}: {problem.strerror}")
+            session.complain(f"explain: {os_error_text(problem)}")
 
     return Builtin(
         synopsis="explain QUESTION",
