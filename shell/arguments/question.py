@@ -73,7 +73,7 @@ def read_question(arguments: Namespace) -> ParsedQuestion:
         InvalidRequest: the arguments are not a question.
     """
     words: list[str] = arguments.question
-    audit_line = _standard_input() if words == ["-"] else _pasted(words)
+    audit_line = _standard_input() if words == ["-"] else _pasted(words, arguments.operation)
     if audit_line is not None:
         return _read_pasted(audit_line)
     named = resources(arguments)
@@ -232,10 +232,10 @@ def read_request(request: Mapping[str, Any]) -> ParsedQuestion:
     return parsed_question(request["principal"], request["operation"], (resource_type, name), host)
 
 
-def _pasted(words: list[str]) -> str | None:
+def _pasted(words: list[str], operation: str | None) -> str | None:
     """The text to read as an audit line: a word with blanks or without a colon, or words of which
-    one is ``=``. None for a question."""
-    if len(words) == 1 and (" " in words[0] or ":" not in words[0]):
+    one is ``=``. None for a question, which can have its ``operation`` from an option."""
+    if operation is None and len(words) == 1 and (" " in words[0] or ":" not in words[0]):
         return words[0]
     if len(words) > 3 and "=" in words:
         return " ".join(words)

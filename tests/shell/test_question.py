@@ -63,6 +63,13 @@ def test_every_form_is_the_same_question(form: list[str], answer: Any) -> None:
         ]  # fmt: skip
 
 
+def test_a_principal_with_a_blank_is_no_audit_line_beside_options(answer: Any) -> None:
+    """A certificate's name can have blanks: ``User:CN=app,O=Book Shop``."""
+    words = ("User:CN=app,O=Book Shop", "--operation", "READ", "--topic", "orders")
+    _, [got], _ = answer("can", LOG_DIR, *words)
+    assert got["principal"] == words[0]
+
+
 @pytest.mark.parametrize(
     "words",
     [
