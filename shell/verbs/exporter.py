@@ -122,7 +122,7 @@ class SourceFigures:
             yield _gauge(
                 "end_offset", "Offset after the last record that was read", replayed.offset
             )
-            written = time_of(replayed, replayed.offset - 1)
+            written = time_of(replayed, replayed.offset - 1) if replayed.offset else None
             if written is not None:
                 text = "When the last record was written, in seconds since 1970"
                 yield _gauge("last_record_timestamp_seconds", text, written / 1000)

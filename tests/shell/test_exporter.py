@@ -15,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from shell.main import main
 from tests.support.command.runs import Run
+from tests.support.disk.written_log import formatted
 from tests.support.kafka.cases import DEMO, REPOSITORY, kafka_case
 
 PAGES = REPOSITORY / "docs" / "observability"
@@ -73,6 +74,33 @@ def test_it_serves_until_sigterm_which_a_container_sends() -> None:
 def test_an_address_is_host_and_port(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["exporter", str(DEMO / "log-dir"), "--listen", "9405"]) == 2
     assert "give HOST:PORT" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("127.0.0.1:99999", "metalog: --listen 127.0.0.1:99999 cannot be opened: the port is too"),
+        ("192.0.2.1:0", "metalog: --listen 192.0.2.1:0 cannot be opened: Cannot assign"),
+    ],
+)
+def test_an_address_that_cannot_be_opened_is_named(
+    address: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["exporter", str(DEMO / "log-dir"), "--listen", address]) == 2
+    assert capsys.readouterr().err.startswith(said)
+
+
+def test_a_file_that_cannot_be_read_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["exporter", "@demo", "--audit", "nowhere.log"]) == 2
+    assert capsys.readouterr().err == "metalog: nowhere.log: No such file or directory\n"
+
+
+def test_a_formatted_folder_has_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["exporter", str(formatted(tmp_path / "node"))]) == 0
+    found = figures(capsys.readouterr().out)
+    assert found["metalog_source_up",] == 1
+    assert found["metalog_source_end_offset",] == 0
+    assert ("metalog_source_last_record_timestamp_seconds",) not in found
 
 
 def test_rules_and_dashboard_name_figures_that_there_are() -> None:
