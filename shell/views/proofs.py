@@ -148,9 +148,11 @@ def remedy_text(proof: ClaimOutcome) -> str:
     change = proof.remedy
     if change is None:
         if rule == SUPER_USER:
+            is_only = proof.stated.kind is ClaimKind.ONLY
+            how = "add super.users to" if is_only else "write any except [super.users] as"
             return (
-                f"a super user may do everything: exclude {SUPER_USERS} in the claim, or remove"
-                " the user from super.users"
+                f"a super user may do everything: {how} the claim's principals, or remove the"
+                f" user from {SUPER_USERS}"
             )
         return "no ACL that kafka-acls can create fixes it"
     parts = [f"remove {counted(len(change.remove), 'ACL')}"] if change.remove else []
