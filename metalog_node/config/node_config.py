@@ -22,7 +22,7 @@ from metalog.config.properties import Property, comma_separated, parse_propertie
 from metalog.controller.scram_password_config import KEYS as SCRAM_PASSWORD_KEYS
 from metalog.controller.scram_password_config import ScramPasswordConfig
 from metalog.disk.files import LOCAL_FILES, read_whole
-from metalog.errors import ConfigException
+from metalog.errors import ConfigException, InvalidRequest
 from metalog.hosts.host_port import Address, parse_addresses
 from metalog.log.config import LogConfig, log_config
 from metalog.text.whole_numbers import whole_number
@@ -260,7 +260,9 @@ class _Reading:
                 )
             return ()
         if settings.bootstrap_servers is not None:
-            return tuple(located.read(CONTROLLERS, parse_addresses, settings.bootstrap_servers))
+            return tuple(
+                located.read(CONTROLLERS, _addresses, CONTROLLERS, settings.bootstrap_servers)
+            )
         if not voters and not is_on_topic:
             raise located.wrong(CONTROLLERS, "is missing; give the controllers to follow")
         return tuple(voters.values())
@@ -329,8 +331,15 @@ def _voters(text: str) -> dict[int, Address]:
         node_id = whole_number(number)
         if node_id is None:
             raise ConfigException(f"{VOTERS}: {voter} is not ID@HOST:PORT")
-        [voters[node_id]] = parse_addresses(address)
+        [voters[node_id]] = _addresses(VOTERS, address)
     return voters
+
+
+def _addresses(key: str, text: str) -> list[Address]:
+    try:
+        return parse_addresses(text)
+    except InvalidRequest as error:
+        raise ConfigException(f"{key}: {error}") from None
 
 
 def _mapping_rules(located: LocatedProperties, listener: str) -> tuple[MappingRule, ...]:

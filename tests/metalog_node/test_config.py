@@ -61,6 +61,7 @@ def test_the_controllers_listener_starts_early_unless_others_are_named(tmp_path:
         ("listeners=PLAINTEXT://[::]:1,CONTROLLER://:2", "PLAINTEXT listens on ::, to which no"),
         ("controller.quorum.voters=1@a:1,2@b:1", "voters: node 2 is a voter, but this node"),
         ("controller.quorum.voters=a:1", "controller.quorum.voters: a:1 is not ID@HOST:PORT"),
+        ("controller.quorum.voters=1@a", "controller.quorum.voters: 'a' is not HOST:PORT"),
         ("metrics.listener=9404", "metrics.listener: 9404 is not http://HOST:PORT"),
         ("metadata.log.segment.bytes=1", "metadata.log.segment.bytes=1: give a whole number, "),
         ("max.connections=many", "max.connections: give a whole number"),
