@@ -39,7 +39,7 @@ from snapshot.reader import read_snapshot
 KNOWN: Final = "KNOWN"
 GAP: Final = "GAP"
 DAMAGED: Final = "DAMAGED"
-ADVICE: Final = "take the file from another copy"
+ADVICE: Final = "take the log from another copy"
 _NO_SNAPSHOT: Final = "there are records, but no snapshot from which to replay them"
 
 

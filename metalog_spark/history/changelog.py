@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from authorizer.history.timeline import Edge
 
-_ADVICE: Final = f"{ADVICE}, or leave it out by --skip-damaged"
+_ADVICE: Final = f"{ADVICE}, or leave out the damage by --skip-damaged"
 _SCANNED: Final = (
     "piece INT, offset BIGINT, time_ms BIGINT, value BINARY, first_ms BIGINT, damage STRING"
 )

@@ -365,7 +365,7 @@ def test_damage_is_skipped_where_that_is_asked_for_and_is_in_the_reports_list(
     segment.write_bytes(segment.read_bytes()[:-1] + b"?")
     pipeline.audit("b1.log", line("1970-01-01 00:00:01", "a"))
     named = f"{segment}, offset 2, byte "
-    advised = "; take the file from another copy, or leave it out by --skip-damaged"
+    advised = "; take the log from another copy, or leave out the damage by --skip-damaged"
     said = fault(pipeline)
     assert said.startswith(f"metalog: {named}")
     assert said.endswith(advised)

@@ -37,7 +37,7 @@ def test_over_a_gap_and_over_damage(spark: SparkSession, tmp_path: Path) -> None
     source, late = (str(tmp_path / "log" / name) for name in ("*", "late"))
     logs = Logs(source, environ=os.environ)
     tables = Tables.make(spark, tmp_path / "out")
-    advised = "; take the file from another copy, or leave it out by --skip-damaged$"
+    advised = "; take the log from another copy, or leave out the damage by --skip-damaged$"
     with pytest.raises(CorruptLog, match=rf"{early.segment_path(2)}, offset 3, .*{advised}"):
         read_changelog(spark, logs)
     for _ in range(2):

@@ -249,7 +249,7 @@ def test_damage_is_named_or_is_a_stretch_up_to_the_next_snapshot(tmp_path: Path)
     folder.segment(0, ace(1), ace(2)).segment(3, ace(3)).snapshot(4, ace(2), ace(5))
     damage(folder.segment_path(0))
     name = folder.segment_path(0)
-    advised = "; take the file from another copy$"
+    advised = "; take the log from another copy$"
     with pytest.raises(CorruptLog, match=rf"{name}, offset 2, byte \d+: the checksum.*{advised}"):
         told(tmp_path / "a")
     found = told(tmp_path / "a", skip_damaged=True)

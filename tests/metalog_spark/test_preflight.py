@@ -265,9 +265,9 @@ def given(tmp_path: Path) -> dict[str, Path]:
         ("follow --log /nowhere --audit AUDIT --out NEW", "/nowhere: there is no such file or"),
         (
             "build --log BAD --audit AUDIT --out NEW",
-            "from another copy, or leave it out by --skip-",
+            "from another copy, or leave out the damage by --skip-",
         ),
-        ("follow --log BAD --audit AUDIT --out NEW --uncommitted", "take the file from another"),
+        ("follow --log BAD --audit AUDIT --out NEW --uncommitted", "take the log from another"),
         ("follow --log topic:///t --audit AUDIT --out NEW", "topic:///t: give topic://HOST:PORT"),
         ("follow --log LOG --audit /nowhere --out NEW", "--audit /nowhere: there is no such fold"),
         ("follow --log LOG --audit FILE --out NEW", "b1.log: this is a file; name the folder"),
