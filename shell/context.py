@@ -286,7 +286,7 @@ def problems_of(replayed: Replayed) -> list[str]:
 
 
 def _doubts_about_read(replayed: Replayed) -> list[LoadDoubt]:
-    """The doubts about records that the replay used; ``skipped`` has the other records."""
+    """The doubts about records that the replay used, not about those in ``skipped``."""
     if replayed.loader is None:
         return []
     left_out = {each.offset for each in replayed.skipped.values()}
@@ -363,7 +363,7 @@ def read_config(
 
 
 def context_over(context: Context, source: Source, image: MetadataImage) -> Context:
-    """The ``context`` for the ACLs of ``image``, which was read from ``source``."""
+    """``context``, with the likely Kafka version of ``source`` if no version is configured."""
     from metalog_sources.targets.target import likely_kafka
 
     hosts = {acl.host for acl in image.acls.by_id.values()}

@@ -112,7 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _take_sigterm_as_ctrl_c() -> None:
-    """Handle SIGTERM like Ctrl-C, because by default a container's first process ignores it."""
+    """Handle SIGTERM like Ctrl-C. By default, a container's first process ignores SIGTERM."""
     import signal
 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # SIGINT is ignored after `&`
@@ -217,7 +217,7 @@ def _abandon_stdout() -> None:
 
 
 def _abandon_stdout_if_full() -> None:
-    """If the disk is full, call ``_abandon_stdout``, so that no write at exit changes the code."""
+    """If the disk is full, abandon stdout, so that no write at exit changes the exit code."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -41,8 +41,8 @@ def _valued(arguments: Namespace, *names: str) -> Iterator[tuple[str, str]]:
 
 
 def verb_options(arguments: Namespace, *, decides: bool = True) -> list[str]:
-    """The ``input_options`` as words, to pass to another verb in this process. A verb that does not
-    decide (``decides``) takes no ``config_options``."""
+    """The ``input_options`` as words, to pass to another verb in this process. Without
+    ``decides``, the ``config_options`` are left out."""
     others = () if decides else tuple(config_options(arguments))
     return [
         option if value is None else f"{option}={value}"

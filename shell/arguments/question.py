@@ -233,8 +233,8 @@ def read_request(request: Mapping[str, Any]) -> ParsedQuestion:
 
 
 def _pasted(words: list[str], operation: str | None) -> str | None:
-    """The text to read as an audit line: a word with blanks or without a colon, or words of which
-    one is ``=``. None for a question, which can have its ``operation`` from an option."""
+    """The audit line in ``words``; None for a question. A line is one word that has blanks or no
+    colon (without the option ``operation``), or more words of which one is ``=``."""
     if operation is None and len(words) == 1 and (" " in words[0] or ":" not in words[0]):
         return words[0]
     if len(words) > 3 and "=" in words:

@@ -62,7 +62,7 @@ def run(
 
 
 def prompt_marker(replayed: Replayed) -> str:
-    """The prompt's text for a state that is stale, or not proven to be committed; else empty."""
+    """The prompt's warning that the state is stale, or not proven to be committed; else empty."""
     marks = []
     if replayed.offset > replayed.proven.offset:
         marks.append("uncommitted")

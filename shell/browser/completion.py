@@ -48,8 +48,8 @@ def complete(session: ShellSession, line: str) -> Iterator[CompletionCandidate]:
 
 
 def _few(matching: list[str], prefix: str) -> list[str]:
-    """The candidates ``matching``. If there are more than ``MOST``, only their common prefix, if
-    this is longer than ``prefix``."""
+    """``matching``; if these are more than ``MOST``, only their common prefix, or nothing if it is
+    not longer than ``prefix``."""
     if len(matching) <= MOST:
         return matching
     shared = commonprefix(matching)  # noqa: RUF071 (names, not paths)

@@ -21,7 +21,7 @@ from urllib.parse import quote
 from metalog.text.visible_text import safe
 
 _PLAIN: Final = re.compile(r"[!-$&-\-0-~](?:[ -$&-.0-~]*[!-$&-.0-~])?")
-"""Matches names that need no percent code, but not all: ``written`` checks the other names."""
+"""Matches most names that need no percent code; ``written`` checks the other names."""
 _PERCENT: Final = re.compile(r"%(?=[0-9A-Fa-f]{2})")
 _CODES: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _EMPTY: Final = "%"

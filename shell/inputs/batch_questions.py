@@ -37,7 +37,7 @@ class BatchQuestions:
 
     def groups(self, output: Output) -> Iterable[QuestionGroup]:
         """For ``--audit``: lines grouped by question and result, the largest group first. For
-        ``--requests``: a group for each line, which the caller gets before the next is read."""
+        ``--requests``: a group for each line; the caller gets it before the next line is read."""
         if not self.is_audit:
             return (QuestionGroup(parsed, 1, number) for number, parsed in self._parsed(output))
         grouped: dict[tuple[Any, ...], QuestionGroup] = {}

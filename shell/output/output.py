@@ -134,7 +134,7 @@ class Output:
         self._pager = None
 
     def line(self, text: str = "") -> None:
-        """The caller has escaped ``text``."""
+        """Write ``text``, which the caller has escaped."""
         self._say_missing_once()
         self.out.write(text + "\n")
 

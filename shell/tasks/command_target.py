@@ -38,8 +38,8 @@ class CommandTarget(NamedTuple):
 
     @classmethod
     def of(cls, source: Source) -> CommandTarget:
-        """The cluster from which ``source`` was read, with the client settings; ``ANY_CLUSTER`` for
-        a SOURCE that is not a connection, and with another ``target`` for ZooKeeper."""
+        """The cluster from which ``source`` was read, with the client settings. For a SOURCE
+        that is not a connection, ``ANY_CLUSTER``; for ZooKeeper, too, but ``target`` is SOURCE."""
         if source.kind == "zookeeper":
             return ANY_CLUSTER._replace(target=quoted(source.text))
         option = _OPTIONS.get(source.kind)

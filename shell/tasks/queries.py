@@ -113,7 +113,7 @@ class Queries:
         return None if epoch_ms is None else time_text(epoch_ms)
 
     def decide(self, question: Question) -> Decision:
-        """The first call indexes the ACLs, so many decisions are fast."""
+        """The first call indexes the ACLs, so later calls are fast."""
         from authorizer.api import Action, ResourcePattern
 
         self.check_ready(question)
@@ -216,8 +216,8 @@ class Queries:
         return answer | self.extent_json()
 
     def extent_json(self) -> dict[str, int | None]:
-        """The offsets to which the log was read, and is proven to be committed, as in
-        ``status``."""
+        """The offset to which the log was read, and the offset to which it is proven to be
+        committed, with the keys of ``status``."""
         has_offsets = self._replayed.source.store is None
         return {
             "readTo": self._replayed.offset if has_offsets else None,

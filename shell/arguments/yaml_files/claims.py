@@ -80,7 +80,7 @@ def claim_documents(text: str, file: str) -> Iterator[Node]:
 
 
 def entries_of(node: Node, word: str) -> Sequence[Node]:
-    """The entries of a list, or the single entry that is not in a list."""
+    """The entries of ``node``, which is a list, or one entry without a list."""
     return [node] if isinstance(node, Fields) else items_of(node, word)
 
 
@@ -264,8 +264,8 @@ def read_claims(words: Sequence[str]) -> list[StatedClaim]:
 
 def claim_texts(words: Sequence[str], what: str, form: str = FORM) -> list[tuple[str, str]]:
     """The YAML texts of ``words``, each with its name in errors. A word is a file, a folder of
-    files, or YAML; the name of YAML is ``what`` and a number. ``form`` ends the error about a
-    word that is none of these."""
+    files, or YAML, which gets ``what`` and a number as its name (``claim 2``). ``form`` ends the
+    error about a word that is none of these."""
     named_texts: list[tuple[str, str]] = []
     for number, word in enumerate(words, 1):
         path = Path(word)
@@ -281,7 +281,7 @@ def claim_texts(words: Sequence[str], what: str, form: str = FORM) -> list[tuple
 
 
 def _exists(path: Path) -> bool:
-    """A claim can be too long for a file's name, or contain NUL."""
+    """False also for a claim that is too long for a file's name, or contains NUL."""
     try:
         return path.exists()
     except (OSError, ValueError):

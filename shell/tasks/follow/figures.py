@@ -45,7 +45,7 @@ class Newest:
         self.show(tables)
 
     def show(self, now: Tables) -> None:
-        """Take the figures of the tables after a batch."""
+        """Show the figures of ``now``, the tables after a batch."""
         from metalog_spark.follow.batch import progress_of
 
         self._progress = progress_of(now)

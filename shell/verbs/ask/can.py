@@ -100,7 +100,7 @@ def _answer(parsed: ParsedQuestion, queries: Queries, output: Output) -> int:
 
 
 def _print_next(arguments: Namespace, question: Question | None, output: Output) -> None:
-    """If the question came from stdin, its words replace the argument ``-``."""
+    """Print the command that explains the answer. A question from stdin replaces the word ``-``."""
     words = list(arguments.typed)
     if question is not None and arguments.question == ["-"]:
         at = words.index("-")

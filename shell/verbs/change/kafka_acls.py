@@ -202,7 +202,7 @@ def _print_acls(acls: Iterable[Acl], output: Output) -> None:
 def _config_of(
     wanted: EntriesByResource, source: Source, arguments: Namespace, output: Output
 ) -> AuthorizerConfig:
-    """Kafka's defaults, if no configuration is given and the check for a lock-out needs none."""
+    """The configuration. If none is given, and no lock-out is possible, Kafka's defaults."""
     from authorizer.config import AuthorizerConfig
 
     options = source.config, arguments.config, arguments.super_users, arguments.allow_everyone

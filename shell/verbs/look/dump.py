@@ -155,7 +155,7 @@ def _row(batch: Batch, entry: MessageEntry, show_secrets: bool) -> list[Cell | s
     from metalog_sources.moment import time_text
 
     message = entry.message
-    if isinstance(message, Undecodable):  # a refused message can be readable
+    if isinstance(message, Undecodable):  # a message that Kafka refuses can be readable
         message = message.lenient or message
     if isinstance(message, Undecodable):
         kind = Cell("undecodable", "bad")

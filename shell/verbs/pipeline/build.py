@@ -373,8 +373,7 @@ def _say_left_out(files_read: FilesRead, damages: Sequence[str], output: Output)
 
 
 def _log_of(file: str) -> tuple[Path, str]:
-    """The common part of a file and its rotated predecessors: the folder, and the broker's
-    name."""
+    """The folder and the broker's name, which a log file shares with its rotated files."""
     from metalog_spark.ingest.audit_files import broker_of
 
     return Path(file).parent, broker_of(file, None)

@@ -155,8 +155,8 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 class _Change(NamedTuple):
-    """The rows that change to the answer ``after``: sums, and the names of the ``first``
-    principals."""
+    """The rows whose answer changes to ``after``: the numbers of rows, requests and principals, and
+    the names of the ``first`` principals."""
 
     after: str
     rows: int
@@ -247,7 +247,7 @@ def _settings(arguments: Namespace) -> LocatedProperties:
 def _config(
     now: AuthorizerConfig, settings: LocatedProperties, arguments: Namespace, output: Output
 ) -> AuthorizerConfig:
-    """The configuration by ``settings``. Without a file, other keys have today's values."""
+    """The configuration by ``settings``. Without ``--config``, other keys have today's values."""
     from authorizer.config import from_properties
 
     today = {
