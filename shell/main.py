@@ -131,8 +131,8 @@ def _fault(error: Exception) -> int:
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
-    """Whether Ctrl-C caused the error. In the body of a class, Python raises another error for
-    Ctrl-C."""
+    """Whether Ctrl-C caused the error. While a class is created, Python can raise another error
+    from the ``KeyboardInterrupt``."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__
     return error is not None

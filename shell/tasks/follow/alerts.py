@@ -29,8 +29,9 @@ _ORDER: Final = ("batch", "time", "kind", "principal")
 class Alerts:
     """Delivers alerts. ``tables`` are the tables at the start.
 
-    The webhook, if any, gets the alerts of the batches after ``delivered``. ``show`` takes rows of
-    ALERTS; ``warn`` takes the webhook's faults, and how many alerts the webhook refused for good.
+    The webhook, if any, gets the alerts of the batches after ``webhook.delivered``. ``show`` takes
+    rows of ALERTS. ``warn`` takes the webhook's faults, and the number of alerts that the webhook
+    refused for good.
     """
 
     def __init__(

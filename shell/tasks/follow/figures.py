@@ -51,7 +51,7 @@ class Newest:
         self._progress = progress_of(now)
 
     def note_check(self, reported: str) -> None:
-        """Note the time at which Spark checked for new input; a repeated report does not count."""
+        """Note that Spark checked for new input just now, unless the last report is repeated."""
         if reported != self._reported:
             self._reported, self._checked_s = reported, time.time()
 

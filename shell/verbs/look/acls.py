@@ -74,8 +74,8 @@ def _source(
     entries: list[AccessControlEntryFilter],
     output: Output,
 ) -> Source:
-    """The part of SOURCE with the ACLs to list; the whole SOURCE if there are none, because a note
-    then counts all ACLs."""
+    """The part of SOURCE with the ACLs to list; the whole SOURCE if no ACL is to be listed,
+    because a note then counts all ACLs."""
     from shell.tasks.narrow_source import for_listing
 
     reaching = patterns

@@ -52,9 +52,10 @@ metalog pipeline unused DIR -o commands > remove.sh  kafka-acls' commands, to re
 
 An ACL is used if it decided a request, and shadowed if other ACLs decided every request that it
 matches. All ACLs that can go can be removed in one step: no decision of the window changes. An ACL
-is not called unused if its use is unknown, for instance because it is younger than the window, more
-hours than --tolerate lack allowed lines (Kafka logs them at DEBUG only), the metadata log has gaps,
-or only controllers log its operation (CREATE, DELETE, ALTER, …) and controllers' logs are missing.
+is not called unused if its use is unknown, for instance because it is younger than the window,
+allowed lines (logged at DEBUG only) are missing in more hours than --tolerate accepts, the metadata
+log has gaps, or only controllers log its operation (CREATE, DELETE, ALTER, …) and their logs are
+missing.
 The grants in --accepted stay although nobody used them, and do not change the exit code.
 Exit code: 0 no ACL can go, 1 some ACLs can go, 2 no answer."""
 _SHOWN: Final = 20

@@ -104,7 +104,7 @@ def _forms_text(found: Summary) -> Iterator[str]:
 
 
 def say_unchanged(files_read: FilesRead, output: Output) -> None:
-    """Print whether a build read no new file, and how many earlier days it decided again."""
+    """Note that a build read no new file, and how many earlier days it decided again."""
     days = files_read.days_again
     if files_read.nothing_new:
         output.note("no new file: every audit file was read before and is unchanged")
