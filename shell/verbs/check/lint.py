@@ -135,7 +135,9 @@ def _say_upgrade(
 ) -> int:
     level = lint_input.metadata_version
     if lint_input.subject.config.kafka is to:
-        output.note(f"Kafka {to.value} decides already: no answer changes")
+        output.note(
+            f"Kafka {to.value} decides already; the report compares it with {to.other.value}"
+        )
     if level is not None and level >= CIDR_HOSTS_SINCE:
         output.note(
             f"metadata.version is {level}: Kafka 4.3 cannot read this log, and no Kafka lowers the"
