@@ -124,10 +124,10 @@ def _check(wanted: Format, known: dict[Path, MetaProperties | None], files: File
             _check_unused(path, files)
             continue
         if not wanted.ignore_formatted:
-            raise InvalidTarget(
-                f"{path}: already formatted; pass --ignore-formatted to keep this folder and format"
-                " the other folders"
-            )
+            advice = "name a new folder"
+            if len(known) > 1:
+                advice = "pass --ignore-formatted to keep it and format the other folders"
+            raise InvalidTarget(f"{path}: already formatted; {advice}")
         cluster_id = cluster_id or properties.cluster_id
         if properties.cluster_id != cluster_id:
             raise InvalidTarget(

@@ -17,7 +17,7 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 
 from metalog.acl import WILDCARD, Acl, AclFilter, PatternType, acl_problem
-from metalog.controller.acl_hosts import AclCreator, why_no_host
+from metalog.controller.acl_hosts import AclVersions, why_no_host
 from metalog.controller.result import (
     MAX_RECORDS_PER_USER_OPERATION,
     SUCCESS,
@@ -48,10 +48,10 @@ _TOO_MANY_DELETED: Final = ApiError(
 
 
 def create_acls(
-    image: AclsImage, acls: Sequence[Acl], entropy: Entropy, creator: AclCreator | None = None
+    image: AclsImage, acls: Sequence[Acl], entropy: Entropy, versions: AclVersions | None = None
 ) -> ControllerResult[list[ApiError]]:
-    """Records, and one outcome per ACL, in order. Without a ``creator`` any host is accepted."""
-    results = [why_not(acl, creator) for acl in acls]
+    """Records, and one outcome per ACL, in order. Without ``versions`` any host is accepted."""
+    results = [why_not(acl, versions) for acl in acls]
     sound = (acl for acl, error in zip(acls, results, strict=True) if not error)
     records = creations(image, sound, entropy)
     if len(records) > MAX_RECORDS_PER_USER_OPERATION:
@@ -94,11 +94,11 @@ def delete_acls(
     return ControllerResult(records, results)
 
 
-def why_not(acl: Acl, creator: AclCreator | None = None) -> ApiError:
+def why_not(acl: Acl, versions: AclVersions | None = None) -> ApiError:
     """Why the creation of ``acl`` is refused, or SUCCESS. The checks have Kafka's order."""
     if problem := _problem(acl):
         return ApiError(ErrorCode.INVALID_REQUEST, problem)
-    return SUCCESS if creator is None else why_no_host(acl.host, creator)
+    return SUCCESS if versions is None else why_no_host(acl.host, versions)
 
 
 def why_no_filter(wanted: AclFilter) -> ApiError:

@@ -26,36 +26,37 @@ _TOO_EARLY: Final = ApiError(
 )
 
 
-class AclCreator(NamedTuple):
-    """The version of the Kafka that creates the ACLs, such as ``4.4``, and the metadata.version."""
+class AclVersions(NamedTuple):
+    """Two versions that decide which ACLs can be created: Kafka's, such as ``4.4``, and the
+    metadata.version."""
 
     kafka: str
     metadata_version: int
 
 
-def creator_for(features: FeaturesImage, kafka: str | None = None) -> AclCreator:
-    """The creator for a log with ``features``. Without ``kafka``, the log's metadata.version
-    suggests the version of Kafka."""
-    return AclCreator(kafka or features.assumed_kafka, features.metadata_version or 0)
+def versions_of_log(features: FeaturesImage, kafka: str | None = None) -> AclVersions:
+    """The versions for a log with ``features``. Without ``kafka``, the Kafka version is the oldest
+    that supports the log's metadata.version."""
+    return AclVersions(kafka or features.assumed_kafka, features.metadata_version or 0)
 
 
-def creator_of_cluster(supported: int, finalized: int) -> AclCreator:
-    """The creator for a cluster: ``supported`` is the newest metadata.version that the cluster
+def versions_of_cluster(supported: int, finalized: int) -> AclVersions:
+    """The versions for a cluster: ``supported`` is the newest metadata.version that the cluster
     supports, ``finalized`` is the cluster's metadata.version."""
     oldest, *others = LATEST_METADATA_VERSIONS
     newer = [kafka for kafka in others if LATEST_METADATA_VERSIONS[kafka] <= supported]
-    return AclCreator(newer[-1] if newer else oldest, finalized)
+    return AclVersions(newer[-1] if newer else oldest, finalized)
 
 
-def why_no_host(host: str, creator: AclCreator) -> ApiError:
-    """Why ``creator`` refuses ``host``, or SUCCESS."""
-    if LATEST_METADATA_VERSIONS[creator.kafka] < CIDR_HOSTS_SINCE:
+def why_no_host(host: str, versions: AclVersions) -> ApiError:
+    """Why no ACL with ``host`` can be created in ``versions``, or SUCCESS."""
+    if LATEST_METADATA_VERSIONS[versions.kafka] < CIDR_HOSTS_SINCE:
         return SUCCESS
     if not host:
         return _EMPTY
     if "/" not in host:
         return SUCCESS
-    if creator.metadata_version < CIDR_HOSTS_SINCE:
+    if versions.metadata_version < CIDR_HOSTS_SINCE:
         return _TOO_EARLY
     block = read_block(host)
     if isinstance(block, HostBlock):

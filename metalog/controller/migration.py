@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from metalog.acl import Acl
 from metalog.controller.acl import creations, why_not
-from metalog.controller.acl_hosts import creator_for
+from metalog.controller.acl_hosts import versions_of_log
 from metalog.controller.result import ControllerResult
 from metalog.controller.scram import SCRAM_SINCE, new_user_problem
 from metalog.errors import ErrorCode, InvalidRequest
@@ -33,9 +33,9 @@ class Migration(NamedTuple):
 
 def migrate(image: MetadataImage, change: Migration, entropy: Entropy) -> ControllerResult[None]:
     """The records of ``change``; ``InvalidRequest`` if an ACL or a credential is refused."""
-    creator = creator_for(image.features)
+    versions = versions_of_log(image.features)
     for acl in change.added:
-        if error := why_not(acl, creator):
+        if error := why_not(acl, versions):
             raise InvalidRequest(f"{error.code.name}: {error.message}")
     for user, _, credential in change.credentials:
         if problem := new_user_problem(user, credential.salt):

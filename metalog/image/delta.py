@@ -98,7 +98,8 @@ class MetadataDelta:
         self.replay_all([(0, message)], refused=_raise)
 
     def replay_all(self, records: Iterable[tuple[int, Any]], refused: Refused = stop_at) -> None:
-        """Apply (offset, record) pairs in order. A run comes with its first record's offset."""
+        """Apply (offset, record) pairs in order. A run, one object for several consecutive records,
+        has the offset of its first record."""
         changes = self._changes
         for offset, message in records:
             try:
@@ -152,8 +153,8 @@ _Change = Callable[[MetadataDelta, Any], None]
 def _applied_by(subject: ImageSubject, method: Callable[[Any, Any], object]) -> _Change:
     """A function that applies the first record of a type, and makes ``method`` apply later records.
 
-    The function ignores records of unread subjects. Such records are decoded if they have a key or
-    headers.
+    The function ignores records of unread subjects. The reader decodes such a record only if the
+    record has a key or headers.
     """
 
     def replay(delta: MetadataDelta, message: Any) -> None:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from metalog.acl import Acl, AclFilter
 from metalog.controller import acl as acl_control
-from metalog.controller.acl_hosts import creator_for
+from metalog.controller.acl_hosts import versions_of_log
 from metalog.controller.result import ControllerResult
 from metalog.controller.scram import AlterScramRequest, alter_credentials, salted_upsertion
 from metalog.errors import ApiError
@@ -106,8 +106,8 @@ class ChangeSubmitter:
         """Like ``create_acls``, with one future for all outcomes, in order."""
 
         def change(image: MetadataImage) -> ControllerResult[list[ApiError]]:
-            creator = creator_for(image.features, self._kafka)
-            return acl_control.create_acls(image.acls, acls, self._entropy, creator)
+            versions = versions_of_log(image.features, self._kafka)
+            return acl_control.create_acls(image.acls, acls, self._entropy, versions)
 
         return self.submit(change)
 

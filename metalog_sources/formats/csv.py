@@ -16,7 +16,7 @@ from typing import Final
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType, camel
 from metalog.text.plurals import counted
 from metalog_sources.certainty import MARK
-from metalog_sources.formats.csv_cells import csv_row, csv_text, is_escaped
+from metalog_sources.formats.csv_cells import csv_row, csv_text, needs_escape
 from metalog_sources.formats.document import AclEntry, Document, FilePosition, in_order
 from metalog_sources.formats.nodes.nodes import fault, near
 from metalog_sources.formats.nodes.rules import checked
@@ -110,7 +110,7 @@ def write_csv(document: Document) -> str:
 
 def with_escapes(document: Document) -> list[Acl]:
     """The ACLs with a name that ``write_csv`` escapes."""
-    return [acl for acl in document.acls if any(map(is_escaped, _cells(acl)))]
+    return [acl for acl in document.acls if any(map(needs_escape, _cells(acl)))]
 
 
 def _cells(acl: Acl) -> tuple[str, ...]:

@@ -26,8 +26,8 @@ def csv_row(cells: Iterable[object]) -> str:
     return ",".join(map(_cell, cells)) + "\n"
 
 
-def is_escaped(text: str) -> bool:
-    """Whether ``text`` is written escaped, in a form that other readers do not restore."""
+def needs_escape(text: str) -> bool:
+    """Whether ``csv_row`` escapes ``text``. Other readers do not undo the escape."""
     return text.startswith(_BEGINNINGS) or UNSAFE.search(text) is not None
 
 
@@ -40,14 +40,14 @@ def csv_text(cell: str) -> str:
         text: str = json.loads(f'"{quotes}"')
     except ValueError:
         return cell
-    return text if is_escaped(text) and _escape(text) == cell else cell
+    return text if needs_escape(text) and _escape(text) == cell else cell
 
 
 def _cell(value: object) -> str:
     if value is None:
         return ""
     text = str(value)
-    if not isinstance(value, int | float) and is_escaped(text):
+    if not isinstance(value, int | float) and needs_escape(text):
         text = _escape(text)
     return '"' + text.replace('"', '""') + '"' if _TO_QUOTE.search(text) else text
 

@@ -19,7 +19,7 @@ from metalog.acl import (
     ResourcePatternFilter,
     ResourceType,
 )
-from metalog.controller.acl_hosts import AclCreator, creator_of_cluster
+from metalog.controller.acl_hosts import AclVersions, versions_of_cluster
 from metalog.disk.files import Files
 from metalog.errors import CorruptLog, ErrorCode, InvalidRequest, InvalidSource
 from metalog.hosts.host_port import Address, parse_addresses
@@ -120,12 +120,12 @@ class ClusterStore:
                 return f"{self.url} is older than Kafka 4.1, which brought TWO_PHASE_COMMIT"
         return None
 
-    def acl_creator(self) -> AclCreator:
-        """The Kafka that would create ACLs. Its version follows from the metadata.version that a
-        node supports."""
+    def acl_versions(self) -> AclVersions:
+        """The cluster's metadata.version, and the version of Kafka that supports the newest
+        metadata.version of a node."""
         return self._call(
             "find out its Kafka version",
-            lambda: creator_of_cluster(
+            lambda: versions_of_cluster(
                 self._client.supported_level(METADATA_VERSION),
                 self._client.finalized_level(METADATA_VERSION),
             ),

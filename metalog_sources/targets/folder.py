@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from metalog.acl import Acl
-from metalog.controller.acl_hosts import AclCreator, creator_for
+from metalog.controller.acl_hosts import AclVersions, versions_of_log
 from metalog.controller.migration import Migration, migrate
 from metalog.controller.result import ControllerResult
 from metalog.controller.scram import AlterScramRequest, ScramDeletion, salted_upsertion
@@ -51,9 +51,9 @@ class FolderTarget:
     def why_not(self, acl: Acl) -> str | None:
         return None
 
-    def acl_creator(self) -> AclCreator:
-        """The Kafka that the log suggests; the node's next start can use another version."""
-        return creator_for(self._replayed().image.features)
+    def acl_versions(self) -> AclVersions:
+        """The versions that the log shows. The node can start with a newer Kafka next time."""
+        return versions_of_log(self._replayed().image.features)
 
     def change(
         self,

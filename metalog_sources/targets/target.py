@@ -11,7 +11,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from metalog.acl import Acl, PatternType, ResourceType
 from metalog.controller.acl import why_not
-from metalog.controller.acl_hosts import AclCreator, creator_for, creator_of_cluster
+from metalog.controller.acl_hosts import AclVersions, versions_of_cluster, versions_of_log
 from metalog.errors import InvalidRequest, InvalidTarget
 from metalog.image.state.features import CIDR_HOSTS_SINCE, EMPTY, FeaturesImage
 from metalog.log.folder.directory import DirectoryLog
@@ -84,7 +84,7 @@ class LimitedTarget(_Target, Protocol):
 class KafkaTarget(_Target, Protocol):
     """A target that is a Kafka cluster, whose version decides which ACLs the target accepts."""
 
-    def acl_creator(self) -> AclCreator: ...
+    def acl_versions(self) -> AclVersions: ...
 
 
 @runtime_checkable
@@ -120,11 +120,11 @@ def likely_kafka(opened: object, features: FeaturesImage = EMPTY) -> str:
     A cluster or a quorum announces its version. For other SOURCEs, ``features`` suggest a version.
     """
     if isinstance(opened, KafkaTarget):
-        return opened.acl_creator().kafka
+        return opened.acl_versions().kafka
     announced = opened.supported_level() if isinstance(opened, AnnouncingLog) else None
     if announced is None:
         return features.assumed_kafka
-    return creator_of_cluster(announced, features.metadata_version or 0).kafka
+    return versions_of_cluster(announced, features.metadata_version or 0).kafka
 
 
 def creates_blocks(source: Source, features: FeaturesImage) -> bool:
@@ -136,7 +136,7 @@ def creates_blocks(source: Source, features: FeaturesImage) -> bool:
     if source.store is None:
         return (features.metadata_version or 0) >= CIDR_HOSTS_SINCE
     if isinstance(source.store, KafkaTarget):
-        return source.store.acl_creator().metadata_version >= CIDR_HOSTS_SINCE
+        return source.store.acl_versions().metadata_version >= CIDR_HOSTS_SINCE
     return source.kind != "zookeeper"
 
 
@@ -155,20 +155,20 @@ def refused_steps(
     full = _full(target, steps, current) if isinstance(target, LimitedTarget) else {}
     added = [step.acl.host for step in steps if step.change is ChangeKind.ADD]
     has_odd_host = any(not host or "/" in host for host in added)
-    creator = _creator(target, features) if has_odd_host else None
+    versions = _acl_versions(target, features) if has_odd_host else None
     for step in steps:
         why = target.why_not(step.acl) if isinstance(target, _Target) else None
         if why is None and step.change is ChangeKind.ADD:
-            why = why_not(step.acl, creator).message or full.get(_resource_of(step.acl))
+            why = why_not(step.acl, versions).message or full.get(_resource_of(step.acl))
         if why is not None:
             refused.append((step, why))
     return refused
 
 
-def _creator(target: object, features: FeaturesImage) -> AclCreator | None:
+def _acl_versions(target: object, features: FeaturesImage) -> AclVersions | None:
     if isinstance(target, KafkaTarget):
-        return target.acl_creator()
-    return None if features.metadata_version is None else creator_for(features)
+        return target.acl_versions()
+    return None if features.metadata_version is None else versions_of_log(features)
 
 
 def _full(

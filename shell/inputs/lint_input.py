@@ -66,7 +66,7 @@ def read_lint_input(arguments: Namespace, output: Output) -> LintInput:
         lint_input = _of_store(source, document, context.config)
         level = None
         if isinstance(source.store, KafkaTarget):
-            level = source.store.acl_creator().metadata_version
+            level = source.store.acl_versions().metadata_version
         is_assumed = context.is_kafka_assumed
         return lint_input._replace(metadata_version=level, is_kafka_assumed=is_assumed)
     image = replayed_source(arguments, output, source).image

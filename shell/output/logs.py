@@ -2,8 +2,8 @@
 
 Text has the layout of Kafka's own logs, so tools for Kafka's logs can read it, and ``metalog
 explain`` can read the audit lines. JSON is one object per line. So that no name can forge a line,
-control characters are escaped, and each line of a traceback begins with a tab in text. A thread for
-each log writes the lines from a bounded queue. This module must not know what is logged.
+control characters are escaped; in text, a tab begins each line of a traceback. A thread for each
+log writes the lines from a bounded queue. This module must not know what is logged.
 """
 
 from __future__ import annotations

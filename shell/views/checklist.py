@@ -48,9 +48,8 @@ def answer_checklist(
 
 def _row(line: ChecklistLine) -> list[Cell | str]:
     question, decision = line.question, line.decision
-    on = (
-        f"any {resource_kind(question.resource_type)}" if line.any_name else resource_text(question)
-    )
+    kind = resource_kind(question.resource_type)
+    on = f"at least one {kind}" if line.any_name else resource_text(question)
     why = decision.rule if decision.acl is None else sentence(decision.acl)
     if not decision.result:
         why += "".join(

@@ -81,8 +81,9 @@ def _type_change_text(change: TypeChange) -> str:
     operation, kind = BY_TYPE
     subject = _principal_text(change.session.principal if change.session.is_named else None)
     where = change.session.clients.host
-    may = "may" if change.allowed else "may no longer"
-    text = f"{subject} {may} {operation.name} some {kind.name.lower()}, which InitProducerId checks"
+    may, which = ("may", "at least one") if change.allowed else ("may no longer", "any")
+    what = f"{operation.name} {which} {kind.name.lower()}"
+    text = f"{subject} {may} {what}, which InitProducerId requires"
     return text if where is None else f"{text}, from {shown(where)}"
 
 

@@ -12,7 +12,7 @@ from authorizer.trace import Attribute, Question, is_allow
 from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
 from metalog.text.visible_text import shown
 from shell.output.output import Output
-from shell.tasks.acl_words import host_words, resource_kind
+from shell.tasks.acl_words import host_words, resource_kind, sentence
 from shell.tasks.command_target import CommandLine, CommandTarget, target_lines
 
 if TYPE_CHECKING:
@@ -78,12 +78,23 @@ def remedy_lines(
         yield f"{_change_text(remedy)}{_caution(remedy, question)}"
         for power in remedy.powers:
             yield f"  beware: {power}"
-        if remedy.commands is None:
-            yield "  (kafka-acls has no command for this change)"
-            continue
         own = number == 0 or remedy.use is not None
+        yield from _step_lines(remedy, command_target, output, own=own)
+    if checklists or any(remedy.commands for remedy in shown_ones):
+        yield from target_lines(command_target)
+
+
+def _step_lines(
+    remedy: Remedy, command_target: CommandTarget, output: Output, *, own: bool
+) -> Iterator[str]:
+    """The commands of ``remedy``, or its ACLs if kafka-acls cannot change one of them."""
+    if remedy.commands is not None:
         yield from command_lines(remedy.commands, command_target, output, own=own)
-    yield from target_lines(command_target)
+        return
+    for sign, acls in ("+", remedy.add), ("-", remedy.remove):
+        for acl in acls:
+            yield f"  {sign} {sentence(acl)}"
+    yield "  (kafka-acls has no command for this change)"
 
 
 def _change_text(remedy: Remedy) -> str:

@@ -200,7 +200,7 @@ def test_some_of_the_acls_are_those_that_kafkas_filter_matches(cluster: ScramKaf
     """So an answer about one resource may use them alone: see ``shell.tasks.narrow_source``."""
     store = open_source(cluster.url, environ={}, command_config=cluster.settings()).store
     assert isinstance(store, ClusterStore)
-    assert store.acl_creator() == ("4.3", 30)
+    assert store.acl_versions() == ("4.3", 30)
     with contextlib.closing(store):
         added = [
             Acl(ResourceType.GROUP, name, pattern_type, "User:odd", "*", Operation.READ, ALLOW)

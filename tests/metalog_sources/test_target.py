@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metalog.acl import Acl, Operation
-from metalog.controller.acl_hosts import AclCreator
+from metalog.controller.acl_hosts import AclVersions
 from metalog.errors import InvalidTarget
 from metalog.image.state.features import FeaturesImage
 from metalog_sources.formats.document import AclEntry, Document, Own
@@ -144,8 +144,8 @@ def test_a_block_is_proposed_to_a_file_but_not_to_zookeeper(tmp_path: Path) -> N
 class TargetOfKafka(MemoryTarget):
     """A TARGET of Kafka 4.4, at a metadata.version before blocks."""
 
-    def acl_creator(self) -> AclCreator:
-        return AclCreator("4.4", 31)
+    def acl_versions(self) -> AclVersions:
+        return AclVersions("4.4", 31)
 
 
 def test_a_host_that_the_targets_kafka_refuses_is_known_before_the_first_is_written() -> None:

@@ -10,7 +10,12 @@ import pytest
 from metalog import Replica, WritableMemoryLog
 from metalog.acl import Acl
 from metalog.controller.acl import why_not
-from metalog.controller.acl_hosts import AclCreator, creator_for, creator_of_cluster, why_no_host
+from metalog.controller.acl_hosts import (
+    AclVersions,
+    versions_of_cluster,
+    versions_of_log,
+    why_no_host,
+)
 from metalog.controller.migration import Migration, migrate
 from metalog.errors import SUCCESS, ApiError, ErrorCode, InvalidRequest
 from metalog.image.metadata import EMPTY
@@ -50,19 +55,19 @@ def from_host(host: str) -> Acl:
 def test_a_host_is_refused_by_version_and_level(
     kafka: str, level: int, host: str, outcome: ApiError
 ) -> None:
-    assert why_no_host(host, AclCreator(kafka, level)) == outcome
+    assert why_no_host(host, AclVersions(kafka, level)) == outcome
 
 
-def answers(case: KafkaCase) -> Iterator[tuple[AclCreator, dict[str, Any]]]:
+def answers(case: KafkaCase) -> Iterator[tuple[AclVersions, dict[str, Any]]]:
     """The refusals of a node of this case, with its version and level."""
     if case.name == "acls-4.4":
         for refusal in case.json("rejected.json"):
-            yield AclCreator("4.4", 33), refusal
+            yield AclVersions("4.4", 33), refusal
     if case.expects("upgrade-steps.json"):
         for step in case.json("upgrade-steps.json"):
             for refusal in step.get("create", {}).get("rejected", ()):
                 yield (
-                    AclCreator(step["kafka"].rpartition(".")[0], step["metadata.version"]),
+                    AclVersions(step["kafka"].rpartition(".")[0], step["metadata.version"]),
                     refusal,
                 )
 
@@ -82,12 +87,12 @@ def test_a_real_kafka_took_the_same() -> None:
         if case.name in {"acls-4.4", "unstable-4.4"}:
             acls = list(map(read_acl, case.json("acls.json")))
             assert any("/" in acl.host for acl in acls)
-            assert not [acl for acl in acls if why_not(acl, AclCreator("4.4", 33))]
+            assert not [acl for acl in acls if why_not(acl, AclVersions("4.4", 33))]
 
 
 def test_the_host_is_looked_at_last() -> None:
     nameless = from_host(NO_BLOCK)._replace(resource_name="")
-    assert why_not(nameless, AclCreator("4.4", 33)).message == "Invalid empty resource name"
+    assert why_not(nameless, AclVersions("4.4", 33)).message == "Invalid empty resource name"
 
 
 @pytest.mark.parametrize(
@@ -122,13 +127,13 @@ def test_a_change_as_a_whole_is_refused_as_a_whole() -> None:
 
 
 def test_which_kafka_it_is() -> None:
-    assert creator_for(FeaturesImage(31)) == ("4.3", 31)
-    assert creator_for(FeaturesImage(32)) == ("4.4", 32)
-    assert creator_for(FeaturesImage(None), "4.4") == ("4.4", 0)
-    assert creator_of_cluster(0, 0) == ("4.3", 0)
-    assert creator_of_cluster(30, 29) == ("4.3", 29)
-    assert creator_of_cluster(33, 30) == ("4.4", 30)
-    assert creator_of_cluster(40, 40) == ("4.4", 40)
+    assert versions_of_log(FeaturesImage(31)) == ("4.3", 31)
+    assert versions_of_log(FeaturesImage(32)) == ("4.4", 32)
+    assert versions_of_log(FeaturesImage(None), "4.4") == ("4.4", 0)
+    assert versions_of_cluster(0, 0) == ("4.3", 0)
+    assert versions_of_cluster(30, 29) == ("4.3", 29)
+    assert versions_of_cluster(33, 30) == ("4.4", 30)
+    assert versions_of_cluster(40, 40) == ("4.4", 40)
 
 
 def test_a_later_kafka_is_not_taken_for_an_earlier_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +141,7 @@ def test_a_later_kafka_is_not_taken_for_an_earlier_one(monkeypatch: pytest.Monke
     levels = {"4.3": 30, "4.4": 33, "4.10": 40}
     monkeypatch.setattr("metalog.controller.acl_hosts.LATEST_METADATA_VERSIONS", levels)
     monkeypatch.setattr("metalog.image.state.features.NEWEST_LOADED", levels)
-    latest = creator_of_cluster(40, 40)
+    latest = versions_of_cluster(40, 40)
     assert latest == ("4.10", 40)
-    assert why_no_host(NO_BLOCK, latest) == why_no_host(NO_BLOCK, AclCreator("4.4", 40)) != SUCCESS
+    assert why_no_host(NO_BLOCK, latest) == why_no_host(NO_BLOCK, AclVersions("4.4", 40)) != SUCCESS
     assert [FeaturesImage(level).problem is None for level in (40, 41)] == [True, False]
