@@ -185,7 +185,7 @@ def _print(
     output.line()
     output.prose(
         "has, needs: the principal's ALLOWs today, and in the least set. may, did, left: pairs of "
-        "a known name and an operation that are allowed today, were used, and stay allowed."
+        "a known name and an operation: allowed today; used; allowed by the least set."
         + (f" User:*: {USES_OF_EVERYONE}." if WILDCARD_PRINCIPAL in names else "")
     )
     if arguments.principal is not None:
