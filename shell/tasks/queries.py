@@ -83,8 +83,8 @@ class Queries:
     ) -> Explanation:
         """The explanation of a question; ``request`` is the name of the logged request.
 
-        If the question ``is_alone``, the explanation also has the unknown names, and the change
-        that began the present answer. To find this change, older parts of the log are read.
+        If the question ``is_alone``, the explanation also has the question's unknown names, and the
+        change that began the present answer. To find it, older parts of the log are read.
         """
         from authorizer.analysis.explain.explain import explain
         from metalog_sources.targets.target import creates_blocks
