@@ -55,9 +55,9 @@ class Format(NamedTuple):
     """How to format ``directories``.
 
     ``metadata_dir`` is the folder of the metadata log. ``controllers`` are the voters that the log
-    names (KIP-853). If ``controllers`` is empty, the configuration names the voters. With
-    ``joins_quorum``, the log of the existing quorum names the voters. If ``cluster_id`` is None,
-    the folders get the cluster id of a folder that is already formatted, or a new cluster id.
+    names (KIP-853). If ``controllers`` is empty, the configuration names the voters or, with
+    ``joins_quorum``, the log of the existing quorum does. If ``cluster_id`` is None, the folders
+    get the cluster id of a folder that is already formatted, or a new cluster id.
     """
 
     metadata_dir: Path

@@ -31,7 +31,7 @@ _SUPPORTED_MECHANISMS: Final = (PLAIN, "SCRAM-SHA-256", "SCRAM-SHA-512")
 _USER: Final = "user_"
 _JAAS: Final = "sasl.jaas.config"
 _MOST_PASSWORD_BYTES: Final = 4 << 10
-"""A password of this size and the longest name fit into a frame before a login."""
+"""A request of a client that has not logged in can have such a password and the longest name."""
 _SHOWN: Final = 100
 _ABOVE_LONG: Final = 1 << 63
 _PLAIN_FORM: Final = f'{PLAIN_MODULE} required user_NAME="…";'

@@ -64,7 +64,7 @@ def read_json(text: str, file: str) -> Document:
             raise fault(
                 node.position,
                 "ACLs in ZooKeeper's form, which does not name the resource; "
-                "give zookeeper://HOST:PORT as SOURCE, or write the lines of acls --json",
+                "give zookeeper://HOST:PORT as SOURCE, or write each ACL as acls --json prints it",
             )
         else:
             entries += read_rule(node, ignored=("id",))

@@ -89,7 +89,8 @@ class KafkaTarget(_Target, Protocol):
 
 @runtime_checkable
 class AnnouncingLog(Protocol):
-    """A log whose peer announces the newest metadata.version that the peer supports."""
+    """A log that is read from a quorum, whose leader announces the newest metadata.version that it
+    supports."""
 
     def supported_level(self) -> int | None: ...
 

@@ -89,8 +89,8 @@ class ChangelogRow(NamedTuple):
 
 
 class ArchiveHistory(NamedTuple):
-    """``foreign`` has lines of text about records of another Kafka. ``metadata_version`` is the
-    last metadata.version, None if no record has one."""
+    """``foreign`` has lines of text about records that Kafka 4.3 and 4.4 lack. ``metadata_version``
+    is the last metadata.version, None if no record has one."""
 
     ranges: Sequence[KnownRange]
     lifetimes: Sequence[ChangelogRow]

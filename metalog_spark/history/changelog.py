@@ -50,7 +50,7 @@ def read_changelog(
     """The rows of ACL_CHANGELOG and HISTORY for ``logs``, and the last metadata.version.
 
     Without a ``session``, this process scans all splits. ``warn`` gets a line for each kind of
-    record of another Kafka. With ``skip_damaged``, damage becomes a row of HISTORY.
+    record that Kafka 4.3 and 4.4 lack. With ``skip_damaged``, damage becomes a row of HISTORY.
 
     Raises:
         CorruptLog: the log is damaged, and ``skip_damaged`` is false.

@@ -57,7 +57,8 @@ class Same(NamedTuple):
 
 class FileRead(NamedTuple):
     """The number of lines of each kind. ``why`` says what is wrong with one broken line, ``fault``
-    why a part of the file cannot be read. ``same`` and ``longer`` are the fields of ``Same``."""
+    why a part of the file cannot be read. ``same`` and ``longer`` are ``file`` and ``longer`` of
+    ``Same``."""
 
     file: str
     requests: int
@@ -112,9 +113,9 @@ class LogRead(NamedTuple):
 
 
 class FilesRead(NamedTuple):
-    """``named`` has all tables, and the files that have no request, have a fault or are left out;
-    it is sorted by name. ``logs`` has sums over all files. ``nothing_new``: earlier builds had read
-    all files. ``days_again`` is the number of days whose earlier requests were decided again."""
+    """``named`` has each input table, and each audit file that has no request, has a fault or is
+    left out; it is sorted by name. ``logs`` has sums over all files. ``nothing_new``: earlier builds
+    had read all files. ``days_again`` is the number of days whose earlier requests were decided again."""
 
     named: Sequence[FileRead]
     logs: Sequence[LogRead]

@@ -48,7 +48,7 @@ _PARTS: Final = {
 }
 
 _NEAR: Final = {
-    NearMissKind.DENY_OVERRIDES: "it matches, but a DENY that matches too overrides it",
+    NearMissKind.DENY_OVERRIDES: "it matches, but a DENY also matches, and overrides it",
     NearMissKind.HOST_TEXT: "its host is {host} in a spelling that Java never uses, "
     "so it matches nobody",
     NearMissKind.HOST_FAMILY: "its host is the same machine in the other address family",

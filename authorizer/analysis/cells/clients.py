@@ -1,7 +1,8 @@
 """Divides client addresses into classes: the same hosts of ACLs match all addresses of a class.
 
-A class is one address, a CIDR block without the narrower hosts in it, or all addresses that neither
-the ACLs nor the claim name. This module must not know names, principals or decisions.
+A class is one address, a CIDR block without the narrower hosts in it, or all addresses that
+are named neither in the ACLs nor in the claim. This module must not know names, principals or
+decisions.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class HostSet(NamedTuple):
     is_excluded: bool = True
 
     def holds(self, matching: Collection[str]) -> bool:
-        """Whether this set has the clients that match ``matching`` and no other named host."""
+        """Whether this set has the clients that match exactly the named hosts ``matching``."""
         return self.hosts.isdisjoint(matching) is self.is_excluded
 
 
