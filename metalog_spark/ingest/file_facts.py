@@ -114,8 +114,9 @@ class LogRead(NamedTuple):
 
 class FilesRead(NamedTuple):
     """``named`` has each input table, and each audit file that has no request, has a fault or is
-    left out; it is sorted by name. ``logs`` has sums over all files. ``nothing_new``: earlier builds
-    had read all files. ``days_again`` is the number of days whose earlier requests were decided again."""
+    left out; it is sorted by name. ``logs`` has sums over all files. ``nothing_new``: earlier
+    builds had read all files. ``days_again`` counts the days whose earlier requests were decided
+    again."""
 
     named: Sequence[FileRead]
     logs: Sequence[LogRead]
