@@ -66,7 +66,7 @@ def moves(
     if not arguments.include_credentials:
         if isinstance(target, LogTarget) and (found := list(_moves(wanted, target))):
             text = counted(len(found), "SCRAM credential is", "SCRAM credentials are")
-            output.note(f"{text} not moved; --include-credentials moves them too")
+            output.note(f"{text} not copied; --include-credentials copies them too")
         return ()
     if not isinstance(target, LogTarget):
         raise InvalidRequest(

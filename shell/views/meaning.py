@@ -80,11 +80,11 @@ def _principal_text(principal: str | None) -> str:
 def _type_change_text(change: TypeChange) -> str:
     operation, kind = BY_TYPE
     subject = _principal_text(change.session.principal if change.session.is_named else None)
-    where = change.session.clients.host
+    host = change.session.clients.host
     may, which = ("may", "at least one") if change.allowed else ("may no longer", "any")
     what = f"{operation.name} {which} {kind.name.lower()}"
-    text = f"{subject} {may} {what}, which InitProducerId requires"
-    return text if where is None else f"{text}, from {shown(where)}"
+    where = "" if host is None else f" from {shown(host)}"
+    return f"{subject} {may} {what}{where} (InitProducerId requires one)"
 
 
 def print_meaning(found: Meaning, arguments: Namespace | None, output: Output) -> None:

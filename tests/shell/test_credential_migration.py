@@ -109,7 +109,7 @@ def test_unasked_they_stay_and_that_is_said(
     folder = formatted(tmp_path / "node")
     code, _, err = apply(capsys, folder, wanted, *MOVE[1:])
     assert code == 0
-    assert "2 SCRAM credentials are not moved; --include-credentials moves them too" in err
+    assert "2 SCRAM credentials are not copied; --include-credentials copies them too" in err
     assert credentials(folder) == {}
 
 
