@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
 from metalog.text.visible_text import safe, shortened, shown
@@ -255,15 +255,25 @@ class Output:
         wider cell in a later row widens the column from there on.
 
         A cell wider than 120 characters widens no column, and shifts only its row. On a terminal, a
-        row that does not fit continues on the next line, unless ``whole``.
+        row that does not fit continues on the next line, unless ``whole``. If ``rows`` raises an
+        error, the rows before the error are written.
         """
         source = iter(rows)
-        head = list(islice(source, _ROWS_MEASURED))
-        widths = [
-            max((width for width in map(_cell_width, column) if width <= _WIDEST), default=0)
-            for column in zip(*head, strict=True)
-        ]
-        for row in chain(head, source):
+        head: list[Sequence[Cell | str]] = []
+        try:
+            head.extend(islice(source, _ROWS_MEASURED))
+        finally:
+            widths = [
+                max((width for width in map(_cell_width, column) if width <= _WIDEST), default=0)
+                for column in zip(*head, strict=True)
+            ]
+            self._write_rows(head, widths, indent, whole=whole)
+        self._write_rows(source, widths, indent, whole=whole)
+
+    def _write_rows(
+        self, rows: Iterable[Sequence[Cell | str]], widths: list[int], indent: str, *, whole: bool
+    ) -> None:
+        for row in rows:
             cells = self._aligned_cells(row, widths)
             line = (indent + "  ".join(cells)).rstrip()
             if whole or self.width is None or len(line) <= self.width:

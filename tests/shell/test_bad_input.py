@@ -186,6 +186,17 @@ def test_salvaged_damage_is_one_problem(run: Run, refused: Refused) -> None:
     assert done.stdout.count("the checksum of the batch does not match") == 1
 
 
+def test_dump_prints_the_records_before_damage(run: Run) -> None:
+    damaged = next(each.log_dir for each in damaged_cases() if each.name == "bit-middle-body-0")
+    records = []
+    for form in "text", "json":
+        done = run("dump", damaged, "-o", form)
+        assert done.returncode == 2
+        assert "the checksum of the batch does not match" in done.stderr
+        records.append(len(done.stdout.splitlines()))
+    assert records[0] == records[1] > 0
+
+
 COPIED_WHILE_KAFKA_RAN = [
     case.name for case in kafka_cases() if case.name.endswith(("-running", "-uncommitted"))
 ]
