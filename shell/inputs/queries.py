@@ -104,8 +104,10 @@ def settings_of_lines(context: Context, lines: Iterable[AuditLine]) -> LineSetti
         key = setting.partition("=")[0]
         if key == SUPER_USERS_KEY and super_users:
             config = config._replace(super_users=config.super_users | super_users)
-            listed = ", ".join(map(shown, sorted(super_users)))
-            notes.append(f"{listed}: a super user, because the line has the rule SuperUser")
+            notes.extend(
+                f"{shown(user)}: a super user, because its line has the rule SuperUser"
+                for user in sorted(super_users)
+            )
             setting = f"{key}={';'.join(sorted(super_users))}"
         elif key == ALLOW_EVERYONE_KEY and allow_everyone:
             config = config._replace(allow_everyone=True)

@@ -339,7 +339,7 @@ def test_a_line_tells_that_its_principal_was_a_super_user(answer: Any) -> None:
         code, [got], err = answer(verb, LOG_DIR, line)
         assert (code, got["result"], got["rule"]) == (0, "ALLOWED", "SuperUser")
         assert "super.users=User:root" in got["assumed"]
-        assert "note: User:root: a super user, because the line has the rule SuperUser" in err
+        assert "note: User:root: a super user, because its line has the rule SuperUser" in err
     code, [got], err = answer("can", LOG_DIR, line, "--super-users", "User:other")
     assert (code, got["result"]) == (1, "DENIED")
     assert "the configuration differs from that of the broker that wrote the line" in err

@@ -45,12 +45,12 @@ from shell.context import (
 from shell.inputs.lockout import CLUSTER_ACLS, add_lockout, caller_of
 from shell.inputs.planning import current_acls
 from shell.output.output import Output
+from shell.tasks.broker.broker_context import Context
 from shell.tasks.narrow_source import for_listing
 from shell.tasks.plans.checks import default_findings
 from shell.views.acls import listing_order
 
 if TYPE_CHECKING:
-    from authorizer.config import AuthorizerConfig
     from metalog_sources.source import Source
     from metalog_sources.targets.target import Target
 
@@ -135,13 +135,13 @@ def run(arguments: Namespace, output: Output) -> int:
         _list(wanted, current_acls(source, arguments, output), output)
         return 0
     source = opened_source(arguments, output)
-    config = _config_of(wanted, source, arguments, output)
+    context = _context_of(wanted, source, arguments, output)
     target = target_of(source)
     try:
         if wanted.action is AclAction.ADD:
-            _add(wanted, target, config, arguments, output)
+            _add(wanted, target, context, arguments, output)
         else:
-            _remove(wanted, target, config, arguments, output)
+            _remove(wanted, target, context, arguments, output)
     finally:
         target.close()
     return 0
@@ -199,9 +199,9 @@ def _print_acls(acls: Iterable[Acl], output: Output) -> None:
         output.line()
 
 
-def _config_of(
+def _context_of(
     wanted: EntriesByResource, source: Source, arguments: Namespace, output: Output
-) -> AuthorizerConfig:
+) -> Context:
     """The configuration. If none is given, and no lock-out is possible, Kafka's defaults."""
     from authorizer.config import AuthorizerConfig
 
@@ -209,14 +209,14 @@ def _config_of(
     types = {resource.resource_type for resource in wanted.entries}
     is_given = any(each is not None for each in options)
     if is_given or types & {ResourceType.CLUSTER, ResourceType.ANY}:
-        return read_config(arguments, source, output).config
-    return AuthorizerConfig()
+        return read_config(arguments, source, output)
+    return Context(AuthorizerConfig(), ())
 
 
 def _add(
     wanted: EntriesByResource,
     target: Target,
-    config: AuthorizerConfig,
+    context: Context,
     arguments: Namespace,
     output: Output,
 ) -> None:
@@ -224,8 +224,8 @@ def _add(
     acls = [*wanted.to_add()]
     steps = [PlanStep(ChangeKind.ADD, acl) for acl in acls if acl not in existing]
     refuse_unwritable(target, steps)
-    _refuse_lockout(steps, target, config, arguments, output)
-    _warn_of_default(steps, target, config, arguments, output)
+    _refuse_lockout(steps, target, context, arguments, output)
+    _warn_of_default(steps, target, context, arguments, output)
     for resource, group in groupby(acls, _resource_of):
         listed = [*group]
         for acl in listed:
@@ -246,7 +246,7 @@ def _add(
 def _remove(
     wanted: EntriesByResource,
     target: Target,
-    config: AuthorizerConfig,
+    context: Context,
     arguments: Namespace,
     output: Output,
 ) -> None:
@@ -260,14 +260,14 @@ def _remove(
         return [PlanStep(ChangeKind.REMOVE, acl) for acl in matching]
 
     for resource, entries in wanted.entries.items():
-        if config.allow_everyone:
-            _warn_of_default(removals(resource), target, config, arguments, output)
+        if context.config.allow_everyone:
+            _warn_of_default(removals(resource), target, context, arguments, output)
         if not arguments.force:
             _print_question(resource, entries, output)
             if not confirms():
                 continue
         steps = removals(resource)
-        _refuse_lockout(steps, target, config, arguments, output)
+        _refuse_lockout(steps, target, context, arguments, output)
         carry_out(target, steps)
         output.note(f"removed {counted(len(steps), 'ACL')}" if steps else "no ACL matched")
 
@@ -275,7 +275,7 @@ def _remove(
 def _refuse_lockout(
     steps: Sequence[PlanStep],
     target: Target,
-    config: AuthorizerConfig,
+    context: Context,
     arguments: Namespace,
     output: Output,
 ) -> None:
@@ -287,7 +287,7 @@ def _refuse_lockout(
         return
     source = opened_source(arguments, output)
     before = _acls_on([CLUSTER_ACLS], target, arguments, output)
-    config = read_config(arguments, source, output).over(likely_kafka(target), ()).config
+    config = context.over(likely_kafka(target), ()).config
     warning = lockout_text(before, after(before, steps), config, caller_of(source, arguments))
     if warning is not None:
         raise InvalidRequest(warning)
@@ -296,13 +296,13 @@ def _refuse_lockout(
 def _warn_of_default(
     steps: Sequence[PlanStep],
     target: Target,
-    config: AuthorizerConfig,
+    context: Context,
     arguments: Namespace,
     output: Output,
 ) -> None:
-    if config.allow_everyone:
+    if context.config.allow_everyone:
         existing = _acls_on([ResourcePatternFilter()], target, arguments, output)
-        for finding in default_findings(steps, existing, config):
+        for finding in default_findings(steps, existing, context.config):
             output.warn(str(finding))
 
 

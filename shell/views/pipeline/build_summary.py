@@ -77,7 +77,7 @@ def show_built(found: Summary, output: Output) -> None:
             f"{found.disagree:,} that the broker decided differently, {found.not_known:,} not known"
             f"{_WHY_NOT if found.not_known else ''}{_CAUSES if found.disagree else ''}",
         ),
-        ("usage", found.questions, "different questions and answers, day by day"),
+        ("usage", found.questions, "a row for each day and each different question and answer"),
     ]
     output.aligned(
         (Cell(name, "name"), f"{rows:>{_WIDE},}", safe(text)) for name, rows, text in rows
