@@ -163,6 +163,16 @@ def test_lint_says_what_an_upgrade_turns(
     }
 
 
+def test_lint_for_a_version_gives_no_answer_over_an_unreadable_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    audit = tmp_path / "audit.txt"
+    audit.write_text("not an audit line\n")
+    done = run_here(capsys, "lint", "@demo", "--for", "4.4", "--audit", audit)
+    assert done.returncode == 2
+    assert f"{audit}, line 1: not an audit line of Kafka" in done.stderr
+
+
 def test_lint_for_a_version_is_clean_where_nothing_turns(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

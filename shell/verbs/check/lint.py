@@ -41,7 +41,7 @@ metalog lint acls/ -o github --fail-on warning       in a pull request
 metalog lint SOURCE --for 4.4 --audit kafka-authorizer.log      what an upgrade changes
 
 Exit code: 0 no finding of the severity of --fail-on or worse, 1 such a finding, or a changed
-request of --audit, 2 no answer."""
+request of --audit, 2 no answer, or an unreadable line of --audit."""
 
 _SHOWN: Final = 20
 _STYLES: Final = {Severity.ERROR: "bad", Severity.WARNING: "warn", Severity.INFO: "faint"}
@@ -101,14 +101,14 @@ def run(arguments: Namespace, output: Output) -> int:
         _print_annotations(results, lint_input, output)
     else:
         _print_junit(results, output)
-    turned = 0
+    code = 0
     if version is not None:
-        turned = _say_upgrade(lint_input, version, arguments, output)
+        code = _say_upgrade(lint_input, version, arguments, output)
     elif lint_input.is_kafka_assumed:
         _say_if_other_kafka_differs(results, lint_input.subject, checks, output)
     found = worst(results)
-    if turned:
-        return 1
+    if code:
+        return code
     fails_on = arguments.fail_on or ("info" if version is None else "error")
     return 1 if found is not None and found >= _SEVERITIES[fails_on] else 0
 
@@ -133,6 +133,8 @@ def _say_if_other_kafka_differs(
 def _say_upgrade(
     lint_input: LintInput, to: KafkaVersion, arguments: Namespace, output: Output
 ) -> int:
+    """Print the effect of the version ``to``. Returns the exit code of ``--audit``: 2 if a line is
+    unreadable, 1 if an answer changes."""
     level = lint_input.metadata_version
     if lint_input.subject.config.kafka is to:
         output.note(
@@ -152,7 +154,7 @@ def _say_upgrade(
         output.line(text)
     else:
         output.note(text)
-    return turned
+    return 2 if many.bad else min(turned, 1)
 
 
 def _chosen(arguments: Namespace) -> list[Check]:
