@@ -17,8 +17,18 @@ from metalog_spark.ingest.audit_files import DAMAGE, BrokerPattern, broker_of, u
 from metalog_spark.store.preflight import PARQUET, files_below, files_named, first_bytes
 
 _IN_EACH_LINE: Final = b"Principal "
+_OF_ACLS: Final = ("cluster", "quorum", "zookeeper")
 _LOOKED_AT: Final = 64 << 20
 """The search for an audit line ends after approximately this many bytes of all files."""
+
+
+def check_has_lines(audit: str) -> None:
+    """Raise ``InvalidRequest`` if ``audit`` is a SOURCE of ACLs, which has no audit lines."""
+    scheme, is_uri, _ = audit.partition("://")
+    if is_uri and scheme in _OF_ACLS:
+        raise InvalidRequest(
+            f"--audit {audit}: ACLs and not audit lines; name the brokers' kafka-authorizer.log"
+        )
 
 
 def check_audit(patterns: Sequence[str], out: str, pattern: BrokerPattern) -> list[str]:

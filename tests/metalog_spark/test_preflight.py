@@ -319,6 +319,18 @@ def test_what_build_leaves_out_and_follow_waits_for_is_said_first(
 
 
 @pytest.mark.usefixtures("no_spark")
+def test_a_source_of_acls_is_no_audit_log(
+    given: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--log", given["LOG"], "--audit", "cluster://b:9092", "--out", given["NEW"])
+    for verb in "build", "follow":
+        done = run_here(capsys, "pipeline", verb, *words)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "--audit cluster://b:9092: ACLs and not audit lines; name the" in done.stderr
+    assert not given["NEW"].exists()
+
+
+@pytest.mark.usefixtures("no_spark")
 def test_settings_of_a_client_are_refused_if_no_log_is_on_a_cluster(
     given: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
