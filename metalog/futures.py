@@ -26,8 +26,8 @@ _FINAL = (CorruptLog, AuthorizerNotReady)
 class InitialLoad(Future[None]):
     """A future that is done when the log was replayed, or when a setting does not fit the log.
 
-    Any other fault leaves the future pending. If no retry can help, ``result`` and ``exception``
-    raise the fault at once.
+    Any other fault leaves the future pending. ``result`` and ``exception`` wait for a retry, or
+    raise the fault at once if no retry can help.
     """
 
     def __init__(self) -> None:

@@ -42,7 +42,7 @@ _log.addFilter(LogThrottle())
 
 _ALL_DOWN: Final = "_ALL_BROKERS_DOWN"
 _REFUSED: Final = "_AUTHENTICATION"
-_MAY_PASS: Final = frozenset(
+_TRANSIENT: Final = frozenset(
     {
         _ALL_DOWN, "_TRANSPORT", "_RESOLVE", "_TIMED_OUT", "_TIMED_OUT_QUEUE", "_WAIT_COORD",
         "LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION", "REQUEST_TIMED_OUT",
@@ -86,10 +86,10 @@ def is_local(error: BaseException) -> bool:
     return cause is None or cause.code() < 0
 
 
-def may_pass(error: BaseException) -> bool:
+def is_transient(error: BaseException) -> bool:
     """Whether the same request can succeed later, for example because a node did not answer."""
     cause = _cause(error)
-    return isinstance(error, TimeoutError) if cause is None else cause.name() in _MAY_PASS
+    return isinstance(error, TimeoutError) if cause is None else cause.name() in _TRANSIENT
 
 
 def error_text(error: BaseException) -> str:

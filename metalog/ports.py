@@ -30,9 +30,9 @@ class LogBounds(NamedTuple):
     """Where a log begins and ends.
 
     ``read`` can return the records at the offsets from ``start`` to ``end - 1``.
-    ``epoch`` is the epoch of the last batch, or of a quorum's leader. All records below
-    ``high_watermark`` are committed; it is None if unknown. ``why`` says in a few words where
-    the high-water mark comes from, or why there is none.
+    ``epoch`` is the epoch of the last batch, or, if the log is read from a quorum, of the leader.
+    All records below ``high_watermark`` are committed; it is None if unknown. ``why`` says in a few
+    words where the high-water mark comes from, or why there is none.
     """
 
     start: int
@@ -297,7 +297,7 @@ class Gate(Protocol):
     def note_staleness(self, for_ms: int) -> None:
         """Remember that the image has been stale for ``for_ms`` milliseconds; 0 means not stale.
 
-        Any thread may call this method while no image is published.
+        The call can come from any thread, but never during ``publish``.
         """
         ...
 

@@ -16,9 +16,9 @@ MAX_ITERATIONS: Final = 16384
 SALT_BYTES: Final = 24
 """The length, in bytes, of the salts that this project draws."""
 MOST_NAME_BYTES: Final = 1 << 10
-"""The longest user name, in bytes of UTF-8. Every such name fits, even with all characters escaped,
-into a frame that a node accepts before a login. A node refuses a login with a longer name, so a
-controller stores no credential for a longer name."""
+"""The longest user name, in bytes of UTF-8. Even with all characters escaped, such a name fits into
+the largest request that a node accepts before a login. A node refuses a login with a longer name,
+so a controller stores no credential for a longer name."""
 MOST_SALT_BYTES: Final = 1 << 10
 """The longest salt, in bytes. A node sends the salt to anybody who names the user."""
 

@@ -45,7 +45,7 @@ class MetadataDelta:
     """Changes to ``image``, or (``is_replacement``) a whole snapshot that replaces ``image``.
 
     The delta of a subject (``acls``, ``scram``, …) is None until a record changes the subject. In a
-    replacement, only the deltas of unread subjects are None.
+    replacement, only the deltas of subjects that the replay does not read are None.
     """
 
     __slots__ = (
@@ -153,8 +153,8 @@ _Change = Callable[[MetadataDelta, Any], None]
 def _applied_by(subject: ImageSubject, method: Callable[[Any, Any], object]) -> _Change:
     """A function that applies the first record of a type, and makes ``method`` apply later records.
 
-    The function ignores records of unread subjects. The reader decodes such a record only if the
-    record has a key or headers.
+    The function ignores records of unread subjects. (The reader decodes few such records: those
+    that ``records.unread`` does not skip.)
     """
 
     def replay(delta: MetadataDelta, message: Any) -> None:

@@ -5,8 +5,8 @@ contradicts the state, or perhaps does not mean what it seems to mean. A strict 
 faulty record of ACLs, SCRAM credentials or delegation tokens. It also stops at records that can
 hide such a record: a record with an unreadable type, a control record at which Kafka stops, and a
 faulty record that begins or ends a transaction. It also stops at each record that Kafka refuses and
-this project can read (``readable_of``). A loader counts and skips all other faulty records. For
-example, a loader that stops at a PartitionRecord would miss later removals of ACLs.
+this project can read (``readable_of``). A loader counts and skips all other faulty records. If
+it stopped at a faulty PartitionRecord, for example, it would miss later removals of ACLs.
 
 This module must not know logs, offsets or what is committed.
 """

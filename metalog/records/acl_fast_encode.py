@@ -1,4 +1,4 @@
-"""Fast paths that encode the values of plain ACL records; ``acl_fast_decode`` is the inverse.
+"""Fast paths that encode ACL records without tagged fields; ``acl_fast_decode`` is the inverse.
 
 The fast paths write the same bytes as the general codec, and cache bytes that repeat.
 This module must not know batches.

@@ -138,7 +138,7 @@ class Batch(NamedTuple):
         )
 
     def records(self, unread: UnreadTypes | None = None) -> Iterator[BatchRecord]:
-        """The records with encoded values, but no record of the types ``unread``; ``CorruptLog`` if
+        """The records with encoded values, without those of the types ``unread``; ``CorruptLog`` if
         a record is damaged."""
         for raw in self.raw_records(unread):
             attributes, delta, offset_delta, key, value, headers = raw
@@ -282,7 +282,7 @@ def _header_problem(
     if count < 1 or last_offset_delta != count - 1:
         return f"{count} records, but the last offset delta is {last_offset_delta}"
     if base_offset + last_offset_delta > _MAX_OFFSET:
-        return f"{count} records from offset {base_offset} on exceed the largest offset"
+        return f"{count} records from offset {base_offset} exceed the largest offset"
     if attributes & _COMPRESSION_BITS == 0 and count * SMALLEST > size:
         return f"{count} records do not fit in {size} bytes"
     return None

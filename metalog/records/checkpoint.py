@@ -1,4 +1,4 @@
-"""A checkpoint: a snapshot of the metadata, framed as record batches (KIP-630).
+"""A checkpoint: a snapshot of the metadata, written as record batches (KIP-630).
 
 The first record is a SNAPSHOT_HEADER, and the last is a SNAPSHOT_FOOTER, each in a control batch.
 With a kraft.version of 1, KRAFT_VERSION and KRAFT_VOTERS follow the header. Offsets count from 0

@@ -59,7 +59,7 @@ def _why_no_message(key_version: int, kind: int) -> str:
 def encode_control(message: ControlMessage, version: int) -> tuple[bytes, bytes]:
     """Key and value of a control record; ``InvalidRequest`` if ``version`` cannot hold it."""
     if message.version != version:
-        raise InvalidRequest(f"{message.TYPE_NAME} of version {message.version}, not {version}")
+        raise InvalidRequest(f"{message.TYPE_NAME} has version {message.version}, not {version}")
     value = bytearray()
     encode_body(message, version, value)
     return _KEY.pack(_KEY_VERSION, message.CONTROL_TYPE), bytes(value)

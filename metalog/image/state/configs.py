@@ -1,7 +1,7 @@
 """The dynamic configurations of a cluster, by resource and key.
 
-The removal of a topic also removes the topic's configuration. (Kafka keeps a configuration that the
-same delta sets, if the topic had none before.) Values can be passwords, so no ``repr`` shows them.
+A topic's removal also removes its configuration. (Kafka keeps a topic's first configuration if one
+delta sets it and removes the topic.) Values can be passwords, so no ``repr`` shows them.
 
 This module must not know which keys Kafka has.
 """

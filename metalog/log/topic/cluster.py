@@ -16,7 +16,7 @@ import confluent_kafka.admin
 from confluent_kafka import KafkaException
 
 from metalog.errors import InvalidSource, LogFenced, Unanswered
-from metalog.kafka_client import Troubles, may_pass
+from metalog.kafka_client import Troubles, is_transient
 from metalog.log.contact import Contact
 from metalog.log.topic.address import TopicAddress
 from metalog.log.topic.records import Outgoing, Stored
@@ -375,8 +375,8 @@ def _unread(
     address: TopicAddress, troubles: Troubles, error: BaseException, what: str = "cannot be read"
 ) -> InvalidSource:
     text = f"{address}: {what}: {troubles.why(error)}"
-    passes = (may_pass(error) or troubles.is_down) and not troubles.is_refused
-    return Unanswered(text) if passes else InvalidSource(text)
+    can_succeed = (is_transient(error) or troubles.is_down) and not troubles.is_refused
+    return Unanswered(text) if can_succeed else InvalidSource(text)
 
 
 def watermarks(consumer: Any, address: TopicAddress, timeout_s: float = TIMEOUT_S) -> TopicEnds:

@@ -28,7 +28,7 @@ from metalog.wire.versions import VersionRange, Versions
 
 _CHUNK: Final = 1 << 18
 _CHECK_EVERY_S: Final = 0.25
-"""The seconds between two calls of ``is_wanted`` during a wait."""
+"""In a wait for an answer, the seconds between two checks that the caller still wants it."""
 _TLS_ALERT: Final = b"\x15\x03"
 _NO_ANSWER: Final = "no answer in time"
 _HUNG_UP: Final = "it closed the connection"

@@ -112,7 +112,7 @@ def test_the_version_of_a_control_record_is_its_first_field():
     key, value = encode_control(LeaderChangeMessage(version=1, leader_id=7), 1)
     assert key == LEADER_CHANGE_KEY
     assert decode_control(key, value) == (1, LeaderChangeMessage(version=1, leader_id=7))
-    with pytest.raises(InvalidRequest, match="of version 1, not 0"):
+    with pytest.raises(InvalidRequest, match="has version 1, not 0"):
         encode_control(LeaderChangeMessage(version=1), 0)
 
 
