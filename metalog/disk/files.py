@@ -154,8 +154,8 @@ def write_out(path: Path, data: bytes) -> None:
 
 
 def _opened_to_write(path: Path, number: int | None) -> int:
-    """A new descriptor of the open file ``number``, because opening ``path`` would overwrite the
-    beginning of a file to which a shell's ``>>`` appends."""
+    """A descriptor of ``path``. An open file ``number`` is not opened again, because that would
+    overwrite the beginning of a file to which a shell's ``>>`` appends."""
     return os.open(path, os.O_WRONLY | os.O_CLOEXEC) if number is None else os.dup(number)
 
 

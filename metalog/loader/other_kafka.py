@@ -75,7 +75,7 @@ def skipped_line(skipped: Skipped) -> str:
 
 
 class ForeignTracesLog:
-    """Logs each kind of trace once, for a program that does not show the log's state."""
+    """Warns of each kind of trace once, in the program's own log."""
 
     def __init__(self) -> None:
         self._logged: set[str] = set()

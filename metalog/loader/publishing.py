@@ -78,7 +78,7 @@ class Delivery:
                     publisher.complete_initial_load()
 
     def note_staleness(self, for_ms: int) -> None:
-        """Any thread may call this method; a lock serializes all calls of publishers."""
+        """Tell gates how long the image has been stale. A lock serializes calls of publishers."""
         with self._turn:
             for publisher in self._publishers:
                 if isinstance(publisher, Gate):

@@ -5,9 +5,9 @@ loader publishes nothing above the last stable offset, which is the high-water m
 beginning of an open metadata transaction if that is lower. Higher batches are held back, up to a
 limit. A transaction takes effect as a whole at its end; an aborted transaction has no effect.
 
-A fault raises ``CorruptLog``. The loader returns to its last published state, or after ``Diverged``
-to the log's beginning, and ``position`` is the offset from which to read again. The old image stays
-in force. This module must not know files, threads, clocks, nor what publishers do.
+A fault raises ``CorruptLog``. Then ``position`` is the offset from which to read again: the end of
+the last image, or the log's beginning if the log lost committed records (``Diverged``). The old
+image stays in force. This module must not know files, threads, clocks, nor what publishers do.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class Loader:
         return self._policy.doubts
 
     def note_fault(self, fault: Exception) -> None:
-        """Go back as after a fault of the loader; ``fault`` is a fault that the driver found."""
+        """Go back to ``position``, as after a fault of the loader; the driver found ``fault``."""
         offset = fault.offset if isinstance(fault, CorruptLog) else None
         self._fault = (self._replayed.offset if offset is None else offset, fault)
         if isinstance(fault, Diverged):
@@ -190,7 +190,7 @@ class Loader:
     def load_snapshot(self, id: SnapshotId, batches: Iterable[Batch]) -> None:
         """Replace the whole state by a snapshot; ``batches`` include its header and footer.
 
-        Raises ``CorruptLog`` if the snapshot cannot be replayed, or lacks a replayed record.
+        Raises ``CorruptLog`` if the snapshot cannot be replayed, or ends before a replayed record.
         """
         try:
             if id.end_offset < self._replayed.offset:

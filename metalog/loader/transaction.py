@@ -18,7 +18,7 @@ class OpenTransaction(NamedTuple):
     """A transaction that began at ``offset`` and has not ended: its records are not in force.
 
     ``records`` is the number of its buffered records. ``unread`` maps the offset of each unreadable
-    record to the reason. If the transaction is committed, these records become doubts.
+    record to the reason. If the transaction is committed, each unreadable record is a doubt.
     """
 
     offset: int

@@ -19,8 +19,8 @@ _NEVER = 2**63
 class Continuity:
     """A reader's position in a log. ``admit`` checks each batch.
 
-    The next batch must begin at ``next_offset``. ``epoch`` is the epoch of the previous batch. None
-    accepts any offset or epoch.
+    The next batch must begin at ``next_offset``. ``epoch`` is the epoch of the previous batch. If
+    one of them is None, ``admit`` does not compare the batch with it.
     """
 
     __slots__ = ("_epochs", "_epochs_agree_below", "epoch", "next_offset")
@@ -59,7 +59,7 @@ class Continuity:
             )
 
     def _check_checkpoint(self, batch: Batch) -> None:
-        """The checkpoint was read before the log, so it can lack the newest epochs."""
+        """Compare with the checkpoint, which was read before the log and can lack new epochs."""
         starts = self._epochs.starts
         self._epochs_agree_below = min(
             (start.start_offset for start in starts if start.start_offset > batch.last_offset),

@@ -206,8 +206,8 @@ def connected_log(
 ) -> OpenedLog:
     """The log at a ``quorum://`` or ``topic://`` URL.
 
-    ``named`` is the name of ``properties`` in errors, and ``base`` the parent of a relative folder
-    of snapshots.
+    ``named`` is the name of ``properties`` in errors. A relative DIR in ``?snapshots=DIR`` is below
+    the folder ``base``.
     """
     if scheme_of(url) == "quorum":
         return _quorum(url, properties, named)

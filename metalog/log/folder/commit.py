@@ -1,12 +1,13 @@
 """Proves from files alone which records are committed.
 
 The high-water mark is not on disk, so a leader's folder looks the same whether its followers lag or
-have caught up. There are four proofs: a snapshot, an archive, a node that is the only voter, and
-the same records in the folders of a majority. A snapshot or an archive has only committed records.
+have caught up. There are four proofs: a snapshot, an archive (made by ``metalog archive``), a node
+that is the only voter, and the same records in the folders of a majority. A snapshot or an archive
+has only committed records.
 
-As for Kafka's leader, a majority proves records only if one of the records has the newest leader's
-epoch. Without such a record, another voter could still win an election by a later epoch, unless the
-folders of all voters show that no voter can. Pure. This module must not read anything.
+The majority's records are proven if one of them has the newest leader's epoch (the rule of Kafka's
+leader), or if the folders of all voters show that no voter without them can win an election by a
+later epoch. Pure. This module must not read anything.
 """
 
 from __future__ import annotations

@@ -134,8 +134,8 @@ class DirectoryLog:
         if ends.damage is not None or ends.replaced_by is not None:
             return None
         extents = list(self._folder.extents)
-        # A trim up to the log's end moves the start of the last batch's epoch to the end. Only a
-        # newer epoch is a sign of lost records.
+        # If all records up to the log's end were deleted on purpose, the last batch's epoch starts
+        # at this end. Only a newer epoch is a sign of lost records.
         if any(
             each.start_offset == ends.end and each.epoch > ends.epoch
             for each in self.leader_epochs.starts[-1:]
@@ -246,7 +246,7 @@ class DirectoryLog:
                 return
 
     def control_batches(self, start: int) -> Iterator[Batch]:
-        """The control batches in ``batches``; the newest control batches are kept in memory."""
+        """The control batches of ``batches(start)``; the newest are kept in memory."""
         ends = self._ends
         if ends.replaced_by is not None:
             return

@@ -39,9 +39,9 @@ class LogExtent(NamedTuple):
 def find_extents(
     partition: Path, names: Sequence[str], files: Files, segment: int | None = None
 ) -> tuple[LogExtent, ...]:
-    """The ends that a segment once reached; ``segment`` is by default the last segment.
+    """The ends that a segment once reached, as the segment's indexes and other files show.
 
-    The file ``names`` in the partition's folder and the segment's indexes show these ends.
+    ``names`` are the files in the folder ``partition``. By default, ``segment`` is the last one.
     """
     bases = layout.segments(names)
     base = segment if segment is not None else bases[-1] if bases else -1

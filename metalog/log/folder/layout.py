@@ -22,7 +22,7 @@ from metalog.text.plurals import counted
 PARTITION_FOLDER: Final = "__cluster_metadata-0"
 META_PROPERTIES: Final = "meta.properties"
 ARCHIVE_PROPERTIES: Final = "archive.properties"
-"""Our file, in place of a node's meta.properties. It marks the folder as an archive."""
+"""The file that ``metalog archive`` writes into its folder, in place of meta.properties."""
 BOOTSTRAP_CHECKPOINT: Final = "bootstrap.checkpoint"
 LEADER_EPOCH_CHECKPOINT: Final = "leader-epoch-checkpoint"
 QUORUM_STATE: Final = "quorum-state"
@@ -149,7 +149,7 @@ class LeaderEpochs(NamedTuple):
 
 
 def parse_leader_epochs(data: bytes, file: str) -> LeaderEpochs:
-    """Parse version 0, the number of entries, and lines of ``epoch offset``, both ascending."""
+    """The lines are: the version (0), the number of entries, and ``epoch offset`` per entry."""
     lines = data.decode("latin-1").removesuffix("\n").split("\n")
     if lines == [""] and not data:
         return LeaderEpochs(file)

@@ -77,8 +77,8 @@ class FoldersLog:
     def missing(self) -> CorruptLog | None:
         """The damage that can hide more committed records, or None.
 
-        The damaged log ends at the committed offset, or it ends earlier and another log reaches
-        past that offset.
+        Damage counts if its log ends at the committed offset, or if its log ends earlier and
+        another log reaches past that offset.
         """
         committed, ends = self.agreement.committed, [log.bounds().end for log in self._logs]
         for log, end in zip(self._logs, ends, strict=True):
@@ -130,7 +130,7 @@ class FoldersLog:
 
 
 def _lacks_its_voter(log: DirectoryLog) -> bool:
-    """Whether no file names the node. An archive needs no node, because it is committed."""
+    """Whether a node is missing. An archive needs no node, because its records are committed."""
     node_id = None if log.meta_properties is None else log.meta_properties.node_id
     return node_id is None and log.folder.archive is None
 

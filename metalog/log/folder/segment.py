@@ -179,7 +179,7 @@ def whole_frames(file: ReadableFile, position: int, end: int) -> Iterator[Frame]
 
 
 def find_batch(file: ReadableFile, base_offset: int, wanted: int) -> tuple[int, int]:
-    """The first byte and the base offset of the batch with the offset ``wanted``.
+    """The position in the file and the base offset of the batch with the offset ``wanted``.
 
     Earlier batches are skipped by their lengths, without other checks. If a length or offset is
     impossible in a segment, the result is the file's beginning.
@@ -208,7 +208,7 @@ def _first_unwritten(data: bytes, position: int) -> int:
 
 
 def _unwritten_end(data: bytes, position: int) -> int:
-    """The index of the unwritten sectors at the end of ``data``; its length if there are none."""
+    """The index at which unwritten sectors at the end of ``data`` begin, or ``len(data)``."""
     end = len(data.rstrip(b"\0"))
     unwritten = end + -(position + end) % _SECTOR
     return unwritten if len(data) - unwritten >= _LEAST_UNWRITTEN else len(data)
@@ -224,7 +224,7 @@ def _why_no_torn_batch(tail: bytes, next_offset: int | None, written: int) -> st
     """Why ``tail`` is damage; None if a crash can have left it.
 
     The first ``written`` bytes are before the unwritten sectors. In a torn tail, these bytes are
-    zeros or the start of the next batch. They are not a complete batch with a damaged length.
+    zeros or the start of the next batch. A complete batch with a wrong length field is damage.
     """
     head = tail[: min(written, HEADER_SIZE)]
     if not tail[:written].strip(b"\0"):
@@ -247,8 +247,8 @@ def _why_no_torn_batch(tail: bytes, next_offset: int | None, written: int) -> st
 def _hides_whole_batch(tail: bytes, stated: int, written: int) -> bool:
     """Whether ``tail`` begins with a complete batch whose length field, ``stated``, is wrong.
 
-    The batch can end at the end of the file or of the ``written`` bytes, at each length that
-    differs from ``stated`` by one bit, or where the next batch seems to begin.
+    These ends of the batch are tried: the end of the file, the end of the ``written`` bytes, each
+    length that differs from ``stated`` by one bit, and the places where a next batch can begin.
     """
     if len(tail) < HEADER_SIZE:
         return False

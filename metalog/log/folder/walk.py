@@ -39,7 +39,7 @@ class ReadPosition(NamedTuple):
 
 
 class LastBatch(NamedTuple):
-    """The batch before a read position: the position of its first byte, and its prefix."""
+    """The batch before a read position: its position in the file, and its first bytes."""
 
     byte: int
     prefix: bytes
@@ -155,9 +155,9 @@ class LogEnds(NamedTuple):
 def find_ends(folder: LogFolder, files: Files, known: LogEnds | None = None) -> LogEnds:
     """Find the end of a folder's log.
 
-    Reading begins at the last segment that is not empty, or at the ``read_position`` of ``known``.
-    A damaged log can have continued past the newest snapshot, so this snapshot does not replace the
-    log.
+    Reading begins at the last segment that is not empty, or at the ``read_position`` of the earlier
+    result ``known``. No snapshot replaces a damaged log, because the log can have continued past
+    the snapshot.
     """
     newest = folder.snapshots[-1] if folder.snapshots else SnapshotId(0, 0)
     if not folder.segments:

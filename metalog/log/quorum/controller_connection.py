@@ -39,7 +39,7 @@ class ControllerConnection:
     ) -> None:
         self.cluster_id: str | None = None
         self.features: Mapping[str, VersionRange] = {}
-        """The features, with their levels, of the controller that was connected most recently."""
+        """The levels of each feature that the most recently connected controller supports."""
         self.was_connected = False
         self._path = path
         self._follower = follower
@@ -68,7 +68,7 @@ class ControllerConnection:
         request: Callable[[int], Body],
         wait_s: float,
     ) -> Body:
-        """The answer to a request.
+        """The answer to ``request(version)``, with the highest common version.
 
         ``Unreachable`` if there is no answer now; ``InvalidSource`` if a retry cannot help.
         """
@@ -91,10 +91,10 @@ class ControllerConnection:
             raise InvalidSource(f"{self._path}: {error}") from None
 
     def after_loss(self, controller: Address, trouble: str) -> tuple[FollowVerdict, str]:
-        """Connect to another controller, the first that accepts, unless the verdict is ``PAUSE``.
+        """Connect to the first other controller that accepts, unless the verdict is ``PAUSE``.
 
-        One timeout covers all attempts. The returned text is ``trouble``; if all attempts failed,
-        their errors follow.
+        One timeout covers all attempts. The returned text is ``trouble``, the error of the loss; if
+        all attempts failed, their errors follow.
         """
         verdict = self._follower.no_answer(controller)
         others = [each for each in self._follower.controllers if each != controller]

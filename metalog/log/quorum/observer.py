@@ -88,7 +88,7 @@ class QuorumLog:
 
     @property
     def caller(self) -> str | None:
-        """The principal that the controllers see by default; None without a SASL login."""
+        """The principal of the SASL login, by Kafka's default rule; None without a SASL login."""
         return self._settings.security.user
 
     @property
@@ -133,7 +133,7 @@ class QuorumLog:
         return None if supported is None else supported.most
 
     def expect_cluster(self, cluster_id: str) -> None:
-        """Send this cluster's id in later requests, if the controllers do not send their own.
+        """Send ``cluster_id`` in later requests, until the controllers send their own id.
 
         Kafka refuses a request with another cluster's id.
         """
@@ -219,7 +219,7 @@ class QuorumLog:
         self._controller.close()
 
     def _surveyed(self) -> LeaderState:
-        """The leader's log; its start and snapshot are in the answer to a fetch of offset 0."""
+        """The state of the leader's log, from the leader's answer to a fetch of offset 0."""
         while self._survey is None:
             answer = self._ask_leader(FetchPosition(0, 0, self._follower.leader.epoch, -1), 0.0)
             if answer is None:

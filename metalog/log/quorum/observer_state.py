@@ -1,9 +1,9 @@
 """The state of a KIP-595 observer: answers in, log events and the next request out.
 
 The observer finds the leader: it asks one controller of the list after the other, and follows
-redirects. After a failure at the end of the list, the verdict is ``PAUSE``. The events include
-records above the high-water mark, which the loader holds back. If the leader's log diverges, there
-is a ``Truncated`` event. Pure. This module must not know sockets, time, nor the bytes of requests.
+redirects. After a failure at the end of the list, the caller must pause. The events include records
+above the high-water mark, which the loader holds back. If the leader's log diverges, there is a
+``Truncated`` event. Pure. This module must not know sockets, time, nor the bytes of requests.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ class Follower:
 
     def _truncated(self, epoch: int, end: int) -> Truncated:
         """Truncate at the diverging offset. If nothing was read after ``seek``, seek to an earlier
-        offset. A truncation below the high-water mark means that the old log no longer exists."""
+        offset. After a truncation below the high-water mark, the mark is unknown."""
         if self.position == self._epochs.start:
             self.seek(max(min(end, self.position - 1), 0))
         else:

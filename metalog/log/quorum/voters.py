@@ -24,7 +24,7 @@ from metalog.records.messages import KRaftVersionRecord, LeaderChangeMessage, Vo
 
 
 class Voters(NamedTuple):
-    """The voters' node ids, lowest first; empty if unknown. ``why`` says where they were found."""
+    """The voters' node ids, lowest first; empty if unknown. ``why`` is the source or the reason."""
 
     ids: tuple[int, ...]
     why: str

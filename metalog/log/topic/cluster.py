@@ -53,8 +53,7 @@ class TopicFacts(NamedTuple):
 
 
 class TopicEnds(NamedTuple):
-    """``start`` is the log start offset; every transaction below ``stable`` is committed or
-    aborted."""
+    """``start`` is the log start offset, and ``stable`` the last stable offset."""
 
     start: int
     stable: int

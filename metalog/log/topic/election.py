@@ -1,9 +1,9 @@
 """Elects the node that writes the log in a topic.
 
 The writer is the node that owns the topic's partition in the consumer group ``TOPIC-controllers``.
-Kafka assigns the partition, and detects the loss of its owner. The consumer reads nothing and
-commits no offset. Only the owner may claim the log. The claim fences the previous writer (see the
-module ``topic.writer``). This module must not know what is written.
+Kafka assigns the partition, and detects the loss of its owner. The nodes' consumers read nothing
+and commit no offset. Only the owner may claim the log. The claim fences the previous writer (see
+the module ``topic.writer``). This module must not know what is written.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _POLL_S: Final = 0.1
 
 
 class TopicCandidacy:
-    """The ``Candidacy`` of ``node_id`` for ``log``; ``snapshots`` is the log's folder of
-    snapshots."""
+    """The node ``node_id`` stands for election as the writer of ``log`` (the port ``Candidacy``).
+    ``snapshots`` is the log's folder of snapshots."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""Reads a topic of audit lines by ranges of offsets; the topic can have several partitions.
+"""Reads a topic by ranges of offsets; the topic can have several partitions.
 
-It never waits for new messages, and reports deleted messages. This module must not know what a
-record means.
+The topic has lines of Kafka's authorizer log. The reader never waits for new messages, and reports
+deleted messages. This module must not know what a record means.
 """
 
 from __future__ import annotations

@@ -184,7 +184,7 @@ class Assembler:
             yield Appended(self._finished(append))
 
     def reach(self, offset: int) -> Iterator[LogEvent]:
-        """The gap before ``offset``, if any; all committed messages below ``offset`` were added."""
+        """The gap before ``offset``, if any. Add all committed messages below it first."""
         if self._open is None and offset > self._next:
             yield Gap(self._next, offset, lost=False)
             self._next = offset
