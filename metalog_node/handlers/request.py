@@ -169,9 +169,9 @@ class HandledApi(NamedTuple):
       after ``not_ready``, clients of the API try again.
     - ``most_bytes``, ``most_elements`` (items of arrays, tagged fields): a larger request closes
       the connection.
-    - ``most_bytes_on_loop``: a thread handles larger requests. If None, the event loop handles all
-      requests of an API that a program adds. For a node's own API, the limit is then
-      ``MOST_BYTES_ON_LOOP``.
+    - ``most_bytes_on_loop``: a thread handles larger requests. None stands for
+      ``MOST_BYTES_ON_LOOP`` in a node's own API, and for no limit in an API that an embedding
+      program adds.
     - ``is_silent``: whether the client of a request expects no response (Produce with acks=0). The
       node then sends no response, and closes the connection if the response has an error, as Kafka
       does.

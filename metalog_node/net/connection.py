@@ -1,9 +1,9 @@
 """The server's side of one connection, without a socket: takes bytes, yields requests and answers.
 
 It announces the API versions, conducts the login, and passes on an authenticated client's requests,
-in order. Before the login, a client may send only small frames, and only the three APIs of a login.
-After the login, frames of these three APIs must still be small. Input that no valid client sends
-raises ``Malformed``. This module must not know sockets, time, or what any request is for.
+in order. Before the login, a client may send only small requests, and only of the three APIs of a
+login. After the login, requests of these three APIs must still be small. Input that no valid client
+sends raises ``Malformed``. This module must not know sockets, time, or what any request is for.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from metalog.wire.versions import API_VERSIONS, Features, Versions, versions_pay
 from metalog_node.auth.authentication import Login, LoginRefused, Logins, NotReadyForLogins
 
 BEFORE_LOGIN_BYTES: Final = 8 << 10
-"""The longest frame before the login, and the longest frame of the APIs of a login."""
+"""The longest request or token before the login, and the longest request of a login's APIs."""
 
 _HEAD_BYTES: Final = 8
 
@@ -67,8 +67,8 @@ class QueuedRequest(NamedTuple):
 class ServerConnection:
     """The state of one connection. ``announced`` are the node's API versions. Without SASL,
     ``logins`` is None, and the client is ``principal``. An ApiVersions may name only the cluster
-    and node that ``identity`` returns. A frame has at most ``most_bytes``, and a request at most
-    ``most_bytes_of[API key]``; longer input is refused at its beginning."""
+    and node that ``identity`` returns. A request has at most ``most_bytes``, and at most
+    ``most_bytes_of[API key]`` if it has the key; longer input is refused at its beginning."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class ServerConnection:
     def receive(self, data: bytes) -> Iterator[bytes | QueuedRequest]:
         """Yield, in order, bytes to send and requests to answer.
 
-        The next frame is decoded after the caller has handled the previous result, so answers do
+        The next request is decoded after the caller has handled the previous result, so answers do
         not pile up.
         """
         if self._is_new:

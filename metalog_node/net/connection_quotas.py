@@ -16,8 +16,8 @@ from typing import Final
 _log = logging.getLogger(__name__)
 
 _FILES_OF_THE_NODE: Final = 128
-"""File descriptors reserved for segments, snapshots, and connections to controllers, a topic's
-cluster and metrics.
+"""File descriptors reserved for segments, snapshots, the metrics endpoint, and connections to
+controllers or to the cluster of a followed topic.
 """
 
 

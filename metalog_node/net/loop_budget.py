@@ -1,9 +1,9 @@
 """Bounds how long the work for clients blocks the event loop in one round.
 
-Work on the loop comes in short units: a frame, a small answer, a step of a TLS handshake. A unit
-runs immediately if the round's budget is not spent. Further units wait for later rounds in their
-owner's queue, and owners take turns. Only one event loop may use a budget. This module must not
-know who an owner is, nor what the work is for.
+Work on the loop comes in short units: a request, a small answer, a step of a TLS handshake. A unit
+runs immediately if the round's budget is not spent. Further units wait for later rounds in the
+queue of their owner, such as a client, and owners take turns. Only one event loop may use a budget.
+This module must not know who an owner is, nor what the work is for.
 """
 
 from __future__ import annotations

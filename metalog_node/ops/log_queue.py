@@ -1,4 +1,4 @@
-"""A bounded queue before a log's file, so that no write delays a decision.
+"""A bounded queue for lines of the node's or the audit log, so that no write delays a decision.
 
 A logging thread only puts the line into the queue; another thread writes it. When the queue is
 full, new lines are lost and counted, and a line in the log says how many are missing there.

@@ -45,8 +45,8 @@ class Condition(NamedTuple):
     - ``listeners`` maps a name to whether the listener is open, and to its number of clients.
     - ``loop_late_s`` is how long the event loop has been blocked.
     - ``lost_lines`` counts lost lines, by log (the node's or the audit log).
-    - ``last_contact_s`` is when the log's peer last answered, in seconds since 1970; None for a
-      local log.
+    - ``last_contact_s`` is when the followed quorum or topic last answered, in seconds since 1970;
+      None for a local log.
     """
 
     is_ready: bool

@@ -1,8 +1,8 @@
 """A cache of long ACL listings. A thread encodes each listing once.
 
-A change of ACLs empties the cache. The cache keeps the latest listing's encoder, which can encode
-this listing again and reuse unchanged parts. It keeps only one encoder, because an encoder holds
-the ACLs of its listing. This module must not know how a listing is encoded.
+A change of ACLs removes all listings. The encoder of the latest listing stays, unless all ACLs are
+replaced: it can encode this listing again and reuse unchanged parts. Only one encoder stays,
+because it holds its listing's ACLs. This module must not know how a listing is encoded.
 """
 
 from __future__ import annotations

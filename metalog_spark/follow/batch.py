@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from metalog_spark.store.commit_log import CommittedState
 
 FOLLOW: Final = "follow"
-"""The folder's fact that holds its ``Progress``."""
+"""The name of the fact (a JSON value of the folder) with the ``Progress``."""
 NEW_INPUT: Final = f"path STRING, {SPANS}"
 """A row of a batch: a new file, or a range of a topic's offsets. A row of nulls says that the log
 has grown."""
@@ -75,7 +75,7 @@ _GONE: Final = "the file was gone before it was read"
 _IS_LOST: Final = f"reason RLIKE '^({LOST}|{DAMAGED}|{_GONE})'"
 _UNREAD: Final = "file STRING, text STRING, reason STRING"
 _MOST_PLACES: Final = 100
-"""If one level of a table has more places, ``Tables.join`` merges these places."""
+"""``Tables.join`` merges places if more than this many were merged equally often."""
 
 
 class Progress(NamedTuple):

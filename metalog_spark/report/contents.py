@@ -96,9 +96,9 @@ class TimeBars(NamedTuple):
 
 
 class Excess(NamedTuple):
-    """One of the principals whose permissions the proposal reduces most. ``granted`` and ``used``
-    count pairs of an operation and a known name. ``commands`` replace the principal's ALLOWs;
-    ``acls`` and ``least`` count its ALLOWs before and after. ``remark`` explains the counts."""
+    """One of the principals whose permissions ``least-privilege`` reduces most. ``granted`` and
+    ``used`` count pairs of an operation and a known name. ``commands`` replace the principal's
+    ALLOWs, ``acls`` and ``least`` count these before and after. ``remark`` explains the counts."""
 
     principal: str
     granted: int

@@ -262,7 +262,7 @@ def denied(result: Rows) -> Section:
 
 
 def _wanted(row: Row) -> str:
-    return f"{row['operation']} from {hosts_text(row)}{'' if row['still'] else ', allowed since'}"
+    return f"{row['operation']} from {hosts_text(row)}{'' if row['still'] else ', allowed today'}"
 
 
 def drift(

@@ -38,7 +38,7 @@ NOTHING_KNOWN: Final = KnownFindings((), date.min)
 
 class ReportFile(NamedTuple):
     """A written page. ``team`` is None for the page of the whole cluster. Only this page has
-    ``caveats``, and ``idle``, the entries that match no finding."""
+    ``caveats``, and ``idle``, the accepted findings that match no row."""
 
     path: Path
     team: str | None
@@ -121,8 +121,8 @@ def whole_section(
     desired: Tables | None = None,
     known: KnownFindings = NOTHING_KNOWN,
 ) -> tuple[Section, Sequence[Accepted]]:
-    """One section of the whole cluster's page with all its rows, and the entries that match no
-    row."""
+    """One section of the whole cluster's page with all its rows, and the accepted findings that
+    match no row."""
     most = Most.all_of(section)
     parts = Parts(tables, window, tolerated=tolerated, desired=desired, most=most)
     marked_section = marked(section_of(parts, section, None), known.accepted, known.today)

@@ -96,8 +96,9 @@ class AclLifetimes:
 
     def could_match(self, question: RequestKey, *, begins: bool = False) -> list[Acl]:
         """All ACLs that match the question, also ACLs that are no longer in force. With ``begins``,
-        the true name is unknown: it begins with the question's name, or the question's name begins
-        with it. The result then has all ACLs that match at least one possible name."""
+        the line is cut off: the question's name is the beginning of the true name, or the true name
+        and the beginning of the text after it. The result has all ACLs that match a possible
+        name."""
         found = self._known.get((question, begins))
         if found is None:
             if len(self._known) >= _REMEMBERED:

@@ -130,9 +130,9 @@ def cover(
 
 
 def _levels(now: Rules, limits: CoverLimits) -> list[Collection[Operation]]:
-    """Groups of operations; the prefixes of one group are computed together. With slack, operations
-    that no other implies come first: an ALLOW for such an operation also allows the implied ones
-    on unused names. Without slack, no name under a prefix is unused, so one group is enough."""
+    """Groups of operations; the prefixes of one group are computed together. With slack, a PREFIXED
+    ALLOW for READ also allows DESCRIBE on names that the principal never read, so operations that
+    no other implies come first. Without slack, no such names exist, so one group is enough."""
     may_be = any(
         acl.resource_type in PREFIXED_TYPES
         and (acl.pattern_type is not PatternType.LITERAL or acl.resource_name == WILDCARD)

@@ -52,8 +52,8 @@ def _counting(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def ranks_in(known: DataFrame, acls: Iterable[Acl]) -> dict[ResourceType, Ranks]:
-    """The ranks that ``allowed_pairs`` needs for ``acls``. Their number depends only on
-    ``acls``."""
+    """The ``Ranks`` that ``name_intervals.allowed_pairs`` needs for ``acls``. Their size depends
+    only on ``acls``."""
     from pyspark.sql import functions as f
 
     edges = edges_of(acls)

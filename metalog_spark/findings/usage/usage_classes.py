@@ -1,7 +1,7 @@
 """Classifies ACLs by their use in a window.
 
-If several ACLs match a request, only the ACL that ``decide`` returns counts as used. This module
-must not know Spark.
+If several ACLs match a request, only the ACL by which the authorizer decides counts as used. This
+module must not know Spark.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class Reason(Enum):
     OPENS = "OPENS"
     """With allow.everyone.if.no.acl.found, a name that loses its last ACL is open to everyone."""
     UNLOGGED = "UNLOGGED"
-    """Without this ACL and all unused ACLs, a client in the audit logs could no longer start an
-    idempotent producer. Kafka does not log such a use."""
+    """If this ACL and all unused ACLs are removed, a client in the audit logs can no longer start
+    an idempotent producer. Kafka does not log such a use."""
 
 
 WHY_UNKNOWN: Final[Mapping[Reason, str]] = {
@@ -192,8 +192,8 @@ def _doubt(request: Request) -> UsageKind | None:
 class Verdict(NamedTuple):
     """``uses`` is None if the ACL decided no request. ``matched`` counts the requests that the ACL
     matches and whose deciding ACL is certain. ``shadow`` is the ACL that most often decided instead
-    of a SHADOWED ACL. ``is_hidden``: a controller whose log is missing can have used the ACL. USED
-    ACLs can be hidden, too."""
+    of a SHADOWED ACL. ``is_hidden``: a controller whose log is missing can have decided by the ACL.
+    USED ACLs can be hidden, too."""
 
     acl: Acl
     lifetimes: tuple[AclLifetime, ...]

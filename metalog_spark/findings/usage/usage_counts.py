@@ -113,10 +113,10 @@ def with_possible(usage: DataFrame, tables: Tables, window: Window) -> DataFrame
     """Rows of ``usage``, and rows of possible questions with ``possible`` true and no decision.
 
     A possible question is another reading of an ambiguous audit line, or a reading of a half line.
-    Its time is in the window or unknown. While requests wait or are not counted, possible questions
-    of all times are returned. ``begins`` is as in ``AclLifetimes.could_match``. If a clock time
-    came twice, the question at the second time is returned only if the ACLs or the configuration
-    can have changed in the repeated hours."""
+    Its time is in the window or unknown; while requests wait or are not counted, it can be any
+    time. ``begins`` is as in ``AclLifetimes.could_match``. If a clock time came twice, the question
+    at the second time is returned only if the ACLs or the configuration can have changed in the
+    repeated hours."""
     from pyspark.sql import functions as f
 
     if not tables.has(POSSIBLE):

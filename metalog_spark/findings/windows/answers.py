@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 @kept_until_commit
 def answers_in(tables: Tables, window: Window) -> int:
     """The number of logged answers in ``window``. Raises ``InvalidSource`` if the tables have
-    different numbers of answers, or if no ACL can decide an allowed request. In both cases a used
-    ACL could look unused."""
+    different numbers of answers, or if ``askable`` leaves out an allowed request. In both cases a
+    used ACL could look unused."""
     from pyspark.sql import functions as f
 
     first, last = window.whole_days

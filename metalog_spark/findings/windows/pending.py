@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 UNCOUNTED: Final = "uncounted"
-"""The fact with the time of the first request that is decided and not counted, in microseconds
-since 1970; null if all are counted."""
+"""The name of the fact (a JSON value of the folder) with the time of the first request that is
+decided and not counted, in microseconds since 1970; null if all are counted."""
 
 
 class PendingRequests(NamedTuple):

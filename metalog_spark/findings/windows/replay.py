@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 
 class Proof(NamedTuple):
-    """Numbers of requests, by the decisions of brokers, today's ACLs and the least set.
+    """Numbers of requests, by the decisions of brokers, today's ACLs and the proposed set.
 
     - ``allowed``: brokers allowed the request.
     - ``by_super_users``: brokers allowed the request of a super user.
     - ``revoked``: brokers allowed the request, and today's ACLs deny it.
-    - ``inexpressible``: brokers and today's ACLs allow the request. The least set denies it,
+    - ``inexpressible``: brokers and today's ACLs allow the request. The proposed set denies it,
       because no ALLOW can be for its name alone.
-    - ``lost``: brokers and today's ACLs allow the request. The least set denies it. Must be 0.
-    - ``gained``: today's ACLs deny the request. The least set allows it. Must be 0.
+    - ``lost``: brokers and today's ACLs allow the request, the proposed set denies it. Must be 0.
+    - ``gained``: today's ACLs deny the request, the proposed set allows it. Must be 0.
     """
 
     requests: int = 0

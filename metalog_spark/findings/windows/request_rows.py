@@ -45,7 +45,7 @@ class RequestFilter(NamedTuple):
     """The conditions on a request; None matches anything. ``acl_id`` is an id of the deciding ACL,
     ``matches`` an id of a matching ACL. An ACL has several ids if it was removed and created again.
     ``disagrees``: the broker's answer differs from the ACLs' decision. Without ``disagrees``,
-    ``acl_id`` selects only uses."""
+    ``acl_id`` selects only requests that the broker answered as the ACL decides."""
 
     principal: str | None = None
     operation: str | None = None

@@ -1,8 +1,8 @@
 """The time window of a finding, and how completely audit lines cover the window.
 
 Kafka logs allowed requests only at DEBUG, so a broker's hour without an allowed line does not show
-which ALLOWs were used. In each hour that did not come twice, each broker of the folder is expected
-to have an allowed line. A broker that did not exist looks like a broker whose log was lost.
+which ALLOWs were used. Each broker of the folder is expected to have an allowed line in each hour
+that did not come twice (clocks set back). A broker that did not exist looks like a lost log.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class WindowCoverage(NamedTuple):
       broker with the most hours without an unambiguous allowed line.
     - ``clock_hours``: the expected hours of the window. ``without_controller``: how many of these
       have no unambiguous allowed line of a controller.
-    - ``broken``: the number of all unreadable audit lines, because their times are unknown.
+    - ``broken``: the number of unreadable audit lines of any time, because no time is known.
     - ``waiting`` requests are not decided yet, ``uncounted`` requests are not counted yet, and
       ``later`` requests are newer than the log.
     - ``ambiguous``: the number of lines with several readings.
@@ -147,11 +147,16 @@ class WindowCoverage(NamedTuple):
 
     def kept_text(self) -> str:
         """``controllers_text`` with the consequence for findings about uses, and the remedy."""
-        kept = f"{self.controllers_text()}, so no ALLOW for these is called unused or left out"
+        kept = (
+            f"{self.controllers_text()}, so no ALLOW for these is called unused, and"
+            " least-privilege keeps each"
+        )
         if self.without_controller == self.clock_hours:
             return f"{kept}; {GIVE_CONTROLLERS}"
-        share = tolerance(self.unled)
-        return f"{kept}; give the controllers' logs of that time, or --tolerate {share}"
+        return (
+            f"{kept}; build with the controllers' logs of that time, too, or pass --tolerate"
+            f" {tolerance(self.unled)}"
+        )
 
     def ambiguous_text(self) -> str:
         """``1 audit line can be read in several ways, and each way can be a use``."""

@@ -165,14 +165,15 @@ def test_a_line_that_could_not_be_read_can_be_a_use() -> None:
 def test_without_a_controllers_log_it_is_said_what_is_not_known() -> None:
     for without, advice in (
         (48, "build with the controllers' kafka-authorizer.log, too; only one controller is"),
-        (2, "give the controllers' logs of that time, or --tolerate 4.2%"),
+        (2, "build with the controllers' logs of that time, too, or pass --tolerate 4.2%"),
     ):
         unled = DARK.parts.seen._replace(clock_hours=48, without_controller=without)
         [said] = contents(DARK._replace(parts=parts(seen=unled)), None).caveats
         assert said.startswith(
             f"in {without} of 48 hours no line of a controller certainly shows an allowed request,"
             " and only controllers log most requests for CREATE, DELETE, ALTER, ALTER_CONFIGS and"
-            f" the like, so no ALLOW for these is called unused or left out; {advice}"
+            " the like, so no ALLOW for these is called unused, and least-privilege keeps each;"
+            f" {advice}"
         )
     accepted = parts(seen=unled, tolerated=0.05)
     assert contents(DARK._replace(parts=accepted), None).caveats == ()

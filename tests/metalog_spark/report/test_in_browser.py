@@ -434,7 +434,7 @@ def test_the_widest_table_fits_a_desk(opened: Browser, tmp_path: Path) -> None:
     """With an ACL in words: a name and its grant on one line each."""
     seen = datetime(2025, 3, 1, 12, 30)
     acl = "User:search-reporter: ALLOW READ on TOPIC PREFIXED orders.placed.v1"
-    names = ("User:shipping-tracker", "DESCRIBE, allowed since", "TOPIC", "customers.consents.v1")
+    names = ("User:shipping-tracker", "DESCRIBE, allowed today", "TOPIC", "customers.consents.v1")
     row = ("WARNING", *names, 1_286, 1_286, seen, seen, acl, "it is allowed today")
     row = (*row, ("metalog pipeline requests",) * 11)
     columns = denied(Rows()).columns
