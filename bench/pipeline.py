@@ -113,14 +113,14 @@ def a_year(acls: int, changes: int) -> Iterator[AclLifetime]:
 
 def tables(session: SparkSession, acls: int, changes: int) -> tuple[DataFrame, DataFrame]:
     """ACL_CHANGELOG and HISTORY."""
-    from metalog_spark.history.archive_history import KNOWN, ChangelogRow, KnownRange
+    from metalog_spark.history.archive_history import KNOWN, ChangelogRow, HistoryRange
     from metalog_spark.history.changelog import changelog_rows, history_rows
 
     rows = (
         ChangelogRow(lifetime.id, lifetime.acl, lifetime.begin, True, lifetime.end, True, "bench")
         for lifetime in a_year(acls, changes)
     )
-    seen = KnownRange(KNOWN, 0, changes, _START_MS, _START_MS + _YEAR_MS)
+    seen = HistoryRange(KNOWN, 0, changes, _START_MS, _START_MS + _YEAR_MS)
     return changelog_rows(session, rows), history_rows(session, [seen], "bench")
 
 

@@ -71,8 +71,9 @@ Days = frozenset[date]
 
 
 class BuildInputs(NamedTuple):
-    """``audit`` has paths and patterns of audit files, as ``listed`` takes them. ``requests`` names
-    Parquet tables of requests. ``tables`` names tables for ``read_audit_table``."""
+    """``audit`` has paths and patterns of audit files. ``requests`` has paths of Parquet tables of
+    requests; ``tables`` has names of other tables, of requests or of audit lines. ``broker_from``
+    finds a broker's name in a path. Times of lines without a zone are in ``zone``."""
 
     log: Logs
     configuration: Configuration
@@ -161,8 +162,8 @@ def _fill(
 
 
 class _NewInput(NamedTuple):
-    """``kept`` has the facts about all files except the files left out (``found.same``). ``tables``
-    has the facts about each input table."""
+    """``found.same`` has the files that are left out, because another file has their lines.
+    ``kept`` has the facts about all other files, ``tables`` about each input table."""
 
     staged: Staged | None
     found: ClassifiedFiles
@@ -256,7 +257,7 @@ class _Taken(NamedTuple):
 
 class _Lines(NamedTuple):
     """``rows`` has the staged lines as rows of ``requests.READ``; ``file`` is the file's name in
-    the tables. ``shown`` has the line forms of this build and of earlier builds."""
+    the tables. ``shown`` has the line forms (see ``FORMS``) of this and of earlier builds."""
 
     rows: DataFrame
     shown: Shown

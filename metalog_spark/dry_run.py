@@ -1,4 +1,4 @@
-"""Previews a build from the beginning and end of each audit file, without Spark.
+"""Previews a build without Spark, from samples of the audit files.
 
 This module writes nothing. It reads at most ``_SAMPLE`` bytes at each end of an audit file, and
 estimates the line count of a longer file. It must not know Spark, nor how anything is shown.

@@ -93,7 +93,7 @@ class Staged(NamedTuple):
     """The written rows, in the directory ``place`` of DECISIONS, which is not in force yet.
 
     ``files`` has rows of ``FACTS``. About the input tables, ``facts`` has facts by table name,
-    ``shown`` has the line forms, and ``lacks_rule`` says whether a line has no rule.
+    ``shown`` the line forms (``line_forms.FORMS``), and ``lacks_rule`` whether a line has no rule.
     """
 
     tables: Tables
@@ -174,7 +174,7 @@ def read_tables(
     broker_from: re.Pattern[str] | None,
 ) -> DataFrame | None:
     """The rows of all input tables as rows of ``requests.READ``; None without any table.
-    ``requests`` are Parquet tables, ``tables`` are tables for ``read_audit_table``."""
+    ``requests`` are Parquet tables of requests; ``tables`` have requests or audit lines."""
     found = [read_table(session, path) for path in requests]
     found += [read_audit_table(session, name, zone, broker_from) for name in tables]
     return reduce(lambda one, more: one.unionByName(more), found) if found else None
@@ -204,8 +204,8 @@ def stage(tables: Tables, audit: AuditInput, decider: Decider) -> Staged:
 def _rows(
     session: SparkSession, before: Splits, audit: AuditInput, decider: Decider, folder: Path | None
 ) -> Iterator[DataFrame]:
-    """A frame of DECISIONS and side rows for the input tables, then a frame for each group of
-    files. The frames lack the rows that workers write to ``folder``."""
+    """A frame for the input tables, then a frame for each group of files. A frame has rows of
+    DECISIONS and side rows (``decide_lines``), but no rows that workers write to ``folder``."""
     if audit.by_table is not None:
         yield _rows_of(audit.by_table, decider)
     numbers = frame_of(session, before, SPLITS) if before else None

@@ -53,6 +53,7 @@ class Summary(NamedTuple):
 
     - ``first`` and ``last`` are the first and last hour with requests; ``seen`` is the coverage
       from ``first`` to ``last``.
+    - ``questions`` counts rows of USAGE; ``lifetimes`` and ``in_force`` count lifetimes of ACLs.
     - ``disagree`` counts requests that the broker and the pipeline decide differently.
     - ``not_known`` counts requests before the log or in a gap of the log; ``later`` is about
       requests after the log's end.

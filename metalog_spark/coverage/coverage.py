@@ -94,7 +94,7 @@ def covered(counts: DataFrame, lost: Iterable[Lost] = ()) -> DataFrame:
 def seen_hours(inside: Column, is_repeated: Column | None = None) -> tuple[Column, ...]:
     """Aggregates over the hours ``inside``. ``allowed`` counts the hours with the state BOTH.
     ``any`` counts those with BOTH or DENIALS_ONLY, ``controller`` those with a true ``controller``.
-    ``ambiguous`` counts lines. An hour with several brokers counts once.
+    ``ambiguous`` counts ambiguous lines. An hour with several brokers counts once.
 
     ``is_repeated`` marks hours that came twice because clocks were set back. A repeated hour whose
     state is not BOTH counts in ``repeated``, and not in ``any``. ``led_or_repeated`` counts all

@@ -32,7 +32,7 @@ SUMS: Final = (
 - each hour with requests: its number (hours since 1970), and the first five fields of ``_Run``;
 - of unambiguous lines, the first time of one with a request name, and of one that also has a rule;
 - the first time at which a clock was set back (by ten minutes to two hours);
-- whether a request has no rule, and whether a line is only the end of a record.
+- whether a request has no rule, and whether a line is the end of a record cut by an LF in a name.
 """
 HOUR_US: Final = 3_600_000_000
 _LEAST_BACK_US: Final = HOUR_US // 6

@@ -258,7 +258,7 @@ def _toxic(acls: Iterable[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) 
                 continue
             if principal in (first.principal, second.principal):
                 advice = (
-                    "allow less than ALL, and one of these rights to another principal"
+                    "allow less than ALL, and give one of these rights to another principal"
                     if first == second
                     else "let two different principals have these two rights"
                 )
@@ -277,7 +277,7 @@ def _overlaps(acls: Sequence[Acl], config: AuthorizerConfig, uses: dict[Acl, Use
         if deny is not None:
             finding = Finding(
                 Severity.INFO,
-                "a DENY takes away some of what it allows",
+                "a DENY takes away a part of this ALLOW",
                 acl,
                 by=deny,
                 advice="allow less instead; metalog access shows what is left",

@@ -1,7 +1,7 @@
 """Finds the clients that can start an idempotent producer without an audit line.
 
-InitProducerId needs IDEMPOTENT_WRITE on the cluster or WRITE on any topic (KIP-679). Kafka writes
-no audit line if only an ACL of a topic other than ``HARDCODE`` allows the request.
+InitProducerId needs IDEMPOTENT_WRITE on the cluster, or WRITE on at least one topic (KIP-679).
+Kafka writes no audit line if only an ACL of a topic other than ``HARDCODE`` allows the request.
 docs/reference/unused-acls.md has the rules.
 """
 
@@ -223,9 +223,9 @@ def kept_for_producers(
     going: Mapping[Acl, int],
     kafka: KafkaVersion = KafkaVersion.V4_3,
 ) -> frozenset[Acl]:
-    """The ACLs in ``going`` to keep, so that each client in ``unseen`` can start a producer without
-    the other ACLs in ``going``. ``going`` has the number of requests that each ACL matches. At most
-    one ACL is kept for each client: the sufficient ACL that matches the most requests.
+    """``going`` has the ACLs that are to be removed, each with the number of requests that it
+    matches. Returns the ACLs that must stay, so that each client in ``unseen`` can still start a
+    producer: for each client, at most the sufficient ACL that matches the most requests.
 
     Raises:
         ValueError: a client in ``unseen`` cannot start a producer with the ACLs in ``today``.

@@ -59,7 +59,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LOOK: Final = {
     Reason.YOUNGER: (
         "look again over a window that begins after the ACL was added (if that time is unknown,"
-        " after the metadata log begins), or give an older copy of that log"
+        " after the metadata log begins), or give a copy of that log with older records"
     ),
     Reason.GAP: "fill the gap in the archive of the metadata log",
     Reason.WAITS: "look again when follow has decided these requests, and has counted them at its "

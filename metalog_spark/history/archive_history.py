@@ -64,7 +64,7 @@ class ScannedSplit(NamedTuple):
     damage: str | None
 
 
-class KnownRange(NamedTuple):
+class HistoryRange(NamedTuple):
     """A known or unknown range: a row of HISTORY without ``source``. Times are in milliseconds."""
 
     kind: str
@@ -89,10 +89,10 @@ class ChangelogRow(NamedTuple):
 
 
 class ArchiveHistory(NamedTuple):
-    """``foreign`` has lines of text about records that Kafka 4.3 and 4.4 lack. ``metadata_version``
-    is the last metadata.version, None if no record has one."""
+    """``foreign`` has lines of text about skipped record types, and about a metadata.version that
+    Kafka 4.4 refuses. ``metadata_version`` is the last metadata.version, None if there is none."""
 
-    ranges: Sequence[KnownRange]
+    ranges: Sequence[HistoryRange]
     lifetimes: Sequence[ChangelogRow]
     foreign: Sequence[str] = ()
     metadata_version: int | None = None
@@ -147,7 +147,7 @@ def history_of(
     Raises:
         CorruptLog: without ``skip_damaged``, at the first damage; the message ends with ``advice``.
     """
-    ranges: list[KnownRange] = []
+    ranges: list[HistoryRange] = []
     replayed: list[_ReplayedRange] = []
     latest_ms = 0
     for run in _runs(archive, scanned):
@@ -171,7 +171,7 @@ def history_of(
         ]
         latest_ms = end_ms
         start_ms = run.first_ms if base.time_ms is None else base.time_ms
-        ranges.append(KnownRange(KNOWN, base.offset, run.end, start_ms, end_ms))
+        ranges.append(HistoryRange(KNOWN, base.offset, run.end, start_ms, end_ms))
         replayed.append(_ReplayedRange(base, start_ms, run.end, end_ms, records))
     read = ((at, message) for each in replayed for at, _, message in each.records)
     versions = [
@@ -185,6 +185,8 @@ def history_of(
 
 
 class _Run(NamedTuple):
+    """The records of consecutive splits, without a gap or damage between them."""
+
     start: int
     end: int
     found: Sequence[RelevantRecord]
@@ -279,13 +281,13 @@ def _is_open(run: _Run) -> bool | None:
 
 def _based(
     run: _Run, snapshots: Iterable[tuple[SnapshotId, Member]], advice: str | None
-) -> tuple[_Base | None, list[KnownRange]]:
-    """The first known ACLs in ``run``, and the earlier ranges, whose changes cannot be replayed. If
-    there is an ``advice``, a damaged snapshot raises ``CorruptLog``."""
+) -> tuple[_Base | None, list[HistoryRange]]:
+    """The first known ACLs in ``run``, and the ranges of ``run`` before them, which cannot be
+    replayed. If there is an ``advice``, a damaged snapshot raises ``CorruptLog``."""
     if run.start == 0:
         return _Base(0, None, {}, ""), []
     why, is_damage = _NO_SNAPSHOT, False
-    unknown: list[KnownRange] = []
+    unknown: list[HistoryRange] = []
     reached = run.start
     for known, copies in groupby(snapshots, key=itemgetter(0)):
         if not run.start <= known.end_offset <= run.end:
@@ -333,12 +335,12 @@ def _snapshot_acls(member: Member, id: SnapshotId) -> _Base:
     return _Base(id.end_offset, time_ms, acls, member.place, foreign)
 
 
-def _lost(is_damage: bool, start: int, end: int, why: str) -> KnownRange:
-    return KnownRange(DAMAGED if is_damage else GAP, start, end, None, None, why)
+def _lost(is_damage: bool, start: int, end: int, why: str) -> HistoryRange:
+    return HistoryRange(DAMAGED if is_damage else GAP, start, end, None, None, why)
 
 
-def _with_times(ranges: Sequence[KnownRange]) -> list[KnownRange]:
-    timed: list[KnownRange] = []
+def _with_times(ranges: Sequence[HistoryRange]) -> list[HistoryRange]:
+    timed: list[HistoryRange] = []
     for number, each in enumerate(ranges):
         if each.kind != KNOWN:
             before = (known.end_ms for known in reversed(ranges[:number]) if known.kind == KNOWN)

@@ -17,7 +17,7 @@ from metalog_spark.history.archive import Archive, Logs
 from metalog_spark.history.archive_history import (
     ADVICE,
     ChangelogRow,
-    KnownRange,
+    HistoryRange,
     RelevantRecord,
     ScannedSplit,
     check_ends,
@@ -49,8 +49,9 @@ def read_changelog(
 ) -> tuple[pa.Table, pa.Table, int | None]:
     """The rows of ACL_CHANGELOG and HISTORY for ``logs``, and the last metadata.version.
 
-    Without a ``session``, this process scans all splits. ``warn`` gets a line for each kind of
-    record that Kafka 4.3 and 4.4 lack. With ``skip_damaged``, damage becomes a row of HISTORY.
+    Without a ``session``, this process scans all splits. ``warn`` gets lines about skipped record
+    types, and about a metadata.version that Kafka 4.4 refuses. With ``skip_damaged``, damage
+    becomes a row of HISTORY.
 
     Raises:
         CorruptLog: the log is damaged, and ``skip_damaged`` is false.
@@ -132,11 +133,11 @@ def _gathered(rows: DataFrame) -> dict[int, ScannedSplit]:
     }
 
 
-def history_rows(session: SparkSession, ranges: Iterable[KnownRange], source: str) -> DataFrame:
+def history_rows(session: SparkSession, ranges: Iterable[HistoryRange], source: str) -> DataFrame:
     return in_spark(session, history_table(ranges, source), HISTORY.schema)
 
 
-def history_table(ranges: Iterable[KnownRange], source: str) -> pa.Table:
+def history_table(ranges: Iterable[HistoryRange], source: str) -> pa.Table:
     rows = [
         (
             source,

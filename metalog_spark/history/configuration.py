@@ -38,8 +38,8 @@ class ConfigPeriod(NamedTuple):
     """``config`` is in force from ``from_us`` (microseconds since 1970; None is the beginning)
     until the next period. ``source`` is its file, or ``ASSUMED``.
 
-    ``config`` has only the super users, the default rule and the version of Kafka. All other keys
-    have their defaults, because they differ between brokers and decide no request.
+    ``config`` has only the super users, ``allow.everyone.if.no.acl.found`` and the version of
+    Kafka. No other key decides requests, so all other keys have their defaults.
     """
 
     from_us: int | None

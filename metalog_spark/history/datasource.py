@@ -165,8 +165,6 @@ def _number(name: str, value: str, least: int, words: Sequence[str] = ()) -> int
 
 
 class MetalogDataSource(DataSource):
-    """The class that Spark calls for the format ``metalog``."""
-
     @classmethod
     def name(cls) -> str:
         return NAME

@@ -66,8 +66,8 @@ class LogSplit(NamedTuple):
             raise _missing(reached, self.end, file)
 
     def between(self, start: int, end: int) -> Sequence[LogSplit]:
-        """The parts of this split with records from offset ``start`` up to ``end``. A topic's
-        append that begins before ``start`` and continues past ``start`` is a split of its own."""
+        """The parts of this split with records from offset ``start`` up to ``end``. If the log is
+        in a topic, a batch that begins before ``start`` and ends after it is a split of its own."""
         if self.start >= end or self.end <= start:
             return ()
         split, begin, until = self.split, max(self.start, start), min(self.until, end)
@@ -111,8 +111,7 @@ class BootstrapSplit(NamedTuple):
 
 
 class HeadSplit(NamedTuple):
-    """A topic's append that begins before ``offset`` and continues past ``offset``, if there is
-    one."""
+    """For a log in a topic: the batch that begins before ``offset`` and ends after it, if any."""
 
     cluster: TopicCluster
     offset: int

@@ -37,7 +37,7 @@ def ends_one(rejected: str) -> bool:
 
 def resolved(read: DataFrame, known: Shown) -> tuple[DataFrame, Shown]:
     """``read`` (rows of ``READ``) with half lines rejected, and with lines numbered from the start
-    of their file. Also returns ``known`` together with the line forms in ``read``."""
+    of their file. Also returns the line forms (``line_forms.FORMS``) of ``known`` and ``read``."""
     shown, lacks_rules = look(read)
     shown = earliest(known, shown)
     edges = _edges(read)

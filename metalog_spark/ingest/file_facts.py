@@ -57,8 +57,8 @@ class Same(NamedTuple):
 
 class FileRead(NamedTuple):
     """The number of lines of each kind. ``why`` says what is wrong with one broken line, ``fault``
-    why a part of the file cannot be read. ``same`` and ``longer`` are ``file`` and ``longer`` of
-    ``Same``."""
+    why a part of the file cannot be read. ``same`` and ``longer`` are the ``file`` and ``longer``
+    of ``Same`` if the file is left out."""
 
     file: str
     requests: int
@@ -163,9 +163,9 @@ def files_read(
 
 class KeptFacts(NamedTuple):
     """Facts about all files that are not left out. ``lines`` counts requests and broken lines. By
-    broker, ``shown`` has the line forms, and ``set_back`` the times at which clocks were set back.
-    ``lacks_rule``: a request has no rule. ``may_be_broken``: a file ends within a line, or a line
-    is only the end of a record."""
+    broker, ``shown`` has the line forms (``line_forms.FORMS``), ``set_back`` the times at which
+    clocks were set back. ``lacks_rule``: a request has no rule. ``may_be_broken``: a file ends
+    within a line, or a line is the end of a record cut by an LF in a name."""
 
     lines: int = 0
     days: Set[date] = frozenset()
@@ -216,7 +216,6 @@ def days_at(files: DataFrame, paths: Collection[str]) -> set[date]:
 
 
 def files_without(files: DataFrame, paths: Collection[str]) -> DataFrame:
-    """``files`` without the files at ``paths``."""
     return files.join(_at(files, paths), "path", "left_anti") if paths else files
 
 

@@ -138,8 +138,8 @@ def _grown(taken: DataFrame, known: DataFrame) -> Mapping[str, Sequence[_Grown]]
 
 
 def _of_the_same_path(taken: DataFrame, known: DataFrame) -> Iterable[tuple[str, str]]:
-    """Pairs: the path of a file in ``taken``, and the name of known rows that were read from this
-    path."""
+    """Pairs: the path of a file in ``taken``, and the ``file`` of known rows that were read from
+    this path."""
     names = known.selectExpr("file", f"explode({_NAMES}) AS path")
     return map(tuple, names.join(taken.select("path"), "path").select("path", "file").collect())
 

@@ -28,9 +28,9 @@ READ: Final = (
     f"{REQUESTS.schema}, text STRING, reason STRING, possible BOOLEAN, zone STRING,"
     " start BIGINT, lines BIGINT, bytes BIGINT, size BIGINT, head ARRAY<BIGINT>"
 )
-"""The columns for rows of REQUESTS, POSSIBLE and REJECTED, so that one pass over a file fills all
-three tables, and for a row about each split. ``possible`` is true in rows of POSSIBLE, else null.
-Only rows of REJECTED have a ``reason``. Only the row about a split has ``lines``."""
+"""The columns of REQUESTS, POSSIBLE and REJECTED together, so that one pass over a file fills all
+three tables. ``possible`` is true in rows of POSSIBLE, else null. Only rows of REJECTED have a
+``reason``. Each split also has one row about itself, and only this row has ``lines``."""
 IS_REQUEST: Final = "reason IS NULL AND possible IS NULL AND lines IS NULL"
 NEEDED: Final = (
     "time", "principal", "host", "operation", "resource_type", "resource_name", "result",

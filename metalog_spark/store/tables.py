@@ -82,9 +82,9 @@ POSSIBLE: Final = TableSchema(
 except the likeliest reading, which is in REQUESTS.
 
 ``zone`` is set if the line has only one reading, but clocks in this zone showed the line's time
-twice: ``time`` is the second time, and REQUESTS has the first. If a line is cut off within the
-name, ``pattern_type`` is PREFIXED: the requested name begins with ``resource_name``, or
-``resource_name`` begins with the requested name. ``time`` is null if no time is known.
+twice: ``time`` is the second time, and REQUESTS has the first. If a cut line does not show where
+the name ends, ``pattern_type`` is PREFIXED: ``resource_name`` can lack the name's end, or have text
+after the name. ``time`` is null if no time is known.
 """
 
 REJECTED: Final = TableSchema("rejected", "file STRING, line BIGINT, text STRING, reason STRING")
@@ -110,11 +110,12 @@ COVERAGE: Final = TableSchema(
 """Per broker and hour, the number of allowed and of denied lines.
 
 ``state`` is BOTH, DENIALS_ONLY or NOTHING. ``ambiguous`` lines are counted, but do not make the
-state BOTH; lines of an hour that came twice are ambiguous. If a topic deleted unread lines of an
-hour, the state is not BOTH. Kafka logs allowed requests only at DEBUG, so without allowed lines no
-ACL counts as unused. ``controller``: at least one line that made the state BOTH is a line that
-only a controller writes. A silence of more than a year has no rows, because a broker's clock can
-have been wrong, for example at 1970 or 9999. Findings count hours without a row as NOTHING.
+state BOTH; lines of an hour that came twice are ambiguous. If an audit topic deleted lines before
+they were read, the state of their hours is not BOTH. Kafka logs allowed requests only at DEBUG, so
+without allowed lines no ACL counts as unused. ``controller``: at least one line that made the state
+BOTH is a line that only a controller writes. A silence of more than a year has no rows, because a
+broker's clock can have been wrong, for example at 1970 or 9999. Findings count hours without a row
+as NOTHING.
 """
 
 DECISIONS: Final = TableSchema(

@@ -24,7 +24,7 @@ from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceTyp
 from metalog.ids import Uuid
 from metalog_spark.coverage.coverage import usage
 from metalog_spark.decide.decide_job import decided
-from metalog_spark.history.archive_history import ChangelogRow, KnownRange
+from metalog_spark.history.archive_history import ChangelogRow, HistoryRange
 from metalog_spark.history.changelog import changelog_rows, history_rows
 from metalog_spark.history.configuration import ConfigPeriod, Configuration
 from metalog_spark.history.state import packed
@@ -75,7 +75,7 @@ def changelog(session: SparkSession, found: Iterable[AclLifetime]) -> DataFrame:
 def history(session: SparkSession) -> DataFrame:
     ranges = [("KNOWN", START_MS, GAP_MS[0]), ("GAP", *GAP_MS), ("KNOWN", GAP_MS[1], 160)]
     rows = [
-        KnownRange(kind, START + number, START + number + 1, begin, end)
+        HistoryRange(kind, START + number, START + number + 1, begin, end)
         for number, (kind, begin, end) in enumerate(ranges)
     ]
     return history_rows(session, rows, "s")

@@ -29,7 +29,7 @@ from metalog_spark.decide.decide_lines import (
     decided_lines,
 )
 from metalog_spark.decide.decide_worker import DecideWorker
-from metalog_spark.history.archive_history import KNOWN, ChangelogRow, KnownRange
+from metalog_spark.history.archive_history import KNOWN, ChangelogRow, HistoryRange
 from metalog_spark.history.changelog import changelog_table, history_table
 from metalog_spark.history.configuration import Configuration
 from metalog_spark.history.state import FolderState, packed_rows
@@ -182,7 +182,7 @@ def test_lines_of_a_file_in_splits_are_numbered_from_its_beginning(
     path.write_text("".join(lines))
     state = packed_rows(
         changelog_table([ChangelogRow(uuid(1), ACL, Edge(1, 0), True, None, True, "log")]),
-        history_table([KnownRange(KNOWN, 0, 9, 0, 9_000)], "log"),
+        history_table([HistoryRange(KNOWN, 0, 9, 0, 9_000)], "log"),
     )
     tables = Tables.make(spark, tmp_path / "out")
     listed = spark.read.format("binaryFile").load(str(path)).first()

@@ -19,7 +19,7 @@ from metalog_sources.moment import AtOffset
 from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 from metalog_spark.history.archive import Logs, Unproven
-from metalog_spark.history.archive_history import ArchiveHistory, KnownRange, history_of, scan
+from metalog_spark.history.archive_history import ArchiveHistory, HistoryRange, history_of, scan
 from metalog_spark.history.splits import LogSplit
 from shell.tasks.history import history_of as history_in_the_shell
 from tests.support.disk.archive_folders import ArchiveFolder
@@ -161,9 +161,9 @@ def test_what_happened_in_a_gap_has_its_edges(tmp_path: Path) -> None:
     later.segment(10, ace(4), unbound(1))
     found = told(tmp_path / "*")
     assert found.ranges == [
-        KnownRange("KNOWN", 0, 3, 0, 2000),
-        KnownRange("GAP", 3, 10, 2000, 9000, "records 3 to 9 are in none of the folders"),
-        KnownRange("KNOWN", 10, 13, 9000, 12000),
+        HistoryRange("KNOWN", 0, 3, 0, 2000),
+        HistoryRange("GAP", 3, 10, 2000, 9000, "records 3 to 9 are in none of the folders"),
+        HistoryRange("KNOWN", 10, 13, 9000, 12000),
     ]
     sources = {int.from_bytes(life.id): Path(life.source).name for life in found.lifetimes}
     assert sources == {1: "a", 2: "a", 3: "b", 4: "b"}
@@ -224,8 +224,8 @@ def test_before_the_first_snapshot_nothing_is_known(tmp_path: Path) -> None:
     found = told(tmp_path / "a")
     why = "there are records, but no snapshot from which to replay them"
     assert found.ranges == [
-        KnownRange("GAP", 5, 8, None, 7000, why),
-        KnownRange("KNOWN", 8, 9, 7000, 8000),
+        HistoryRange("GAP", 5, 8, None, 7000, why),
+        HistoryRange("KNOWN", 8, 9, 7000, 8000),
     ]
     assert edges(found) == {2: (None, True, None, True), 9: (None, True, None, True)}
 
@@ -255,12 +255,12 @@ def test_damage_is_named_or_is_a_stretch_up_to_the_next_snapshot(tmp_path: Path)
     found = told(tmp_path / "a", skip_damaged=True)
     first, damaged, unknown, last = found.ranges
     assert all("copy" not in (each.why or "") for each in found.ranges)
-    assert first == KnownRange("KNOWN", 0, 2, 0, 1000)
+    assert first == HistoryRange("KNOWN", 0, 2, 0, 1000)
     assert damaged[:5] == ("DAMAGED", 2, 3, 1000, 3000)
     assert damaged.why is not None
     assert str(name) in damaged.why
     assert unknown[:5] == ("GAP", 3, 4, 1000, 3000)
-    assert last == KnownRange("KNOWN", 4, 5, 3000, 4000)
+    assert last == HistoryRange("KNOWN", 4, 5, 3000, 4000)
     assert edges(found) == {
         1: (second(2), True, Edge(2, 1000), False),
         2: (Edge(4, 3000), False, None, True),

@@ -1,9 +1,10 @@
 """Parses one line of an audit log: its request, the half lines in it, and its possible requests.
 
 A writer that dies can leave half a line, and the next line can be appended to the half. If the half
-line has no complete verdict, the text is read as two lines: a broken line and a whole line. In any
-other text with several readings, the likeliest reading is the request, and each other reading is a
-possible request. This module must not know files, Arrow, nor Spark.
+line has no verdict (an operation on a resource type, allowed or denied), the text is read as two
+lines: a broken line and a whole line. In any other text with several readings, the likeliest
+reading is the request, and each other reading is a possible request. This module must not know
+files, Arrow, nor Spark.
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ _ENCODINGS: Final = ("cp1252", "latin-1")
 
 
 class Possible(NamedTuple):
-    """A possible request, as in the table POSSIBLE; see there for ``zone``. ``micros`` is the time
-    of the request in microseconds since 1970, None if unknown."""
+    """A possible request. ``micros`` is its time in microseconds since 1970, None if unknown.
+    ``zone`` is set if the only doubt is that clocks in this zone showed the line's time twice."""
 
     row: Row
     micros: int | None

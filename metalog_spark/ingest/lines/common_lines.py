@@ -1,9 +1,9 @@
 """Parses the most common audit lines as columns: lines of Kafka 3.3 or later with log4j's time.
 
-A common line has the separator `` = `` exactly six times, so a name cannot be mistaken for another
-part of the line. Each distinct text of a part is parsed at most once per batch. All other lines are
-left to ``audit_lines``, which would parse the common lines to the same result. This module must not
-know files, Spark, nor other readings of a line.
+A common line has six separators (``=`` between two spaces), so a name cannot be mistaken for
+another part of the line. Each distinct text of a part is parsed at most once per batch. All other
+lines are left to ``audit_lines``, which would parse the common lines to the same result. This
+module must not know files, Spark, nor other readings of a line.
 """
 
 from __future__ import annotations
