@@ -1,6 +1,6 @@
 """Decides a client's actions by one ``DecisionContext``, and writes the audit lines.
 
-This module must not know how a ``DecisionContext`` is made.
+A ``DecisionContext`` has the ACLs and the configuration. This module must not know how it is made.
 """
 
 from __future__ import annotations

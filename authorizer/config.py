@@ -110,7 +110,7 @@ def from_located(located: LocatedProperties) -> tuple[AuthorizerConfig, list[str
 
 
 def _check_resolved(properties: Mapping[str, object]) -> None:
-    """Refuse placeholders: without a configuration provider their values are unknown."""
+    """Refuse placeholders if ``config.providers`` is set: no provider is called here."""
     if not _text(properties, CONFIG_PROVIDERS):
         return
     for key in _KEYS:

@@ -1,4 +1,4 @@
-"""StandardAuthorizer: KIP-504's interface over the index, with KIP-801's readiness gate.
+"""StandardAuthorizer: KIP-504's interface over an index of ACLs, with KIP-801's readiness gate.
 
 One thread changes the authorizer and other threads ask for decisions, so each decision reads
 ``_decision_context`` once. This module must not know logs, records or files.
@@ -49,8 +49,8 @@ REBUILD_DIVISOR: Final = 16
 class StandardAuthorizer(Authorizer):
     """Decides like Kafka's StandardAuthorizer, and names the deciding rule as Kafka does.
 
-    A ``Replica`` publishes images with the ACLs, or the caller gives the ACLs (``from_acls``). Any
-    thread may ask for decisions; one image decides all actions of a call.
+    A ``Replica``, which reads the log, publishes images with the ACLs; or the caller passes the
+    ACLs (``from_acls``). Any thread may ask for decisions; one image decides all actions of a call.
     """
 
     _decision_context: DecisionContext

@@ -40,7 +40,7 @@ class Question(NamedTuple):
     additional_principals: tuple[str, ...] = ()
 
     def subject(self, kafka: KafkaVersion) -> Subject:
-        """The principals and hosts that an ACL may name to match this question in ``kafka``."""
+        """The principals and hosts that an ACL may name to match, in this version of Kafka."""
         host = WILDCARD if self.host is None else self.host
         return subject(host, self.principal, *self.additional_principals, kafka=kafka)
 

@@ -202,8 +202,8 @@ def line_readings(text: str) -> Iterator[AuditLine]:
 def unfinished_readings(text: str) -> Iterator[AuditLine]:
     """All readings of ``text`` as the start of a line whose end was lost.
 
-    The end of the resource's name is unknown, so ``pattern_type`` is PREFIXED: the name begins with
-    ``resource_name``, or ``resource_name`` begins with the name.
+    The end of the resource's name is unknown: ``resource_name`` is the name's start, or the whole
+    name and more text. So ``pattern_type`` is PREFIXED: one of the two begins with the other.
     """
     text = _stripped(text)
     head = _HEAD.search(text)

@@ -47,14 +47,14 @@ _Patterns = tuple[ResourceType, str | None, Prefix | None, bool]
 """The patterns that match a name: resource type, literal pattern and longest prefix. The last field
 tells whether the name begins with ``*``, because LITERAL ``*`` does not match ``*a``."""
 _Span = tuple[int, int, int]
-"""A lifetime's first version, the first version after the lifetime, and the lifetime's number."""
+"""An ACL's lifetime: its first version, the first version after it, and its number."""
 
 
 class DecisionTimeline(NamedTuple):
     """One question's decision at every version.
 
     From version ``since[i]`` to before ``since[i + 1]``, the same ACLs match the question, and the
-    ACL of lifetime number ``by[i]`` decides. If no ACL matches, ``by[i]`` is NO_PATTERN or
+    ACL of ``Timeline.lifetimes[by[i]]`` decides. If no ACL matches, ``by[i]`` is NO_PATTERN or
     UNMATCHED. ``since[0]`` is 0.
     """
 
@@ -100,8 +100,8 @@ class DecisionTimelines:
         self._relevant: dict[tuple[int, int, int], list[Acl]] = {}
 
     def _number_blocks(self) -> None:
-        """Number each CIDR block, and each address in a block that an ACL names. A block's number
-        stands for its addresses that no ACL names and no narrower block contains."""
+        """Number each CIDR block, and each address that is both in an ACL and in a block. A block's
+        number stands for its addresses that no ACL names and no narrower block contains."""
         blocks = self._index.blocks
         matching: dict[HostBlock | str, list[str]] = {each: blocks.around(each) for each in blocks}
         for host in self.hosts:
@@ -153,8 +153,8 @@ class DecisionTimelines:
     def timeline_by_numbers(
         self, principal: int, host: int, operation: Operation, name_group: int
     ) -> DecisionTimeline:
-        """``principal`` is a number from the dict ``principals``, or 0 for any other principal.
-        ``host`` and ``name_group`` are numbers from the methods with these names."""
+        """The timeline of a question. ``principal`` is a number from the dict ``principals``, or 0
+        for another principal. The methods ``host`` and ``name_group`` return the other numbers."""
         group = self._name_groups[name_group]
         key = principal, host, name_group
         found = self._relevant.get(key)
@@ -221,7 +221,7 @@ class DecisionTimelines:
 
 
 def _in_force(spans: list[_Span], versions: int) -> DecisionTimeline:
-    """At each version, the oldest of ``spans``, the lifetimes of one ACL; or NO_PATTERN."""
+    """At each version, the oldest lifetime in force, or NO_PATTERN. ``spans`` are of one ACL."""
     begun: dict[int, list[int]] = {0: []}
     ended: dict[int, list[int]] = {}
     for begin, end, number in spans:

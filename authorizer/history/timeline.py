@@ -70,7 +70,8 @@ def at_once(changes: Iterable[TimelineChange]) -> Iterator[list[TimelineChange]]
 def lifetimes(base: Mapping[Uuid, Acl], changes: Iterable[TimelineChange]) -> Iterator[AclLifetime]:
     """The lifetimes in the order of their ends. Lifetimes without an end come last.
 
-    An ACL that one transaction adds and removes has no lifetime.
+    ``base`` has the ACLs before ``changes``. An ACL that one transaction adds and removes has no
+    lifetime.
     """
     alive: dict[Uuid, tuple[Acl, Edge | None]] = {uuid: (acl, None) for uuid, acl in base.items()}
     for change in changes:

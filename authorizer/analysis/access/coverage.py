@@ -196,7 +196,7 @@ _Key = tuple[ResourceType, str | None, str | None]
 
 
 class Allowed:
-    """The requests that ``allows`` allow. ``meet`` tells whether a DENY denies such a request."""
+    """The requests that an ALLOW matches. ``meet`` tells whether a DENY matches such a request."""
 
     def __init__(self, allows: Iterable[Acl], denies: Iterable[Acl], kafka: KafkaVersion) -> None:
         allowing, denying = list(allows), list(denies)

@@ -24,7 +24,8 @@ IPAddress = IPv4Address | IPv6Address
 
 
 class HostAnswer(NamedTuple):
-    """``acl`` decides for ``host``. The decision for the next wider region is the opposite."""
+    """``acl`` decides for ``host``. The decision is the opposite for the next wider block in ACLs
+    or, without such a block, for a host that no ACL names."""
 
     host: str
     allowed: bool

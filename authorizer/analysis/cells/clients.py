@@ -41,9 +41,10 @@ class ClientClass(NamedTuple):
     """The clients that match the hosts ``matching``, and no other host of the ACLs.
 
     ``host`` is the narrowest of these hosts, or None. ``client`` is the address of one client.
-    ``around`` is a client of the class around this class: the class of the next wider host, or of
-    no host. ``own`` has the hosts in ``matching`` that do not match the class around. ``around``
-    and ``own`` are None if that class is not requested, or if a host in ``own`` must be separate.
+    ``around`` is a client of the class around this class: the class of the next wider host or,
+    without one, the class that no host matches. ``own`` has the hosts in ``matching`` that do not
+    match the class around. Both are None if that class is not requested, or if such a host must
+    have its own class.
     """
 
     host: str | None

@@ -33,7 +33,7 @@ class NameClass(NamedTuple):
 
 
 class NamePattern(NamedTuple):
-    """The names of a claim: one name, or all names that begin with ``name``."""
+    """One name, or all names that begin with ``name``."""
 
     name: str
     is_literal: bool = False

@@ -2,8 +2,9 @@
 
 A cell is a class of principals, of client addresses and of resource names, with one operation on
 one resource type. All its requests have the same decision. One principal that no ACL names
-represents all such principals. If there is a broader session, only cells that can differ from its
-cells are listed. This module must not know the decisions.
+represents all such principals. A broader session is that of the principals or clients that no ACL
+names, or of a wider block. Of a narrower session, only cells that can differ from the cells of the
+broader sessions are listed. This module must not know the decisions.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class Requests(NamedTuple):
 
 
 class SessionAround(NamedTuple):
-    """A broader session, ``identity``. It is ignored if session ``unless`` has the same change."""
+    """A broader session, by host and principal. It is ignored if ``unless`` has the same change."""
 
     identity: tuple[str, str]
     unless: tuple[str, str] | None = None

@@ -18,7 +18,8 @@ _NONE: Final = Patterns(())
 
 
 def without_cover(changed: Iterable[Acl], acls: Iterable[Acl]) -> Iterator[Acl]:
-    """For each pattern with a name that no ACL in ``acls`` matches: its first ACL in ``changed``.
+    """The ACLs in ``changed`` whose pattern has a name that no ACL in ``acls`` matches, one for
+    each pattern.
 
     ``changed`` has ACLs to add to ``acls``, or ACLs whose removal leaves ``acls``.
     """

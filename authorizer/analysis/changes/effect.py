@@ -46,7 +46,7 @@ class OtherEffect(NamedTuple):
 
 
 def reached_by(acls: Collection[Acl], steps: Iterable[Acl]) -> list[Acl]:
-    """The ACLs in ``acls`` whose pattern overlaps the pattern of one of ``steps``, in order."""
+    """The ``acls``, in order, whose pattern overlaps that of one of ``steps``, a change's ACLs."""
     reached = MatchedNames(steps)
     return [acl for acl in acls if reached.meets(acl)]
 
@@ -56,8 +56,9 @@ def other_effects(
 ) -> Iterator[OtherEffect]:
     """At most one effect for each ACL that only one of ``before`` and ``now`` has.
 
-    The result is empty if ``change`` reverses the same decisions on ``now`` as on ``before``. A
-    decision that another change has already reversed as planned does not count.
+    ``before`` has the ACLs when ``change`` was planned, ``now`` the present ones. The result is
+    empty if ``change`` reverses the same decisions on both. A decision that another change has
+    already reversed as planned does not count.
     """
     differing = sorted(set(before) ^ set(now))
     if not differing:
@@ -88,7 +89,7 @@ def _effects(
 ) -> list[OtherEffect]:
     """One effect for each ACL in ``differing`` that matches the cell's requests.
 
-    If the default rule can decide, the ACL's pattern need only match the cell's name.
+    If the default rule can decide, it is enough that the ACL's pattern matches the cell's name.
     """
     session = cell.session
     question = session.question(1 << operation, cell.name)

@@ -27,8 +27,8 @@ from metalog.errors import InvalidRequest
 class UpgradeEffect(NamedTuple):
     """The operations that ``principal`` gains and loses on ``names``.
 
-    ``principal`` is None for all principals that no ACL names. The affected clients match the
-    host ``region`` of an ACL. ``witness`` is a request for one of these operations.
+    ``principal`` is None for all principals that no ACL names. The affected clients match
+    ``region``, the host of an ACL. ``witness`` is a request for one of these operations.
     """
 
     principal: str | None

@@ -27,7 +27,8 @@ class Explanation(NamedTuple):
 
     ``hosts`` has the result of ``changing_hosts`` for a question without a host. ``kafka`` is the
     version of Kafka whose rules decide. ``assumed`` has configuration keys that were not set, with
-    the assumed values. ``since`` is None if the history is unknown.
+    the assumed values. ``since`` is None if the history is unknown. ``unknown`` has the question's
+    unknown names.
     """
 
     question: Question

@@ -12,7 +12,7 @@ class NearMissKind(Enum):
     """Why an ACL does not decide the question; earlier members rank higher."""
 
     DENY_OVERRIDES = "DENY_OVERRIDES"
-    """The ACL matches, but a DENY that also matches overrides it."""
+    """The ACL matches, but a DENY matches, too, and overrides it."""
     HOST_TEXT = "HOST_TEXT"
     """The host is the same address, but not as Java writes it (``::1`` is ``0:0:0:0:0:0:0:1``)."""
     HOST_FAMILY = "HOST_FAMILY"
@@ -56,7 +56,7 @@ class NearMissKind(Enum):
     OPERATION = "OPERATION"
     HOST = "HOST"
     NAME = "NAME"
-    """The two names have the same beginning."""
+    """The ACL's and the resource's names have the same beginning."""
     RESOURCE_TYPE = "RESOURCE_TYPE"
     PRINCIPAL = "PRINCIPAL"
 

@@ -246,7 +246,9 @@ def overridden(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[tuple[Acl
 @check("overridden-allow", "An ALLOW that never allows anything.")
 def overridden_allow(subject: LintSubject) -> Iterator[Finding]:
     for acl, deny in overridden(subject.acls, subject.config.kafka):
-        yield Finding(Severity.WARNING, "a DENY overrides all of it", acl, by=deny, remove=(acl,))
+        is_alone = not ALLOWS[acl.operation] & ~DENIES[deny.operation]
+        who = "a DENY overrides" if is_alone else "several DENYs, such as this one, override"
+        yield Finding(Severity.WARNING, f"{who} all of it", acl, by=deny, remove=(acl,))
 
 
 @check("open-ended-prefix", "A prefix without a separator at its end.", CheckInput.TOPICS)

@@ -106,7 +106,7 @@ _NEEDED: Final[Mapping[_Kind, tuple[_Kind, ...]]] = {
     (CommandKind.REMOVE, PermissionType.ALLOW): _ADDS,
     (CommandKind.REMOVE, PermissionType.DENY): (*_ADDS, (CommandKind.REMOVE, PermissionType.ALLOW)),
 }
-"""A change of a key's kind is left out if a change of a listed kind has no command."""
+"""A change of the key's kind is left out if a change of one of the value's kinds has no command."""
 
 
 class Commands(NamedTuple):

@@ -73,7 +73,8 @@ _UNKNOWN_CALLER: Final = RequestContext(principal="", host="")
 
 
 class SimpleAclAuthorizer(Authorizer):
-    """``kafka.security.auth.SimpleAclAuthorizer``, a publisher with thread-safe decisions.
+    """``kafka.security.auth.SimpleAclAuthorizer``. A ``Replica``, which reads the log, publishes
+    images with the ACLs. Any thread may ask for decisions.
 
     ``standard`` is a StandardAuthorizer with the same ACLs; it can decide differently.
     """

@@ -1,9 +1,9 @@
 """The cache of an authorizer's sessions: its limits, and its invalidation.
 
-Each ACL change makes a new ``DecisionContext``. If few ACLs change, the new context keeps the
-``RememberedSessions`` of the old context, and notes each changed ACL under its principal. At its
-next request, a session looks up the changed ACLs of its principals. The requests of a session that
-is not cached are counted in a table of bounded size.
+Each ACL change makes a new ``DecisionContext``, which has all that decisions depend on. If few
+ACLs change, the new context keeps the ``RememberedSessions`` of the old context, and notes each
+changed ACL under its principal. At its next request, a session looks up the changed ACLs of its
+principals. The requests of a session that is not cached are counted in a table of bounded size.
 
 This module must not know how a decision is made.
 """

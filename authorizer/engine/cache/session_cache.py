@@ -219,8 +219,8 @@ class SessionCache:
         )
 
     def is_allowed_on_some(self, operation: Operation, index: AclIndex | None = None) -> bool:
-        """As ``SessionAnswers.is_allowed_on_some``. A newer ``index`` with the same decisions is
-        faster, because the writer updates only the grants of the newest index."""
+        """As ``SessionAnswers.is_allowed_on_some``. Pass the newest ``index`` if it has the same
+        decisions: it is faster, because only its list of ALLOWs is kept up to date."""
         known = self._by_type.get(operation)
         if known is None:
             known = self._by_type[operation] = is_allowed_on_some(

@@ -313,6 +313,19 @@ def test_codes_that_kafka_does_not_know() -> None:
     assert [each.acl for each in findings] == odd
 
 
+def test_one_deny_or_several_override_an_allow() -> None:
+    messages = {}
+    for deny in ("All", "Read,Describe"):
+        acls = parse_acl_line("ALLOW User:a Read topic:t")
+        acls += parse_acl_line(f"DENY User:a {deny} topic:t")
+        [finding] = found(BY_ID["overridden-allow"], subject(acls))
+        messages[deny] = finding.message
+    assert messages == {
+        "All": "a DENY overrides all of it",
+        "Read,Describe": "several DENYs, such as this one, override all of it",
+    }
+
+
 def test_an_acl_expires_at_the_end_of_its_day() -> None:
     texts = ["2026-11-20", "2026-11-21", "2026-11-20T23:59:59Z", "2026-11-21T00:30:00+02:00", None]
     [acl] = parse_acl_line("ALLOW User:a Read topic:t")
