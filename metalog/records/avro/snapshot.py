@@ -79,8 +79,8 @@ def avro_snapshot(
 def read_avro_snapshot(file: ReadableFile, id: SnapshotId, name: str) -> Iterator[Batch]:
     """The batches of the snapshot ``id``, header and footer included.
 
-    The footer follows when all checks have passed; ``CorruptSnapshot`` if a check fails. ``name``
-    is the file's name.
+    The iterator yields the footer only after all checks have passed; ``CorruptSnapshot`` if a check
+    fails. ``name`` is the file's name.
     """
     source = _In(file)
     try:
