@@ -58,8 +58,9 @@ class Forwarder:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="metalog-forward")
 
     def forward(self, request: bytes, principal: KafkaPrincipal, address: bytes) -> Future[bytes]:
-        """A future of the controller's response, with its header, ready for the client. The
-        future's exception can be ``NoAnswerInTime`` or ``ForwardingRefused``."""
+        """A future of the controller's response, with its header, ready for the client.
+        ``address`` is the client's IP address. The future's exception can be ``NoAnswerInTime`` or
+        ``ForwardingRefused``."""
         deadline = time.monotonic() + self._settings.request_timeout_s
         return self._threads.submit(self._until_answered, request, principal, address, deadline)
 

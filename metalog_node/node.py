@@ -69,11 +69,12 @@ _PATIENCE_S: Final = 1.0
 class Node:
     """``async with Node(config) as node:`` runs a node until the block ends.
 
-    When the block starts, the early-start listeners are open. The log is claimed, unless it is
-    unavailable or the claim takes longer than a second. ``await node.ready()`` returns when all
-    listeners are open. The node calls ``on_open`` with each opened listener and its address.
-    ``apis`` are the APIs of the program around the node, by Kafka's API key. ``lost_lines`` returns
-    the number of lost lines, by log (the node's or the audit log).
+    When the block starts, the early-start listeners are open. A controller whose log is a folder
+    has claimed the log, unless it is unavailable or the claim takes longer than a second.
+    ``await node.ready()`` returns when all listeners are open. The node calls ``on_open`` with each
+    opened listener and its address. ``apis`` are the APIs of the program around the node, by
+    Kafka's API key. ``lost_lines`` returns the number of lost lines, by log (the node's or the
+    audit log).
     """
 
     def __init__(

@@ -24,9 +24,10 @@ MARK: Final = "# missing: "
 
 
 def refuse_doubts(doubts: Sequence[LoadDoubt], *, salvage: bool | None) -> None:
-    """Raise ``UncertainSource`` with the first doubt, unless the caller passes ``salvage``.
+    """Raise ``UncertainSource`` with the first doubt, unless ``salvage`` is true.
 
-    ``salvage`` None is for a caller whose output cannot name what is missing.
+    ``salvage`` is None for a caller without ``--salvage``, whose output cannot name what is
+    missing. Then the error advises ``metalog export --salvage``.
     """
     if doubts and not salvage:
         first = doubts[0].fault

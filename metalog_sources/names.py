@@ -76,7 +76,7 @@ def look_up(text: str, environ: Mapping[str, str], cwd: Path, files: Files) -> N
 
 
 def is_packaged(path: Path) -> bool:
-    """Whether ``path`` lies in this package, as the log of ``@demo`` does, and must not change."""
+    """Whether ``path`` lies in this package, as the log of ``@demo`` does. It must not change."""
     return path.resolve().is_relative_to(_PACKAGED.resolve())
 
 
@@ -221,7 +221,7 @@ def _supported_kafka(version: str | None, place: str) -> str | None:
 
 
 def _with_dotted_keys(entry: Any) -> Any:
-    """The table with one key ``kafka.version``, of which TOML's reader makes a table ``kafka``."""
+    """``entry`` with the key ``kafka.version``. TOML's reader has made a table ``kafka`` of it."""
     if not isinstance(entry, dict) or not isinstance(entry.get("kafka"), dict):
         return entry
     others = {key: value for key, value in entry.items() if key != "kafka"}

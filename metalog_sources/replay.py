@@ -111,7 +111,8 @@ def replay_source(
 
     ``committed`` ignores records that are not proven to be committed. ``tolerant`` counts
     unreadable records and goes on. ``salvage`` reads a damaged snapshot or log up to the damage.
-    ``selection`` names the subjects to read. ``notes`` gets the replayed records of the log.
+    ``selection`` names the kinds of state (``ImageSubject``) to read; None reads all. ``notes``
+    gets the replayed records of the log.
 
     Raises ``CorruptLog`` at damage or an unreadable record, ``InvalidMoment`` if ``at`` cannot be
     reached, ``InvalidSource`` if the log is cut during the replay, or if the caller asks a store

@@ -2,9 +2,9 @@
 
 Each folder gets ``meta.properties`` last, so a folder with this file is formatted completely. Up
 to metadata.version 4.3-IV0, each folder also gets ``bootstrap.checkpoint`` with the first records.
-If the quorum is dynamic, the log's folder gets a snapshot that names the voters. With a newer
-metadata.version, as in Kafka 4.4, one snapshot of offset 0 in the log folder of a controller has
-the voters and the first records. This module must not know how options are written.
+If the quorum is dynamic, the log's folder gets a snapshot that names the voters. Above 4.3-IV0, as
+in Kafka 4.4, one snapshot of offset 0 in the log folder of a controller has the voters and the
+first records. This module must not know how options are written.
 """
 
 from __future__ import annotations
@@ -54,10 +54,11 @@ class Controller(NamedTuple):
 class Format(NamedTuple):
     """How to format ``directories``.
 
-    ``metadata_dir`` is the folder of the metadata log. ``controllers`` are the voters that the log
-    names (KIP-853). If ``controllers`` is empty, the configuration names the voters or, with
-    ``joins_quorum``, the log of the existing quorum does. If ``cluster_id`` is None, the folders
-    get the cluster id of a folder that is already formatted, or a new cluster id.
+    ``metadata_dir`` is the folder of the metadata log, ``records`` are its first records.
+    ``controllers`` are the voters that the log names (KIP-853). If ``controllers`` is empty, the
+    configuration names the voters or, with ``joins_quorum``, the log of the existing quorum does.
+    If ``cluster_id`` is None, the folders get the cluster id of a folder that is already formatted,
+    or a new cluster id. ``ignore_formatted`` keeps formatted folders; without it, they are refused.
     """
 
     metadata_dir: Path

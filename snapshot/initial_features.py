@@ -96,7 +96,7 @@ def initial_features(
     release: str | None, chosen: Mapping[str, int], *, allows_unstable: bool = False
 ) -> dict[str, int]:
     """Each feature's level, metadata.version first. Features at level 0 and kraft.version are left
-    out.
+    out. ``chosen`` are the levels that the operator chose.
 
     Raises ``InvalidRequest`` if kafka-storage format refuses ``release`` or ``chosen``.
     ``allows_unstable`` is ``unstable.feature.versions.enable``.

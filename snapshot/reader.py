@@ -53,8 +53,8 @@ def bases(
     """The snapshots from which the state at ``offset`` can be rebuilt, the newest first.
 
     A snapshot counts if the log has all records between the snapshot's end and ``offset``. The
-    snapshot that formatting wrote counts only for an empty log. A final None stands for a log that
-    begins at offset 0.
+    snapshot that formatting wrote counts only for an empty log. A final None stands for the
+    beginning of a log that begins at offset 0.
     """
     found: list[SnapshotId | None] = [
         known

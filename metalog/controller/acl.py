@@ -138,7 +138,7 @@ class _FilterTexts(NamedTuple):
     """The texts in the filters that name the same attributes (``_Named``)."""
 
     whole: set[tuple[str, ...]]
-    """All texts of each filter, except MATCH filters with a name."""
+    """For each filter, all its texts. MATCH filters with a name are not here, but below."""
     names: list[str]
     """The resource names in these MATCH filters, sorted."""
     others: set[tuple[str, ...]]
@@ -148,13 +148,13 @@ class _FilterTexts(NamedTuple):
 class _AclLookup:
     """Finds an image's ACLs by filters.
 
-    For many filters, an index groups ACLs by the texts that a filter names. All ACLs of a part of a
-    group have the same enum codes, so a filter matches all ACLs of a part or none. The cost of a
-    filter depends on its matches, not on the number of ACLs.
+    For many filters, an index groups ACLs by the texts (name, principal, host) that a filter names.
+    A group has a part for each combination of enum codes, so a filter matches all ACLs of a part or
+    none. The cost of a filter depends on its matches, not on the number of ACLs.
 
     To create or free 500,000 objects stops all threads for a third of a second. So the index leaves
     out most ACLs that no filter matches. A part has at most ``MAX_RECORDS_PER_USER_OPERATION`` + 1
-    ACLs.
+    ACLs, because a deletion of more is refused.
     """
 
     def __init__(self, image: AclsImage, filters: Sequence[AclFilter]) -> None:
@@ -235,7 +235,7 @@ def _other_texts(wanted: AclFilter) -> tuple[str, ...]:
 
 def _may_match(sought: _FilterTexts, acl: Acl, texts: tuple[str, ...]) -> bool:
     """Whether a MATCH filter has a resource name that ``acl`` reaches, and a MATCH filter, perhaps
-    another one, has the other ``texts``."""
+    another one, has the principal and host in ``texts``."""
     name, names = acl.resource_name, sought.names
     if texts[1:] not in sought.others:
         return False

@@ -24,7 +24,7 @@ from metalog.scram import ScramCredential, ScramMechanism
 
 
 class Migration(NamedTuple):
-    """ACLs to add, ACLs to remove, and credentials to store unchanged, without a password."""
+    """ACLs to add, ACLs to remove, and credentials (salt and keys) to store unchanged."""
 
     added: Sequence[Acl] = ()
     removed: Sequence[Acl] = ()

@@ -1,8 +1,8 @@
 """Turns requests with plain SCRAM passwords (KIP-506) into KIP-554's requests.
 
-Only a super user may send a password, and only over TLS. The policy checks the password, and this
-module salts the password. The results are ``AlterScramRequest``s without the password. This node or
-the active controller carries out these requests (``alter_credentials``).
+Only a super user may send a password, and only over TLS. The node's policy checks the password, and
+this module salts the password. The results are ``AlterScramRequest``s without the password. This
+node or the active controller carries out these requests (``alter_credentials``).
 
 Pure: salts come from the ``entropy`` argument. The ``repr`` of a request shows no password. This
 module must not know connections, nor how a policy is found.

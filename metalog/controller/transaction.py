@@ -34,9 +34,9 @@ _RECORD_OVERHEAD: Final = 19
 def transaction_batches(
     records: Records, name: str, metadata_version: int, *, before: Records = ()
 ) -> list[Records]:
-    """The batches to append; the records ``before`` precede the transaction.
+    """The batches to append: first the records in ``before``, then the transaction.
 
-    If ``metadata_version`` has no transactions, all records are one batch.
+    If ``metadata_version`` has no transactions, all records must fit one batch.
 
     Raises:
         InvalidRequest: a record, the one batch, or the transaction would be too large.

@@ -30,8 +30,8 @@ POLL_S: Final = 0.5
 MIN_BACKOFF_S: Final = 0.1
 MAX_BACKOFF_S: Final = 10.0
 SILENT_AFTER_S: Final = 2.0
-"""A log's peer is silent if it has not answered for this many seconds. A peer should answer twice a
-second."""
+"""A server that sends the log is silent if it has not answered for this many seconds. It should
+answer twice a second."""
 
 
 class LogFollower:
@@ -40,7 +40,8 @@ class LogFollower:
     Args:
         loader: replays the log's events.
         leader: leads the log while this node is the log's writer.
-        prepare: called before each attempt to ``begin``; may raise the errors of ``claim``.
+        prepare: called before each attempt to ``begin``; may raise the errors of
+            ``WritableLog.claim``.
         observers: publishers that report to waiting callers why the log is not loaded yet.
         monotonic_s: a clock in seconds.
     """
@@ -70,7 +71,7 @@ class LogFollower:
 
     @property
     def state(self) -> State:
-        """The loader's state; ``Stale`` replaces ``Ready`` while the log's peer is silent."""
+        """The loader's state; ``Stale`` replaces ``Ready`` while the log's server is silent."""
         state, silent_s = self._loader.state, self.silent_for_s or 0.0
         if isinstance(state, Ready) and silent_s >= SILENT_AFTER_S:
             why = Unanswered(f"no answer from the log for {silent_s:.0f} s")
@@ -79,15 +80,15 @@ class LogFollower:
 
     @property
     def silent_for_s(self) -> float | None:
-        """Seconds since the log's peer last answered; None for a local log, before the first
-        answer, and while this node leads the log."""
+        """Seconds since the server that sends the log last answered; None for a local log, before
+        the first answer, and while this node leads the log."""
         has_peer = not self._leader.is_active and isinstance(self._log, PeerLog)
         return self._log.silent_for_s if has_peer else None  # type: ignore[attr-defined]
 
     @property
     def failing_for_s(self) -> float | None:
         """How long the image has perhaps been older than the log, in seconds; or None. The cause is
-        a fault of the replay, or a silent peer."""
+        a fault of the replay, or a silent server."""
         since, silent_s = self._failing_since_s, self.silent_for_s
         if silent_s is not None and silent_s < SILENT_AFTER_S:
             silent_s = None
@@ -95,8 +96,8 @@ class LogFollower:
         return max(filter(None, (failing_s, silent_s)), default=failing_s)
 
     def begin(self) -> None:
-        """Claim the log or stand for election; raises the errors of ``claim``. After a success, a
-        further call does nothing."""
+        """Claim the log or stand for election; raises the errors of ``WritableLog.claim``. After
+        a success, a further call does nothing."""
         if not self._has_begun:
             self._prepare()
             self._leader.begin()

@@ -83,7 +83,7 @@ class LogLeader(ChangeSubmitter):
         return queue
 
     def begin(self) -> None:
-        """Claim the log, or stand for election; raises the errors of ``claim``."""
+        """Claim the log, or stand for election; raises the errors of ``WritableLog.claim``."""
         if self._queue is not None:
             self._queue.claim()
             self._offer(self)
@@ -98,7 +98,8 @@ class LogLeader(ChangeSubmitter):
             queue.carry_out_next(self._idle_s)
 
     def lead_until_dismissed(self, is_closing: Callable[[], bool]) -> None:
-        """Claim the log, and carry out changes until this node is dismissed, fenced or closing."""
+        """Claim the log; carry out changes until another node leads, a write fails, or
+        ``is_closing`` returns true."""
         candidacy = self._candidacy
         if candidacy is None:
             raise NotController("this log has no elections")

@@ -174,14 +174,14 @@ class Replica(ChangeSubmitter):
 
     @property
     def state(self) -> State:
-        """The loader's state; ``Stale`` replaces ``Ready`` while the log's peer is silent."""
+        """The loader's state; ``Stale`` replaces ``Ready`` while the log's server is silent."""
         return self._follower.state
 
     @property
     def silent_for_s(self) -> float | None:
-        """Seconds since the log's peer last proved that it is alive.
+        """Seconds since the server that sends the log last proved that it is alive.
 
-        None if the log has no peer, before the first proof, and while this replica is the writer.
+        None for a local log, before the first proof, and while this replica is the writer.
         """
         return self._follower.silent_for_s
 
@@ -189,7 +189,7 @@ class Replica(ChangeSubmitter):
     def failing_for_s(self) -> float | None:
         """How long the image has perhaps been older than the log, in seconds; or None.
 
-        The cause is a fault of the replay, or a silent peer.
+        The cause is a fault of the replay, or a silent server.
         """
         return self._follower.failing_for_s
 

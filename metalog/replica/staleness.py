@@ -1,7 +1,7 @@
 """Tells the gates of a loader's publishers how long the image has been stale.
 
-The replica's thread can wait forever for the log's peer, so ``Staleness`` uses another thread.
-This module must not know why an image is stale.
+The replica's thread can wait forever for the server that sends the log, so ``Staleness`` uses
+another thread. This module must not know why an image is stale.
 """
 
 from __future__ import annotations

@@ -78,7 +78,8 @@ class ChangeSubmitter:
             acls: the ACLs. If an ACL exists, its result is a success, and no record is written.
 
         Returns:
-            A future for each of ``acls``, in order. A result is true if the ACL was refused.
+            A future for each of ``acls``, in order. If the ACL was refused, the result is an error,
+            which counts as true; else it is ``SUCCESS``, which counts as false.
 
         Raises:
             NotController: this node cannot write the log.
@@ -136,7 +137,8 @@ class ChangeSubmitter:
             iterations: the number of hash iterations, 4096 to 16384.
 
         Returns:
-            A future of the outcome. The outcome is true if the change was refused.
+            A future of the outcome: an error, which counts as true, if the change was refused; else
+            ``SUCCESS``, which counts as false.
 
         Raises:
             NotController: this node cannot write the log.

@@ -89,7 +89,7 @@ class WriteQueue:
         return self._refusal
 
     def activate(self, first_records: Sequence[tuple[Message, int]] = ()) -> None:
-        """Write a new leader's records, then ``first_records``. Replay the log before this call."""
+        """Write ``activation_batches``, then ``first_records``. Replay the log before this call."""
         if self._refusal is not None:
             return
         opened = self._loader.open_transaction

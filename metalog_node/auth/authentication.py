@@ -216,8 +216,8 @@ class _Scram:
 
 
 _DELEGATED: Final = "\0delegated"
-"""A suffix for the name in a login by token; no real name contains it. Without it, equal salts in a
-login by token and a login by name would show that no user has this name."""
+"""In a login by token, the dummy credential is that of the name with this suffix; no real name has
+it. Without it, equal salts in logins by token and by name would show that no user has the name."""
 _TOO_LONG: Final = f"a name of more than {MOST_NAME_BYTES} bytes"
 
 

@@ -6,10 +6,10 @@ the same form that is derived from the model's stored key. So all nodes with the
 same salt, even after a restart.
 
 Rendezvous hashing chooses the model. So similar names get unrelated models, and a change of one
-user changes the models of few names. To bound the work, the candidates are a few users of each
-form, weighted by the number of users with this form. A user's form covers the credentials of all
-mechanisms, because a combination that no real user has would reveal an unknown name. This module
-must not know logins.
+user changes the models of few names. To bound the work, the candidates are a few users of each form
+(all that a client sees, except the salt's value), weighted by the number of users with this form. A
+user's form covers the credentials of all mechanisms, because a combination that no real user has
+would reveal an unknown name. This module must not know logins.
 """
 
 from __future__ import annotations
@@ -129,8 +129,8 @@ def _users(known: Mapping[ScramMechanism, Mapping[str, ScramCredential]]) -> Seq
 
 
 def _candidates(users: Iterable[_Models]) -> list[_Candidate]:
-    """For each form, the users with the lowest keys. Without the keys, nobody can predict this
-    sample. A change of one user changes few members of the sample."""
+    """For each form, the users with the lowest stored keys. Without these keys, nobody can
+    predict this sample. A change of one user changes few members of the sample."""
     forms: defaultdict[tuple[object, ...], list[tuple[bytes, _Models]]] = defaultdict(list)
     for models in users:
         form = tuple((mechanism, model.form) for mechanism, model in models.items())

@@ -76,7 +76,8 @@ class NodeConfig(NamedTuple):
     - ``properties`` has all keys, for parts of the node that read their own keys.
     - ``tls``, ``sasl``, ``mapping_rules`` and ``max_connections_of`` map listeners to their
       settings.
-    - ``controller_client`` has a client's keys for the controllers' listener.
+    - ``bootstrap_servers`` are the controllers to follow; ``controller_client`` has a client's keys
+      for their listener.
     - ``notes`` are warnings about unused keys and doubtful values.
     """
 

@@ -36,7 +36,8 @@ class AclNotes(NamedTuple):
 
 NO_NOTES: Final = AclNotes()
 MAX_ACLS_OF_A_RULE: Final = 100_000
-"""A rule is one entry of a file, or one kafka-acls command. Its lists expand to several ACLs."""
+"""A rule is one item of a file's list ``acls``, or one kafka-acls command. Its lists of values
+expand to several ACLs."""
 MOST_ENTRIES: Final = 500_000
 """Even the smallest file may have this many ACLs."""
 _BYTES_AN_ENTRY: Final = 4

@@ -107,7 +107,8 @@ def _values(text: str, file: str) -> Iterator[Node | AclEntry]:
 
 
 def write_missing(fields: Sequence[Mapping[str, Any]]) -> str:
-    """The first line of a file, which lists the missing parts."""
+    """The first line of a file, which lists the missing parts. ``fields`` are the ``doubt_fields``
+    of each part."""
     return json_line({_MISSING: list(fields)})
 
 

@@ -197,9 +197,9 @@ def write_strimzi(
 ) -> StrimziExport:
     """Write one resource for each principal with an ACL or a credential that a KafkaUser can have.
 
-    ``User:CN=NAME`` logs in by ``tls-external``. ``cluster`` names the Kafka resource, for the User
-    Operator. A SCRAM user gets a resource even without ACLs, because this operator deletes the
-    credentials of users without a resource.
+    ``User:CN=NAME`` logs in by ``tls-external``. ``cluster`` names the ``Kafka`` resource whose
+    User Operator is to read the result. A SCRAM user gets a resource even without ACLs, because
+    this operator deletes the credentials of users without a resource.
     """
     entries = in_order(document.entries)
     refused = {entry.acl: why for entry in entries if (why := why_not(entry.acl))}
@@ -244,6 +244,7 @@ def _why_no_user(user: str, scram: Collection[str]) -> str | None:
 
 
 def why_not(acl: Acl) -> str | None:
+    """Why a KafkaUser cannot express ``acl``, or None."""
     principal_type, _, name = acl.principal.partition(":")
     if principal_type != "User":
         return "a KafkaUser is a principal of type User"

@@ -121,8 +121,8 @@ class ClusterStore:
         return None
 
     def acl_versions(self) -> AclVersions:
-        """The cluster's metadata.version, and the version of Kafka that supports the newest
-        metadata.version of a node."""
+        """The Kafka version of the node that answers, by the newest metadata.version that the node
+        supports, and the cluster's metadata.version."""
         return self._call(
             "find out its Kafka version",
             lambda: versions_of_cluster(

@@ -90,7 +90,7 @@ class ZookeeperStore:
         )
 
     def delete(self, acls: Sequence[Acl]) -> None:
-        """Delete ``acls`` at every path, also at paths with old spellings."""
+        """Delete ``acls`` at every path, also at paths as KIP-11 and KIP-290 spell them."""
         if self._old_paths is None:
             self._old_paths = _old_paths_of(self._places()[0])
         edits: dict[str, tuple[Resource, Edit]] = {}
@@ -195,7 +195,7 @@ def _by_resource(acls: Iterable[Acl]) -> dict[Resource, set[Acl]]:
 
 
 def _old_paths_of(places: dict[str, Resource]) -> dict[Resource, list[str]]:
-    """The paths with old spellings, by the resource whose ACLs they hold."""
+    """The paths as KIP-11 and KIP-290 spell them, by the resource whose ACLs they hold."""
     paths_of: dict[Resource, list[str]] = {}
     for path, resource in places.items():
         if path != znodes.path_of(resource):

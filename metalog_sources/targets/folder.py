@@ -69,7 +69,9 @@ class FolderTarget:
 
         def change(image: MetadataImage) -> ControllerResult[None]:
             if before is not None and {*image.acls.by_id.values()} != {*before}:
-                raise InvalidRequest("its ACLs have changed meanwhile; run the command again")
+                raise InvalidRequest(
+                    "another program has changed the ACLs meanwhile; run the command again"
+                )
             return migrate(image, whole, os.urandom)
 
         replica = self._opened()
@@ -80,7 +82,7 @@ class FolderTarget:
                 f"{error}; all changes or none were made; run the command again"
             ) from None
         except InvalidRequest as error:
-            raise InvalidTarget(f"{self._path}: nothing was changed: {error}") from None
+            raise InvalidTarget(f"{self._path}: nothing was written: {error}") from None
 
     def scram_users(self) -> Mapping[str, Mapping[ScramMechanism, int]]:
         users: dict[str, dict[ScramMechanism, int]] = {}

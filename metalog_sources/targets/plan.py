@@ -124,7 +124,7 @@ def after(current: Iterable[Acl], steps: Iterable[PlanStep]) -> set[Acl]:
 
 
 class PlanProof(NamedTuple):
-    """A proof that ``claims`` (the ``onlyGain`` statements, as YAML) cover all requests that a plan
+    """A proof that ``claims`` (those of ``--only-gain``, as YAML) cover all requests that a plan
     newly allows. ``cells`` is the number of cells that the proof compared."""
 
     claims: tuple[str, ...]

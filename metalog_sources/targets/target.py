@@ -82,7 +82,7 @@ class LimitedTarget(_Target, Protocol):
 
 @runtime_checkable
 class KafkaTarget(_Target, Protocol):
-    """A target that is a Kafka cluster, whose version decides which ACLs the target accepts."""
+    """A cluster or a node's folder. Its Kafka version decides which ACLs it accepts."""
 
     def acl_versions(self) -> AclVersions: ...
 

@@ -48,9 +48,9 @@ def _entries(command: Command) -> Iterator[AclEntry]:
     options = _read_options(words[1:], variables, position)
     for action in _ACTIONS:
         if action in options.flags and action != AclAction.ADD.value:
-            raise fault(position, f"{action} names no wanted ACL; only --add does")
+            raise fault(position, f"{action} is not read here; write each ACL with --add")
     if AclAction.ADD.value not in options.flags:
-        raise fault(position, "has no --add, so it names no wanted ACL")
+        raise fault(position, "the command has no --add; write each ACL with --add")
     if prod(len(options.of(option)) or 1 for option in VALUED) > MAX_ACLS_OF_A_RULE:
         raise fault(
             position, f"a command expands to more than {MAX_ACLS_OF_A_RULE:,} ACLs; split it"

@@ -201,9 +201,9 @@ class _Splitter:
             opened = self._text[self._at : self._at + 2].strip()
             why = f"{opened} is not supported, only $NAME and ${{NAME}} are; write the text itself"
         elif mark in _FILE_NAMES:
-            why = f"bash can replace a {mark} without quotes by file names; write '{mark}'"
+            why = f"bash can replace an unquoted {mark} by file names; write '{mark}'"
         elif mark in "{~":
-            why = f"bash expands a {mark} without quotes; write the expanded text, or '{mark}'"
+            why = f"bash expands an unquoted {mark}; write the expanded text, or '{mark}'"
         return fault(self._position(), why)
 
     def _unclosed(self) -> InvalidRequest:

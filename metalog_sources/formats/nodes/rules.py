@@ -172,7 +172,10 @@ def checked(entry: AclEntry) -> AclEntry:
 def read_own(node: Node) -> list[Own]:
     fields = fields_of(node, "owns", OWN_KEYS)
     if not fields:
-        raise fault(node.position, f"owns nothing; name one of {', '.join(OWN_KEYS)}")
+        raise fault(
+            node.position,
+            "an empty entry owns nothing; write resourceType, resourceName or principal",
+        )
     types = [ResourceType.ANY]
     if "resourceType" in fields and not _is_any(fields["resourceType"]):
         types = _words(ResourceType, fields, "resourceType", node)

@@ -148,8 +148,8 @@ MISTAKES = {
         "a, line 1, column 3: an ACL has no principal"
     ),
     "owns: [{}]": (
-        "a, line 1, column 8: owns nothing; name one of "
-        "resourceType, resourceName, patternType, principal"
+        "a, line 1, column 8: an empty entry owns nothing; "
+        "write resourceType, resourceName or principal"
     ),
     "owns: [{resourceName: '', patternType: prefixed}]": (
         "a, line 1, column 23: resourceName is empty; leave it out to own ACLs of any name"
@@ -397,7 +397,7 @@ kafka-acls --add --allow-principal User:a --operation DescribeConfigs --cluster 
     ("command", "said"),
     [
         ("rm -rf /", "a.sh, line 1, column 1: 'rm' is not a kafka-acls command"),
-        ("kafka-acls --list", "--list names no wanted ACL; only --add does"),
+        ("kafka-acls --list", "--list is not read here; write each ACL with --add"),
         ("kafka-acls --topic t --allow-principal User:a", "has no --add"),
         (
             "kafka-acls --add --topic t",

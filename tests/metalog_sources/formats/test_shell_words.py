@@ -89,10 +89,10 @@ def test_bash_has_the_same_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        ("a {b,c}", "line 1, column 3: bash expands a { without quotes"),
-        ("a b\\\n ~/c", "line 2, column 2: bash expands a ~ without quotes"),
-        ("a x=~", "line 1, column 5: bash expands a ~"),
-        ("a 'b' *", "line 1, column 7: bash can replace a * without quotes by file names"),
+        ("a {b,c}", "line 1, column 3: bash expands an unquoted {"),
+        ("a b\\\n ~/c", "line 2, column 2: bash expands an unquoted ~"),
+        ("a x=~", "line 1, column 5: bash expands an unquoted ~"),
+        ("a 'b' *", "line 1, column 7: bash can replace an unquoted * by file names"),
         ("a b?", "by file names"),
         ("a [b]", "by file names"),
         ("a b\r\na", "line 1, column 4: a carriage return"),
