@@ -1,4 +1,4 @@
-"""Describes each trace that another version of Kafka left in a log, in one line.
+"""Describes in one line each trace that another version of Kafka left in a log.
 
 A trace is a metadata.version that Kafka 4.4 refuses, or a type of records that were skipped. This
 module must not know how a verb prints a line.

@@ -2,7 +2,7 @@
 
 The loader does no I/O. Its driver (a Replica, a command) reads the log and opens the snapshots. The
 loader publishes nothing above the last stable offset, which is the high-water mark, or the
-beginning of an open metadata transaction if that is lower. Higher batches are held back, up to a
+beginning of an open metadata transaction if that is lower. Batches above it are held back, up to a
 limit. A transaction takes effect as a whole at its end; an aborted transaction has no effect.
 
 A fault raises ``CorruptLog``. Then ``position`` is the offset from which to read again: the end of

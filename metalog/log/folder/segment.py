@@ -1,10 +1,10 @@
 """Reads one file of batches, a segment or a snapshot, lazily in large blocks.
 
-Every returned batch is complete, has a right CRC, and follows the previous batch. At any other
-batch, ``CorruptLog`` names file, offset and byte. A crash can leave an incomplete batch at the end
-of the last segment: the batch is cut short, or has zeros in place of sectors that were never
-written. Such a batch becomes a ``TornTail`` without an error. This module must not know folders,
-and it does not apply records.
+Every returned batch is complete, has a right CRC, and follows the previous batch. A crash can leave
+an incomplete batch at the end of the last segment: the batch is cut short, or has zeros in place of
+sectors that were never written. Such a batch becomes a ``TornTail``. At any other bad batch,
+``CorruptLog`` names file, offset and byte. This module must not know folders, and it does not apply
+records.
 """
 
 from __future__ import annotations

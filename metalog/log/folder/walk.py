@@ -21,8 +21,8 @@ from metalog.text.plurals import noun_range
 
 MOST_CONTROLS: Final = 1024
 LARGEST_KEPT: Final = 4096
-"""The limits for kept control batches: their number, and the size of each in bytes. Most control
-batches have a few hundred bytes."""
+"""The limits for ``LogEnds.controls``: the number of batches, and the size of each in bytes. Most
+control batches have a few hundred bytes."""
 
 
 class ReadPosition(NamedTuple):
@@ -138,7 +138,7 @@ class LogEnds(NamedTuple):
     end: int
     epoch: int
     replaced_by: SnapshotId | None
-    """The snapshot that replaces the segments: it has a higher epoch, or ends past their end."""
+    """The snapshot that replaces the segments: its (epoch, end offset) is higher than theirs."""
     torn_tail: TornTail | None
     damage: CorruptLog | None
     """The damage at which the search for the end stopped; ``end`` is before it."""

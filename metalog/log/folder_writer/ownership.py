@@ -101,7 +101,7 @@ def _check_soundness(log: DirectoryLog) -> None:
 
 
 def _check_directory(log: DirectoryLog, properties: MetaProperties, quorum: Quorum) -> None:
-    """In a dynamic quorum, another directory id makes the node another voter (KIP-853)."""
+    """In a dynamic quorum, a voter is a node id with a directory id (KIP-853)."""
     if quorum.voters is None or properties.directory_id is None:
         return
     for voter in quorum.voters.voters:

@@ -91,7 +91,7 @@ class ControllerConnection:
             raise InvalidSource(f"{self._path}: {error}") from None
 
     def after_loss(self, controller: Address, trouble: str) -> tuple[FollowVerdict, str]:
-        """Connect to the first other controller that accepts, unless the verdict is ``PAUSE``.
+        """Connect to the first other controller that accepts, unless the follower must ``PAUSE``.
 
         One timeout covers all attempts. The returned text is ``trouble``, the error of the loss; if
         all attempts failed, their errors follow.

@@ -83,17 +83,17 @@ class FollowVerdict(Enum):
     """The next step: read the answer, ask ``target`` at once, or pause before asking ``target``."""
 
     LEADS = auto()
-    ASK_ON = auto()
+    ASK = auto()
     PAUSE = auto()
     """The end of the list is reached without a leader's answer."""
 
 
 class Follower:
-    """The caller asks ``target`` for ``fetch_position``, and passes the answer to
-    ``handle_response``.
+    """Decides the requests of an observer, and turns the answers into events.
 
-    If the verdict is ``LEADS``, the caller passes the answer to ``read``. Without an answer, the
-    caller calls ``no_answer``.
+    The caller asks ``target`` for ``fetch_position``, and passes the answer to ``handle_response``.
+    If the verdict is ``LEADS``, the caller passes the answer to ``read``, too. Without an answer,
+    the caller calls ``no_answer``.
     """
 
     def __init__(self, controllers: Sequence[Address]) -> None:
@@ -150,7 +150,7 @@ class Follower:
         self._avoided.add(controller)
         self._turn += 1
         if self._turn % len(self.controllers):
-            return FollowVerdict.ASK_ON
+            return FollowVerdict.ASK
         self._avoided.clear()
         return FollowVerdict.PAUSE
 
@@ -171,7 +171,7 @@ class Follower:
             self.no_answer(controller)
             raise InvalidSource(_refused(controller, fetched.code))
         if has_news or self.target != controller:
-            return FollowVerdict.ASK_ON
+            return FollowVerdict.ASK
         return self.no_answer(controller)
 
     def _learn(self, fetched: Fetched) -> bool:

@@ -17,8 +17,8 @@ from metalog.wire.schema import error_name
 
 
 class Download:
-    """The caller fetches the chunk at ``position`` until ``is_done``. Errors contain ``name``,
-    the log's name."""
+    """Decodes the snapshot ``id``. The caller fetches the chunk at ``position`` until ``is_done``.
+    Errors contain ``name``, the log's name."""
 
     def __init__(self, id: SnapshotId, name: str) -> None:
         self.id = id

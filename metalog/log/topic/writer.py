@@ -46,10 +46,10 @@ NEW_TOPIC: Final = {
 class WritableTopicLog:
     """The log in the topic at ``address``, written by the node ``node_id``.
 
-    A missing topic is created. A log without records begins with ``bootstrap``, in ``encoding`` or
-    else ``kraft``. If ``encoding`` is not None, a claim refuses a log with another encoding.
-    A claim first calls ``check_answers``, which can raise ``Unanswered`` with better advice than
-    the library's.
+    A missing topic is created. ``bootstrap`` are the first metadata records of a new log, and
+    ``encoding`` (by default ``kraft``) is its encoding. If ``encoding`` is set, a claim refuses a
+    log with another encoding. A claim first calls ``check_answers``, which can raise ``Unanswered``
+    with better advice than the library's.
     """
 
     def __init__(

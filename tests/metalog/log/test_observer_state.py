@@ -24,7 +24,7 @@ from tests.support.disk.tiny_log import NOTHING, Recorder, ace, batch, uuid
 
 A, B, C = (Address(name, 9093) for name in "abc")
 NOT_LEADER, FENCED, UNKNOWN_EPOCH = 6, 74, 75
-LEADS, ASK_ON, PAUSE = FollowVerdict.LEADS, FollowVerdict.ASK_ON, FollowVerdict.PAUSE
+LEADS, ASK, PAUSE = FollowVerdict.LEADS, FollowVerdict.ASK, FollowVerdict.PAUSE
 
 
 def refusal(code: int, id: int, epoch: int, endpoint: Address | None = None) -> Fetched:
@@ -42,7 +42,7 @@ def answer(mark: int, *batches: Batch, epoch: int = 1, **more: Any) -> Fetched:
 def led(*controllers: Address) -> Follower:
     """A follower that has found its leader: the first of ``controllers``, in epoch 1."""
     follower = Follower(controllers)
-    assert follower.handle_response(controllers[0], refusal(FENCED, 1, 1, controllers[0])) is ASK_ON
+    assert follower.handle_response(controllers[0], refusal(FENCED, 1, 1, controllers[0])) is ASK
     assert follower.handle_response(controllers[0], answer(-1)) is LEADS
     return follower
 
@@ -50,50 +50,47 @@ def led(*controllers: Address) -> Follower:
 def test_the_first_one_asked_tells_who_leads() -> None:
     follower = Follower([A, B])
     assert (follower.target, follower.fetch_position) == (A, FetchPosition(0, 0, 0, -1))
-    assert follower.handle_response(A, refusal(FENCED, 3, 5, C)) is ASK_ON
+    assert follower.handle_response(A, refusal(FENCED, 3, 5, C)) is ASK
     assert (follower.target, follower.fetch_position) == (C, FetchPosition(0, 0, 5, -1))
 
 
 def test_a_new_leader_is_gone_to() -> None:
     follower = led(A, B)
-    assert follower.handle_response(A, refusal(NOT_LEADER, 2, 2, B)) is ASK_ON
+    assert follower.handle_response(A, refusal(NOT_LEADER, 2, 2, B)) is ASK
     assert follower.target == B
     assert follower.fetch_position.leader_epoch == 2
 
 
 def test_a_leader_that_resigned_and_still_names_itself_is_left() -> None:
     follower = led(A, B, C)
-    assert follower.handle_response(A, refusal(NOT_LEADER, 1, 1, A)) is ASK_ON
+    assert follower.handle_response(A, refusal(NOT_LEADER, 1, 1, A)) is ASK
     assert follower.target == B
-    assert follower.handle_response(B, refusal(NOT_LEADER, 1, 1, A)) is ASK_ON
+    assert follower.handle_response(B, refusal(NOT_LEADER, 1, 1, A)) is ASK
     assert follower.target == C
     assert follower.handle_response(C, refusal(NOT_LEADER, 1, 1, A)) is PAUSE
     assert follower.target == A
-    assert follower.handle_response(A, refusal(FENCED, 2, 3, B)) is ASK_ON
+    assert follower.handle_response(A, refusal(FENCED, 2, 3, B)) is ASK
     assert follower.target == B
 
 
 def test_who_does_not_answer_is_left_for_the_next_until_all_were_asked() -> None:
     follower = Follower([A, B, C])
     assert [(follower.target, follower.no_answer(follower.target)) for _ in range(4)] == [
-        (A, ASK_ON),
-        (B, ASK_ON),
+        (A, ASK),
+        (B, ASK),
         (C, PAUSE),
-        (A, ASK_ON),
+        (A, ASK),
     ]
 
 
 def test_a_leader_that_cannot_be_reached_where_it_says_is_asked_where_we_were_told() -> None:
     """Behind a forwarded port the advertised address leads nowhere."""
     follower = Follower([A])
-    assert follower.handle_response(A, refusal(FENCED, 1, 4, C)) is ASK_ON
+    assert follower.handle_response(A, refusal(FENCED, 1, 4, C)) is ASK
     assert follower.target == C
     follower.no_answer(C)
     for _ in range(3):
-        assert follower.handle_response(follower.target, refusal(FENCED, 1, 4, C)) in (
-            ASK_ON,
-            PAUSE,
-        )
+        assert follower.handle_response(follower.target, refusal(FENCED, 1, 4, C)) in (ASK, PAUSE)
         if follower.target == A:
             break
         follower.no_answer(C)
@@ -103,9 +100,9 @@ def test_a_leader_that_cannot_be_reached_where_it_says_is_asked_where_we_were_to
 
 def test_before_version_17_no_address_is_told() -> None:
     follower = Follower([A, B])
-    assert follower.handle_response(A, refusal(NOT_LEADER, 2, 7)) is ASK_ON
+    assert follower.handle_response(A, refusal(NOT_LEADER, 2, 7)) is ASK
     assert (follower.target, follower.fetch_position.leader_epoch) == (A, 7)
-    assert follower.handle_response(A, refusal(NOT_LEADER, 2, 7)) is ASK_ON
+    assert follower.handle_response(A, refusal(NOT_LEADER, 2, 7)) is ASK
     assert follower.target == B
 
 
