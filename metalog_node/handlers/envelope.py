@@ -57,7 +57,7 @@ _FORWARDED_SINCE: Final = {acls.CREATE_ACLS: 1, acls.DELETE_ACLS: 1}
 
 
 class ForwardedUnreadable(InvalidRequest):
-    """The Envelope is valid, but the request in it cannot be read. The error code is Kafka's."""
+    """The Envelope is valid, but the request in it cannot be read. Kafka sends the same code."""
 
     code = ErrorCode.UNSUPPORTED_VERSION
 

@@ -144,14 +144,12 @@ def _by_use(row: Row) -> tuple[bool, int, bool, int, str, str]:
 def _use(row: Row) -> str:
     use = _OBSERVED[row["observed"]]
     if row["state"] == "UNKNOWN":
-        use = f"unknown: {WHY_UNKNOWN[Reason(row['reason'])]}"
-    elif row["can_go"]:
-        use = f"{use}, can go"
+        return f"unknown: {WHY_UNKNOWN[Reason(row['reason'])]}"
     shadow = row["shadow"]
     if shadow and row["observed"] == "SHADOWED" and row["state"] == "UNUSED":
         by = f"{grant(shadow)} on {resource(shadow)} {shadow['resource_name']}"
-        use += f" (by {by}, {counted(row['matched'], 'request')})"
-    return use
+        use += f" ({counted(row['matched'], 'request')}, mostly by {by})"
+    return f"{use}, can go" if row["can_go"] else use
 
 
 def least(result: Rows, rows: Sequence[Row], end: str) -> Section:

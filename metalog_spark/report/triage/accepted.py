@@ -18,7 +18,15 @@ from metalog.text.plurals import counted
 from metalog_sources.formats.document import FilePosition
 from metalog_sources.formats.nodes.nodes import Node, fault, fields_of, items_of, near, text_of
 from metalog_sources.formats.nodes.yaml_nodes import yaml_documents
-from metalog_spark.report.contents import Cell, Column, Number, ReportContents, Section, can_go_text
+from metalog_spark.report.contents import (
+    SECTIONS,
+    Cell,
+    Column,
+    Number,
+    ReportContents,
+    Section,
+    can_go_text,
+)
 from metalog_spark.report.triage.identity import FIELDS, FindingWords, fields_in, is_finding
 
 _SECTION: Final = "section"
@@ -202,5 +210,7 @@ def ended_text(entry: Accepted) -> str:
 def check_is_section_of_findings(section: str) -> None:
     """Raise ``InvalidRequest`` if a section has no findings to accept."""
     if section not in FIELDS:
-        known = ", ".join(FIELDS)
-        raise InvalidRequest(f"--accepted: {section} has no findings to accept; {known} have")
+        known = ", ".join(each for each in SECTIONS if each in FIELDS)
+        raise InvalidRequest(
+            f"--accepted: {section} has no findings to accept; sections with findings: {known}"
+        )

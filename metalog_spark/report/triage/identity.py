@@ -73,7 +73,6 @@ def is_finding(section: Section, row: tuple[Cell, ...]) -> bool:
     and ``least`` a warning or an error, and in other sections every row."""
     titles = [column.title for column in section.columns]
     if section.id == "unused":
-        use, *_ = str(row[titles.index("Use")]).partition(" (by ")
-        return use.endswith("can go")
+        return str(row[titles.index("Use")]).endswith("can go")
     is_graded = section.id in ("exposure", "denied", "least")
     return not is_graded or row[titles.index("Severity")] in ("ERROR", "WARNING")

@@ -127,8 +127,8 @@ def test_all_texts_of_a_page_count_the_same_grants_that_can_go() -> None:
         Column("Name"),
         Column("Use"),
     )
-    use = "another ACL decided, can go"
-    uses = [f"{use} (by ALLOW ALL on TOPIC t, can go)", use, *[use] * 9]
+    use = "shadowed, can go"
+    uses = ["shadowed (2 requests, mostly by ALLOW ALL on TOPIC t), can go", *[use] * 10]
     rows = [(f"User:{number}", "ALLOW READ", "TOPIC", "t", use) for number, use in enumerate(uses)]
     unused = Section("unused", "Unused", "11 can go: all of them.", columns, rows, 11)
     one = small_contents()

@@ -148,7 +148,7 @@ def test_a_shadowed_grant_counts_the_requests_that_it_matches() -> None:
     found |= {"requests": 0, "matched": 42, "last_use": None, "remedy": None, "shadow": {**found}}
     section = unused(Rows(), [found], 0, "the end")
     use = section.rows[0][[column.title for column in section.columns].index("Use")]
-    assert use == "shadowed, can go (by ALLOW READ on TOPIC t, 42 requests)"
+    assert use == "shadowed (42 requests, mostly by ALLOW READ on TOPIC t), can go"
     assert is_finding(section, section.rows[0])
 
 
