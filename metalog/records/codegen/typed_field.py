@@ -36,6 +36,7 @@ def snake(name: str) -> str:
 
 
 def camel(name: str) -> str:
+    """``BrokerId`` -> ``brokerId``."""
     return name[0].lower() + name[1:]
 
 
