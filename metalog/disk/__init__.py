@@ -1,1 +1,1 @@
-"""The disk: the port `Files`, through which files are read and written, and file locks."""
+"""The disk: file locks, and the port `Files`, through which files are read and written."""

@@ -29,8 +29,8 @@ class Owned(NamedTuple):
 def check_ownership(log: DirectoryLog, configured: Collection[int] | None) -> Owned:
     """The owner of ``log``; ``InvalidTarget`` or ``CorruptLog`` if the log may not be written.
 
-    ``configured`` are the voters in the node's configuration (``controller.quorum.voters``). The
-    folder of a node with static voters names no voter before the node's first start.
+    ``configured`` are the voters in the node's configuration (``controller.quorum.voters``), or
+    None. Before its first start, the folder of a node with static voters names no voter.
     """
     properties = _properties(log)
     node = properties.node_id

@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class RetainedSnapshot(NamedTuple):
-    """A snapshot's file: its size in bytes, and the time (ms) of its last record."""
+    """A snapshot's file: its size in bytes, and the time (ms) of the last log record in it."""
 
     id: SnapshotId
     size: int

@@ -266,8 +266,8 @@ class CommittedMessages:
 
 
 class Transactions:
-    """A writer that has claimed the log. After ``LogFenced`` it cannot be used, because messages in
-    flight can be in the log."""
+    """A writer that has claimed the log. After ``LogFenced`` it cannot be used, because sent
+    messages can be in the log."""
 
     def __init__(
         self, address: TopicAddress, troubles: Troubles, producer: Any, consumer: Any

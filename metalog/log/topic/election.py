@@ -35,7 +35,7 @@ _POLL_S: Final = 0.1
 
 
 class TopicCandidacy:
-    """The node ``node_id`` stands for election as the writer of ``log`` (the port ``Candidacy``).
+    """The node ``node_id`` stands for election as the writer of ``log`` (see ``ports.Candidacy``).
     ``snapshots`` is the log's folder of snapshots."""
 
     def __init__(
