@@ -123,8 +123,8 @@ class Staged(NamedTuple):
         return read
 
     def hours(self, without: Collection[str]) -> DataFrame:
-        """The counts of each broker and hour, in the columns of ``coverage.counted``. Files at the
-        paths ``without`` are left out."""
+        """The counts of each broker and hour, in the columns of ``coverage.counted``. ``without``
+        has the paths of files that do not count."""
         from pyspark.sql import functions as f
 
         session = self.tables.session

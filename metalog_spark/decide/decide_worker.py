@@ -221,8 +221,8 @@ class DecideWorker:
         return of_rows
 
     def _alike(self, questions: Numbers) -> Numbers:
-        """The questions. In each name group, all questions that no ACL can match become one
-        number."""
+        """``questions``, with one common number in each name group for all questions that no ACL
+        can match."""
         of_principals, of_hosts = self._sessions
         named_principals = questions // (of_hosts * len(_BY_NUMBER))
         name_groups = named_principals // of_principals

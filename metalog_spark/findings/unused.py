@@ -50,10 +50,11 @@ SCHEMA: Final = (
     " reason STRING, requests BIGINT, first_use TIMESTAMP, last_use TIMESTAMP, matched BIGINT,"
     f" shadow {ACL_STRUCT}, can_go BOOLEAN, severity STRING, remedy STRING"
 )
-"""A row for each ACL in force at some time in the window. ``requests`` counts the window's requests
-that this ACL decided. ``matched`` counts those that it matches and whose deciding ACL is certain.
-``last_use`` is the last use in the whole folder. ``shadow`` is the ACL that most often decided in
-place of this ACL. No answer of the window changes if all ACLs with ``can_go`` are removed."""
+"""A row for each ACL in force at some time in the window. ``observed`` is an ``ObservedUse``, and
+``state`` a ``UsageState``. ``requests`` counts the window's requests that this ACL decided.
+``matched`` counts those that it matches and whose deciding ACL is certain. ``last_use`` is the last
+use in the whole folder. ``shadow`` is the ACL that most often decided in place of this ACL. No
+answer of the window changes if all ACLs with ``can_go`` are removed."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LOOK: Final = {
@@ -62,8 +63,8 @@ _LOOK: Final = {
         " after the metadata log begins), or give a copy of that log with older records"
     ),
     Reason.GAP: "fill the gap in the archive of the metadata log",
-    Reason.WAITS: "look again when follow has decided these requests, and has counted them at its "
-    "orderly end",
+    Reason.WAITS: "look again when metalog pipeline follow has decided these requests, and has "
+    "counted them at its orderly end",
     Reason.AMBIGUOUS: (
         "look again over a window without ambiguous lines and half lines; {unseen} lists them"
     ),

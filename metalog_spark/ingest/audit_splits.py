@@ -246,7 +246,7 @@ def _add_record(record: Record, gathered: _Gathered) -> None:
             number += 1
             continue
         texts = block.lines.removesuffix(b"\n").split(b"\n")
-        gathered.add(record.file, record.broker, number, texts, is_packed=not is_one)
+        gathered.add(record.file, record.broker, number, texts, is_shared=not is_one)
         number += len(texts)
     if not is_one:
         gathered.add_record(record)
@@ -265,7 +265,7 @@ class _Gathered:
         self._numbers: list[int] = []
         self._faults: dict[int, str] = {}
         self._unended: set[int] = set()
-        self._packed: set[int] = set()
+        self._shared: set[int] = set()
         self._whole: list[tuple[int, bytes]] = []
         self._bytes = 0
 
@@ -281,7 +281,7 @@ class _Gathered:
         texts: list[bytes],
         *,
         is_ended: bool = True,
-        is_packed: bool = False,
+        is_shared: bool = False,
     ) -> None:
         begin = len(self._lines)
         of = self._files.setdefault((file, broker), len(self._files))
@@ -291,8 +291,8 @@ class _Gathered:
         self._bytes += sum(map(len, texts))
         if not is_ended:
             self._unended.add(len(self._lines) - 1)
-        if is_packed:
-            self._packed.update(range(begin, len(self._lines)))
+        if is_shared:
+            self._shared.update(range(begin, len(self._lines)))
 
     def add_fault(self, file: str, broker: str, number: int, line: bytes, fault: str) -> None:
         self.add(file, broker, number, [line])
@@ -314,7 +314,7 @@ class _Gathered:
                 self._zone,
                 faults=self._faults,
                 unended=self._unended,
-                packed=self._packed,
+                shared=self._shared,
             )
             for place, lines in self._whole:
                 yield from record_readings(lines, place, origin, self._zone)

@@ -102,8 +102,8 @@ class FileFacts(NamedTuple):
 
 
 class LogRead(NamedTuple):
-    """Sums over some files of one log. The paths of the log's files begin with ``path``.
-    ``is_kept``: at least one of the summed files is not left out."""
+    """Sums over files of one log: over one file in ``FilesRead.named``, or over all other files.
+    The paths of the log's files begin with ``path``. ``is_kept``: a summed file is not left out."""
 
     path: str
     files: int

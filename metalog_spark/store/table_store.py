@@ -143,7 +143,7 @@ class Tables:
 
     def read(self, table: TableSchema) -> DataFrame:
         """The rows in force, in the table's own schema; no rows if the table was never written.
-        Rows without a day are never in force."""
+        In a table with partitions by day, rows without a day are never in force."""
         places = self._places(table)
         if not places:
             return frame_of(self.session, [], table.schema)

@@ -149,8 +149,8 @@ CONFIGURATION: Final = TableSchema(
 ``4.4`` decided (null is ``4.3``). Null times are open ends."""
 
 WAITING: Final = TableSchema("waiting", f"{_REQUEST}, day DATE")
-"""Rows of ``requests`` that ``follow`` has read but not decided yet, because the log is not known
-up to the times of the rows."""
+"""Rows of ``requests`` that ``metalog pipeline follow`` has read but not decided yet, because the
+log is not known up to the times of the rows."""
 
 DENIALS: Final = TableSchema(
     "denials",

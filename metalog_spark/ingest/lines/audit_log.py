@@ -119,20 +119,20 @@ def read_lines(
     *,
     faults: Mapping[int, str] = MappingProxyType({}),
     unended: AbstractSet[int] = frozenset(),
-    packed: AbstractSet[int] = frozenset(),
+    shared: AbstractSet[int] = frozenset(),
 ) -> list[pa.RecordBatch]:
     """Parse ``lines`` into a batch of common lines and batches of all other lines.
 
-    ``faults``, ``unended`` and ``packed`` have positions of lines. A line with a fault is rejected,
+    ``faults``, ``unended`` and ``shared`` have positions of lines. A line with a fault is rejected,
     and can be the beginning of a request. An unended line has no LF, and is a request only if it
-    has a rule. A packed line shares a record with other lines, and is ambiguous.
+    has a rule. A shared line is one of several lines of a record, and is ambiguous.
     """
     common = _without(common_lines(lines, zone), faults)
     is_odd = np.ones(len(lines), np.bool_)
     is_odd[common.places] = False
     ambiguous = np.zeros(len(common.places), np.bool_)
-    if packed:
-        ambiguous = np.isin(common.places, list(packed))
+    if shared:
+        ambiguous = np.isin(common.places, list(shared))
     read = _Read([], [], [])
     for place in np.flatnonzero(is_odd).tolist():
         line = lines[place].as_py()
@@ -141,7 +141,7 @@ def read_lines(
             read.rejected.append((place, text, faults[place]))
             read.possible.extend((place, each) for each in half_readings(text, zone))
         else:
-            _read_odd(line, place, zone, read, unended, packed)
+            _read_odd(line, place, zone, read, unended, shared)
     batches = [_common_batch(common, ambiguous, origin)] if len(common.places) else []
     return [*batches, *_odd_batches(read, origin)]
 
@@ -180,14 +180,14 @@ def _read_odd(
     zone: Zone,
     read: _Read,
     unended: AbstractSet[int],
-    packed: AbstractSet[int],
+    shared: AbstractSet[int],
 ) -> None:
     text = shown(line)
     raw = line if text.encode() != line else None
     found = read_text(text, zone, is_whole=place not in unended, raw=raw)
     if found.request is not None:
         row, micros = found.request
-        if place in packed:
+        if place in shared:
             row = row._replace(ambiguous=True)
         read.rows.append((place, row, micros))
     read.rejected.extend((place, *each) for each in found.rejected)
