@@ -32,7 +32,7 @@ class LoggingGap(NamedTuple):
     state: str
 
 
-HOLES: Final = (
+LOGGING_GAPS: Final = (
     LoggingGap(None, START, moment("2025-01-20T08:00"), DENIALS_ONLY),
     LoggingGap(2, moment("2025-05-17T02:00"), moment("2025-05-17T11:00"), NOTHING),
     LoggingGap(1, moment("2025-08-04T10:00"), moment("2025-08-08T16:00"), DENIALS_ONLY),
@@ -198,9 +198,9 @@ def _count_probe(tally: LineTally, broker: int, activity: Activity) -> None:
 
 
 def _state(broker: int, begin: int) -> str:
-    for hole in HOLES:
-        if hole.broker in (None, broker) and hole.begin <= begin < hole.end:
-            return hole.state
+    for gap in LOGGING_GAPS:
+        if gap.broker in (None, broker) and gap.begin <= begin < gap.end:
+            return gap.state
     return BOTH
 
 

@@ -61,8 +61,8 @@ def keep(tables: Tables, configuration: Configuration) -> None:
         if last[0] is not None and last[0] >= from_us:
             raise InvalidTarget(
                 f"{tables.path}: requests up to {time_text(last[0] // 1000)} were decided with"
-                " another --config FILE: give that FILE, and each later FILE as --config"
-                " MOMENT=FILE, or follow into another folder"
+                " another --config FILE: pass that --config FILE again, and each later FILE as"
+                " --config MOMENT=FILE, or follow into another folder"
             )
     tables.replace(CONFIGURATION, configuration.rows(tables.session))
 

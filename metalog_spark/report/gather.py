@@ -227,7 +227,7 @@ def gathered(
     each step."""
     parts = Parts(tables, window, tolerated=tolerated, desired=desired, teams=teams)
     bars = Bars.of(window)
-    doing("counting what was seen")
+    doing("counting the coverage")
     strips_seen = strips(tables, bars)
     [covered] = tables.read(COVERAGE).selectExpr("sum(allowed + denied) AS lines").collect()
     doing("counting answers")

@@ -261,7 +261,7 @@ def _time(tables: Tables, moment: Moment, last_us: int) -> int:
     [row] = changes.agg(*times).collect()
     known = [time for time in row if time is not None]
     if not known:
-        raise InvalidMoment(f"no ACL had changed by offset {moment.offset}; give a time instead")
+        raise InvalidMoment(f"no ACL had changed by offset {moment.offset}; write a time instead")
     return int(max(known))
 
 

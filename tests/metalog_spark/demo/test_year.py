@@ -23,7 +23,7 @@ from metalog.config.properties import parse_properties, properties_mapping
 from metalog.errors import InvalidRequest
 from metalog.records.acl_codes import acl_of
 from metalog.records.messages import AccessControlEntryRecord, RemoveAccessControlEntryRecord
-from metalog_spark.demo.brokers import HOLES, NOTHING, Disagreement, broker_name
+from metalog_spark.demo.brokers import LOGGING_GAPS, NOTHING, Disagreement, broker_name
 from metalog_spark.demo.calendar import END, START, YEAR, days_from, moment, stamp
 from metalog_spark.demo.company import all_services
 from metalog_spark.demo.make import CHANGES, SEED, Made, make
@@ -166,15 +166,15 @@ def test_kafkas_own_tools_read_the_log(kafka_tools: KafkaTools, made: Made) -> N
 
 def test_a_broker_logs_nothing_that_it_could_not(lines: list[Line]) -> None:
     assert {line.level for line in lines if line.said.result} == {"DEBUG"}
-    for hole in HOLES:
+    for gap in LOGGING_GAPS:
         within = [
             line
             for line in lines
-            if hole.begin <= line.time_ms < hole.end
-            and hole.broker in (None, int(line.broker[-1]) - 1)
+            if gap.begin <= line.time_ms < gap.end
+            and gap.broker in (None, int(line.broker[-1]) - 1)
         ]
         assert not any(line.said.result for line in within)
-        assert hole.state is not NOTHING or not within
+        assert gap.state is not NOTHING or not within
 
 
 def test_few_ask_for_most_and_by_day(lines: list[Line]) -> None:
