@@ -79,7 +79,7 @@ def _archived(
             is_same = cluster_id is not None and existing.cluster_id == cluster_id
             _check_same_log(existing, log, begin, target, is_same_cluster=is_same)
         if cluster_id is not None and archived_cluster(target, files) is None:
-            _write_mark(target, cluster_id, files)
+            _write_properties(target, cluster_id, files)
         added = 0
         if existing is None and begin > log.bounds().start:
             added = _add_snapshots(log, proven, partition, files)
@@ -97,15 +97,14 @@ def _archived(
 
 def archived_cluster(target: Path, files: Files) -> str | None:
     """The cluster id of the archive in ``target``; None without an archive or without an id."""
-    mark = target / layout.ARCHIVE_PROPERTIES
-    if not files.is_file(mark):
+    path = target / layout.ARCHIVE_PROPERTIES
+    if not files.is_file(path):
         return None
-    return layout.parse_archive_properties(read_whole(files, mark), str(mark)).cluster_id
+    return layout.parse_archive_properties(read_whole(files, path), str(path)).cluster_id
 
 
 def _begin(target: Path, partition: Path, cluster_id: str | None, files: Files) -> None:
-    mark = target / layout.ARCHIVE_PROPERTIES
-    if files.is_file(mark):
+    if files.is_file(target / layout.ARCHIVE_PROPERTIES):
         known = archived_cluster(target, files)
         if cluster_id is not None and known not in (None, cluster_id):
             raise InvalidTarget(f"{target}: the archive of another cluster, {known}")
@@ -113,10 +112,10 @@ def _begin(target: Path, partition: Path, cluster_id: str | None, files: Files) 
     if files.is_folder(target) and files.names(target):
         raise InvalidTarget(f"{target}: neither empty nor an archive; use a separate folder")
     files.make_folder(partition)
-    _write_mark(target, cluster_id, files)
+    _write_properties(target, cluster_id, files)
 
 
-def _write_mark(target: Path, cluster_id: str | None, files: Files) -> None:
+def _write_properties(target: Path, cluster_id: str | None, files: Files) -> None:
     properties = layout.archive_properties_bytes(layout.ArchiveProperties(cluster_id))
     replace_whole(files, target / layout.ARCHIVE_PROPERTIES, properties)
 

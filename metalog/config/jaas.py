@@ -67,7 +67,7 @@ def login_modules(text: str) -> list[LoginModule]:
     while at < len(tokens):
         end = next((end for end in range(at, len(tokens)) if tokens[end].character == ";"), None)
         if end is None:
-            raise InvalidRequest("a login module does not end with ;")
+            raise InvalidRequest("a login module must end with a semicolon")
         modules.append(_login_module(tokens[at:end]))
         at = end + 1
     return modules

@@ -237,7 +237,7 @@ def _reference(text: str, at: int, pattern: Pattern) -> tuple[int, int]:
         end += 1
     if end == at:
         raise InvalidRequest(
-            f"${text[at : at + 1]} is not one of the pattern's {counted(pattern.groups, 'group')}"
+            f"${text[at : at + 1]}: the pattern has only {counted(pattern.groups, 'group')}"
         )
     return int(text[at:end]), end
 

@@ -237,7 +237,7 @@ class _Parser:
         if character in _SPECIAL:
             node = _NODES.get(character)
             if node is None:
-                raise InvalidRequest(f"nothing to repeat before {character}")
+                raise InvalidRequest(f"there is nothing before {character} to repeat")
             return node
         return OneOf(self._cased(character.__eq__))
 

@@ -121,7 +121,7 @@ def parse_advertised(text: str | None, listeners: Sequence[Listener]) -> dict[st
             )
     for name, address in configured.items():
         if name not in advertised:
-            raise ConfigException(f"{ADVERTISED}: {name} is not a listener of {LISTENERS}")
+            raise ConfigException(f"{ADVERTISED}: {name} is not in {LISTENERS}")
         if address.host in ANY_ADDRESS[1:]:
             raise ConfigException(
                 f"{ADVERTISED}: {address.host} is not an address that a client can connect to"

@@ -182,9 +182,9 @@ def test_a_mechanisms_key_counts_with_a_listeners_name_alone(tmp_path: Path, lin
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (f'{PLAIN} // user_eve="top-secret-1";', "does not end with ;"),
+        (f'{PLAIN} // user_eve="top-secret-1";', "must end with a semicolon"),
         (f'{PLAIN} user_a="top-secret-1', "the quote at character"),
-        (f'{PLAIN} user_a="top-secret-1"', "does not end with ;"),
+        (f'{PLAIN} user_a="top-secret-1"', "must end with a semicolon"),
         (f"{PLAIN} user_a=123;", "option 1 of a login module is not NAME="),
         (f'{PLAIN} user_a="x", user_b="top-secret-1";', "option 2 of a login module is not"),
         (f'{PLAIN} user_a="x"; {PLAIN} user_b="top-secret-1";', "it has 2 login modules"),

@@ -152,6 +152,12 @@ def test_what_proves_nothing_is_not_kept(
     assert not (tmp_path / "archive").exists()
 
 
+def test_an_empty_log_is_not_archived(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = formatted(tmp_path / "node")
+    assert main(["archive", str(folder), str(tmp_path / "archive")]) == 2
+    assert capsys.readouterr().err == f"metalog: {folder}: it is empty\n"
+
+
 def test_all_of_an_archive_is_committed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Only committed records go in: here two of three voters agree."""
     nodes = [kafka_case(f"quorum-4.3/node-{node}").log_dir for node in (11, 13)]

@@ -57,7 +57,8 @@ def run(arguments: Namespace, output: Output) -> int:
     cluster_id = _cluster_id(source, target, arguments)
     proven = source.log.proven
     if proven.offset == 0:
-        raise InvalidSource(f"{source.text}: nothing in it is proven to be committed: {proven.why}")
+        why = f"nothing in it is proven to be committed: {proven.why}"
+        raise InvalidSource(f"{source.text}: {why if source.log.bounds().end else 'it is empty'}")
     done = archive_log(source.log, proven.offset, target, cluster_id=cluster_id, files=LOCAL_FILES)
     added = done.end - done.added_from
     if not output.is_text:
