@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from metalog.disk.files import LOCAL_FILES, opened
 from metalog.ids import SnapshotId, Uuid, parse_uuid
 from metalog.log.folder.location import LogFolder, read_folder
-from metalog.log.folder.segment import whole_frames
+from metalog.log.folder.segment import whole_batches
 from metalog.log.folder.walk import segments_from
 from metalog.log.folder_writer.writer import WritableDirectoryLog
 from metalog.ports import LogBounds
@@ -91,7 +91,7 @@ class ServedLog:
             kept = self._places.get(offset)
             byte = kept[1] if kept is not None and kept[0] == segment and not batches else 0
             with opened(LOCAL_FILES, folder.segment_path(segment)) as file:
-                for buffer, start, position, length in whole_frames(file, byte, file.size()):
+                for buffer, start, position, length in whole_batches(file, byte, file.size()):
                     batch = decode_batch(buffer, start)
                     if batch.next_offset > end or (batches and size + length > most_bytes):
                         return b"".join(batches)

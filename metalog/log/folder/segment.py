@@ -95,7 +95,7 @@ class SegmentReader:
         self.torn_tail = None
         end = self._file.size()
         admit = self._continuity.admit
-        for buffer, start, position, size in whole_frames(self._file, self.position, end):
+        for buffer, start, position, size in whole_batches(self._file, self.position, end):
             batch = None
             try:
                 batch = decode_batch(buffer, start, file=self._name, file_position=position)
@@ -151,12 +151,12 @@ class SegmentReader:
         )
 
 
-Frame = tuple[bytes, int, int, int]
-"""A batch that was not decoded (not a record's frame): a buffer, the batch's position in the buffer
-and in the file, and its size."""
+UndecodedBatch = tuple[bytes, int, int, int]
+"""A buffer that has the batch, the batch's position in the buffer and in the file, and its size in
+bytes."""
 
 
-def whole_frames(file: ReadableFile, position: int, end: int) -> Iterator[Frame]:
+def whole_batches(file: ReadableFile, position: int, end: int) -> Iterator[UndecodedBatch]:
     """The batches between ``position`` and ``end``, found by their lengths without other checks.
 
     The iteration ends before a batch that is incomplete or has an impossible length.
@@ -186,7 +186,7 @@ def find_batch(file: ReadableFile, base_offset: int, wanted: int) -> tuple[int, 
     """
     astray = found = (0, base_offset)
     reached, end = 0, file.size()
-    for buffer, start, position, size in whole_frames(file, 0, end):
+    for buffer, start, position, size in whole_batches(file, 0, end):
         (base,) = _BASE_OFFSET.unpack_from(buffer, start)
         if position > 0 and base > wanted:
             return found

@@ -24,7 +24,7 @@ from metalog.records.messages import KRaftVersionRecord, LeaderChangeMessage, Vo
 
 
 class Voters(NamedTuple):
-    """The voters' node ids, lowest first; empty if unknown. ``why`` is the source or the reason."""
+    """The voters' node ids, lowest first. ``why`` is their source, or why ``ids`` is empty."""
 
     ids: tuple[int, ...]
     why: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metalog.log.folder.segment import find_batch, whole_frames
+from metalog.log.folder.segment import find_batch, whole_batches
 from metalog.records.batch import HEADER_SIZE, LENGTH_END, assemble_batch, encode_batch
 from metalog.records.record import RawRecord
 from tests.support.disk.memory_disk import MemoryReadable
@@ -59,9 +59,9 @@ def test_an_offset_before_a_fault_is_found() -> None:
     assert find_batch(MemoryReadable(DATA + bytes(5000)), FIRST, FIRST + 3) == PLACES[FIRST + 3]
 
 
-def test_a_frame_may_be_no_more_than_a_header() -> None:
+def test_a_batch_may_be_no_more_than_a_header() -> None:
     header = bytes(8) + (HEADER_SIZE - LENGTH_END).to_bytes(4) + bytes(HEADER_SIZE - LENGTH_END)
-    frames = [*whole_frames(MemoryReadable(header * 3), 0, 3 * HEADER_SIZE)]
-    assert [(position, size) for _, _, position, size in frames] == [
+    batches = [*whole_batches(MemoryReadable(header * 3), 0, 3 * HEADER_SIZE)]
+    assert [(position, size) for _, _, position, size in batches] == [
         (number * HEADER_SIZE, HEADER_SIZE) for number in range(3)
     ]
