@@ -46,7 +46,7 @@ def _host_warning(host: str, kafka: KafkaVersion) -> str | None:
         if kafka.matches_blocks:
             return None
         return (
-            f"the host {host} is a CIDR block, which Kafka {kafka.value} matches with no client; "
+            f"the host {host} is a CIDR block, which matches no client in Kafka {kafka.value}; "
             "give one IP address, or set kafka_version to 4.4"
         )
     if (javas := client_host(host)) != host:

@@ -90,8 +90,8 @@ def user(name: str) -> ResourcePattern:
 class Action(_Value):
     """One operation on one resource, to be authorized.
 
-    A caller that only filters a list sets ``log_if_allowed`` or ``log_if_denied`` to False: an
-    audit line with that result then has the level TRACE.
+    A caller that only filters a list, for example of topics, sets ``log_if_allowed`` or
+    ``log_if_denied`` to False: an audit line with that result then has the level TRACE.
     """
 
     _fields = (

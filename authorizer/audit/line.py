@@ -38,7 +38,7 @@ _ESCAPES: Final = {code: f"\\u{code:04x}" for code in (*_CONTROLS, *_SURROGATES)
 
 
 def source(context: RequestContext) -> dict[str, object]:
-    """Extra fields of the log record: the client, for a handler that limits lines per client."""
+    """Extra fields for ``logging``: the client, for a handler that limits lines per client."""
     return {"source": (context.principal, context.host)}
 
 

@@ -23,8 +23,8 @@ MOST_CHANGED: Final = 32
 class PatternBuckets:
     """One resource type's buckets of literals, or of prefixes; ``wildcard`` is the bucket of ``*``.
 
-    ``find`` is the fastest way to get a bucket. Changed names are sorted into ``names`` when it
-    is used, or when many changed: most decisions do not need the order of literals. ``outdated``
+    ``find`` is the fastest way to get a bucket. Changed names are sorted into ``names`` when it is
+    read, or when many names changed: most decisions do not need the order of literals. ``outdated``
     has the prefixes that changed after ``of_prefixes``; a "" in it stands for all prefixes.
     """
 

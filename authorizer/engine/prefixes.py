@@ -105,7 +105,7 @@ class SortedNames:
         *,
         has_beginnings: bool = True,
     ) -> None:
-        """``counts`` has the number of names of each length, and ``links`` the known links of each
+        """``counts`` has the number of names of each length; ``links`` has the known links of each
         chunk. With ``has_beginnings``, results are cached by the beginnings of names."""
         self._firsts = firsts
         self._chunks = chunks

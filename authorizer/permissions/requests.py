@@ -61,7 +61,7 @@ def actions(api: str, *, on_cluster: bool = False, **names: Collection[str]) -> 
     applying = [need for need in needs if _applies(found, need, names_of_kind, on_cluster)]
     if needs and not applying:
         possible = sorted(_ARGUMENTS[kind] for kind in _kinds(needs))
-        raise InvalidRequest(f"{api}: pass the names of its resources: {', '.join(possible)}")
+        raise InvalidRequest(f"{api}: pass the names of its resources as {' or '.join(possible)}")
     return [each for need in applying for each in _entries(found, need, names_of_kind)]
 
 

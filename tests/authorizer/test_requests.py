@@ -63,9 +63,9 @@ def test_what_kafka_asks(api: str, names: dict[str, list[str]], expected: list[s
     [
         ("Produce", {}, r"^Produce: pass topics, or topics=\[\] for none$"),
         ("Produce", {"groups": ["g"]}, "^Produce needs no permission on groups$"),
-        ("DescribeConfigs", {}, "^DescribeConfigs: .* its resources: groups, topics$"),
-        ("FindCoordinator", {}, "^FindCoordinator: pass the names of its resources: "),
-        ("InitProducerId", {}, "^InitProducerId: pass the names of its resources: "),
+        ("DescribeConfigs", {}, "^DescribeConfigs: .* its resources as groups or topics$"),
+        ("FindCoordinator", {}, "^FindCoordinator: pass the names of its resources as "),
+        ("InitProducerId", {}, "^InitProducerId: pass the names of its resources as "),
         ("InitProducerId", {"topics": ["a"]}, "one topic of any name"),
         ("Prodduce", {}, "did you mean Produce"),
         ("RenewDelegationToken", {}, "only the owner"),

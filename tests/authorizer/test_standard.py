@@ -116,7 +116,7 @@ def test_an_acl_that_kafka_would_not_create_is_refused_by_its_position(
     ("changed", "warning"),
     [
         ({"host": "::1"}, "the host ::1; write 0:0:0:0:0:0:0:1"),
-        ({"host": "10.0.0.0/24"}, "10.0.0.0/24 is a CIDR block, which Kafka 4.3 matches with no"),
+        ({"host": "10.0.0.0/24"}, "a CIDR block, which matches no client in Kafka 4.3"),
         ({"host": "10.0.0.0/33"}, "the host '10.0.0.0/33'; give one IP address"),
         ({"host": "app.example"}, "the host 'app.example'; give one IP address"),
         ({"host": ""}, "the host ''; give one IP address"),

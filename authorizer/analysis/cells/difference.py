@@ -83,8 +83,8 @@ class TypeChange(NamedTuple):
 class SetComparison:
     """Compares two sets of ACLs. ``after_config`` is for the second set, by default ``config``.
 
-    No cell is partly inside one of ``separate``. ``other_acls`` has ACLs of other sets: they
-    divide the cells, too, so that ``answers_by`` can decide each cell by these sets.
+    No cell is partly inside one of the requests in ``separate``. ``other_acls`` has ACLs of other
+    sets: they divide the cells, too, so that ``answers_by`` can decide each cell by these sets.
     """
 
     def __init__(

@@ -117,11 +117,11 @@ def checked_operations(kind: ResourceType) -> int:
 
 
 class Sessions:
-    """The sessions of ``requests``, divided by ``acls``, which can come from several sets.
+    """The sessions of ``requests``, with their cells. ``acls`` of all sets to compare divide them.
 
     With ``differing``, the sessions have only cells that an ACL in ``differing`` can change. If not
     ``is_any_set``, each set must have all ``acls`` that are not in ``differing``. No cell is partly
-    inside one of ``separate``.
+    inside one of the requests in ``separate``.
     """
 
     def __init__(

@@ -214,7 +214,7 @@ def _for_blocks(traced: Trace, near: Iterable[NearMiss], question: Question) -> 
     """ALLOWs for a CIDR block that contains the client.
 
     The block is the smallest such block in the principal's ACLs on this resource, or has the size
-    of a block that misses the client by one bit.
+    of a near miss: a block that does not contain the client, but the next larger block does.
     """
     if question.host is None:
         return []
