@@ -16,8 +16,8 @@ from authorizer.history.decision_timeline import DecisionTimeline
 
 Numbers = NDArray[np.int64]
 BEFORE_LIFETIMES: Final = 2
-"""In columns, the first ACL lifetime has this number. The numbers before it are UNMATCHED (no ACL
-matches the request) and NO_PATTERN (no ACL's pattern matches the resource)."""
+"""In columns, the first ACL lifetime has this number. The numbers before it are UNMATCHED (ACLs
+reach the resource, but none matches the request) and NO_PATTERN (no ACL reaches the resource)."""
 SLOT_BITS: Final = 20
 """The cache has ``2 ** SLOT_BITS`` slots, one key each."""
 _SCATTER: Final = np.uint64(0x9E3779B97F4A7C15)

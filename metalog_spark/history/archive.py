@@ -1,4 +1,4 @@
-"""Combines the logs that a pipeline's SOURCE names: one log, or several folders of one log.
+"""Combines the logs of a SOURCE into an ``Archive``: one log, or several folders of one log.
 
 A controller deletes records that a snapshot covers; copies of its folder, or ``metalog archive``,
 keep these records. A pattern (``/archive/*``) can name many such folders. Each offset is read from

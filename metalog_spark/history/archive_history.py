@@ -1,4 +1,4 @@
-"""The history of ACLs in an archive: known offset ranges, and the lifetimes of ACLs in them.
+"""The history of ACLs in an ``Archive`` of logs: known offset ranges, and lifetimes of ACLs.
 
 A known range begins at offset 0 or at a snapshot, and ends at a gap, at damage or at the log's end.
 An ACL that exists before a gap, and is missing after the gap, ended in the gap. Any worker can scan

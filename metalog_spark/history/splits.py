@@ -31,9 +31,9 @@ OPEN_END: Final = 1 << 63
 class LogSplit(NamedTuple):
     """The records of ``split`` from offset ``start`` up to ``until``, which one task reads.
 
-    A ``dense`` split has every offset up to ``end``, or is damaged; its ``until`` is ``end``. Any
-    other split has all records of the batches that begin in the split, because a batch can cross
-    the split's end. ``source`` is the split's folder, file or address.
+    A ``dense`` split has every offset up to ``end``, or is damaged; its ``until`` is ``end``. The
+    last batch of any other split can cross ``end``; the split has all records of this batch.
+    ``source`` is the split's folder, file or address.
     """
 
     split: Split

@@ -22,7 +22,7 @@ _LOOKED_AT: Final = 64 << 20
 """The search for an audit line ends after approximately this many bytes of all files."""
 
 
-def check_has_lines(audit: str) -> None:
+def refuse_acls(audit: str) -> None:
     """Raise ``InvalidRequest`` if ``audit`` is a SOURCE of ACLs, which has no audit lines."""
     scheme, is_uri, _ = audit.partition("://")
     if is_uri and scheme in _OF_ACLS:

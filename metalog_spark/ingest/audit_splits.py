@@ -125,8 +125,8 @@ def read_splits(
     batches: Iterable[pa.RecordBatch], zone: Zone, pattern: BrokerPattern
 ) -> Iterator[pa.RecordBatch]:
     """Read batches with five columns: ``LINES``, the file's path, the split's start, the file's
-    size, and the number of lines before the split. Texts from Spark can have 32-bit or 64-bit
-    offsets."""
+    size, and the number of lines before the split. Spark sends texts as ``string`` or as
+    ``large_string`` of Arrow."""
     running: _Running | None = None
     for batch in batches:
         lines, paths = batch.column(0).cast(pa.binary()), batch.column(1)

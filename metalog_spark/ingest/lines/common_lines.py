@@ -142,7 +142,7 @@ def _kept(rows: Numbers, signs: Numbers, mask: Truths) -> tuple[Numbers, Numbers
 
 def _has_head(data: NDArray[np.uint8], begins: Numbers, signs: Numbers) -> Truths:
     """Whether ``Principal`` is before the first separator, and no two separators share a space, as
-    in `` = = ``."""
+    in ``= =``."""
     heads = signs[:, 0] - 1 - len(_HEAD)
     is_so = (heads >= begins) & (np.diff(signs, axis=1) > 2).all(axis=1)
     found = data[np.maximum(heads, 0)[:, None] + np.arange(len(_HEAD))]

@@ -218,10 +218,10 @@ def _inputs(arguments: Namespace, output: Output) -> BuildInputs:
     from authorizer.audit.layouts import Zone
     from metalog_spark.build import BuildInputs
     from metalog_spark.history.archive import Logs
-    from metalog_spark.ingest.audit_preflight import check_has_lines
+    from metalog_spark.ingest.audit_preflight import refuse_acls
 
     for audit in arguments.audit:
-        check_has_lines(audit)
+        refuse_acls(audit)
     zone, broker_from = Zone(arguments.zone), broker_pattern(arguments.broker_from)
     command_config = arguments.command_config
     tables = [audit for audit in arguments.audit if _is_table(audit, arguments)]

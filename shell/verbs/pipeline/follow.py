@@ -214,11 +214,11 @@ def _configuration(arguments: Namespace, output: Output) -> Configuration:
 def _check(arguments: Namespace) -> None:
     from metalog.log.topic.address import is_topic
     from metalog_spark.follow.query import check_it_follows
-    from metalog_spark.ingest.audit_preflight import check_has_lines
+    from metalog_spark.ingest.audit_preflight import refuse_acls
     from metalog_spark.store.commit_log import NOTHING
     from metalog_spark.store.preflight import check_can_be_filled, check_can_be_followed
 
-    check_has_lines(arguments.audit)
+    refuse_acls(arguments.audit)
     if not is_topic(arguments.audit):
         if arguments.audit_config is not None:
             raise InvalidRequest(
