@@ -79,7 +79,7 @@ class Requests(NamedTuple):
 
 
 class SessionAround(NamedTuple):
-    """A broader session, by host and principal. It is ignored if ``unless`` has the same change."""
+    """A broader session, by host and principal; ignored if the session ``unless`` changes alike."""
 
     identity: tuple[str, str]
     unless: tuple[str, str] | None = None
