@@ -41,7 +41,7 @@ def find_extents(
 ) -> tuple[LogExtent, ...]:
     """The ends that a segment once reached, as the segment's indexes and other files show.
 
-    ``names`` are the files in the folder ``partition``. By default, ``segment`` is the last one.
+    ``names`` are the files in ``partition``. By default, ``segment`` is the last segment.
     """
     bases = layout.segments(names)
     base = segment if segment is not None else bases[-1] if bases else -1

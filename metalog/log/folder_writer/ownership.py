@@ -30,7 +30,7 @@ def check_ownership(log: DirectoryLog, configured: Collection[int] | None) -> Ow
     """The owner of ``log``; ``InvalidTarget`` or ``CorruptLog`` if the log may not be written.
 
     ``configured`` are the voters in the node's configuration (``controller.quorum.voters``), or
-    None. Before its first start, the folder of a node with static voters names no voter.
+    None. Before a node's first start, its folder does not name the static voters.
     """
     properties = _properties(log)
     node = properties.node_id
