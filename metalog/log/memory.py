@@ -48,7 +48,7 @@ class MemoryLog:
         end = newest.end_offset if continuity.next_offset is None else continuity.next_offset
         epoch = newest.epoch if continuity.epoch is None else continuity.epoch
         committed = end if high_watermark is None else high_watermark
-        self._bounds = LogBounds(start, end, epoch, committed, "its high_watermark, by default its end")
+        self._bounds = LogBounds(start, end, epoch, committed, "high_watermark of MemoryLog")
 
     def bounds(self) -> LogBounds:
         """The log's start, end and last epoch, and the high-water mark if known."""
