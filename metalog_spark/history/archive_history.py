@@ -142,7 +142,7 @@ def history_of(
     advice: str = ADVICE,
 ) -> ArchiveHistory:
     """``scanned`` has the scan of each split, by its index in ``archive.parts``. With
-    ``skip_damaged``, each damaged range becomes one of ``ranges``.
+    ``skip_damaged``, each damaged range becomes one of the result's ``ranges``.
 
     Raises:
         CorruptLog: without ``skip_damaged``, at the first damage; the message ends with ``advice``.

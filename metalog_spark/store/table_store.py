@@ -371,8 +371,8 @@ def is_pattern(path: str | Path) -> bool:
 
 
 def checked_folder(path: str | Path) -> str:
-    """The path as ``placed`` returns it. Raises ``InvalidRequest`` if ``path`` is empty or Spark's
-    pattern."""
+    """The path as ``placed`` returns it. Raises ``InvalidRequest`` if ``path`` is empty, or if
+    Spark would read it as a pattern."""
     if not str(path):
         raise InvalidRequest("the name of a folder is empty: is a variable of the shell unset?")
     place = placed(path)
