@@ -103,12 +103,12 @@ def _entry(header: list[str], row: list[str], position: FilePosition) -> AclEntr
 
 
 def write_csv(document: Document) -> str:
-    """The text of a file. kafka-security-manager misreads escaped names (``with_escapes``)."""
+    """The text of a file. kafka-security-manager misreads escaped names (``escaped_acls``)."""
     acls = (acl for acl, _, _ in in_order(document.entries))
     return "".join(map(csv_row, (COLUMNS, *map(_cells, acls))))
 
 
-def with_escapes(document: Document) -> list[Acl]:
+def escaped_acls(document: Document) -> list[Acl]:
     """The ACLs with a name that ``write_csv`` escapes."""
     return [acl for acl in document.acls if any(map(needs_escape, _cells(acl)))]
 

@@ -29,7 +29,7 @@ class Overlap(NamedTuple):
     second: OwnsEntry
 
 
-def added_outside(document: Document) -> list[Outside]:
+def acls_outside(document: Document) -> list[Outside]:
     """The ACLs that no entry of ``owns`` in their file covers, in order."""
     owns = grouped(document.owned, lambda entry: entry.position.file)
     outside = []

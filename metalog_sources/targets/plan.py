@@ -114,6 +114,7 @@ def phases(steps: Sequence[PlanStep]) -> list[list[PlanStep]]:
 
 
 def after(current: Iterable[Acl], steps: Iterable[PlanStep]) -> set[Acl]:
+    """The ACLs ``current`` after all ``steps``."""
     acls = set(current)
     for step in steps:
         if step.change is ChangeKind.ADD:

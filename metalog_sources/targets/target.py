@@ -128,7 +128,7 @@ def likely_kafka(opened: object, features: FeaturesImage = EMPTY) -> str:
     return versions_of_cluster(announced, features.metadata_version or 0).kafka
 
 
-def creates_blocks(source: Source, features: FeaturesImage) -> bool:
+def accepts_blocks(source: Source, features: FeaturesImage) -> bool:
     """Whether ``source`` accepts new ACLs for CIDR blocks.
 
     For a log, ``features`` decide; for a cluster, its metadata.version. Files accept blocks, and

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from authorizer.analysis.lint.finding import FindingNotes, LintSubject
 from metalog.ids import uuid_text
-from metalog_sources.targets.ownership import added_outside, outside_text, overlap_text, owned_twice
+from metalog_sources.targets.ownership import acls_outside, outside_text, overlap_text, owned_twice
 from metalog_sources.targets.target import KafkaTarget, likely_kafka
 from shell.context import context_over, opened_source, read_config, replayed_source, state_document
 from shell.tasks.command_target import CommandTarget
@@ -94,7 +94,7 @@ def read_lint_input(arguments: Namespace, output: Output) -> LintInput:
 def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> LintInput:
     first = {entry.acl: entry for entry in reversed(document.entries)}
     entries = list(reversed(first.values()))
-    outside = added_outside(document)
+    outside = acls_outside(document)
     twice = [(overlap.second.position, overlap_text(overlap)) for overlap in owned_twice(document)]
     subject = LintSubject(
         tuple(entry.acl for entry in entries),

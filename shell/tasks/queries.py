@@ -87,7 +87,7 @@ class Queries:
         change that began the present answer. To find it, older parts of the log are read.
         """
         from authorizer.analysis.explain.explain import explain
-        from metalog_sources.targets.target import creates_blocks
+        from metalog_sources.targets.target import accepts_blocks
         from shell.tasks.history import answer_since
 
         self.check_ready(question)
@@ -100,7 +100,7 @@ class Queries:
             question,
             assumed=self.context.assumed,
             request=request,
-            creates_blocks=creates_blocks(self.source, self.image.features),
+            creates_blocks=accepts_blocks(self.source, self.image.features),
             since=began,
             unknown=unknown,
         )

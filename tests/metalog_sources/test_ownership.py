@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from metalog.acl import Acl, Operation, PatternType, PermissionType, ResourceType
 from metalog_sources.formats.document import Document, FilePosition, Own, OwnsEntry, joined
 from metalog_sources.formats.yaml import read_yaml
-from metalog_sources.targets.ownership import added_outside, owned_twice
+from metalog_sources.targets.ownership import acls_outside, owned_twice
 
 TYPES = [ResourceType.TOPIC, ResourceType.GROUP]
 PATTERN_TYPES = [PatternType.LITERAL, PatternType.PREFIXED]
@@ -51,7 +51,7 @@ acls:
     ("name", "owner"), [("pay-eu", None), ("shop-eu", "b.yaml, line 1, column 8"), ("z", "")]
 )
 def test_what_a_file_adds_outside(name: str, owner: str | None) -> None:
-    found = added_outside(
+    found = acls_outside(
         files(a=TEAM.format(own="pay-", name=name), b=TEAM.format(own="shop-", name="shop-x"))
     )
     if owner is None:
@@ -64,7 +64,7 @@ def test_what_a_file_adds_outside(name: str, owner: str | None) -> None:
 
 def test_a_file_that_says_nothing_of_owning_is_held_to_nothing() -> None:
     plain = TEAM.format(own="pay-", name="shop-x").partition("\n")[2]
-    assert added_outside(files(a=plain, b=TEAM.format(own="shop-", name="shop-x"))) == []
+    assert acls_outside(files(a=plain, b=TEAM.format(own="shop-", name="shop-x"))) == []
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from metalog_sources.live.zookeeper import ZookeeperStore
 from metalog_sources.source import open_source
 from metalog_sources.targets.plan import ChangeKind, PlanStep, make_plan, remaining, saved
 from metalog_sources.targets.target import (
+    accepts_blocks,
     carry_out,
-    creates_blocks,
     refuse_unwritable,
     refused_steps,
     target_of,
@@ -135,7 +135,7 @@ def test_a_block_is_proposed_to_a_file_but_not_to_zookeeper(tmp_path: Path) -> N
     file = tmp_path / "acls.yaml"
     file.write_text("acls: []")
     accepted = {
-        text: creates_blocks(open_source(text, environ={}), FeaturesImage(33))
+        text: accepts_blocks(open_source(text, environ={}), FeaturesImage(33))
         for text in (str(file), str(tmp_path), "zookeeper://a:1")
     }
     assert accepted == {str(file): True, str(tmp_path): True, "zookeeper://a:1": False}

@@ -19,7 +19,7 @@ from metalog.errors import InvalidTarget
 from metalog_sources.formats.document import AclEntry, Document, Own, is_owned, joined
 from metalog_sources.formats.yaml import read_yaml, write_yaml
 from metalog_sources.source import open_source
-from metalog_sources.targets.ownership import added_outside, owned_twice
+from metalog_sources.targets.ownership import acls_outside, owned_twice
 from metalog_sources.targets.plan import SavedPlan, make_plan, remaining
 from metalog_sources.targets.target import carry_out
 from shell.main import main
@@ -182,7 +182,7 @@ class Week:
         if not undone:
             return
         files = joined(each.file for each in self.teams)
-        named = {each.entry.acl for each in added_outside(files) if each.owner is not None}
+        named = {each.entry.acl for each in acls_outside(files) if each.owner is not None}
         twice = [(each.first.own, each.second.own) for each in owned_twice(files)]
         assert all(
             acl in named or any(one.covers(acl) and other.covers(acl) for one, other in twice)

@@ -139,11 +139,11 @@ class _Reader:
             if self._text[self.offset : self.offset + 1] == end:
                 self.offset += 1
                 return
-            self._expect(",", f"{end}")
+            self._expect(",", end)
 
-    def _expect(self, mark: str, other: str = "") -> None:
+    def _expect(self, mark: str, *others: str) -> None:
         if self._text[self.offset : self.offset + 1] != mark:
-            raise self._wrong(f"{mark} {'or ' + other + ' ' if other else ''}is missing")
+            raise self._wrong(f"expected {' or '.join(map(repr, (mark, *others)))}")
         self.offset += 1
         self.skip()
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from metalog.acl import SUPPORTED_OPERATIONS, Acl, Operation, ResourceType
 from metalog.text.plurals import counted
-from metalog_sources.targets.ownership import added_outside, outside_text, overlap_text, owned_twice
+from metalog_sources.targets.ownership import acls_outside, outside_text, overlap_text, owned_twice
 from metalog_sources.targets.plan import ChangeKind, PlanStep, after
 from metalog_sources.targets.target import refused_steps
 from shell.tasks.acl_words import resource_kind, sentence
@@ -108,7 +108,7 @@ def findings_of(
     """Findings about added ACLs that their file does not own, ACLs that two files own, operations
     that Kafka never checks, and effects of the default rule on other principals."""
     added = {step.acl for step in steps if step.change is ChangeKind.ADD}
-    for entry, owner in added_outside(wanted):
+    for entry, owner in acls_outside(wanted):
         if entry.acl in added:
             yield PlanFinding(outside_text(owner), entry.acl, entry.position)
     for overlap in owned_twice(wanted):

@@ -172,9 +172,9 @@ def _has_expressible_acl(document: Document, output: Output) -> bool:
 
 
 def _warn_of_escapes(document: Document, output: Output) -> None:
-    from metalog_sources.formats.csv import with_escapes
+    from metalog_sources.formats.csv import escaped_acls
 
-    if escaped := with_escapes(document):
+    if escaped := escaped_acls(document):
         output.warn(
             f"a spreadsheet or a terminal would act on a name in {counted(len(escaped), 'ACL')},"
             f" such as {sentence(escaped[0])}; the name is escaped: metalog reads the original"

@@ -284,7 +284,7 @@ def test_what_zookeeper_holds_for_one_resource_is_no_source() -> None:
         (LINE.replace('"READ"', '"REED"'), "unknown operation 'REED'; did you mean READ?"),
         (LINE.replace('"t"', '"\\ud800"'), "half a surrogate pair"),
         (LINE.replace('"t"', '"t'), "this is not JSON: "),
-        (LINE[:-1], "a, line 1, column 92: this is not JSON: , or } is missing"),
+        (LINE[:-1], "a, line 1, column 92: this is not JSON: expected ',' or '}'"),
         ("[" * 40, "nested more than 32 deep"),
         ('{"version":1,"acls":[]}', "ACLs in ZooKeeper's form"),
     ],
