@@ -49,8 +49,8 @@ _ALWAYS: Final = {
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
     "spark.sql.hive.filesourcePartitionFileCacheSize": "0",
 }
-"""Settings of every session. An archive has hundreds of thousands of small files, so many files
-share one task, few tasks list folders, and Spark does not keep the lists
+"""Settings of every session. Audit logs can have hundreds of thousands of small files, so many
+files share one task, few tasks list folders, and Spark does not keep the lists
 (docs/decisions/0066-audit-files-through-spark.md). A task that writes at most eight days at once
 does not sort its rows by day."""
 _STARTED_HERE: Final = {

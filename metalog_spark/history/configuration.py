@@ -137,8 +137,8 @@ def _parts(text: str) -> tuple[int | None, Path]:
         raise InvalidRequest(f"--config {text}: {error}, or an existing FILE") from None
     if not isinstance(parsed, AtTime):
         raise InvalidRequest(
-            f"--config {text}: {moment} does not say the time of a configuration; write the time"
-            " as @MILLISECONDS or in ISO 8601"
+            f"--config {text}: {moment} is an offset or a relative time; write the time from which"
+            " FILE is in force, as @MILLISECONDS or in ISO 8601"
         )
     return parsed.epoch_ms * 1000, Path(file)
 

@@ -1,8 +1,8 @@
 """Adds facts that one line alone does not show: the line's number in its file, a record with
 several lines, and an incomplete last line.
 
-These facts are derived from rows of lines, so each task reads only its own lines, and the splits do
-not matter. This module must not know files, nor what is done with half lines.
+A query over the rows of all lines finds these facts. So a task reads only its own lines, and the
+splits do not matter. This module must not know files, nor what is done with half lines.
 """
 
 from __future__ import annotations

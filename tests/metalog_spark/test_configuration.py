@@ -89,8 +89,8 @@ def test_what_no_file_says_is_assumed_and_said(files: Path) -> None:
             ["soon=old.properties"],
             "--config soon=old.properties: 'soon' is not a moment; give an off",
         ),
-        (["50=old.properties"], "--config 50=old.properties: 50 does not say the time of a"),
-        (["-6h=old.properties"], "--config -6h=old.properties: -6h does not say the time of a"),
+        (["50=old.properties"], "--config 50=old.properties: 50 is an offset or a relative"),
+        (["-6h=old.properties"], "--config -6h=old.properties: -6h is an offset or a relative"),
         (["old.properties"] * 2, "--config old.properties: old.properties is in force from"),
         (["@1=old.properties"] * 2, "--config @1=old.properties: old.properties is in force from"),
         (
