@@ -98,7 +98,7 @@ class LogLeader(ChangeSubmitter):
             queue.carry_out_next(self._idle_s)
 
     def lead_until_dismissed(self, is_closing: Callable[[], bool]) -> None:
-        """Claim the log; carry out changes until another node leads, a write fails, or
+        """Claim the log; carry out changes until this node is no longer elected, a write fails, or
         ``is_closing`` returns true."""
         candidacy = self._candidacy
         if candidacy is None:

@@ -121,8 +121,8 @@ class ClusterStore:
         return None
 
     def acl_versions(self) -> AclVersions:
-        """The Kafka version of the node that answers, by the newest metadata.version that the node
-        supports, and the cluster's metadata.version."""
+        """The Kafka version of the node that answers, and the cluster's metadata.version. The
+        newest metadata.version that the node supports shows its Kafka version."""
         return self._call(
             "find out its Kafka version",
             lambda: versions_of_cluster(

@@ -55,6 +55,7 @@ def owned_twice(document: Document) -> list[Overlap]:
 
 
 def _candidates(owned: Sequence[OwnsEntry]) -> Iterator[tuple[OwnsEntry, OwnsEntry]]:
+    """The pairs of entries that can overlap, judged by the resource names only."""
     nameless = [entry for entry in owned if entry.own.name is None]
     named = [(entry.own.name, entry) for entry in owned if entry.own.name is not None]
     named.sort(key=itemgetter(0))

@@ -177,6 +177,8 @@ def _check(options: CommandOptions) -> None:
 
 
 def _is_consumer(options: CommandOptions) -> bool:
+    """Whether the options have what ``--consumer`` needs, and nothing that it excludes. With
+    ``--producer``, it excludes nothing."""
     if not (options.has("--topic") and options.has("--group")):
         return False
     others = options.has("--cluster") or options.has("--transactional-id")
