@@ -114,9 +114,8 @@ class LogRead(NamedTuple):
 
 class FilesRead(NamedTuple):
     """``named`` has each input table, and each audit file that has no request, has a fault or is
-    left out; it is sorted by name. ``logs`` has sums over all files. ``nothing_new``: earlier
-    builds had read all files. ``days_again`` counts the days whose earlier requests were decided
-    again."""
+    left out, sorted by name. ``logs`` has sums over all files. ``nothing_new``: earlier builds had
+    read all files. ``days_again`` counts days whose earlier requests were decided again."""
 
     named: Sequence[FileRead]
     logs: Sequence[LogRead]

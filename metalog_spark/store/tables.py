@@ -114,8 +114,7 @@ state BOTH; lines of an hour that came twice are ambiguous. If an audit topic de
 they were read, the state of their hours is not BOTH. Kafka logs allowed requests only at DEBUG, so
 without allowed lines no ACL counts as unused. ``controller``: at least one line that made the state
 BOTH is a line that only a controller writes. A silence of more than a year has no rows, because a
-broker's clock can have been wrong, for example at 1970 or 9999. Findings count hours without a row
-as NOTHING.
+broker's clock can have been wrong (year 9999). Findings count hours without a row as NOTHING.
 """
 
 DECISIONS: Final = TableSchema(

@@ -1,10 +1,9 @@
 """Parses one line of an audit log: its request, the half lines in it, and its possible requests.
 
-A writer that dies can leave half a line, and the next line can be appended to the half. If the half
-line has no verdict (an operation on a resource type, allowed or denied), the text is read as two
-lines: a broken line and a whole line. In any other text with several readings, the likeliest
-reading is the request, and each other reading is a possible request. This module must not know
-files, Arrow, nor Spark.
+A writer that dies can leave half a line, to which the next line is appended. If the half line has
+no verdict (an operation on a resource type, allowed or denied), the text is read as a broken line
+and a whole line. In any other text with several readings, the likeliest reading is the request, and
+each other reading is a possible request. This module must not know files, Arrow, nor Spark.
 """
 
 from __future__ import annotations
