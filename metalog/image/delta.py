@@ -114,7 +114,8 @@ class MetadataDelta:
             except UnreadableRecord as fault:
                 refused(offset, message, fault)
             except CorruptLog as fault:
-                refused(offset, message, CorruptLog(f"{message.TYPE_NAME} {fault.problem}"))
+                problem = f"{message.TYPE_NAME} {fault.problem}"
+                refused(offset, message, CorruptLog(problem, advice=fault.advice))
 
     def finish_snapshot(self) -> None:
         """End a replacement: remove the entries of the old image that the snapshot lacks."""

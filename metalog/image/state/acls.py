@@ -215,7 +215,7 @@ class AclsDelta:
         if not was_there:
             raise CorruptLog(
                 f"removes the ACL {uuid_text(uuid)}, which does not exist",
-                advice="earlier records are missing, or the removal was written twice",
+                advice="earlier records are missing, or two records remove it; take another copy",
             )
 
     def finish_snapshot(self) -> None:

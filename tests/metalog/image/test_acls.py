@@ -91,8 +91,9 @@ def test_removing_an_acl_that_is_not_there_is_refused(removed_before: bool) -> N
     delta = MetadataDelta(image_of({IDS[0]: acl("a")} if removed_before else {}))
     if removed_before:
         delta.replay(RemoveAccessControlEntryRecord(IDS[0]))
-    with pytest.raises(CorruptLog, match=uuid_text(IDS[0])):
+    with pytest.raises(CorruptLog, match=uuid_text(IDS[0])) as caught:
         delta.replay(RemoveAccessControlEntryRecord(IDS[0]))
+    assert caught.value.advice is not None
 
 
 def test_changes_are_the_net_ones_in_record_order() -> None:
