@@ -28,8 +28,8 @@ USAGE: Final = "[DIR] [--config FILE] [options]"
 FORMATS: Final = ("text", "json")
 PAGED: Final = False
 EPILOG: Final = """
-With none of --config, -I and -N, the folder is for one node that is the whole quorum. Kafka and
-metalog serve can use the folder. Write an ACL as one line:
+With none of --config, -I and -N, the folder is for one node that is the whole quorum. Both
+Kafka and metalog serve can use it. Write an ACL as one line:
 
   metalog format /var/lib/node --add-scram-file users.txt \\
       --add-acl 'ALLOW User:app READ,WRITE topic:payments' \\
