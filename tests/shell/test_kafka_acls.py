@@ -182,5 +182,6 @@ def test_the_last_acl_is_warned_of_before_the_question(
     command = [sys.executable, "-m", "shell.main", "kafka-acls", folder, *remove]
     printed, code = at_a_terminal(command, typed="n\n", environment={"NO_COLOR": "1"})
     assert code == 0
-    assert printed.index("without the last ACL on the name") < printed.index("(y/n)")
+    words = " ".join(printed.split())
+    assert words.index("without the last ACL on the name") < words.index("(y/n)")
     assert "name=t" in listed(folder, capsys)
