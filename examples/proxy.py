@@ -28,7 +28,7 @@ from metalog_node import (
     denied,
     joined,
     metadata_api,
-    only,
+    restricted_to,
     topic_api,
     topics_of,
     trial_config,
@@ -45,11 +45,11 @@ def passing_on(upstream):
         allowed = authorized_topics(services, incoming, topics_of(incoming))
         if allowed == names:
             return upstream.ask(incoming)
-        refusal = denied(only(incoming, names - allowed))
+        refusal = denied(restricted_to(incoming, names - allowed))
         if not allowed:
             return refusal
         return upstream.ask_and(
-            only(incoming, allowed), lambda answer: joined(incoming, refusal, answer)
+            restricted_to(incoming, allowed), lambda answer: joined(incoming, refusal, answer)
         )
 
     def metadata(services, incoming):

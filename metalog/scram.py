@@ -75,7 +75,8 @@ class ScramCredential(NamedTuple):
 def salted_password(
     mechanism: ScramMechanism, password: str, salt: bytes, iterations: int
 ) -> bytes:
-    """RFC 5802's SaltedPassword, which a client sends instead of a password (KIP-554)."""
+    """RFC 5802's SaltedPassword, which an admin client that sets a credential sends instead
+    of the password (KIP-554)."""
     from hashlib import pbkdf2_hmac
 
     return pbkdf2_hmac(mechanism.hash_name, password.encode(), salt, iterations)

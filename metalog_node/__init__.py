@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from metalog_node.topic_apis import denied as denied
     from metalog_node.topic_apis import joined as joined
     from metalog_node.topic_apis import metadata_api as metadata_api
-    from metalog_node.topic_apis import only as only
+    from metalog_node.topic_apis import restricted_to as restricted_to
     from metalog_node.topic_apis import topic_api as topic_api
     from metalog_node.topic_apis import topics_of as topics_of
     from metalog_node.topic_apis import with_answer as with_answer
@@ -39,7 +39,8 @@ if not TYPE_CHECKING:
         __name__,
         {
             "metalog_node.topic_apis": "FETCH LIST_OFFSETS METADATA PRODUCE UNKNOWN_TOPIC "
-            "authorized_topics denied joined metadata_api only topic_api topics_of with_answer",
+            "authorized_topics denied joined metadata_api restricted_to topic_api topics_of "
+            "with_answer",
             "metalog_node.config.node_config": "NodeConfig config_of read_config",
             "metalog_node.net.event_loop": "new_event_loop",
             "metalog_node.handlers.request": "HandledApi IncomingRequest Services",

@@ -202,7 +202,7 @@ def _references(incoming: IncomingRequest) -> list[str]:
     ]
 
 
-def only(incoming: IncomingRequest, topics: Collection[str]) -> IncomingRequest:
+def restricted_to(incoming: IncomingRequest, topics: Collection[str]) -> IncomingRequest:
     """The request in ``incoming``, restricted to ``topics``."""
     shape, body = _shape(incoming), incoming.request.body
     kept = [each for each in _topics(incoming) if getattr(each, shape.topic) in topics]

@@ -25,7 +25,7 @@ FORMS: Final = {
 }
 """The ``kind`` of an opened SOURCE -> how a user writes such a SOURCE."""
 _LOG_KINDS: Final = ("folder", "folders", "segment", "snapshot", "quorum", "topic")
-NO_HISTORY: Final = "has only the present state, without offsets and history"
+NO_HISTORY: Final = "not a log: it has only the present state, without offsets and history"
 
 
 class SourceKinds(NamedTuple):

@@ -41,7 +41,8 @@ def actions(api: str, *, on_cluster: bool = False, **names: Collection[str]) -> 
 
     A conditional permission is required if ``names`` has its kind of resource. For example, Produce
     needs WRITE on a transactional id if ``transactional_ids`` is passed. Pass ``on_cluster`` if the
-    conditions of cluster permissions apply. Optional permissions are left out.
+    conditions of cluster permissions apply, as when a follower fetches. Optional permissions are
+    left out.
 
     Raises:
         InvalidRequest: ``api`` is unknown; no action can check it; ``names`` has a kind that the
@@ -110,7 +111,8 @@ def _applies(
 ) -> bool:
     kinds = _kinds([need])
     missing = sorted(_ARGUMENTS[kind] for kind in kinds if kind not in names_of_kind)
-    if not need.when and missing:
+    same_case = _kinds([other for other in api.needs if other.when == need.when])
+    if missing and not (need.when and same_case.isdisjoint(names_of_kind)):
         raise InvalidRequest(f"{api.name}: pass {missing[0]}, or {missing[0]}=[] for none")
     return not missing if kinds else on_cluster or not need.when
 

@@ -74,6 +74,7 @@ _WRITE_TRANSACTION: Final = _need((Op.WRITE, On.TRANSACTIONAL_ID))
 _CREATE: Final = ((Op.CREATE, On.CLUSTER), (Op.CREATE, On.TOPIC))
 _TRANSACTIONAL: Final = "the producer is transactional"
 _NAMES_TOPICS: Final = "it names topics"
+_OF_CLIENTS: Final = "a client sends it, up to version 3"
 _AUTO_CREATE: Final = "the topic is created automatically"
 _OF_OTHERS: Final = "the token belongs to another user"
 _UNCHECKED: Final = "Kafka does not authorize this request"
@@ -107,8 +108,8 @@ APIS: Final[tuple[ApiPermissions, ...]] = (
     _api(
         1,
         "Fetch",
-        _READ_TOPIC,
-        _need((Op.CLUSTER_ACTION, On.CLUSTER), when="a broker fetches", optional=True),
+        _need((Op.READ, On.TOPIC), when="a consumer fetches"),
+        _need((Op.CLUSTER_ACTION, On.CLUSTER), when="a follower fetches"),
     ),
     _api(2, "ListOffsets", _DESCRIBE_TOPIC),
     _api(
@@ -174,9 +175,9 @@ APIS: Final[tuple[ApiPermissions, ...]] = (
     _api(
         24,
         "AddPartitionsToTxn",
-        _WRITE_TRANSACTION,
-        _WRITE_TOPIC,
-        _need((Op.CLUSTER_ACTION, On.CLUSTER), when="a broker asks", optional=True),
+        _need((Op.WRITE, On.TRANSACTIONAL_ID), when=_OF_CLIENTS),
+        _need((Op.WRITE, On.TOPIC), when=_OF_CLIENTS),
+        _need((Op.CLUSTER_ACTION, On.CLUSTER), when="a broker sends it, from version 4"),
     ),
     _api(25, "AddOffsetsToTxn", _WRITE_TRANSACTION, _READ_GROUP),
     _api(26, "EndTxn", _WRITE_TRANSACTION),

@@ -33,7 +33,7 @@ _ANSWERED_WITHIN_S: Final = 5.0
 _NO_ROOM: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _PAUSE_S: Final = 1.0
 _NEW_CLIENTS: Final = "new clients"
-"""The owner of the work of accepting clients, for the loop's budget."""
+"""The key of the queue, in the loop's budget, where the accepting of clients waits."""
 
 
 class OpenListener:

@@ -50,7 +50,7 @@ VERSIONS: Final = ("v1", "v1beta2")
 """The versions of Strimzi's API; the first version is the writer's default."""
 _CLUSTER_LABEL: Final = "strimzi.io/cluster"
 _MECHANISM: Final = ScramMechanism.SCRAM_SHA_512
-_NO_RESOURCE_NAME: Final = "the name is not a name of a Kubernetes resource"
+_NO_RESOURCE_NAME: Final = "a Kubernetes resource cannot have this name"
 _TLS: Final = ("tls", "tls-external")
 _AUTHENTICATIONS: Final = (*_TLS, "scram-sha-512")
 _ACL_KEYS: Final = ("resource", "host", "operation", "operations", "type")
@@ -263,8 +263,8 @@ def _lead(version: str, cluster: str | None) -> tuple[list[str], list[str]]:
     """The lines of a resource before its name, and the labels after its name."""
     if cluster is not None and not _CLUSTER_NAME.fullmatch(cluster):
         raise InvalidRequest(
-            f"--cluster {cluster}: not the name of a Kafka resource: 1 to 63 of a-z, 0-9, - and .,"
-            " with a letter or digit at both ends"
+            f"--cluster {cluster}: a Kafka resource cannot have this name: use 1 to 63 of a-z,"
+            " 0-9, - and ., with a letter or digit at both ends"
         )
     labels = [] if cluster is None else ["  labels:", f"    {_CLUSTER_LABEL}: {scalar(cluster)}"]
     return [f"apiVersion: {_GROUP}{version}", f"kind: {KIND}", "metadata:"], labels

@@ -111,8 +111,8 @@ def unused(result: Rows, acls: Sequence[Row], later: int, end: str) -> Section:
         f"Of {counted(len(rows), 'ACL')} ({counted(grants, 'grant')}, "
         f"{counted(len(rows) - grants, 'DENY', 'DENYs')}) in force in this window and still at "
         f"{end}, {can_go_text(can_go)}: if all these are removed, every answer of this window "
-        f"stays the same. The use of {unknown:,} more is unknown; each row says why. The time in"
-        " Last used can be outside of this window."
+        f"stays the same. The use of {unknown:,} more is unknown; each row says why. The column"
+        " Last used can show a time outside of this window."
     )
     if later:
         says += f" Not judged: {counted(later, 'ACL')} that came after this window."
@@ -161,16 +161,16 @@ def least(result: Rows, rows: Sequence[Row], end: str) -> Section:
         f"{counted(needed, 'grant')} instead of the {today:,} in force at {end} would allow every "
         "request of this window that brokers allowed and that today's ACLs allow, and nothing that "
         "is denied today; a replay has proved this. Grants that came after this window stay. "
-        "Granted, used and left count pairs of an operation and a known name. Requests counts the "
-        "requests that today's ACLs still allow; the command in Its requests prints all requests "
-        "that brokers allowed."
+        "The columns Granted, Used and Kept count pairs of an operation and a known name. The "
+        "column Requests counts the requests that today's ACLs still allow; the command in the "
+        "column Its requests prints all requests that brokers allowed."
     )
     fields = (
         _SEVERITY,
         _PRINCIPAL,
         _field("Granted", "granted", ColumnKind.NUMBER),
         _field("Used", "used", ColumnKind.NUMBER),
-        _field("Left", "left", ColumnKind.NUMBER),
+        _field("Kept", "left", ColumnKind.NUMBER),
         _field("ACLs", "acls_today", ColumnKind.NUMBER),
         _field("Needed", "acls_least", ColumnKind.NUMBER),
         _REQUESTS,

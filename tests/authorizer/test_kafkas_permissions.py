@@ -24,6 +24,7 @@ from authorizer import (
 )
 from authorizer.permissions.requests import RequiredActions, each_allowed
 from authorizer.permissions.table import APIS, Permission
+from metalog.errors import InvalidRequest
 
 CLIENT = RequestContext("User:client", "10.0.0.1")
 CLUSTER, GROUP = "CLUSTER:kafka-cluster", "GROUP:group"
@@ -291,8 +292,21 @@ def test_each_thing_of_a_request_has_its_own_answer(
     assert each_allowed(granted(*texts), CLIENT, asked) == expected
 
 
+@pytest.mark.parametrize("api", ["Fetch", "AddPartitionsToTxn"])
+def test_kafka_checks_only_cluster_action_for_a_broker(api: str) -> None:
+    """KafkaApis.handleFetchRequest and handleAddPartitionsToTxnRequest of Kafka 4.4.0."""
+    [[action]] = actions(api, on_cluster=True)
+    required = action.operation.name, action.resource.resource_type.name
+    assert required == ("CLUSTER_ACTION", "CLUSTER")
+
+
+def test_a_case_of_a_request_needs_all_its_names() -> None:
+    """Without its topics, the check of a transaction's partitions would be too weak."""
+    with pytest.raises(InvalidRequest, match="AddPartitionsToTxn: pass topics"):
+        actions("AddPartitionsToTxn", transactional_ids=["id"])
+
+
 OPTIONAL = {
-    ("Fetch", "CLUSTER_ACTION CLUSTER"),
     ("Metadata", "CREATE CLUSTER", "CREATE TOPIC"),
     ("DescribeTransactions", "DESCRIBE TOPIC"),
     ("StreamsGroupHeartbeat", "CREATE CLUSTER", "CREATE TOPIC"),
@@ -300,7 +314,7 @@ OPTIONAL = {
 
 
 @pytest.mark.parametrize(("api", "one_of"), [(each[0], each[1:]) for each in sorted(OPTIONAL)])
-def test_a_follower_an_automatic_topic_and_what_an_answer_shows_need_more(
+def test_an_automatic_topic_and_what_an_answer_shows_need_more(
     api: str, one_of: tuple[str, ...]
 ) -> None:
     """They are in the table as optional: without them the request succeeds, and does less."""

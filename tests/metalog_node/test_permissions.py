@@ -72,7 +72,7 @@ def asking(node: Node, listener: str, user: str) -> Iterator[Callable[[Body], An
 
 
 CONTROLLERS_OWN = {
-    every_request.FETCH: "a broker fetches",
+    every_request.FETCH: "a follower fetches",
     every_request.DESCRIBE_CLUSTER: "it is sent to a controller",
 }
 """The condition of the one need that a controller asks for."""

@@ -115,7 +115,10 @@ def test_a_file_that_is_no_utf8(tmp_path: Path) -> None:
 def test_what_needs_offsets_says_so_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(RULE.format("User:a"))
-    said = "has only the present state, without offsets and history; give a metadata.log.dir"
+    said = (
+        "not a log: it has only the present state, without offsets and history; "
+        "give a metadata.log.dir"
+    )
     source = opened(path)
     with pytest.raises(InvalidSource, match=said):
         replay_source(source, at=AtOffset(1))

@@ -273,8 +273,8 @@ def test_strimzi_keeps_the_credentials_of_users(
     asked += [] if version == "v1" else ["--api-version", version]
     assert main(["export", str(source), "-o", "strimzi", *asked]) == 0
     assert capsys.readouterr().err == (
-        "warning: left out: 1 SCRAM user (Upper_Case): the name is not a name of a Kubernetes "
-        "resource; 1 SCRAM user (old): a KafkaUser logs in by SCRAM-SHA-512 only; the operator "
+        "warning: left out: 1 SCRAM user (Upper_Case): a Kubernetes resource cannot have this "
+        "name; 1 SCRAM user (old): a KafkaUser logs in by SCRAM-SHA-512 only; the operator "
         "makes new passwords, unless spec.authentication.password names a Secret\n"
     )
     resources = {each["metadata"]["name"]: each for each in yaml.safe_load_all(target.read_text())}
@@ -296,4 +296,4 @@ def test_what_is_for_strimzi_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--cluster is for -o strimzi; leave it out" in capsys.readouterr().err
     for name in ("pr od", "Prod", "-prod", "p" * 64, "prod\n  name: other", ""):
         assert main(["export", str(LOG), "-o", "strimzi", f"--cluster={name}"]) == 2
-        assert "not the name of a Kafka resource" in capsys.readouterr().err
+        assert "a Kafka resource cannot have this name" in capsys.readouterr().err

@@ -110,7 +110,7 @@ def test_a_verb_of_logs_refuses_a_store_because_it_has_no_history(kind: str) -> 
     for verb in MORE:
         _, kinds = place_of(verb)
         refused = str(kinds.refusal(kind, "PLACE"))
-        why = "PLACE: has only the present state, without offsets and history; give "
+        why = "PLACE: not a log: it has only the present state, without offsets and history; give "
         assert refused.startswith(why) == (kinds.forms.keys() <= LOGS.forms.keys()), verb
 
 

@@ -87,7 +87,7 @@ def test_an_option_that_needs_a_log_says_so(
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err == (
-        f"metalog: {path}: has only the present state, without offsets and history; "
+        f"metalog: {path}: not a log: it has only the present state, without offsets and history; "
         f"leave out {surplus}, or give a log\n"
     )
 

@@ -18,8 +18,8 @@ _NONE: Final = Patterns(())
 
 
 def without_cover(changed: Iterable[Acl], acls: Iterable[Acl]) -> Iterator[Acl]:
-    """The ACLs in ``changed`` whose pattern has a name that no ACL in ``acls`` matches, one for
-    each pattern.
+    """The ACLs in ``changed`` that reach a name which no ACL in ``acls`` reaches; one ACL for each
+    pattern.
 
     ``changed`` has ACLs to add to ``acls``, or ACLs whose removal leaves ``acls``.
     """

@@ -197,8 +197,8 @@ def unknown_code(subject: LintSubject) -> Iterator[Finding]:
             ]
             yield Finding(
                 Severity.ERROR,
-                f"Kafka 4.3 does not know its {' and '.join(odd)}; an unknown permission denies, "
-                "an unknown pattern type is a prefix",
+                f"Kafka 4.3 does not know its {' and '.join(odd)}; it treats an unknown "
+                "permission as DENY, and an unknown pattern type as PREFIXED",
                 acl,
             )
 

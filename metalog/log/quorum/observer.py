@@ -150,7 +150,7 @@ class QuorumLog:
         return self._contact.silent_for_s
 
     def bootstrap(self) -> Iterator[Batch] | None:
-        """None: a quorum does not send the first records of an empty log."""
+        """None: a quorum does not send ``bootstrap.checkpoint``."""
         return None
 
     def bounds(self) -> LogBounds:

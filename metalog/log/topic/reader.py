@@ -129,7 +129,7 @@ class TopicLog:
         return self.cluster.contact.silent_for_s
 
     def bootstrap(self) -> Iterator[Batch] | None:
-        """None: a topic does not hold the first records of an empty log."""
+        """None: a topic has no ``bootstrap.checkpoint``."""
         return None
 
     def bounds(self) -> LogBounds:

@@ -58,7 +58,8 @@ from metalog.records.unread import UNREAD_RECORD, UnreadRun, UnreadTypes
 MAX_CACHED = 1 << 16
 """The size of each cache (names, last parts, texts in last parts); a full cache is emptied."""
 MAX_SHAPES = 1 << 9
-"""The size of each cache of shapes. Each size of ``plain_start`` has its own cache."""
+"""The size of each cache of shapes. The attributes and deltas of a record take
+3, 4 or 5 bytes; each of these lengths has its own cache."""
 
 _ACL_FRAME: Final = bytes((FRAME_VERSION, AccessControlEntryRecord.API_KEY, 0))
 _ID_SIZE: Final = 16

@@ -40,8 +40,8 @@ def regrouped(entries: Collection[AclEntry], file_acls: int | None = None) -> li
     """The rules for ``entries``. ``file_acls`` is the number of ACLs in the whole file (default:
     the number of ``entries``).
 
-    In a large file only names are grouped. With lists of operations and hosts, the file could have
-    more ACLs than the reader accepts for a file of this size.
+    If there are many ACLs, only names are grouped. The reader accepts only as many ACLs as fit the
+    length of the file, and lists of operations and hosts could make the file too short.
     """
     rules = [
         RegroupedRule(
