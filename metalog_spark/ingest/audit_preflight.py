@@ -58,7 +58,7 @@ def check_audit(patterns: Sequence[str], out: str, pattern: BrokerPattern) -> li
                     " folder or file, without a pattern and without other files"
                 )
         if not is_any:
-            raise InvalidRequest(f"{audit}: {_why_nothing(audit)}")
+            raise InvalidRequest(f"{audit or '--audit'}: {_why_nothing(audit)}")
     return list(empty)
 
 
@@ -98,7 +98,7 @@ def no_audit_line(first: str, count: int) -> InvalidRequest:
 
 def _why_nothing(audit: str) -> str:
     if not audit:
-        return "--audit has an empty name: is a variable of the shell empty?"
+        return "the name is empty: is a variable of the shell empty?"
     if Path(audit).is_dir():
         return "the folder has no file"
     if Path(audit).exists():

@@ -227,6 +227,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
         ("build --log topic:///t --audit AUDIT --out NEW", "topic:///t: give topic://HOST:PORT"),
         ("build --log ACLS --audit AUDIT --out NEW", "not a log: it has only the present state"),
         ("build --log LOG --audit /nowhere/x* --out NEW", "/nowhere/x*: no file has this name"),
+        ("build --log LOG --audit= --out NEW", "metalog: --audit: the name is empty: is a variab"),
         ("build --log LOG --audit EMPTY --out NEW", "empty: the folder has no file"),
         ("build --log LOG --audit ACLS --out NEW", "acls.yaml: no audit line in it; name the"),
         ("build --log LOG --audit ACLS IDLE --out NEW", "and 1 more file: no audit line in them;"),

@@ -245,6 +245,16 @@ def test_nothing_is_written_and_no_secret_said_where_options_are_wrong(
     assert not (tmp_path / "node").exists()
 
 
+def test_the_name_of_a_source_is_no_folder(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run("format", "@demo")
+    assert (done.returncode, "give DIR, or ./@demo for a folder" in done.stderr) == (2, True)
+    assert not [*tmp_path.iterdir()]
+    assert run("format", "./@demo").returncode == 0
+
+
 def test_a_file_of_credentials_has_lines_that_end_at_lf_only(tmp_path: Path, run: Run) -> None:
     """A password may contain other line ends."""
     users = tmp_path / "users.txt"

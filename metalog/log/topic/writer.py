@@ -211,10 +211,11 @@ class WritableTopicLog:
         messages = outgoing(batch, self._values, self._follows)
         largest = max(len(message.value) for message in messages)
         if batch.size > MAX_BATCH_BYTES or largest > MAX_RECORD_BYTES:
+            advice = "; send fewer at a time" if largest <= MAX_RECORD_BYTES else ""
             raise InvalidRequest(
                 f"{counted(len(records), 'record needs', 'records need')} {batch.size} bytes, the"
                 f" largest {largest}; a batch may have at most {MAX_BATCH_BYTES} bytes, one"
-                f" record at most {MAX_RECORD_BYTES}; send fewer at a time"
+                f" record at most {MAX_RECORD_BYTES}{advice}"
             )
         try:
             stable = transactions.send(messages, batch.base_timestamp, self._end)

@@ -195,6 +195,11 @@ def _config(arguments: Namespace) -> NodeFolders | None:
 
 def _node(arguments: Namespace, config: NodeFolders | None) -> _Node:
     directory = None if arguments.directory is None else Path(arguments.directory)
+    if (arguments.directory or "").startswith("@"):
+        raise InvalidRequest(
+            f"{directory}: @NAME is a SOURCE, and format makes a folder; give DIR, or ./{directory}"
+            " for a folder of this name"
+        )
     if config is None:
         if directory is None:
             raise InvalidRequest("no folder: give DIR, or --config server.properties")

@@ -318,11 +318,11 @@ def test_a_batch_may_be_as_large_as_kafka_reads_and_no_larger(tmp_path: Path) ->
     log = WritableDirectoryLog(formatted(tmp_path / "d"))
     epoch = log.claim()
     log.append(epoch, [(credential(size), 0)])
-    limit = "bytes; Kafka reads at most 8388608 in a batch; send fewer at a time"
+    limit = "bytes; Kafka reads at most 8388608 in a batch"
     with pytest.raises(InvalidRequest) as refused:
         log.append(epoch, [(credential(size + 1), 0)])
     assert str(refused.value) == f"1 record needs {MAX_BATCH_BYTES + 1} {limit}"
-    with pytest.raises(InvalidRequest, match=r"^2 records need "):
+    with pytest.raises(InvalidRequest, match=r"^2 records need .*; send fewer at a time$"):
         log.append(epoch, [(credential(size), 0), (ace(1), 0)])
 
 
