@@ -26,8 +26,8 @@ MARK: Final = "# missing: "
 def refuse_doubts(doubts: Sequence[LoadDoubt], *, salvage: bool | None) -> None:
     """Raise ``UncertainSource`` with the first doubt, unless ``salvage`` is true.
 
-    ``salvage`` is None for a caller without ``--salvage``, whose output cannot name what is
-    missing. Then the error advises ``metalog export --salvage``.
+    ``salvage`` is None for a verb that has no option ``--salvage``, because its output cannot name
+    what is missing. Then the error advises ``metalog export --salvage``.
     """
     if doubts and not salvage:
         first = doubts[0].fault

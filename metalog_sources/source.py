@@ -2,8 +2,8 @@
 
 A SOURCE names a log (a folder, several folders joined by ``+``, a ``.log`` or ``.checkpoint`` file,
 ``quorum://``, ``topic://``) or a store (a file of ACLs, a folder of YAML, ``cluster://``,
-``zookeeper://``). ``@NAME`` is a SOURCE that ``metalog.toml`` defines. To open a SOURCE changes
-nothing. This module must not replay.
+``zookeeper://``). ``@NAME`` is a SOURCE that ``metalog.toml`` defines. Opening a SOURCE
+changes nothing. This module must not replay.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 Each folder gets ``meta.properties`` last, so a folder with this file is formatted completely. Up
 to metadata.version 4.3-IV0, each folder also gets ``bootstrap.checkpoint`` with the first records.
-If the quorum is dynamic, the log's folder gets a snapshot that names the voters. Above 4.3-IV0, as
-in Kafka 4.4, one snapshot of offset 0 in the log folder of a controller has the voters and the
-first records. This module must not know how options are written.
+If the first voters of a dynamic quorum are given, the log's folder gets a snapshot with them.
+Above 4.3-IV0, as in Kafka 4.4, one snapshot of offset 0 in the log folder of a controller has the
+first records, and the voters if they are given. This module must not know arguments.
 """
 
 from __future__ import annotations

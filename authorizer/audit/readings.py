@@ -24,7 +24,8 @@ class Reading(NamedTuple):
     """``row`` is the request that the line states if its audit line begins at position ``head``.
 
     In the rows of ``unfinished``, ``resource_name`` is the start of the resource's name, or the
-    whole name and more text. So ``pattern_type`` is PREFIXED: one of the two begins with the other.
+    whole name and more text. So ``pattern_type`` is PREFIXED: ``resource_name`` begins with the
+    resource's name, or the name begins with ``resource_name``.
     """
 
     head: int

@@ -138,7 +138,8 @@ class AclIndex:
     def allowing(
         self, who: Subject, operation: Operation, resource_type: ResourceType
     ) -> Iterator[tuple[PatternType, str]]:
-        """The patterns of the ALLOWs that match ``who`` and name ``operation`` itself or ALL."""
+        """The patterns of the ALLOWs that match ``who`` and have the operation ``operation`` or
+        ALL."""
         grants = self._all_grants()
         operations = (Operation.ALL, operation)
         who = self.with_blocks(who)
@@ -166,7 +167,8 @@ class AclIndex:
         return list(chain.from_iterable(bucket.in_order() for bucket in buckets))
 
     def _listed(self, resource_type: ResourceType, acl_filter: AclFilter) -> list[Bucket]:
-        """The buckets that can match, in descending order of names; LITERAL before PREFIXED."""
+        """The buckets that can match, in descending order of names, a LITERAL before a PREFIXED
+        bucket of the same name."""
         _, name, pattern_type = acl_filter.pattern
         literals, prefixed = self.literals[resource_type], self.prefixed[resource_type]
         if name is None:
@@ -217,7 +219,7 @@ class AclIndex:
                 for name, bucket in patterns.buckets.items():
                     bucket._check()
                     if kinds is self.prefixed:
-                        _check_only_acl(patterns, name)
+                        _check_the_only_acl(patterns, name)
                     for acl in bucket.acls():
                         _check(acl.resource_type is resource_type and acl.resource_name == name)
                         _check((acl.pattern_type is LITERAL) == (kinds is self.literals))
@@ -272,7 +274,7 @@ def _in_reverse(items: list[tuple[str, Bucket]]) -> list[Bucket]:
     return [bucket for _, bucket in items]
 
 
-def _check_only_acl(patterns: PatternBuckets, name: str) -> None:
+def _check_the_only_acl(patterns: PatternBuckets, name: str) -> None:
     prefix = patterns.longest_prefix(name)
     if prefix is not None and (only := patterns.only_acl(prefix)) is not None:
         _check(prefix.shorter is None and [*patterns.buckets[prefix.name].acls()] == [only])

@@ -40,7 +40,7 @@ class SubjectDelta(Protocol):
 
     @property
     def doubtful(self) -> int:
-        """How many applied records perhaps do not mean what they seem to mean."""
+        """How many applied records have a ``RecordDoubt``: a byte of a name was replaced."""
 
     def finish_snapshot(self) -> None:
         """End a replacement: remove the entries of the old image that the snapshot lacks."""
@@ -53,9 +53,9 @@ class ImageSubject(NamedTuple):
     """One kind of state.
 
     ``name`` is a field of ``MetadataImage`` and of ``MetadataDelta``; ``kafka_name`` is the
-    directory in Kafka's metadata shell. ``records`` maps a record type to the method of ``delta``
-    that applies such records. If ``concerns_authorization`` is true, a strict loader stops at
-    faulty records of the subject (``policy``).
+    directory in Kafka's metadata shell. ``records`` maps a type of records, or of
+    runs of records, to the method of ``delta`` that applies them. If ``concerns_authorization`` is
+    true, a strict loader stops at faulty records of the subject (``policy``).
     """
 
     name: str

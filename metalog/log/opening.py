@@ -301,7 +301,7 @@ def _check_reachable(address: str, properties: Mapping[str, str]) -> None:
     """
     from metalog.hosts.host_port import parse_addresses
     from metalog.wire.client.bootstrap import first_connection
-    from metalog.wire.client.cluster_client import check_answers
+    from metalog.wire.client.cluster_client import check_needs_no_login
     from metalog.wire.client.security import client_settings
 
     try:
@@ -310,7 +310,7 @@ def _check_reachable(address: str, properties: Mapping[str, str]) -> None:
         return  # librdkafka supports logins that our own client does not
     try:
         servers = parse_addresses(parse_address(address).servers)
-        first_connection(servers, settings, check=check_answers).close()
+        first_connection(servers, settings, check=check_needs_no_login).close()
     except InvalidSource:
         raise
     except InvalidRequest as error:

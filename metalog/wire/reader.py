@@ -8,7 +8,8 @@ are not trusted (docs/decisions/0035-own-reader-of-kio-classes.md):
 - An error code without a name stays a number. Bytes that are not UTF-8 are replaced as in Java.
 - A caller can limit the number of elements; the reader checks the limit before it reads elements.
 
-Bytes that cannot be decoded raise ``Malformed``. This module must not know any message.
+Bytes that cannot be decoded raise ``Malformed``. This module must not know any message but
+the request header.
 """
 
 from __future__ import annotations

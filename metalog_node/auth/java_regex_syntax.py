@@ -333,7 +333,7 @@ class _Parser:
     def _member(self) -> tuple[_Test, str | None]:
         if self.at == len(self._text):
             raise InvalidRequest("[ is not closed")
-        if self._text.startswith(r"\v-", self.at):  # Java's \v is only U+000B before -
+        if self._text.startswith(r"\v-", self.at):  # In front of a hyphen, Java's \v is only U+000B
             raise InvalidRequest(r"\v- within [] is not supported here; write -\v")
         character = self._text[self.at]
         if character == "\\":

@@ -96,7 +96,8 @@ class Settings(BaseModel):
         None,
         alias="metadata.log.dir",
         description="the folder of a controller's log (default: `log.dirs` or `log.dir`); or "
-        "`topic://HOST:PORT/TOPIC`, with a client's keys after `metadata.log.topic.`",
+        "`topic://HOST:PORT/TOPIC`, with the settings of its Kafka client as "
+        "`metadata.log.topic.KEY`",
     )
     log_dirs: str | None = Field(
         None, alias="log.dirs", description="folders; the node uses the first"
@@ -157,7 +158,8 @@ READ_ELSEWHERE: Final[Mapping[str, str]] = {
     SUITES: "the cipher suites, by Java's names; name all suites of TLS 1.3 or none",
     MAPPING_RULES: "how a certificate's subject becomes a principal's name",
     POLICY_CLASS: "the class that checks a new SCRAM password sent unsalted (KIP-506)",
-    ENABLED_MECHANISMS: "the mechanisms for which a password sent unsalted is stored",
+    ENABLED_MECHANISMS: "the mechanisms for which a node stores a credential when it receives an "
+    "unsalted password",
     **dict.fromkeys(ITERATIONS.values(), "the iterations of a password sent unsalted"),
     SALTED_ENABLE: "`false` refuses salted passwords (KIP-554: kafka-configs, any Admin client), "
     "which no policy can check; set it on all nodes alike (default: `true`); not a key of Kafka",

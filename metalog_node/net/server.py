@@ -33,7 +33,7 @@ _ANSWERED_WITHIN_S: Final = 5.0
 _NO_ROOM: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _PAUSE_S: Final = 1.0
 _NEW_CLIENTS: Final = "new clients"
-"""The key of the queue, in the loop's budget, where the accepting of clients waits."""
+"""The key under which the loop's budget gives turns to the accepting of clients."""
 
 
 class OpenListener:
@@ -103,7 +103,7 @@ class OpenListener:
     async def _serve(self, connected: socket.socket, host: str) -> None:
         task = asyncio.current_task()
         if task is None:
-            raise RuntimeError("a connection is served by a task")
+            raise RuntimeError("a connection must be served by a task")
         try:
             reader, writer = await self._streams(connected)
             try:

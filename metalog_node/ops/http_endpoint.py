@@ -28,8 +28,8 @@ _ANSWER_S: Final = 10.0
 """How long a client may take to receive the answer, in seconds."""
 _MOST_CLIENTS: Final = 64
 _BACKLOG: Final = 16
-"""How many clients asyncio accepts in one round of the event loop. A request that arrives with its
-connection is read two rounds later, before newer clients can displace the connection."""
+"""How many clients asyncio accepts in one round of the event loop. A request is read up to two
+rounds after its connection. The newer clients of two rounds are too few to displace it."""
 
 R = TypeVar("R")
 

@@ -137,7 +137,7 @@ class _Now(Collector):
         )
         yield GaugeMetricFamily(
             "metalog_stale_seconds",
-            "How long the image can have been out of date; 0 while all is well",
+            "Seconds for which the image has possibly been out of date; 0 while all is well",
             now.stale_s,
         )
         if now.last_contact_s is not None:

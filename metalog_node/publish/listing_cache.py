@@ -1,8 +1,9 @@
-"""A cache of long ACL listings. A thread encodes each listing once.
+"""A cache of long ACL listings. A thread encodes the listings.
 
-A change of ACLs removes all listings. The encoder of the latest listing stays, unless all ACLs are
-replaced: it can encode this listing again and reuse unchanged parts. Only one encoder stays,
-because it holds its listing's ACLs. This module must not know how a listing is encoded.
+A change of ACLs removes all listings. Unless all ACLs are replaced, the encoder of the latest
+listing stays, because it can encode this listing again and reuse unchanged parts. Only one
+encoder stays, because it holds its listing's ACLs. This module must not know how a
+listing is encoded.
 """
 
 from __future__ import annotations

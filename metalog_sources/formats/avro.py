@@ -57,7 +57,7 @@ _MOST_FIELDS: Final = 64
 _MOST_BYTES: Final = 64 << 20
 _MOST_TIMES: Final = 20
 """A file may inflate to ``_MOST_BYTES`` or to this many times its size, whichever is more."""
-_LONGEST: Final = 200
+_MOST_QUOTED: Final = 200
 _NO_CHECKSUM: Final = (
     "an older metalog or another tool wrote this file without metalog's checksum, so a changed name"
     " would stay unnoticed"
@@ -110,7 +110,7 @@ def read_avro(data: bytes, file: str) -> AvroFile:
     except InvalidRequest:
         raise
     except Exception as error:
-        problem = " ".join(str(error).split())[:_LONGEST] or type(error).__name__
+        problem = " ".join(str(error).split())[:_MOST_QUOTED] or type(error).__name__
         raise InvalidRequest(f"{file}: not an Avro file of ACLs: {problem}") from None
     expected = head.metadata.get(_CHECKSUM)
     if expected is None:

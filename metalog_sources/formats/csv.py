@@ -3,7 +3,8 @@
 The header is ``KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,
 Host``. The reader accepts the columns in any order. Without PatternType (in older files) all
 patterns are LITERAL. The writer escapes a name that could control a spreadsheet or a terminal; the
-reader restores the name. There are no notes, ``owns`` or users. This module must not know files.
+reader restores the name. The format has no notes, no ``owns`` and no users. This module must not
+know files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """``cluster://HOST:PORT``: reads and writes a cluster's ACLs and SCRAM users by the Admin API.
 
 As in kafka-acls, the addresses are those of brokers or of controllers. An ACL can be unreadable,
-for example if it has a code of a newer Kafka. This module must not know the wanted ACLs.
+for example if it has a code of a newer Kafka. This module must not know plans.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class ClusterStore:
         """Whether the cluster is a node of this project (KIP-506), and is reached over TLS."""
         try:
             with self._passwords() as client:
-                if not client.is_spoken():
+                if not client.is_supported():
                     return PasswordOffer.NONE
                 return PasswordOffer.TAKEN if client.is_encrypted else PasswordOffer.NOT_ENCRYPTED
         except InvalidRequest:

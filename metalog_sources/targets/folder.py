@@ -1,7 +1,7 @@
-"""Makes a stopped node's folder a target, which writes the log as the node's controller would.
+"""A stopped node's folder as a target, which writes the log as the node's controller would.
 
 The node must be the log's only voter, which is checked before the first write. All steps of
-``change`` take effect together. This module must not know the wanted ACLs.
+``change`` take effect together. This module must not know plans.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class FolderTarget:
         return None
 
     def acl_versions(self) -> AclVersions:
-        """The versions that the log shows. The node can start with a newer Kafka next time."""
+        """Those of the oldest Kafka with the log's metadata.version; the next may be newer."""
         return versions_of_log(self._replayed().image.features)
 
     def change(

@@ -26,7 +26,7 @@ NOTHING: Final = "NOTHING"
 Lost = tuple[str | None, int, int]
 """A broker (None for any) and a time range, in microseconds since 1970, in which lines were
 deleted unread."""
-_LOST: Final = "of STRING, from_us BIGINT, to_us BIGINT"
+_LOST: Final = "lost_by STRING, from_us BIGINT, to_us BIGINT"
 HOUR_US: Final = 3_600_000_000
 _STATE: Final = (
     f"CASE WHEN is_sure THEN '{BOTH}' WHEN allowed + denied > 0 THEN '{DENIALS_ONLY}'"
@@ -64,9 +64,9 @@ def counted(requests: DataFrame) -> DataFrame:
 def counted_before(coverage: DataFrame) -> DataFrame:
     """The result of ``counted``, from rows of COVERAGE."""
     is_sure = f"state = '{BOTH}' AS is_sure"
-    there_are = coverage.where(f"state <> '{NOTHING}'")
+    seen = coverage.where(f"state <> '{NOTHING}'")
     counts = ("allowed", "denied", "ambiguous")
-    return there_are.selectExpr("broker", "hour", *counts, is_sure, "controller")
+    return seen.selectExpr("broker", "hour", *counts, is_sure, "controller")
 
 
 def covered(counts: DataFrame, lost: Iterable[Lost] = ()) -> DataFrame:
@@ -77,11 +77,11 @@ def covered(counts: DataFrame, lost: Iterable[Lost] = ()) -> DataFrame:
     until_next = counts.selectExpr("*", _NEXT).selectExpr("*", _UNTIL_NEXT)
     own = (f.when(f.col("each") == f.col("hour"), f.col(name)).alias(name) for name in COUNTS)
     hours = until_next.select("broker", f.col("each").alias("hour"), *own)
-    begin_us, of = f.unix_micros("hour"), f.col("of")
-    is_of = (of.isNull() | (of == f.col("broker"))) & (begin_us <= f.col("to_us"))
-    is_of &= begin_us + HOUR_US > f.col("from_us")
+    begin_us, lost_by = f.unix_micros("hour"), f.col("lost_by")
+    has_lost = (lost_by.isNull() | (lost_by == f.col("broker"))) & (begin_us <= f.col("to_us"))
+    has_lost &= begin_us + HOUR_US > f.col("from_us")
     spans = frame_of(counts.sparkSession, lost, _LOST)
-    cut = hours.join(spans, is_of, "left_semi").select("broker", "hour")
+    cut = hours.join(spans, has_lost, "left_semi").select("broker", "hour")
     cut = cut.withColumn("is_cut", f.lit(True))
     every = hours.join(cut, ["broker", "hour"], "left").na.fill(0).na.fill(False)
     sure = {name: f.col(name) & ~f.col("is_cut") for name in ("is_sure", "controller")}

@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 
     from metalog_spark.history.configuration import Configuration
 
-_PART, _WORD = (f", CAST(X'{byte.hex()}' AS STRING), " for byte in (BETWEEN_PARTS, BETWEEN_WORDS))
-_QUESTION: Final = _PART.join(
-    ("principal", "host", "resource_name", _WORD.join(("operation", "resource_type")))
+_NEXT_PART, _NEXT_WORD = (
+    f", CAST(X'{byte.hex()}' AS STRING), " for byte in (BETWEEN_PARTS, BETWEEN_WORDS)
+)
+_QUESTION: Final = _NEXT_PART.join(
+    ("principal", "host", "resource_name", _NEXT_WORD.join(("operation", "resource_type")))
 )
 _ARGUMENTS: Final = (
     f"CASE WHEN pattern_type = '{PatternType.LITERAL.name}'"

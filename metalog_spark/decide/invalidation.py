@@ -72,7 +72,7 @@ def _rows(table: pa.Table, names: Iterable[str]) -> Iterator[Row]:
     )
 
 
-def differ_from(one: DecidingRows, other: DecidingRows) -> int | None:
+def first_difference_us(one: DecidingRows, other: DecidingRows) -> int | None:
     """The first time from which ``one`` and ``other`` can decide differently, in microseconds since
     1970; None if they decide alike."""
     moments = [row[-1] for row in (one.ranges ^ other.ranges) | (one.periods ^ other.periods)]
@@ -86,7 +86,7 @@ def differ_from(one: DecidingRows, other: DecidingRows) -> int | None:
 
 def stale_days(one: DecidingRows, other: DecidingRows, days: Iterable[date]) -> frozenset[date]:
     """The days in ``days`` (UTC) on which ``one`` and ``other`` can decide differently."""
-    moment = differ_from(one, other)
+    moment = first_difference_us(one, other)
     if moment is None:
         return frozenset()
     first = (_EPOCH + timedelta(microseconds=moment)).date()

@@ -148,8 +148,8 @@ def _denies(now: AclIndex, config: AuthorizerConfig, question: Question) -> bool
 def _severity(explained: Explanation, still: bool, is_storm: bool) -> Severity:
     if not still:
         return Severity.INFO
-    slips = NearMissKind.OPERATION_NOT_IMPLIED.rank
-    is_slip = any(miss.kind.rank < slips for miss in explained.near_misses)
+    first_other = NearMissKind.OPERATION_NOT_IMPLIED.rank
+    is_slip = any(miss.kind.rank < first_other for miss in explained.near_misses)
     return Severity.WARNING if is_slip or is_storm else Severity.INFO
 
 

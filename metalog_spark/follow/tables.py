@@ -1,4 +1,4 @@
-"""Fills the tables that batches do not fill, so that every finding can read the folder.
+"""Fills the tables that batches do not fill, so that every ``pipeline`` verb can read the folder.
 
 One commit computes these tables anew from the other tables and the log. This module must not know
 batches.
@@ -83,12 +83,13 @@ def _lost(tables: Tables) -> list[Lost]:
     if not lost:
         return []
     places = f.broadcast(frame_of(tables.session, lost, "place STRING, first BIGINT"))
-    is_own = f.col("file") == f.col("place")
-    is_of = is_own | f.col("file").startswith(f.concat("place", f.lit("/")))
-    of_record = f.expr("try_cast(substring(file, length(place) + 2) AS BIGINT)")
-    offset, time = f.when(is_own, f.col("line")).otherwise(of_record), f.unix_micros("time")
-    requests = tables.read(REQUESTS).join(places, is_of).groupBy("place", "first", "broker")
-    times = requests.agg(
+    is_line_of_place = f.col("file") == f.col("place")
+    is_record_of_place = f.col("file").startswith(f.concat("place", f.lit("/")))
+    record_offset = f.expr("try_cast(substring(file, length(place) + 2) AS BIGINT)")
+    offset = f.when(is_line_of_place, f.col("line")).otherwise(record_offset)
+    time = f.unix_micros("time")
+    requests = tables.read(REQUESTS).join(places, is_line_of_place | is_record_of_place)
+    times = requests.groupBy("place", "first", "broker").agg(
         f.max(f.when(offset < f.col("first"), time)), f.min(f.when(offset > f.col("first"), time))
     )
     spans: dict[tuple[Any, ...], list[Lost]] = {loss: [] for loss in lost}
@@ -108,7 +109,7 @@ def _of_all(spans: Sequence[Lost]) -> Lost:
 
 
 def _reject_half_lines(tables: Tables) -> None:
-    """Reject decided lines that a later line shows to be half lines."""
+    """Reject decided lines that lines read later show to be half lines."""
     half = is_half(tables.facts.get(FORMS, {}))
     requests = tables.read(REQUESTS)
     halves = requests.where(half)

@@ -78,7 +78,7 @@ def requests_in(table: DataFrame, path: str, broker: str) -> DataFrame:
     columns ``NEEDED``; ``time`` is a timestamp or text. Operations and types may have the spelling
     of any Kafka version. Other columns can be missing or null: then ``broker`` is the argument,
     ``pattern_type`` is LITERAL, ``ambiguous`` is false, and all other columns are null. ``line`` is
-    always null, because only a line of a log can prove to be a half line.
+    always null, so that no later check takes the row for a half line of a log.
 
     Raises:
         InvalidRequest: a column is missing, or ``time`` is neither a timestamp nor text.

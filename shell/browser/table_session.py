@@ -1,4 +1,5 @@
-"""A session on a pipeline's tables: a line is SQL, a verb of ``metalog pipeline``, or ``help``.
+"""A session on a pipeline's tables: a line is SQL, a verb of ``metalog pipeline``, ``help``,
+``history`` or ``exit``.
 
 All lines share one Spark session, so Spark starts once. This module must not know Spark, nor what
 any verb does.
@@ -136,7 +137,10 @@ class TableSession:
         else:
             rows = [(name, verb.line) for name, verb in self._verbs.items()]
             rows += [
-                ("SELECT …", "query the tables in SQL; SHOW TABLES and DESCRIBE usage list names"),
+                (
+                    "SELECT …",
+                    "query the tables in SQL; SHOW TABLES lists them, DESCRIBE usage its columns",
+                ),
                 *_COMMANDS.items(),
             ]
             self.output.aligned((Cell(name, "name"), text) for name, text in rows)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def turned_requests(
     subject: LintSubject, to: KafkaVersion, groups: Iterable[QuestionGroup]
 ) -> tuple[int, int]:
-    """How many requests the version ``to`` answers differently than the other version, and how many
+    """How many requests the version ``to`` answers differently than ``to.other``, and how many
     requests there are."""
     from authorizer.engine.bulk import BulkDecider, RequestColumns
     from authorizer.engine.index import AclIndex

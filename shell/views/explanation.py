@@ -159,8 +159,8 @@ def notes_on_resource(question: Question) -> Iterator[str]:
 def notes_on_host(host: str | None) -> Iterator[str]:
     if host is not None and not can_be_a_client(host):
         yield (
-            f"a client never has the host {shown(host)}: brokers compare the text of an IP address,"
-            " not a name, range or star"
+            f"no client has the host {shown(host)}: a client's host is an IP address, such as"
+            " 10.0.0.1"
         )
 
 

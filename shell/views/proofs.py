@@ -43,14 +43,14 @@ def claim_text(stated: StatedClaim) -> str:
     listed = [shown(name) for name in names]
     if SUPER_USERS in stated.principals.names:
         listed.append(_SUPER_USERS)
-    is_all = stated.principals.is_excluded
+    is_all_but = stated.principals.is_excluded
     kind = stated.kind
     if kind is ClaimKind.ONLY:
         subject = f"only {joined(listed, 'and')} may"
     elif kind is ClaimKind.ALLOW:
         others = f"everybody but {joined(listed, 'and')}" if listed else "everybody"
-        subject = f"{others if is_all else joined(listed, 'and')} may"
-    elif is_all:
+        subject = f"{others if is_all_but else joined(listed, 'and')} may"
+    elif is_all_but:
         subject = f"nobody but {joined(listed, 'and')} may" if listed else "nobody may"
     else:
         subject = f"{joined(listed, 'and')} may not"
@@ -161,7 +161,7 @@ def remedy_text(proof: ClaimOutcome) -> str:
     if change.exceeds_claim:
         text += ", which changes more than the claim is about"
     elif rule == DEFAULT_ALLOW:
-        text += ", the first on these names, or set allow.everyone.if.no.acl.found=false"
+        text += " (the first on these names), or set allow.everyone.if.no.acl.found=false"
     return text
 
 

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from metalog_spark.decide.invalidation import ALWAYS, DecidingRows, differ_from, stale_days
+from metalog_spark.decide.invalidation import ALWAYS, DecidingRows, first_difference_us, stale_days
 
 OPEN = (True, None, None)
 LIFETIMES = {("first", 10): OPEN, ("second", 20): (True, 7, 30)}
@@ -32,8 +32,8 @@ STATE = DecidingRows(LIFETIMES, RANGES, PERIODS)
     ],
 )
 def test_what_is_decided_otherwise(other: DecidingRows, moment: int | None) -> None:
-    assert differ_from(STATE, other) == moment
-    assert differ_from(other, STATE) == moment
+    assert first_difference_us(STATE, other) == moment
+    assert first_difference_us(other, STATE) == moment
 
 
 def test_days_are_stale_from_the_day_of_the_first_difference_on() -> None:

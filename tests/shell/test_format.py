@@ -17,6 +17,7 @@ from metalog_sources.replay import replay_source
 from metalog_sources.source import open_source
 from shell.arguments.acl_line import parse_acl_line
 from shell.arguments.scram_line import parse_scram_line
+from shell.main import main
 from shell.tasks.broker.node_config import node_config
 from tests.support.command.runs import Run
 from tests.support.worlds.small_acls import deny
@@ -246,13 +247,13 @@ def test_nothing_is_written_and_no_secret_said_where_options_are_wrong(
 
 
 def test_the_name_of_a_source_is_no_folder(
-    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = run("format", "@demo")
-    assert (done.returncode, "give DIR, or ./@demo for a folder" in done.stderr) == (2, True)
+    assert main(["format", "@demo"]) == 2
+    assert "give DIR, or ./@demo for a folder" in capsys.readouterr().err
     assert not [*tmp_path.iterdir()]
-    assert run("format", "./@demo").returncode == 0
+    assert main(["format", "./@demo"]) == 0
 
 
 def test_a_file_of_credentials_has_lines_that_end_at_lf_only(tmp_path: Path, run: Run) -> None:

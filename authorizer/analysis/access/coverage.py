@@ -21,7 +21,8 @@ from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternTyp
 _LITERAL = PatternType.LITERAL
 
 FEW = 16
-"""At most this many ACLs of one principal and host are scanned; more ACLs are indexed by name."""
+"""At most this many ACLs of one principal and host are scanned; if there are more, all of them are
+indexed by name."""
 
 _Who = tuple[ResourceType, str, str]
 """A resource type, a principal and a host."""
@@ -145,8 +146,8 @@ class _Names:
     def any_met_by_wildcard(self) -> bool:
         """Whether LITERAL ``*`` matches one of the names.
 
-        The names that begin with ``*`` are adjacent in order, so only the first and the last name
-        are compared.
+        It matches names that do not begin with ``*``, and ``*`` itself. In order, the names that
+        begin with ``*`` are adjacent: all names begin with it if the first and the last name do.
         """
         if not self.known:
             return False
@@ -155,7 +156,7 @@ class _Names:
 
 
 class _Granted:
-    """The patterns on which one set of operations is allowed."""
+    """Patterns, by their type."""
 
     def __init__(self) -> None:
         self.literals = _Names()

@@ -21,7 +21,7 @@ def without_cover(changed: Iterable[Acl], acls: Iterable[Acl]) -> Iterator[Acl]:
     """The ACLs in ``changed`` that reach a name which no ACL in ``acls`` reaches; one ACL for each
     pattern.
 
-    ``changed`` has ACLs to add to ``acls``, or ACLs whose removal leaves ``acls``.
+    ``changed`` has ACLs to add to ``acls``, or removed ACLs; then ``acls`` are the remaining ones.
     """
     by_kind = grouped(acls, lambda acl: acl.resource_type)
     others = {kind: Patterns.of(known) for kind, known in by_kind.items()}

@@ -27,8 +27,8 @@ class Cause(Enum):
 class Since(NamedTuple):
     """The record at ``offset`` added or removed ``acl``, and so led to the decision.
 
-    With the cause START, ``acl`` is None. ``at`` is the lowest offset N such that the state before
-    record N includes this change.
+    With the cause START, ``acl`` is None. ``at`` is the lowest offset whose state (``--at``)
+    includes this change.
     """
 
     offset: int
@@ -38,7 +38,7 @@ class Since(NamedTuple):
 
 
 class DecisionChange(NamedTuple):
-    """``change``, which adds or removes ``acl``, changed the decision to ``allowed``."""
+    """``change`` added or removed ``acl``, and the new decision is ``allowed``."""
 
     allowed: bool
     cause: Cause
@@ -76,7 +76,7 @@ class DecisionChanges:
         self.allowed = self._acls.allowed
 
     def following(self, changes: Iterable[TimelineChange]) -> Iterator[DecisionChange]:
-        """The changes of the decision. ``changes`` must follow the changes of the previous call."""
+        """The changes of the decision by ``changes``, which continue the previous call's."""
         for group in at_once(changes):
             found = self._after(group)
             if found is not None:

@@ -40,7 +40,7 @@ class CheckInput(Enum):
     NOTES = "the notes of a YAML, JSON or Avro file"
     OWNS = "a file with `owns`"
     SUPER_USERS = "super.users"
-    CLOSED = "allow.everyone.if.no.acl.found to be false"
+    DEFAULT_DENY = "allow.everyone.if.no.acl.found to be false"
 
 
 class LintSubject(NamedTuple):
@@ -70,7 +70,7 @@ class LintSubject(NamedTuple):
             CheckInput.NOTES: self.notes is not None,
             CheckInput.OWNS: self.outside is not None,
             CheckInput.SUPER_USERS: bool(self.config.super_users),
-            CheckInput.CLOSED: not self.config.allow_everyone,
+            CheckInput.DEFAULT_DENY: not self.config.allow_everyone,
         }[need]
 
 

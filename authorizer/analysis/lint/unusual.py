@@ -119,12 +119,12 @@ def idle(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[Acl]:
             yield deny
 
 
-@check("idle-deny", "A DENY that overrides no ALLOW.", CheckInput.CLOSED)
+@check("idle-deny", "A DENY that overrides no ALLOW.", CheckInput.DEFAULT_DENY)
 def idle_deny(subject: LintSubject) -> Iterator[Finding]:
     for acl in idle(subject.acls, subject.config.kafka):
         yield Finding(
             Severity.INFO,
-            "no ALLOW allows a request that it denies: a typo, or a precaution",
+            "no ALLOW matches a request that this DENY matches: a typo, or a precaution",
             acl,
             remove=(acl,),
         )
@@ -144,7 +144,7 @@ def redundant_acls(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[tuple
 
 
 def _is_later_spelling(one: Acl, other: Acl) -> bool:
-    """Whether ``one`` is a later spelling of the same CIDR block: only the first one is kept."""
+    """Whether the hosts are spellings of one CIDR block and ``one``'s sorts after ``other``'s."""
     block = host_block(one.host)
     is_one_block = block is not None and block == host_block(other.host)
     return is_one_block and one.host > other.host
@@ -175,7 +175,7 @@ HALVES = {
         _Half(_TRANSACTION, _WRITE_TOPIC, "may use a transactional id but WRITE no topic"),
     ),
 }
-"""By task: the halves of its permissions; the task needs both."""
+"""By task: the pairs of permissions of which the task needs both."""
 
 
 @check("incomplete-client", "Only half of a consumer's or producer's permissions.")
@@ -223,7 +223,7 @@ def owned_twice(subject: LintSubject) -> Iterator[Finding]:
         )
 
 
-@check("outside-owned", "An ACL that its own file does not own.", CheckInput.OWNS)
+@check("outside-owned", "An ACL in a file whose `owns` does not include it.", CheckInput.OWNS)
 def outside_owned(subject: LintSubject) -> Iterator[Finding]:
     for acl, reason in (subject.outside or {}).items():
         yield Finding(

@@ -26,8 +26,8 @@ CHARACTER_BYTES: Final = 4
 """A character has at most this many bytes. To estimate a text's size by its length takes a quarter
 of the time of ``getsizeof``."""
 ADMISSION_THRESHOLD = 16
-"""A session is cached after this many requests: to add a session costs approximately as much time
-as the cache saves in so many requests."""
+"""A session is cached after this many requests. Adding a session costs approximately the time that
+the cache then saves in this many requests."""
 HIGHEST_THRESHOLD: Final = 64
 """The admission threshold doubles, up to this value, each time the cache is full: the cache is then
 too small for all frequent sessions, and should keep the sessions with the most requests."""
@@ -69,9 +69,10 @@ class RememberedSessions(Generic[Session]):
     def is_frequent(self, identity: Identity) -> bool:
         """Count a request, and return whether the session has reached the admission threshold.
 
-        Sessions with colliding hashes share a counter. After as many requests as there are
-        counters, all counts are halved. A table below its maximum size is then replaced by four
-        copies of itself, so that a session's new counter has the value of its old counter.
+        Sessions with colliding hashes share a counter. When the counters have counted as many
+        requests as there are counters, all counts are halved. A table below its maximum size is
+        then replaced by four copies of itself, so that a session's new counter has the value of
+        its old counter.
         """
         counters = self._counters
         if counters is None:

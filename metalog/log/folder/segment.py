@@ -137,7 +137,7 @@ class SegmentReader:
     def _lacks_sectors(self, batch: bytes) -> bool:
         """Whether some sectors of the file's last ``batch`` were not written.
 
-        If the batch's checksum shows at most one wrong bit, the zeros in the batch were written.
+        If the batch's checksum shows at most one wrong bit, the zeros are content, not a lack.
         """
         unwritten = _first_unwritten(batch, self.position)
         if not self._may_be_torn or unwritten == len(batch) or _has_at_most_one_wrong_bit(batch):

@@ -87,7 +87,7 @@ class OutcomeUnknown(InvalidRequest):
     """A change was sent, and it is unknown whether the cluster made the change."""
 
 
-def check_answers(connection: Connection) -> None:
+def check_needs_no_login(connection: Connection) -> None:
     """Raise ``Unreachable`` if the peer closes the connection during a request.
 
     A peer that requires a login answers ApiVersions without a login, and closes the connection at

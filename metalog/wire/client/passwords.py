@@ -104,14 +104,14 @@ class PasswordClient:
 
     def is_offered(self) -> bool:
         """Whether the connection is TLS, and the node supports KIP-506's request."""
-        return self.is_encrypted and self.is_spoken()
+        return self.is_encrypted and self.is_supported()
 
     @property
     def is_encrypted(self) -> bool:
         """Whether the connection is TLS."""
         return self._settings.security.tls is not None
 
-    def is_spoken(self) -> bool:
+    def is_supported(self) -> bool:
         """Whether the node supports KIP-506's request."""
         with self._connected() as connection:
             return SCRAM_PASSWORD in connection.versions

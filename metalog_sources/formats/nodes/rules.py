@@ -116,10 +116,10 @@ def read_rule(node: Node, ignored: tuple[str, ...] = ()) -> list[AclEntry]:
     """All ACLs of one rule; keys in ``ignored`` are allowed and have no effect."""
     fields = fields_of(node, "an ACL", (*ACL_KEYS, *NOTE_KEYS, *ignored))
     types = _words(ResourceType, fields, "resourceType", node)
-    names = None if set(types) == {ResourceType.CLUSTER} else node
+    name_required_by = None if set(types) == {ResourceType.CLUSTER} else node
     rule = FileRule(
         types,
-        _texts(fields, "resourceName", names, CLUSTER_NAME),
+        _texts(fields, "resourceName", name_required_by, CLUSTER_NAME),
         _words(PatternType, fields, "patternType", None, PatternType.LITERAL),
         _texts(fields, "principal", node),
         _texts(fields, "host", None, WILDCARD),
@@ -130,7 +130,7 @@ def read_rule(node: Node, ignored: tuple[str, ...] = ()) -> list[AclEntry]:
 
 
 def plain_entry(fields: dict[str, str], position: FilePosition) -> AclEntry | None:
-    """A fast path: the ACL in an object with all keys of an ACL and Kafka's names of the enums.
+    """A fast path: the ACL in an object with all keys of an ACL and values such as ``TOPIC``.
 
     None if ``read_rule`` must read the object, for example because it has ``expires`` or a fault.
     """

@@ -16,7 +16,7 @@ from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
 from metalog_spark.findings.usage.acl_lifetimes import matching
 from metalog_spark.findings.usage.known_names import known_under
 from metalog_spark.findings.usage.minimal_cover import (
-    IMPLYING,
+    IMPLIED_BY_NONE,
     PREFIXED_TYPES,
     Cover,
     CoverLimits,
@@ -141,7 +141,7 @@ def _levels(now: Rules, limits: CoverLimits) -> list[Collection[Operation]]:
     )
     if not may_be or not limits.prefix_from:
         return []
-    return [IMPLYING, set(Operation) - IMPLYING] if limits.slack else [set(Operation)]
+    return [IMPLIED_BY_NONE, set(Operation) - IMPLIED_BY_NONE] if limits.slack else [set(Operation)]
 
 
 def _inexpressible(done: DataFrame, now: Rules) -> set[frozenset[Acl]]:

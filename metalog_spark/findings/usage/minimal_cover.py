@@ -34,7 +34,7 @@ from metalog.controller.acl import why_not
 PREFIX_FROM: Final = 3
 """By default, a PREFIXED ALLOW needs at least this many names under its prefix."""
 PREFIXED_TYPES: Final = (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)
-IMPLYING: Final = frozenset(Operation) - frozenset(IMPLIED_BY)
+IMPLIED_BY_NONE: Final = frozenset(Operation) - frozenset(IMPLIED_BY)
 """The operations that no other operation implies."""
 _SEPARATOR: Final = re.compile(r"[._-]")
 
@@ -130,12 +130,15 @@ def is_expressible(acl: Acl) -> bool:
     return not is_wide and not why_not(acl)
 
 
-def staying(inexpressible: Iterable[frozenset[Acl]], kept: Iterable[Acl]) -> list[Acl]:
+def staying(alternatives: Iterable[frozenset[Acl]], kept: Iterable[Acl]) -> list[Acl]:
     """The ALLOWs of today that must stay in addition to ``kept``, so that at least one ALLOW of
-    each set in ``inexpressible`` stays."""
+    each set in ``alternatives`` stays.
+
+    Each set has today's ALLOWs for one request that no proposed ALLOW can express.
+    """
     stay = set(kept)
     staying_acls = []
-    for allows in sorted(inexpressible, key=lambda allows: (len(allows), sorted(allows))):
+    for allows in sorted(alternatives, key=lambda allows: (len(allows), sorted(allows))):
         if allows and stay.isdisjoint(allows):
             staying_acls.append(min(allows))
             stay.add(min(allows))

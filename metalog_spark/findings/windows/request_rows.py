@@ -74,9 +74,9 @@ class RequestFilter(NamedTuple):
         return " ".join([*words, *["--disagrees"] * self.disagrees])
 
 
-_MATCHED_ALONE: Final = ("GAP", "DISAGREES", "WAS_SUPER")
-"""If an ACL's use is unknown for one of these reasons, DECISIONS can have matching requests that
-``matched`` does not count."""
+_UNCOUNTED_MATCHES: Final = ("GAP", "DISAGREES", "WAS_SUPER")
+"""If an ACL's use is unknown for one of these reasons, DECISIONS can have requests that the ACL
+matches although the column ``matched`` is 0."""
 
 
 def of_acl(acl_id: str, decided: int, matched: int, reason: str | None) -> RequestFilter | None:
@@ -84,7 +84,7 @@ def of_acl(acl_id: str, decided: int, matched: int, reason: str | None) -> Reque
     it decided none, the requests that it matches. None if there are no requests."""
     if decided:
         return RequestFilter(acl_id=acl_id)
-    is_matched = matched or reason in _MATCHED_ALONE
+    is_matched = matched or reason in _UNCOUNTED_MATCHES
     return RequestFilter(matches=acl_id) if is_matched else None
 
 
@@ -120,8 +120,8 @@ def acls_with_id(tables: Tables, acl_id: str) -> Mapping[Acl, Sequence[AclLifeti
 
 
 def _is_decided_by(tables: Tables, acl_id: str) -> str:
-    """A condition: the ACL with this id decided, under any of its ids. If several ACLs had this id:
-    one of these ACLs decided under this id."""
+    """A condition. If one ACL had this id: this ACL decided, with any of its ids. If several ACLs
+    had this id: an ACL decided with this id."""
     acls = acls_with_id(tables, acl_id)
     if len(acls) > 1:
         return f"acl_id = '{acl_id}'"

@@ -102,7 +102,7 @@ class Alerts:
         self._reported = trouble
 
 
-def posted_to(tables: Tables) -> int:
+def last_posted(tables: Tables) -> int:
     """The last batch whose alerts were posted; if no run had a webhook, the last batch that was
     shown."""
     posted = tables.marked(_POSTED)

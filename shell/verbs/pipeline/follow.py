@@ -20,7 +20,7 @@ from shell.arguments.pipeline import add_spark, check_installed, is_here, spark_
 from shell.context import add_command_config, check_command_config
 from shell.options import at_least
 from shell.output.output import Output
-from shell.tasks.follow.alerts import SHOWN, Alerts, posted_to
+from shell.tasks.follow.alerts import SHOWN, Alerts, last_posted
 from shell.verbs.pipeline.build import broker_pattern, named_config
 from shell.views.pipeline.alerts import print_alerts
 from shell.views.pipeline.build_summary import followed_text
@@ -176,7 +176,7 @@ def run(arguments: Namespace, output: Output) -> int:
         tables = follow_tables(session, arguments.out, arguments.log, arguments.audit)
         keep(tables, configuration)
         before = tally(tables, tables.marked(SHOWN))
-        webhook = None if hook is None else Webhook(hook, posted_to(tables))
+        webhook = None if hook is None else Webhook(hook, last_posted(tables))
         alerts = Alerts(tables, webhook, partial(print_alerts, output=output), output.warn)
         query = start(
             following,

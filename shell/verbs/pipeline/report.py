@@ -52,7 +52,7 @@ accepted.yaml, kept in git, lists accepted findings, each with a last day:
 
   - {section: exposure, principal: User:ops, kind: all-topics, reason: on call, until: 2026-12-31}
 
-Exit code: 0 written, 2 not written."""
+Exit code: 0 written (or printed, with --section), 2 not written."""
 _DEFAULT: Final = "report.html"
 
 
@@ -74,8 +74,8 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument(
         "--since",
         metavar="FILE",
-        help="list the changes since an earlier report; FILE has its findings (default: the "
-        "findings of the page that --out replaces)",
+        help="list the changes since an earlier report; FILE is the JSON file beside its page "
+        "(default: the file beside the page that --out replaces)",
     )
     group.add_argument(
         "--compare", metavar="DIR2", help="show the differences from the folder of another cluster"
@@ -115,7 +115,7 @@ def _write(arguments: Namespace, output: Output) -> None:
     known = _known(arguments, findings_file(out))
     with opened_folder(arguments, output) as tables:
         window = chosen_window(arguments, tables, output)
-        desired = _desired(arguments, tables)
+        desired = _other_cluster(arguments, tables)
         with output.busy("reading the tables") as busy:
             written = write_report(
                 tables,
@@ -131,7 +131,7 @@ def _write(arguments: Namespace, output: Output) -> None:
                 known=known,
                 doing=lambda what: setattr(busy, "doing", what),
             )
-    _say_idle(written[0].idle, output)
+    _warn_of_idle(written[0].idle, output)
     for caveat in written[0].caveats:
         output.warn(caveat)
     if not output.is_text:
@@ -161,10 +161,10 @@ def _print(arguments: Namespace, output: Output) -> None:
                 window,
                 arguments.section,
                 tolerated=arguments.tolerate,
-                desired=_desired(arguments, tables),
+                desired=_other_cluster(arguments, tables),
                 known=known,
             )
-    _say_idle(idle, output)
+    _warn_of_idle(idle, output)
     if not section.columns:
         raise InvalidRequest(section.says)
     if output.is_text:
@@ -206,7 +206,7 @@ def _plain(cell: ReportCell) -> str | int | None:
     return stamp(cell) if isinstance(cell, datetime) else cell
 
 
-def _desired(arguments: Namespace, tables: Tables) -> Tables | None:
+def _other_cluster(arguments: Namespace, tables: Tables) -> Tables | None:
     from metalog_spark.store.table_store import Tables
 
     return None if arguments.compare is None else Tables.open(tables.session, arguments.compare)
@@ -229,7 +229,7 @@ def _known(arguments: Namespace, beside: Path | None) -> KnownFindings:
     return KnownFindings(accepted, datetime.now(UTC).date(), before)
 
 
-def _say_idle(idle: Sequence[Accepted], output: Output) -> None:
+def _warn_of_idle(idle: Sequence[Accepted], output: Output) -> None:
     from metalog_spark.report.triage.accepted import idle_text
 
     for entry in idle:

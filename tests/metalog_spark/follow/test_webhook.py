@@ -18,7 +18,7 @@ from metalog_spark.follow import webhook
 from metalog_spark.follow.batch import FOLLOW
 from metalog_spark.follow.webhook import Counts, Webhook, endpoint
 from metalog_spark.store.table_store import Tables
-from shell.tasks.follow.alerts import SHOWN, Alerts, posted_to
+from shell.tasks.follow.alerts import SHOWN, Alerts, last_posted
 from shell.tasks.follow.figures import served, watch_address
 from tests.support.kafka.tools import free_ports
 from tests.support.node.received_posts import TOKEN, Received
@@ -32,13 +32,13 @@ def test_alerts_that_no_run_could_post_are_left_to_the_next_run(
 ) -> None:
     tables = Tables.make(spark, tmp_path / "tables")
     tables.mark(SHOWN, 2)
-    assert posted_to(tables) == 2, "no run had a webhook: its first gets what is new"
+    assert last_posted(tables) == 2, "no run had a webhook: its first gets what is new"
     refusing = endpoint("http://127.0.0.1:9/", "")
     for shown in (5, 9):
-        with closing(Webhook(refusing, posted_to(tables))) as refused:
+        with closing(Webhook(refusing, last_posted(tables))) as refused:
             Alerts(tables, refused, list, pytest.fail)
         tables.mark(SHOWN, shown)
-        assert posted_to(tables) == 2
+        assert last_posted(tables) == 2
 
 
 @contextmanager
