@@ -168,7 +168,7 @@ class CorruptSnapshot(CorruptLog):
 
 
 class UnreadableRecord(CorruptLog):
-    """A record that cannot be read with certainty, and that may concern authorization."""
+    """A record that cannot be read with certainty."""
 
 
 class UncertainSource(CorruptLog):

@@ -13,7 +13,7 @@ from metalog.acl import Acl
 from metalog.controller.acl import creations, why_not
 from metalog.controller.acl_hosts import versions_of_log
 from metalog.controller.result import ControllerResult
-from metalog.controller.scram import SCRAM_SINCE, new_user_problem
+from metalog.controller.scram import SCRAM_SINCE, new_credential_problem
 from metalog.errors import ErrorCode, InvalidRequest
 from metalog.ids import Entropy
 from metalog.image.metadata import MetadataImage
@@ -38,7 +38,7 @@ def migrate(image: MetadataImage, change: Migration, entropy: Entropy) -> Contro
         if error := why_not(acl, versions):
             raise InvalidRequest(f"{error.code.name}: {error.message}")
     for user, _, credential in change.credentials:
-        if problem := new_user_problem(user, credential.salt):
+        if problem := new_credential_problem(user, credential.salt):
             raise InvalidRequest(f"{ErrorCode.UNACCEPTABLE_CREDENTIAL.name}: {problem}")
     level = image.features.metadata_version or 0
     if change.credentials and level < SCRAM_SINCE:

@@ -2,8 +2,8 @@
 
 The client sends a salted password. ``scram_password`` is for clients that send the password itself
 (KIP-506). This module refuses what Kafka 4.3's ScramControlManager and ScramImage refuse, with the
-same codes and messages. ``new_user_problem`` has limits that Kafka does not have. As in Kafka, a
-user may occur only once in an ``AlterScramRequest``, even with two mechanisms.
+same codes and messages. ``new_credential_problem`` has limits that Kafka does not have. As in
+Kafka, a user may occur only once in an ``AlterScramRequest``, even with two mechanisms.
 
 Pure. The ``repr`` of a request shows no secret. This module must not know connections.
 """
@@ -139,7 +139,7 @@ def name_problem(name: str) -> str | None:
     return None if problem is None else f"Username {problem}"
 
 
-def new_user_problem(name: str, salt: bytes) -> str | None:
+def new_credential_problem(name: str, salt: bytes) -> str | None:
     """Why a new credential with ``name`` and ``salt`` is refused, or None.
 
     Credentials that are already in a log need not keep these limits.
@@ -160,7 +160,7 @@ def _why_not(image: ScramImage, change: ScramDeletion | ScramUpsertion) -> ApiEr
     mechanism, name = MECHANISMS.get(change.mechanism), change.name
     problem = name_problem(name)
     if isinstance(change, ScramUpsertion):
-        problem = new_user_problem(name, change.salt)
+        problem = new_credential_problem(name, change.salt)
     if problem:
         return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, problem)
     if mechanism is None:

@@ -103,23 +103,23 @@ class Caller(NamedTuple):
 
 
 class ScramPasswordPlan(NamedTuple):
-    """The requests to carry out, and the changes that are already refused.
+    """The requests to carry out, and the errors of the changes that are already refused.
 
     ``requests`` has one request per mechanism, because a KIP-554 request may name a user only
-    once. ``refused`` has an entry for every hash type and user of the request: an error, or SUCCESS
+    once. ``errors`` has an entry for every hash type and user of the request: an error, or SUCCESS
     if the outcome depends on ``requests``.
     """
 
     requests: Mapping[ScramMechanism, AlterScramRequest]
-    refused: Mapping[tuple[int, str], ApiError]
+    errors: Mapping[tuple[int, str], ApiError]
 
     def response(
         self, outcomes: Mapping[ScramMechanism, Mapping[str, ApiError]]
     ) -> ScramPasswordResponse:
         """The response, from the outcomes of ``requests``; a missing outcome is an error."""
         results: dict[int, list[UserResult]] = {}
-        for (hash_type, username), refusal in self.refused.items():
-            error = refusal
+        for (hash_type, username), result in self.errors.items():
+            error = result
             if not error:
                 carried_out = outcomes.get(MECHANISMS[hash_type], {})
                 error = carried_out.get(username, _UNANSWERED)
@@ -136,17 +136,17 @@ def plan_passwords(
 ) -> ScramPasswordPlan:
     """The plan for ``request``. Salting takes some milliseconds of CPU per password."""
     named = grouped(request.credentials, lambda each: (each.hash_type, each.username))
-    refused: dict[tuple[int, str], ApiError] = {}
+    errors: dict[tuple[int, str], ApiError] = {}
     changes: dict[ScramMechanism, list[ScramDeletion | ScramUpsertion]] = {}
     for key, credentials in named.items():
-        refused[key] = error = _why_not(credentials, caller, config, policy)
+        errors[key] = error = _why_not(credentials, caller, config, policy)
         if not error:
             mechanism = MECHANISMS[credentials[0].hash_type]
             changes.setdefault(mechanism, []).append(
                 _change(credentials[0], mechanism, config, entropy)
             )
     requests = {mechanism: _request(changed) for mechanism, changed in changes.items()}
-    return ScramPasswordPlan(requests, refused)
+    return ScramPasswordPlan(requests, errors)
 
 
 def _why_not(

@@ -1,7 +1,7 @@
 """A node's settings for KIP-506's passwords: KIP-506's keys, and one key of this project.
 
-An invalid setting prevents the node's start, because with a misspelt key, no policy would check
-passwords. This module must not know requests, nor load a class.
+A misspelt key would leave passwords unchecked, so a node with an invalid setting does not start.
+This module must not know requests, nor load a class.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ScramPasswordConfig(NamedTuple):
 
     @classmethod
     def configured(cls, properties: Mapping[str, object]) -> ScramPasswordConfig:
-        """Read the keys ``sasl.scram.password.*`` in ``properties``, a configuration by key.
+        """Read the keys ``sasl.scram.password.*`` in ``properties`` (key -> value).
 
         Raises:
             ConfigException: a value is invalid, or a key is unknown.

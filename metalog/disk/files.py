@@ -139,8 +139,8 @@ def replace_whole(files: Files, path: Path, data: bytes) -> None:
 def write_out(path: Path, data: bytes) -> None:
     """Write ``data`` to ``path`` on the real disk.
 
-    ``replace_whole`` writes an ordinary file. A pipe, a device, or an open file of this process,
-    such as ``/dev/stdout`` or a shell's ``>(…)``, is written directly.
+    An ordinary file is replaced (``replace_whole``). A pipe, a device, or an open file of this
+    process, such as ``/dev/stdout`` or a shell's ``>(…)``, is written directly.
     """
     number = _descriptor_of(path)
     if number is None and not _is_stream_at(path):
@@ -154,7 +154,7 @@ def write_out(path: Path, data: bytes) -> None:
 
 
 def _opened_to_write(path: Path, number: int | None) -> int:
-    """A descriptor of ``path``. An open file ``number`` is not opened again, because that would
+    """A descriptor of ``path``, or a copy of descriptor ``number``: opening ``path`` again would
     overwrite the beginning of a file to which a shell's ``>>`` appends."""
     return os.open(path, os.O_WRONLY | os.O_CLOEXEC) if number is None else os.dup(number)
 

@@ -17,15 +17,15 @@ from threading import Lock
 from typing import Final
 
 _locked: Final[set[tuple[int, int]]] = set()
-_changing: Final = Lock()
+_mutex: Final = Lock()
 
 
 class LocalLock:
     """Locks ``path`` as ``Files.lock`` does, until ``close``."""
 
     def __init__(self, path: Path, created: Callable[[int, Path], None]) -> None:
-        """If the file was missing, ``created`` is called with its descriptor and path."""
-        with _changing:
+        """If the file is missing, ``created`` gets the new file's descriptor and path."""
+        with _mutex:
             with suppress(FileNotFoundError):
                 if _identity(path.stat()) in _locked:
                     raise BlockingIOError(EAGAIN, "held by this very process", str(path))
@@ -42,7 +42,7 @@ class LocalLock:
             _locked.add(self._identity)
 
     def close(self) -> None:
-        with _changing:
+        with _mutex:
             if self._descriptor is not None:
                 os.close(self._descriptor)
                 self._descriptor = None

@@ -1,8 +1,8 @@
 """Writes a client's host as Java's ``InetAddress.getHostAddress`` does.
 
-Kafka compares an ACL's host with that text, so a client's host takes this form before a decision.
-Java writes IPv6 in lower-case hex, without leading zeros and without ``::``. A zone
-follows ``%``. An IPv4-mapped address becomes IPv4. This module must not resolve names.
+Kafka compares an ACL's host with this text, so decisions use it, too. Java writes IPv6 in
+lower-case hex, without leading zeros and without ``::``. A zone follows ``%``. An IPv4-mapped
+address becomes IPv4. This module must not resolve names.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from metalog.errors import InvalidRequest
 
-_SPELLINGS: Final = 1 << 12
+_CACHE_SIZE: Final = 1 << 12
 
 
 def client_host(host: str) -> str:
@@ -24,7 +24,7 @@ def client_host(host: str) -> str:
     return _client_host(host) if ":" in host else host
 
 
-@lru_cache(_SPELLINGS)
+@lru_cache(_CACHE_SIZE)
 def _client_host(host: str) -> str:
     return java_text(host) or host
 
@@ -52,7 +52,7 @@ def host_text(packed: bytes) -> str:
     if len(packed) == 4:
         return ".".join([str(byte) for byte in packed])
     if len(packed) != 16:
-        raise InvalidRequest(f"an address of {len(packed)} bytes, but an address has 4 or 16")
+        raise InvalidRequest(f"an address has 4 or 16 bytes, not {len(packed)}")
     return ":".join([f"{packed[at] << 8 | packed[at + 1]:x}" for at in range(0, 16, 2)])
 
 

@@ -165,8 +165,8 @@ def _ipv6_value(text: str) -> int | None:
 
 def _value_of_groups(address: str) -> int | None:
     left, gap, right = address.partition("::")
-    head = _groups(left, has_tail=not gap)
-    tail = _groups(right, has_tail=True) if gap else []
+    head = _groups(left, is_end=not gap)
+    tail = _groups(right, is_end=True) if gap else []
     if head is None or tail is None:
         return None
     missing = _GROUPS - len(head) - len(tail)
@@ -178,12 +178,12 @@ def _value_of_groups(address: str) -> int | None:
     return value
 
 
-def _groups(text: str, *, has_tail: bool) -> list[int] | None:
-    """The 16-bit groups of ``text``; the last two may be written as an IPv4 address."""
+def _groups(text: str, *, is_end: bool) -> list[int] | None:
+    """The 16-bit groups of ``text``; at the end of an address, two can be an IPv4 address."""
     if not text:
         return []
     *groups, last = text.split(":")
-    dotted = _dotted(last) if has_tail and "." in last else None
+    dotted = _dotted(last) if is_end and "." in last else None
     if dotted is None:
         groups.append(last)
     if not all(map(_HEX_GROUP.fullmatch, groups)):

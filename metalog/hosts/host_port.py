@@ -42,7 +42,7 @@ def _address(text: str) -> Address:
     return Address(match["v6"] or match["name"], int(match["port"]))
 
 
-def listen_error(error: OSError | UnicodeError) -> str:
+def socket_error_text(error: OSError | UnicodeError) -> str:
     """The text for an error of a socket, or of the resolver of host names.
 
     Python raises ``UnicodeError`` for a name that cannot be encoded for DNS, such as ``a..b``.

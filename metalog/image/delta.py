@@ -154,8 +154,7 @@ _Change = Callable[[MetadataDelta, Any], None]
 def _applied_by(subject: ImageSubject, method: Callable[[Any, Any], object]) -> _Change:
     """A function that applies the first record of a type, and makes ``method`` apply later records.
 
-    The function ignores records of unread subjects. (The reader decodes few such records: those
-    that ``records.unread`` does not skip.)
+    The function ignores records of unread subjects. (``records.unread`` does not skip all of them.)
     """
 
     def replay(delta: MetadataDelta, message: Any) -> None:

@@ -43,7 +43,7 @@ class LogManifest(NamedTuple):
 
 
 class SnapshotManifest(NamedTuple):
-    """A snapshot replaced the whole image; the change can include later batches, too."""
+    """A change that replaced the whole image by a snapshot; it can include later batches, too."""
 
     provenance: Provenance
     leader: Leader

@@ -96,9 +96,9 @@ def doubt_about(value: bytes) -> RecordDoubt | None:
     """
     version, message = decode_value(value)
     if isinstance(message, AccessControlEntryRecord):
-        reason = acls.may_mislead(message)
+        reason = acls.why_doubtful(message)
     elif isinstance(message, UserScramCredentialRecord | RemoveUserScramCredentialRecord):
-        reason = scram.may_mislead(message)
+        reason = scram.why_doubtful(message)
     else:
         return None
     if reason is None or (reason == NOT_UTF8 and encode_value(message, version) == value):

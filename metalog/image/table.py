@@ -27,12 +27,12 @@ D = TypeVar("D")
 Leaf = dict[Any, Any]
 Nodes = list[list[Leaf]]
 Parts = tuple[dict[K, V], Nodes | None, int, int]
-"""The bulk, the leaves with later changes, the number of changed keys, and the table's length."""
+"""The bulk, the leaves with later changes, the number of their keys, and the table's length."""
 
 SMALL: Final = 2048
 FAN: Final = 64
 _ENTRIES_PER_CHANGE: Final = 16
-_HIGH: Final = 48
+_SHIFT: Final = 48
 _MASK: Final = FAN * FAN - 1
 
 
@@ -47,11 +47,11 @@ _NO_CHANGES: Final[Nodes] = [[{} for _ in range(FAN)]] * FAN
 class Table(Mapping[K, V]):
     """An immutable mapping; ``changed`` makes a new table. No value is None."""
 
-    __slots__ = ("_bulk", "_count", "_nodes", "_size")
+    __slots__ = ("_bulk", "_in_leaves", "_nodes", "_size")
 
     _bulk: dict[K, V]
     _nodes: Nodes | None
-    _count: int
+    _in_leaves: int
     _size: int
 
     def __init__(
@@ -61,7 +61,7 @@ class Table(Mapping[K, V]):
         if parts is None:
             bulk: dict[K, V] = dict(items)
             parts = bulk, None, 0, len(bulk)
-        self._bulk, self._nodes, self._count, self._size = parts
+        self._bulk, self._nodes, self._in_leaves, self._size = parts
 
     @staticmethod
     def owning(bulk: dict[K, V]) -> Table[K, V]:
@@ -75,13 +75,13 @@ class Table(Mapping[K, V]):
                 return self.with_one(key, self.get(key), value)
             return self
         bulk = self._bulk
-        if len(bulk) <= SMALL or self._count + len(changes) > len(bulk) // _ENTRIES_PER_CHANGE:
+        if len(bulk) <= SMALL or self._in_leaves + len(changes) > len(bulk) // _ENTRIES_PER_CHANGE:
             return Table.owning(self._replaced(changes))
         before = _NO_CHANGES if self._nodes is None else self._nodes
         nodes = before.copy()
-        count, size = self._count, self._size
+        count, size = self._in_leaves, self._size
         for key, value in changes.items():
-            bits = hash(key) >> _HIGH & _MASK
+            bits = hash(key) >> _SHIFT & _MASK
             high, low = bits >> 6, bits & 63
             node, shared = nodes[high], before[high]
             if node is shared:
@@ -103,11 +103,11 @@ class Table(Mapping[K, V]):
 
     def with_one(self, key: K, before: V | None, value: V | None) -> Table[K, V]:
         """Like ``changed({key: value})``, but faster. ``before`` is this table's value, or None."""
-        bulk, count = self._bulk, self._count
+        bulk, count = self._bulk, self._in_leaves
         if len(bulk) <= SMALL or count + 1 > len(bulk) // _ENTRIES_PER_CHANGE:
             return Table.owning(self._replaced({key: value}))
         nodes = (_NO_CHANGES if self._nodes is None else self._nodes).copy()
-        bits = hash(key) >> _HIGH
+        bits = hash(key) >> _SHIFT
         high, low = bits >> 6 & 63, bits & 63
         node = nodes[high] = nodes[high].copy()
         leaf = node[low] = node[low].copy()
@@ -121,7 +121,7 @@ class Table(Mapping[K, V]):
         size = self._size + (value is not None) - (before is not None)
         after: Table[K, V] = Table.__new__(Table)  # without the cost of a call of __init__
         after._bulk, after._nodes = bulk, nodes
-        after._count, after._size = count + len(leaf) - entries, size
+        after._in_leaves, after._size = count + len(leaf) - entries, size
         return after
 
     def changed_since(self, before: Table[K, V]) -> Iterable[K]:
@@ -160,7 +160,7 @@ class Table(Mapping[K, V]):
     def get(self, key: K, /, default: V | D) -> V | D: ...
     def get(self, key: K, /, default: Any = None) -> Any:
         if self._nodes is not None:
-            bits = hash(key) >> _HIGH
+            bits = hash(key) >> _SHIFT
             found = self._nodes[bits >> 6 & 63][bits & 63].get(key)
             if found is not None:
                 return default if found is _REMOVED else found

@@ -17,7 +17,7 @@ from typing import Final
 
 from metalog.errors import InvalidRequest
 from metalog.hosts.client_host import peer_host
-from metalog.hosts.host_port import Address, listen_error
+from metalog.hosts.host_port import Address, socket_error_text
 from metalog_node.apis import announced_versions
 from metalog_node.handlers.request import Services
 from metalog_node.net.client import CHUNK, Client, ListenerContext
@@ -52,7 +52,7 @@ class OpenListener:
         except (OSError, UnicodeError) as error:
             raise InvalidRequest(
                 f"listener {listener.name}: {Address(listener.host, listener.port)} cannot be "
-                f"opened: {listen_error(error)}"
+                f"opened: {socket_error_text(error)}"
             ) from None
         self._accepting = [
             asyncio.create_task(self._accept(listening)) for listening in self._sockets
@@ -197,4 +197,4 @@ async def _bound(host: str, port: int) -> list[socket.socket]:
 def _text(error: OSError) -> str:
     if isinstance(error, ssl.SSLError):
         return (error.reason or "it closed the connection").replace("_", " ").lower()
-    return listen_error(error)
+    return socket_error_text(error)

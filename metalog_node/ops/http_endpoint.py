@@ -16,7 +16,7 @@ from threading import Thread
 from typing import Any, Final, NamedTuple, TypeVar
 
 from metalog.errors import InvalidRequest
-from metalog.hosts.host_port import Address, listen_error
+from metalog.hosts.host_port import Address, socket_error_text
 
 _log = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ class HttpEndpoint:
                 backlog=_BACKLOG,
             )
         except (OSError, UnicodeError) as error:
-            why = listen_error(error)
+            why = socket_error_text(error)
             raise InvalidRequest(f"{self._named}: {address} cannot be opened: {why}") from None
         host, port, *_ = self._server.sockets[0].getsockname()
         return Address(host, port)

@@ -14,7 +14,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
 from metalog.errors import InvalidRequest, MetalogError
-from metalog.hosts.host_port import listen_error
+from metalog.hosts.host_port import socket_error_text
 from metalog.text.os_errors import os_error_text
 from shell.context import add_config, add_source, replayed_source
 from shell.output.output import Output
@@ -79,7 +79,7 @@ def run(arguments: Namespace, output: Output) -> int:
     try:
         server, _ = start_http_server(int(port), host.strip("[]"), registry)
     except (OSError, OverflowError) as error:
-        why = listen_error(error) if isinstance(error, OSError) else "the port is too large"
+        why = socket_error_text(error) if isinstance(error, OSError) else "the port is too large"
         raise InvalidRequest(f"--listen {arguments.listen} cannot be opened: {why}") from None
     output.note(f"serving http://{host}:{server.server_port}/metrics; Ctrl-C or SIGTERM ends it")
     stopping.wait()

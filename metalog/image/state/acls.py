@@ -39,7 +39,7 @@ from metalog.records.primitives.text import NOT_UTF8, REPLACEMENT
 Ids = tuple[Uuid, ...]
 
 
-def may_mislead(record: AccessControlEntryRecord) -> str | None:
+def why_doubtful(record: AccessControlEntryRecord) -> str | None:
     """Why ``record`` perhaps does not mean what it seems to mean, or None.
 
     Kafka silently reads an unknown code as UNKNOWN, and bytes that are not UTF-8 as U+FFFD. A DENY
@@ -115,23 +115,23 @@ class AclsImage:
         by_id = self.by_id.changed(changes)
         if self._ids is None:
             return AclsImage(by_id)
-        bound: dict[Acl, set[Uuid]] = {}
+        by_acl: dict[Acl, set[Uuid]] = {}
         for uuid, acl in changes.items():
             before = self.by_id.get(uuid)
             if before is not None:
-                bound.setdefault(before, set(self.ids(before))).discard(uuid)
+                by_acl.setdefault(before, set(self.ids(before))).discard(uuid)
             if acl is not None:
-                bound.setdefault(acl, set(self.ids(acl))).add(uuid)
+                by_acl.setdefault(acl, set(self.ids(acl))).add(uuid)
         return AclsImage(
-            by_id, self._ids.changed({acl: _packed(uuids) for acl, uuids in bound.items()})
+            by_id, self._ids.changed({acl: _packed(uuids) for acl, uuids in by_acl.items()})
         )
 
 
 def _repeated(by_id: Table[Uuid, Acl]) -> dict[Acl, Uuid | Ids | None]:
-    bound: dict[Acl, list[Uuid]] = {}
+    by_acl: dict[Acl, list[Uuid]] = {}
     for uuid, acl in by_id.items():
-        bound.setdefault(acl, []).append(uuid)
-    return {acl: _packed(ids) for acl, ids in bound.items() if len(ids) > 1}
+        by_acl.setdefault(acl, []).append(uuid)
+    return {acl: _packed(ids) for acl, ids in by_acl.items() if len(ids) > 1}
 
 
 def _packed(ids: set[Uuid] | list[Uuid]) -> Uuid | Ids | None:
@@ -178,7 +178,7 @@ class AclsDelta:
         return {**self._whole, **self._gone} if self._gone else self._whole
 
     def add(self, record: AccessControlEntryRecord) -> None:
-        if may_mislead(record) is not None:
+        if why_doubtful(record) is not None:
             self.doubtful += 1
         self.add_run(AclRun([record.id], [acl_of(record)]))
 

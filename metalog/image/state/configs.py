@@ -1,7 +1,8 @@
 """The dynamic configurations of a cluster, by resource and key.
 
-A topic's removal also removes its configuration. (Kafka keeps a topic's first configuration if one
-delta sets it and removes the topic.) Values can be passwords, so no ``repr`` shows them.
+A topic's removal also removes its configuration. (If one delta sets a topic's first configuration
+and removes the topic, Kafka keeps the configuration.) Values can be passwords, so no ``repr`` shows
+them.
 
 This module must not know which keys Kafka has.
 """

@@ -57,7 +57,7 @@ METADATA_VERSIONS: Final[Mapping[int, str]] = {
 """Level of metadata.version -> name in Kafka 4.4's MetadataVersion."""
 
 OLDEST_METADATA_VERSION: Final = 7
-"""The lowest level that Kafka 4 loads: 3.3-IV3, of the first Kafka with KRaft for production."""
+"""The lowest level that Kafka 4 loads: 3.3-IV3."""
 DEFAULT_METADATA_VERSION: Final = 30
 """The level of a new log if the operator chooses none. Kafka 4.3 and 4.4 load such a log."""
 LATEST_METADATA_VERSIONS: Final[Mapping[str, int]] = {"4.3": 30, "4.4": 33}

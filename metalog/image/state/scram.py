@@ -22,7 +22,7 @@ Credentials = Table[str, ScramCredential]
 _Record = UserScramCredentialRecord | RemoveUserScramCredentialRecord
 
 
-def may_mislead(record: _Record) -> str | None:
+def why_doubtful(record: _Record) -> str | None:
     """Why ``record`` perhaps does not mean what it seems to mean, or None."""
     return NOT_UTF8 if REPLACEMENT in record.name else None
 
@@ -73,12 +73,12 @@ class ScramDelta:
         self.doubtful = 0
 
     def upsert(self, record: UserScramCredentialRecord) -> None:
-        self._users(record)[record.name] = ScramCredential(
+        self._changes_by_user(record)[record.name] = ScramCredential(
             record.salt, record.stored_key, record.server_key, record.iterations
         )
 
     def remove(self, record: RemoveUserScramCredentialRecord) -> None:
-        self._users(record)[record.name] = None
+        self._changes_by_user(record)[record.name] = None
 
     def finish_snapshot(self) -> None:
         for mechanism, users in self.image.mechanisms.items():
@@ -97,7 +97,7 @@ class ScramDelta:
                 mechanisms.pop(mechanism, None)
         return ScramImage(Table(mechanisms.items()))
 
-    def _users(self, record: _Record) -> dict[str, ScramCredential | None]:
+    def _changes_by_user(self, record: _Record) -> dict[str, ScramCredential | None]:
         code = record.mechanism
         try:
             mechanism = ScramMechanism(code)

@@ -71,9 +71,9 @@ PARTITION_RECORDS: Final = (PartitionRecord, PartitionChangeRecord, ClearElrReco
 
 
 class _State:
-    """A partition, and copies of the fields that change most often.
+    """A partition before the changes, and the new values of the fields that change most often.
 
-    So most changes do not read the partition, which is often not in the CPU's cache.
+    So most changes do not read the old partition, which is often not in the CPU's cache.
     """
 
     __slots__ = ("before", "isr", "leader", "leader_epoch", "partition_epoch")
@@ -296,10 +296,10 @@ def _checked(directories: tuple[Uuid, ...], replicas: Replicas) -> tuple[Uuid, .
             f"has {counted(len(directories), 'directory', 'directories')} for"
             f" {counted(len(replicas), 'replica')}"
         )
-    return _placed(directories, replicas)
+    return _or_migrating(directories, replicas)
 
 
-def _placed(directories: tuple[Uuid, ...], replicas: Replicas) -> tuple[Uuid, ...]:
+def _or_migrating(directories: tuple[Uuid, ...], replicas: Replicas) -> tuple[Uuid, ...]:
     if directories.count(MIGRATING) == len(directories):
         return (MIGRATING,) * len(replicas)
     return directories
@@ -311,7 +311,7 @@ def _merged(before: Partition, change: PartitionChangeRecord) -> Partition:
     }
     directories = before.directories
     if "replicas" in changes:
-        directories = _placed(directories, changes["replicas"])
+        directories = _or_migrating(directories, changes["replicas"])
     if change.directories is not None:
         directories = _checked(tuple(change.directories), changes.get("replicas", before.replicas))
     if change.leader != NO_LEADER_CHANGE:

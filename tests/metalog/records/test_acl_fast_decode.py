@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metalog.errors import CorruptLog
-from metalog.image.state.acls import may_mislead
+from metalog.image.state.acls import why_doubtful
 from metalog.records import record
 from metalog.records.acl_codes import acl_of
 from metalog.records.batch import Batch, assemble_batch, build_batch, decode_batch, encode_batch
@@ -84,7 +84,7 @@ def assert_same_either_way(batch: Batch) -> None:
 def assert_no_run_is_doubtful(batch: Batch) -> None:
     parts = outcome(Batch.parts, batch)
     runs = [part for part in parts if isinstance(part, AclRun)]
-    assert not any(map(may_mislead, messages_of(runs)))
+    assert not any(map(why_doubtful, messages_of(runs)))
 
 
 @given(st.lists(PAIRS, min_size=1, max_size=80))
