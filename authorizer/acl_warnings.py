@@ -49,8 +49,8 @@ def _host_warning(host: str, kafka: KafkaVersion) -> str | None:
             f"the host {host} is a CIDR block, which matches no client in Kafka {kafka.value}; "
             "give one IP address, or set kafka_version to 4.4"
         )
-    if (javas := client_host(host)) != host:
-        return f"no client has the host {host}; write {javas}, as Java does"
+    if (as_java := client_host(host)) != host:
+        return f"no client has the host {host}; write {as_java}, as Java does"
     if host != WILDCARD and java_text(host) is None:
         return f"no client has the host {host!r}; give one IP address, or * for all"
     return None

@@ -117,7 +117,7 @@ def markdown_of_meaning(found: Meaning, output: Output) -> None:
 
 def meaning_summary(found: Meaning) -> str:
     cells = counted(found.cells, "cell")
-    if found.is_none:
+    if found.is_empty:
         texts = (
             ""
             if not found.acls

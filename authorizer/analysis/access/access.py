@@ -58,19 +58,17 @@ def access(
     an item if it has lost all of them.
     """
     mine = [acl for acl in dict.fromkeys(acls) if acl.principal in (principal, WILDCARD_PRINCIPAL)]
-    here = _Names(acls, config, principal, names)
+    known = _Names(acls, config, principal, names)
     patterns = AllowedPatterns(mine, config.kafka)
-    general = PrincipalAccess(host, tuple(patterns.from_host(host)), tuple(here.on_all(host)))
+    general = PrincipalAccess(host, tuple(patterns.from_host(host)), tuple(known.from_host(host)))
     if host is not None:
         return [general]
-    own = grouped(mine, lambda acl: acl.host)
+    by_host = grouped(mine, lambda acl: acl.host)
     found = [general]
-    for region in host_regions(sorted(own), config.kafka):
-        about = [acl for each in region.matching for acl in own[each]]
+    for region in host_regions(sorted(by_host), config.kafka):
+        own = [acl for each in region.matching for acl in by_host[each]]
         part = PrincipalAccess(
-            region.host,
-            tuple(patterns.differing(region, about)),
-            tuple(here.differing(region, about)),
+            region.host, tuple(patterns.differing(region, own)), tuple(known.differing(region, own))
         )
         if part.patterns or part.names:
             found.append(part)
@@ -92,7 +90,7 @@ class _Names:
             None: {}
         }
 
-    def on_all(self, host: str | None) -> Iterator[NameAccess]:
+    def from_host(self, host: str | None) -> Iterator[NameAccess]:
         for kind, known in self._names.items():
             cache = self._session_cache(kind, host)
             alike: dict[Masks, list[str]] = {}
@@ -107,8 +105,8 @@ class _Names:
     def differing(self, region: HostRegion, own: Iterable[Acl]) -> Iterator[NameAccess]:
         """The names whose permissions differ between ``region`` and the region around it.
 
-        ``own`` has the ACLs whose host matches the region and is not ``*``. Call ``on_all(None)``
-        first, and then this method for wide regions before narrow regions.
+        ``own`` has the ACLs whose host matches the region and is not ``*``. Call
+        ``from_host(None)`` first, and then this method for wide regions before narrow regions.
         """
         listed = list(own)
         around = self._operations_from[region.around]

@@ -146,14 +146,14 @@ class _Alike:
             sorted(name for is_literal, name in self._patterns if is_literal is wanted)
             for wanted in (True, False)
         )
-        self._literals, self._prefixed = NamesInOrder(literals), NamesInOrder(prefixes)
+        self._literals, self._prefixes_in_order = NamesInOrder(literals), NamesInOrder(prefixes)
         self._prefixes = SortedNames.of(prefixes)
 
     def met_by(self, deny: Acl) -> Iterator[_Pattern]:
         """All patterns that overlap ``deny``, and possibly other patterns."""
         shorter = up_from(self._prefixes.longest_prefix(deny.resource_name))
         prefixed = {prefix.name for prefix in shorter}
-        prefixed.update(self._prefixed.reached_by(deny))
+        prefixed.update(self._prefixes_in_order.reached_by(deny))
         for name in {WILDCARD, *self._literals.reached_by(deny)}:
             yield from self._patterns.get((True, name), ())
         for name in prefixed:
@@ -182,7 +182,7 @@ class AllowedPatterns:
     def from_host(self, host: str | None) -> list[PatternAccess]:
         """The patterns with an allowed operation from ``host``; None means a host in no ACL."""
         alike: dict[tuple[ResourceType, int], list[_Pattern]] = {}
-        hosts = self._hosts_of(WILDCARD if host is None else host)
+        hosts = self._hosts_matching(WILDCARD if host is None else host)
         for pattern in self._allows:
             left, on = self._on(pattern, hosts)
             if on is not None:
@@ -192,7 +192,7 @@ class AllowedPatterns:
             self._alike.setdefault(kind, {})[left] = _Alike(patterns)
         return sorted(self._general.values(), key=_order)
 
-    def _hosts_of(self, client: str) -> list[str]:
+    def _hosts_matching(self, client: str) -> list[str]:
         who = subject(client, kafka=self._kafka)
         named = {host for by_host in self._allows.values() for host in by_host}
         named.update(host for host, _ in self._denies)

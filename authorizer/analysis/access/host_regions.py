@@ -22,7 +22,7 @@ from metalog.hosts.host_block import IPV4_BITS, IPV6_BITS, HostBlock, client_add
 
 Span = tuple[int, int]
 """The first and the last address, as numbers."""
-_NOT_CLIENTS: Final = {
+_IN_NO_BLOCK: Final = {
     IPV4_BITS: (0, 0),
     IPV6_BITS: (0xFFFF << IPV4_BITS, (0xFFFF << IPV4_BITS) + (1 << IPV4_BITS) - 1),
 }
@@ -51,7 +51,7 @@ def can_be_a_client(host: str) -> bool:
 def host_regions(hosts: Iterable[str], kafka: KafkaVersion) -> list[HostRegion]:
     """The regions of ``hosts``. Each region comes after the next wider region.
 
-    A block has no region if narrower blocks and IPv4 addresses cover the whole block.
+    A block has no region if each of its clients matches a narrower host, too.
     """
     return list(_regions(tuple(dict.fromkeys(hosts)), kafka))
 
@@ -102,7 +102,7 @@ def _as_block(host: str) -> HostBlock | None:
     return host_block(host)
 
 
-def is_client_host(host: str, kafka: KafkaVersion) -> bool:
+def is_matchable(host: str, kafka: KafkaVersion) -> bool:
     """Whether some client matches ``host``, which is not ``*``."""
     return can_be_a_client(host) or (kafka.matches_blocks and bool(host_regions([host], kafka)))
 
@@ -149,7 +149,7 @@ def _client_of(
 ) -> str | None:
     """A client of ``block`` that no narrower host matches. It has a zone only if necessary."""
     span = block.first.value, block.last.value
-    taken = [*inside, _NOT_CLIENTS[block.bits]]
+    taken = [*inside, _IN_NO_BLOCK[block.bits]]
     value = _outside(span, [*taken, *addresses])
     if value is not None:
         return host_text(value.to_bytes(block.bits // 8, "big"))

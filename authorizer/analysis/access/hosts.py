@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import NamedTuple
 
-from authorizer.analysis.access.host_regions import host_regions, is_client_host
+from authorizer.analysis.access.host_regions import host_regions, is_matchable
 from authorizer.analysis.explain.kinds import NearMissKind
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Attribute, Trace, is_allow
@@ -47,12 +47,12 @@ def host_kind(other: str, client_host: str | None, kafka: KafkaVersion) -> NearM
         larger = HostBlock(block.bits, block.length - 1, block.network >> 1)
         is_near = client is not None and block.length > 0 and larger.contains(client)
         return NearMissKind.HOST_BLOCK_ONE_OFF if is_near else NearMissKind.HOST
-    ours, theirs = _address(other), _address(client_host)
-    if theirs is None:
+    in_acl, of_client = _address(other), _address(client_host)
+    if of_client is None:
         return NearMissKind.HOST
-    if ours is None:
-        return _text_kind(other, theirs, kafka)
-    return _address_kind(ours, theirs)
+    if in_acl is None:
+        return _text_kind(other, of_client, kafka)
+    return _address_kind(in_acl, of_client)
 
 
 def changing_hosts(traced: Trace, kafka: KafkaVersion) -> tuple[HostAnswer, ...]:
@@ -60,8 +60,8 @@ def changing_hosts(traced: Trace, kafka: KafkaVersion) -> tuple[HostAnswer, ...]
 
     For a host inside a block, the decision is compared with the decision for the block instead.
     """
-    kept_off = (each.acl for each in traced.candidates if each.mismatches == (Attribute.HOST,))
-    named = grouped(enumerate(kept_off), lambda placed: placed[1].host)
+    host_misses = (each.acl for each in traced.candidates if each.mismatches == (Attribute.HOST,))
+    named = grouped(enumerate(host_misses), lambda placed: placed[1].host)
     if traced.decision.acl is not None and not traced.allowed:
         return ()
     answers = []
@@ -89,7 +89,7 @@ def smallest_block(hosts: Iterable[str], client: str) -> str | None:
     return min(holding)[1] if holding else None
 
 
-def block_beside(host: str, client: str) -> str | None:
+def same_size_block(host: str, client: str) -> str | None:
     """The CIDR block that contains ``client`` and has the size of the block ``host``."""
     block, address = host_block(host), client_address(client)
     if block is None or address is None or block.bits != address.bits:
@@ -108,8 +108,8 @@ def meant_block(host: str) -> str | None:
     if "/" not in text:
         numbers = text.rstrip(".").split(".")
         known = [number for number in numbers if number != WILDCARD]
-        is_rest = numbers[len(known) :] == [WILDCARD] * (len(numbers) - len(known))
-        if not is_rest or len(numbers) > 4 or not 1 <= len(known) <= 3:
+        stars_are_last = numbers[len(known) :] == [WILDCARD] * (len(numbers) - len(known))
+        if not stars_are_last or len(numbers) > 4 or not 1 <= len(known) <= 3:
             return None
         text = f"{'.'.join([*known, *['0'] * (4 - len(known))])}/{8 * len(known)}"
     try:
@@ -170,9 +170,9 @@ def _network_holds(network: str, address: IPAddress) -> bool:
 
 def _never_kind(host: str, kafka: KafkaVersion) -> NearMissKind | None:
     """Why no client can have ``host``; None if a client can."""
-    if is_client_host(host, kafka):
+    if is_matchable(host, kafka):
         return None
-    if is_client_host(host.strip(), kafka):
+    if is_matchable(host.strip(), kafka):
         return NearMissKind.HOST_BLANK
     if java_text(host) is not None:
         return NearMissKind.HOST_TEXT

@@ -21,9 +21,10 @@ from metalog.grouping import grouped
 class Holder(NamedTuple):
     """The decision for ``principal``; None stands for all principals that no other holder names.
 
-    ``acl`` decides for the requested host; without one, for a host that no ACL names. ``hosts`` has
-    the hosts in ACLs whose decision differs from the decision for the next wider block or, outside
-    of blocks, from ``allowed``. If ``is_overridden``, an ALLOW matches, but a DENY decides.
+    ``acl`` decides for the requested host, or for a host that no ACL names if no host is requested.
+    ``hosts`` has the hosts in ACLs whose decision differs from the decision for the next wider
+    block or, outside of blocks, from ``allowed``. If ``is_overridden``, an ALLOW matches, but a
+    DENY decides.
     """
 
     principal: str | None

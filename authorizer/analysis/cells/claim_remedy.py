@@ -1,7 +1,7 @@
 """Finds a change of ACLs after which a witness (a request) no longer breaks a claim.
 
 Each change is tested: the authorizer decides the witness again, and the decisions outside the claim
-are compared before and after the change. This module must not know how a change is made or shown.
+are compared before and after. This module must not know how a change is applied or shown.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _denying(traced: Trace, requests: Requests, question: Question) -> Iterator[
         yield ClaimRemedy(add=(_acl(requests, question, question.principal, PermissionType.DENY),))
     elif not named:
         yield ClaimRemedy(add=(_acl(requests, question, WILDCARD_PRINCIPAL, PermissionType.DENY),))
-    if named:  # any ACL on a name ends allow.everyone.if.no.acl.found there
+    if named:  # any ACL on a resource ends allow.everyone.if.no.acl.found there
         add = _acl(requests, question, min(named), PermissionType.ALLOW)
         yield ClaimRemedy(remove=allows, add=(add,))
 

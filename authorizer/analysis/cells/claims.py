@@ -74,7 +74,7 @@ def prove(
     plan = planned(((task.requests, task.sessions) for task in tasks), most_cells)
     cells = 0
     for task, (_, sessions) in zip(tasks, plan.sessions, strict=True):
-        verdict = _prove_some(task, sessions) if task.is_some else _prove_every(task, sessions)
+        verdict = _prove_one(task, sessions) if task.needs_one else _prove_every(task, sessions)
         cells += verdict.cells
         if verdict.witness is not None:
             return ProofResult(cells, verdict.witness)
@@ -82,14 +82,14 @@ def prove(
 
 
 class _Task(NamedTuple):
-    """Requests that must all have the decision ``allowed``, or, if ``is_some``, at least one of
+    """Requests that must all have the decision ``allowed``, or, if ``needs_one``, at least one of
     them for each operation."""
 
     requests: Requests
     sessions: Sessions
     context: DecisionContext
     allowed: bool
-    is_some: bool = False
+    needs_one: bool = False
 
 
 def _tasks(acls: Collection[Acl], config: AuthorizerConfig, claim: AccessClaim) -> Iterator[_Task]:
@@ -105,7 +105,7 @@ def _tasks(acls: Collection[Acl], config: AuthorizerConfig, claim: AccessClaim) 
         yield _Task(others, Sessions(near, config, others), context, allowed=False)
         for principal in sorted(holders):
             its = requests._replace(principals=PrincipalSet(frozenset({principal}), False))
-            yield _Task(its, Sessions(near, config, its), context, allowed=True, is_some=True)
+            yield _Task(its, Sessions(near, config, its), context, allowed=True, needs_one=True)
 
 
 def _prove_every(task: _Task, sessions: Iterable[Session]) -> ProofResult:
@@ -119,7 +119,7 @@ def _prove_every(task: _Task, sessions: Iterable[Session]) -> ProofResult:
     return ProofResult(cells, None)
 
 
-def _prove_some(task: _Task, sessions: Iterable[Session]) -> ProofResult:
+def _prove_one(task: _Task, sessions: Iterable[Session]) -> ProofResult:
     cells, left = 0, task.requests.operations
     first: CellAnswer | None = None
     for cell in cells_of(sessions, task.context):

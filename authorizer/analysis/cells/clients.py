@@ -43,8 +43,8 @@ class ClientClass(NamedTuple):
     ``host`` is the narrowest of these hosts, or None. ``client`` is the address of one client.
     ``around`` is a client of the class around this class: the class of the next wider host or,
     without one, the class that no host matches. ``own`` has the hosts in ``matching`` that do not
-    match the class around. Both are None if that class is not requested, or if such a host must
-    have its own class.
+    match the class around. ``around`` and ``own`` are None if the class around is not requested, or
+    if a host in ``own`` must have its own class.
     """
 
     host: str | None
@@ -128,8 +128,8 @@ class _Hosts:
         return self._hosts.intersection({client, *found})
 
     def plain_client(self, first: str, matching: frozenset[str]) -> str:
-        """The address after ``first`` if the same hosts match both, because ``first`` can be the
-        address of a network; else ``first``."""
+        """``first`` or, if the same hosts match it, the next address: ``first`` can be the address
+        of a network."""
         address = client_address(first)
         if address is None or first in matching or address.value + 1 >> address.bits:
             return first

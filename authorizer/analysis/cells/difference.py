@@ -50,7 +50,7 @@ BeforeAfter = tuple[int, int]
 """The allowed operations before and after, as bits."""
 
 
-class CellChange(NamedTuple):
+class ComparedCell(NamedTuple):
     """``before`` and ``after`` are the operations that ``session`` is allowed on ``names``, as
     bits. ``name`` is one of the names."""
 
@@ -117,7 +117,7 @@ class SetComparison:
                 each,
                 self._differing,
                 (*separate, *_super_users_apart(each, self._configs)),
-                is_any_set=other_acls is not None,
+                any_subset=other_acls is not None,
             )
             for each in every
         ]
@@ -132,7 +132,7 @@ class SetComparison:
         """An upper bound of the number of decided cells."""
         return self._planned.cells
 
-    def compared(self) -> Iterator[tuple[Session, list[CellChange]]]:
+    def compared(self) -> Iterator[tuple[Session, list[ComparedCell]]]:
         """The decided cells by session, including cells with equal decisions."""
         for requests, sessions in self._planned.sessions:
             for session in sessions:
@@ -140,7 +140,7 @@ class SetComparison:
                 yield (
                     session,
                     [
-                        CellChange(
+                        ComparedCell(
                             session,
                             before.names,
                             before.name,
@@ -151,21 +151,21 @@ class SetComparison:
                     ],
                 )
 
-    def answers_by(self, acls: Collection[Acl]) -> Callable[[CellChange], int]:
+    def answers_by(self, acls: Collection[Acl]) -> Callable[[ComparedCell], int]:
         """A function that returns the operations, as bits, that ``acls`` allow on a cell.
 
         Each of ``acls`` must be in ``other_acls`` or in the difference of the two sets.
         """
         context = _context(acls, self._configs[0])
 
-        def allowed(cell: CellChange) -> int:
+        def allowed(cell: ComparedCell) -> int:
             session = cell.session
             cache = context.session_cache(session.kind, (session.clients.client, session.principal))
             return cache.allowed_on(cell.name) & checked_operations(session.kind)
 
         return allowed
 
-    def answers_around(self, cell: CellChange) -> list[tuple[BeforeAfter, BeforeAfter | None]]:
+    def answers_around(self, cell: ComparedCell) -> list[tuple[BeforeAfter, BeforeAfter | None]]:
         """For each ``SessionAround``: the operations that are allowed on the cell's name before and
         after, for ``identity`` and, if there is one, for ``unless``."""
         return [
@@ -176,7 +176,7 @@ class SetComparison:
             for around in cell.session.around
         ]
 
-    def _answers(self, cell: CellChange, identity: tuple[str, str]) -> BeforeAfter:
+    def _answers(self, cell: ComparedCell, identity: tuple[str, str]) -> BeforeAfter:
         kind, operations = cell.session.kind, checked_operations(cell.session.kind)
         before, after = (
             context.session_cache(kind, identity).allowed_on(cell.name) & operations
@@ -184,7 +184,7 @@ class SetComparison:
         )
         return before, after
 
-    def differences(self) -> Iterator[CellChange]:
+    def differences(self) -> Iterator[ComparedCell]:
         """The cells that are decided differently."""
         return (
             change
@@ -207,8 +207,8 @@ class SetComparison:
         if WILDCARD_PRINCIPAL not in unusual:
             requests = requests._replace(principals=PrincipalSet(frozenset(unusual), False))
         contexts = list(map(_context, self._sets, self._configs))
-        config, apart = _dividing(self._configs), self._separate
-        for session in Sessions(acls, config, requests, separate=apart).without_names():
+        config, separate = _dividing(self._configs), self._separate
+        for session in Sessions(acls, config, requests, separate=separate).without_names():
             identity = session.clients.client, session.principal
             before, after = (_may_on_some(context, identity) for context in contexts)
             if before is not after:

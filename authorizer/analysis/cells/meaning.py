@@ -3,8 +3,8 @@
 A statement joins cells. Its prefix stands for all names that begin with the prefix and are not
 listed as exceptions; the empty prefix stands for names that do not begin with ``*``. A principal or
 host that an ACL names has its own statement if its decisions differ from the decisions for
-principals or hosts that no ACL names. Every statement has a witness: one request, which both
-sets decide. This module must not know how a statement is shown.
+principals or hosts that no ACL names. Every statement has a witness: one request, with the
+decision of each set. This module must not know how a statement is shown.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Final, NamedTuple
 
-from authorizer.analysis.cells.difference import BeforeAfter, CellChange, SetComparison
+from authorizer.analysis.cells.difference import BeforeAfter, ComparedCell, SetComparison
 from authorizer.analysis.cells.names import NameClass, NamePattern
 from authorizer.analysis.cells.sessions import Session
 from authorizer.trace import Question
@@ -69,19 +69,18 @@ def access_changes(compared: SetComparison) -> list[AccessChange]:
 
 
 class _OperationChange(NamedTuple):
-    """A cell's change of one operation. If ``is_own``, the change needs its own statement: it
-    differs from the change of a broader session (everybody, or a larger class of clients), or there
-    is no broader session."""
+    """A cell's change of one operation. If ``needs_statement``, it differs from the change of a
+    broader session (everybody, or a larger class of clients), or there is no broader session."""
 
     change: AccessChangeKind
-    is_own: bool
+    needs_statement: bool
     before: bool
     after: bool
     name: str
 
 
 def _session_changes(
-    session: Session, cells: Sequence[CellChange], compared: SetComparison
+    session: Session, cells: Sequence[ComparedCell], compared: SetComparison
 ) -> Iterator[AccessChange]:
     around = [compared.answers_around(cell) for cell in cells]
     changed = 0
@@ -117,7 +116,7 @@ def _operation_changes(
         if above is not None:
             exception = NameException(NamePattern(*names), own.before, own.after)
             exceptions[above].append(exception)
-        if own.is_own:
+        if own.needs_statement:
             under[names] = names
             exceptions[names] = []
     for names, others in exceptions.items():
@@ -137,7 +136,7 @@ def _operation_changes(
 
 
 def _operation_change(
-    cell: CellChange, bit: int, others: Iterable[tuple[BeforeAfter, BeforeAfter | None]]
+    cell: ComparedCell, bit: int, others: Iterable[tuple[BeforeAfter, BeforeAfter | None]]
 ) -> _OperationChange:
     before, after = bool(cell.before & bit), bool(cell.after & bit)
     change = _change(before, after)
@@ -146,12 +145,12 @@ def _operation_change(
         for around, unless in others
         if unless is None or _change_of(around, bit) is not _change_of(unless, bit)
     ]
-    is_own = (
+    needs_statement = (
         any(each is not change for each in around_changes)
         if around_changes
         else before is not after
     )
-    return _OperationChange(change, is_own, before, after, cell.name)
+    return _OperationChange(change, needs_statement, before, after, cell.name)
 
 
 def _change_of(operations: BeforeAfter, bit: int) -> AccessChangeKind:

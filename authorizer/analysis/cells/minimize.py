@@ -3,7 +3,7 @@
 The search tries these changes in order: it removes the caller's groups of candidates, joins the
 operations on a pattern to ALL, joins literals to a prefix, and removes single ACLs. It keeps a
 change only if no decision changes in any cell. At the end it compares the result with the original
-set. This module must not know where ACLs come from, nor change them.
+set. This module must not know where ACLs come from, nor apply the result.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ def minimal_set(
     before = frozenset(acls)
     search = _Search(before, config, frozenset(kept))
     for group in candidates:
-        search.leave_out_all(group)
+        search.remove_group(group)
     search.fold_operations()
     search.fold_names(shortest_prefix)
-    search.leave_out()
+    search.remove_single()
     after = frozenset(search.acls)
     compared = SetComparison(before, after, config)
     if any(compared.differences()) or any(compared.by_type()):
@@ -65,14 +65,14 @@ class _Search:
         self._kept = kept
         self._near = _NearAcls(self.acls)
 
-    def leave_out_all(self, group: Collection[Acl]) -> None:
+    def remove_group(self, group: Collection[Acl]) -> None:
         removed = self.acls.intersection(group) - self._kept
         if removed:
             self._replace(removed, ())
 
-    def leave_out(self) -> None:
+    def remove_single(self) -> None:
         """Remove every ACL whose removal changes no decision, the narrowest first."""
-        for acl in sorted(self.acls - self._kept, key=_narrowness):
+        for acl in sorted(self.acls - self._kept, key=_narrowest_first):
             self._replace((acl,), ())
 
     def fold_operations(self) -> None:
@@ -118,7 +118,7 @@ class _Search:
         self._near.add(added)
 
 
-def _narrowness(acl: Acl) -> tuple[object, ...]:
+def _narrowest_first(acl: Acl) -> tuple[object, ...]:
     is_wide = acl.pattern_type is not _LITERAL or acl.resource_name == WILDCARD
     everybody = acl.principal == WILDCARD_PRINCIPAL
     is_all = acl.operation is Operation.ALL

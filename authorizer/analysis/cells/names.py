@@ -21,7 +21,7 @@ _TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _NO_TOPICS: Final = (".", "..")
 PLAIN: Final = "xyzabcdefghijklmnopqrstuvw0123456789-_.ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """The characters of topic names, the plainest first."""
-_OTHER_CHARACTERS: Final = 0xC0
+_FIRST_OTHER_CHARACTER: Final = 0xC0
 
 
 class NameClass(NamedTuple):
@@ -95,7 +95,7 @@ class Patterns:
         )
 
     def reaches(self, names: NameClass) -> bool:
-        """Whether a pattern matches ``names``. No pattern may match only a part of the class."""
+        """Whether a pattern matches ``names``. Each must match the whole class or none of it."""
         name = names.name
         if names.is_literal and name in self.literals:
             return True
@@ -104,7 +104,7 @@ class Patterns:
         return any(name[:length] in self.prefixes for length in self._lengths)
 
     def reaching(self, names: NameClass) -> Iterator[NamePattern]:
-        """The patterns that match ``names``. No pattern may match only a part of the class."""
+        """The patterns that match ``names``. Each must match the whole class or none of it."""
         name = names.name
         if names.is_literal and name in self.literals:
             yield NamePattern(name, True)
@@ -201,15 +201,15 @@ def plain_name(names: NameClass, kind: ResourceType, dividing: Sequence[Patterns
                 waiting.append(longer)
     if _is_free(name, kind, dividing):
         return name
-    return None if kind in _LIMITED else _unusual_name(name, kind, dividing)
+    return None if kind in _WITH_LIMITED_NAMES else _unusual_name(name, kind, dividing)
 
 
-_LIMITED: Final = (ResourceType.TOPIC, ResourceType.CLUSTER)
+_WITH_LIMITED_NAMES: Final = (ResourceType.TOPIC, ResourceType.CLUSTER)
 
 
 def _unusual_name(name: str, kind: ResourceType, dividing: Sequence[Patterns]) -> str:
     """A name for a class in which every plain character leads to a longer prefix."""
-    for code in count(_OTHER_CHARACTERS):
+    for code in count(_FIRST_OTHER_CHARACTER):
         longer = name + chr(code)
         is_longer = any(longer in patterns.prefixes for patterns in dividing)
         if not is_longer and _is_free(longer, kind, dividing):

@@ -1,10 +1,10 @@
 """Enumerates the cells into which ACLs divide requests, session by session.
 
-A cell is a class of principals, of client addresses and of resource names, with one operation on
-one resource type. All its requests have the same decision. One principal that no ACL names
-represents all such principals. A broader session is that of the principals or clients that no ACL
-names, or of a wider block. Of a narrower session, only cells that can differ from the cells of the
-broader sessions are listed. This module must not know the decisions.
+A cell has the requests of a class of principals, from a class of client addresses, for a class of
+resource names and one operation. All its requests have the same decision. One principal that no ACL
+names represents all such principals. The sessions of principals or clients that no ACL names, and
+of wider blocks, are broader. A session lists only cells that can differ from those of its broader
+sessions. This module must not know the decisions.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from metalog.acl import (
 
 _ByHost = Mapping[str, Patterns]
 _SOMEBODY: Final = "User:somebody"
-_NOBODY: Final[_ByHost] = {}
+_NO_PATTERNS: Final[_ByHost] = {}
 
 
 class PrincipalSet(NamedTuple):
@@ -79,7 +79,7 @@ class Requests(NamedTuple):
 
 
 class SessionAround(NamedTuple):
-    """A broader session, by host and principal; ignored if the session ``unless`` changes alike."""
+    """A broader session, by host and principal; ignored if ``unless`` has the same change."""
 
     identity: tuple[str, str]
     unless: tuple[str, str] | None = None
@@ -117,10 +117,10 @@ def checked_operations(kind: ResourceType) -> int:
 
 
 class Sessions:
-    """The sessions of ``requests``, with their cells. ``acls`` of all sets to compare divide them.
+    """The sessions and cells of ``requests``. The ``acls`` of all compared sets divide them.
 
     With ``differing``, the sessions have only cells that an ACL in ``differing`` can change. If not
-    ``is_any_set``, each set must have all ``acls`` that are not in ``differing``. No cell is partly
+    ``any_subset``, each set must have all ``acls`` that are not in ``differing``. No cell is partly
     inside one of the requests in ``separate``.
     """
 
@@ -132,18 +132,18 @@ class Sessions:
         differing: Collection[Acl] | None = None,
         separate: Iterable[Requests] = (),
         *,
-        is_any_set: bool = False,
+        any_subset: bool = False,
     ) -> None:
         self._config = config
         self._requests = requests
-        self._is_any_set = is_any_set
+        self._any_subset = any_subset
         separate = [each for each in separate if each.kind is requests.kind]
         self._separate_principals = frozenset(
             name for each in separate for name in each.principals.names
         )
         near = requests.near(acls)
         self._by_who = _by_who(near, requests.operations)
-        self._everyones = self._by_who.get(WILDCARD_PRINCIPAL, _NOBODY)
+        self._everyones = self._by_who.get(WILDCARD_PRINCIPAL, _NO_PATTERNS)
         self._everyones_hosts = _HostsOfNames(self._everyones)
         changed = None if differing is None else requests.near(differing)
         self._differing = None if changed is None else _by_who(changed, requests.operations)
@@ -164,11 +164,11 @@ class Sessions:
         """The sessions of the principal that no ACL names, then of named principals in order."""
         has_others = self._requests.principals.is_excluded
         if has_others:
-            yield from self._of(self._somebody, is_named=False, is_apart=False)
+            yield from self._of(self._somebody, is_named=False, only_own=False)
         for principal in self._named():
             if principal not in self._config.super_users:
-                is_apart = has_others and principal not in self._separate_principals
-                yield from self._of(principal, is_named=True, is_apart=is_apart)
+                only_own = has_others and principal not in self._separate_principals
+                yield from self._of(principal, is_named=True, only_own=only_own)
             elif self._differing is None:
                 for clients in self._clients.by(())[:1]:
                     kind, names = self._requests.kind, self._touched((), self._dividing)
@@ -181,7 +181,7 @@ class Sessions:
         matches, too. ACLs with a host other than ``*`` are left out."""
         within, differing = self._requests.names, self._differing
         dividing = self._everyones.get(WILDCARD)
-        changing = None if differing is None else differing.get(WILDCARD_PRINCIPAL, _NOBODY)
+        changing = None if differing is None else differing.get(WILDCARD_PRINCIPAL, _NO_PATTERNS)
         changes_all = changing is None or (WILDCARD in changing and changing[WILDCARD].reaches_all)
         is_known = changes_all and not within.is_literal and not self._requests.excluded
         if dividing is None or not is_known or self._requests.hosts != ANY_HOST:
@@ -189,11 +189,11 @@ class Sessions:
         names = sorted(dividing.literals | dividing.prefixes)
         cells = 0
         for principal in self._named():
-            own = self._by_who.get(principal, _NOBODY).get(WILDCARD)
+            own = self._by_who.get(principal, _NO_PATTERNS).get(WILDCARD)
             if own is not None and principal not in self._config.super_users:
                 prefixes = {*own.prefixes, ""} if own.reaches_all else own.prefixes
                 cells += max(
-                    (_beginning(names, prefix, within.name) for prefix in prefixes), default=0
+                    (_count_beginning(names, prefix, within.name) for prefix in prefixes), default=0
                 )
         return cells * self._requests.operations.bit_count()
 
@@ -203,7 +203,7 @@ class Sessions:
         others = [self._somebody] if self._requests.principals.is_excluded else []
         for principal in (*others, *self._named()):
             if principal not in self._config.super_users:
-                own = self._by_who.get(principal, _NOBODY)
+                own = self._by_who.get(principal, _NO_PATTERNS)
                 for clients in self._clients.by({*own, *self._everyones}):
                     is_named = principal != self._somebody
                     yield Session(principal, is_named, clients, kind, (), ())
@@ -225,28 +225,27 @@ class Sessions:
             name += "-else"
         return name
 
-    def _of(self, principal: str, *, is_named: bool, is_apart: bool) -> Iterator[Session]:
+    def _of(self, principal: str, *, is_named: bool, only_own: bool) -> Iterator[Session]:
         """The sessions of one principal.
 
-        If ``is_apart``, the sessions have only the cells that ACLs of ``principal`` itself match.
+        If ``only_own``, the sessions have only the cells that ACLs of ``principal`` itself match.
         """
-        own = self._by_who.get(principal, _NOBODY)
-        if is_apart and not own:
+        own = self._by_who.get(principal, _NO_PATTERNS)
+        if only_own and not own:
             return
         everyones = self._everyones
-        beside = self._everyones_hosts.meeting(own.values()) if is_apart else everyones
+        beside = self._everyones_hosts.meeting(own.values()) if only_own else everyones
         for clients in self._clients.by({*own, *beside}):
             hosts = {WILDCARD, *clients.matching}
             mine = _of_hosts(own, hosts)
             matching = [*mine, *_of_hosts(everyones, hosts)]
-            conditions = [mine] if is_apart else []
+            conditions = [mine] if only_own else []
             if clients.own is not None:
-                apart = _of_hosts(own, clients.own) + _of_hosts(everyones, clients.own)
-                conditions.append(apart)
+                conditions.append(_of_hosts(own, clients.own) + _of_hosts(everyones, clients.own))
             if self._differing is not None:
-                may_be_first = not conditions or self._is_any_set
+                can_be_first = not conditions or self._any_subset
                 conditions.append(
-                    self._differing_patterns(principal, hosts, may_be_first=may_be_first)
+                    self._differing_patterns(principal, hosts, can_be_first=can_be_first)
                 )
             dividing = [*matching, *self._everything, *self._dividing]
             names = self._touched(conditions, dividing)
@@ -258,34 +257,34 @@ class Sessions:
                     self._requests.kind,
                     names,
                     dividing,
-                    tuple(self._around(clients, principal, is_apart)),
+                    tuple(self._around(clients, principal, only_own)),
                 )
 
     def _around(
-        self, clients: ClientClass, principal: str, is_apart: bool
+        self, clients: ClientClass, principal: str, only_own: bool
     ) -> Iterator[SessionAround]:
-        if is_apart:
+        if only_own:
             yield SessionAround((clients.client, self._somebody))
         if clients.around is not None:
             is_outermost = len(clients.matching) == len(clients.own or ())
-            others = (clients.around, self._somebody) if is_apart and is_outermost else None
+            others = (clients.around, self._somebody) if only_own and is_outermost else None
             yield SessionAround((clients.around, principal), others)
 
     def _differing_patterns(
-        self, principal: str, hosts: set[str], *, may_be_first: bool
+        self, principal: str, hosts: set[str], *, can_be_first: bool
     ) -> list[Patterns]:
         """The patterns of ACLs that can change a decision of the session.
 
-        With ``may_be_first``, ACLs of all principals are included, because the first ACL on a name
+        With ``can_be_first``, ACLs of all principals are included, because the first ACL on a name
         ends the default rule there.
         """
         assert self._differing is not None
         found = [
             patterns
             for who in (principal, WILDCARD_PRINCIPAL)
-            for patterns in _of_hosts(self._differing.get(who, _NOBODY), hosts)
+            for patterns in _of_hosts(self._differing.get(who, _NO_PATTERNS), hosts)
         ]
-        return found + self._everything_differing if may_be_first else found
+        return found + self._everything_differing if can_be_first else found
 
     def _touched(
         self, conditions: Sequence[Sequence[Patterns]], dividing: Sequence[Patterns]
@@ -339,7 +338,7 @@ class _HostsOfNames:
         }
 
 
-def _beginning(names: Sequence[str], *prefixes: str) -> int:
+def _count_beginning(names: Sequence[str], *prefixes: str) -> int:
     """The number of the sorted ``names`` that begin with all of ``prefixes`` and not with ``*``."""
     prefix = max(prefixes)
     if not all(map(prefix.startswith, prefixes)):

@@ -33,7 +33,7 @@ class Difference(NamedTuple):
     users: tuple[UserDifference, ...]
 
     @property
-    def is_none(self) -> bool:
+    def is_empty(self) -> bool:
         return not (self.added or self.removed or self.users)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from authorizer.analysis.access.coverage import MatchedNames
-from authorizer.analysis.cells.difference import CellChange, SetComparison
+from authorizer.analysis.cells.difference import ComparedCell, SetComparison
 from authorizer.analysis.cells.names import NameClass
 from authorizer.config import AuthorizerConfig
 from authorizer.trace import Question, mismatches, reaches
@@ -45,9 +45,9 @@ class OtherEffect(NamedTuple):
     now: tuple[bool, bool]
 
 
-def reached_by(acls: Collection[Acl], steps: Iterable[Acl]) -> list[Acl]:
-    """The ``acls``, in order, whose pattern overlaps that of one of ``steps``, a change's ACLs."""
-    reached = MatchedNames(steps)
+def reached_by(acls: Collection[Acl], changed: Iterable[Acl]) -> list[Acl]:
+    """The ``acls``, in order, whose pattern overlaps the pattern of an ACL in ``changed``."""
+    reached = MatchedNames(changed)
     return [acl for acl in acls if reached.meets(acl)]
 
 
@@ -81,7 +81,7 @@ def other_effects(
 
 
 def _effects(
-    cell: CellChange,
+    cell: ComparedCell,
     operation: Operation,
     planned: tuple[int, int],
     differing: Iterable[Acl],

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from authorizer.analysis.access.allowed_patterns import Operations, operations_of
-from authorizer.analysis.access.host_regions import is_client_host
-from authorizer.analysis.cells.difference import CellChange, SetComparison
+from authorizer.analysis.access.host_regions import is_matchable
+from authorizer.analysis.cells.difference import ComparedCell, SetComparison
 from authorizer.analysis.cells.enumeration import MOST_CELLS
 from authorizer.analysis.cells.names import NameClass
 from authorizer.config import AuthorizerConfig
@@ -56,7 +56,7 @@ def upgrade(
     """The decisions that change when ``to`` replaces the other version."""
     newest = KafkaVersion.V4_4
     blocks = [
-        acl for acl in dict.fromkeys(acls) if "/" in acl.host and is_client_host(acl.host, newest)
+        acl for acl in dict.fromkeys(acls) if "/" in acl.host and is_matchable(acl.host, newest)
     ]
     before, after = (config._replace(kafka_version=version) for version in (to.other, to))
     try:
@@ -66,17 +66,17 @@ def upgrade(
     index = AclIndex.of(blocks)
     effects: dict[Acl, dict[tuple[object, ...], UpgradeEffect]] = {acl: {} for acl in blocks}
     for cell in compared.differences():
-        for acl, answer in _effects_of(index, cell):
-            effects[acl].setdefault((*answer[:2], *answer[3:5], cell.session.kind), answer)
+        for acl, effect in _effects_of(index, cell):
+            effects[acl].setdefault((*effect[:2], *effect[3:5], cell.session.kind), effect)
     return Upgrade({acl: tuple(found.values()) for acl, found in effects.items()}, is_whole=True)
 
 
-def _effects_of(blocks: AclIndex, cell: CellChange) -> Iterator[tuple[Acl, UpgradeEffect]]:
+def _effects_of(blocks: AclIndex, cell: ComparedCell) -> Iterator[tuple[Acl, UpgradeEffect]]:
     """The ACLs that match the cell's requests and change a decision, each with its effect."""
     session, kind = cell.session, cell.session.kind
     for acl in blocks.candidates(kind, cell.name):
-        is_its = acl.principal in (session.principal, WILDCARD_PRINCIPAL)
-        if not is_its or acl.host not in session.clients.matching:
+        matches_principal = acl.principal in (session.principal, WILDCARD_PRINCIPAL)
+        if not matches_principal or acl.host not in session.clients.matching:
             continue
         mask = ALLOWS[acl.operation] if is_allow(acl) else DENIES[acl.operation]
         gains, loses = cell.after & ~cell.before & mask, cell.before & ~cell.after & mask

@@ -117,8 +117,8 @@ def remedy_json(
 ) -> Json:
     """``remedy`` as JSON.
 
-    ``use`` is the operation that the client needs after the denied look-up; the remedy allows it,
-    too. ``powers`` are sentences that say why the granted rights are dangerous.
+    ``use`` is the next operation of a client that was denied a look-up; the remedy allows it, too.
+    ``powers`` are sentences that say why the granted rights are dangerous.
     """
     return {
         "add": [acl_json(acl, id_of) for acl in remedy.add],

@@ -9,7 +9,7 @@ from enum import Enum
 
 
 class NearMissKind(Enum):
-    """Why an ACL does not decide the question; earlier members rank higher."""
+    """Why an ACL does not decide the question."""
 
     DENY_OVERRIDES = "DENY_OVERRIDES"
     """The ACL matches, but a DENY matches, too, and overrides it."""

@@ -13,7 +13,7 @@ from authorizer.engine.prefixes import common_prefix
 from metalog.acl import WILDCARD, Acl, PatternType
 
 _LITERAL, _PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
-_SHORTEST_LIKENESS = 3
+_SHORTEST_BEGINNING = 3
 _ATTRIBUTE = re.compile(
     r'\s*([\w.-]+)\s*=\s*((?:"(?:[^"\\]|\\.)*"|\\.|[^,"\\])*)(?:,|$)', re.DOTALL
 )
@@ -44,7 +44,7 @@ class NearPattern(NamedTuple):
 
 
 def near_pattern(acl: Acl, name: str) -> NearPattern | None:
-    """How the pattern of ``acl`` nearly matches ``name``; None if the two are not similar."""
+    """How the pattern of ``acl`` nearly matches ``name``; None without a similarity."""
     if acl.pattern_type is _LITERAL:
         return _near_literal(acl.resource_name, name)
     if acl.pattern_type is _PREFIXED:
@@ -94,7 +94,7 @@ def _near_prefix(own: str, name: str) -> NearPattern | None:
 
 def _begins_alike(own: str, name: str) -> NearPattern | None:
     shared = common_prefix(own, name)
-    if shared >= _SHORTEST_LIKENESS and 2 * shared >= len(name):
+    if shared >= _SHORTEST_BEGINNING and 2 * shared >= len(name):
         return NearPattern(NearMissKind.NAME, name, _LITERAL)
     return None
 

@@ -16,7 +16,7 @@ from string import ascii_letters, digits
 
 from authorizer.engine.prefixes import common_prefix
 
-_SCANNED = 5_000
+_MOST_ALIKE = 5_000
 _COMPARED_IN_FULL = 2_000
 _LEAST_COMPARED = 20
 _CHARACTER_PAIRS = 400_000
@@ -35,7 +35,7 @@ def nearest_name(name: str, known: Collection[str]) -> str | None:
         for near in _one_edit_away(name):
             if near in known:
                 return near
-    alike = list(islice(_alike(name, known), _SCANNED))
+    alike = list(islice(_alike(name, known), _MOST_ALIKE))
     folded = name.casefold()
     for other in alike:
         if other.casefold() == folded:

@@ -107,8 +107,8 @@ def _matching_host(host: str, question: Question, kafka: KafkaVersion) -> str:
 
 def _operation_kind(acl: Acl, question: Question) -> NearMissKind:
     operation, granted = question.operation, acl.operation
-    implied = operation in IMPLIED_BY.get(granted, ()) or granted in IMPLIED_BY.get(operation, ())
-    return NearMissKind.OPERATION_NOT_IMPLIED if implied else NearMissKind.OPERATION
+    related = operation in IMPLIED_BY.get(granted, ()) or granted in IMPLIED_BY.get(operation, ())
+    return NearMissKind.OPERATION_NOT_IMPLIED if related else NearMissKind.OPERATION
 
 
 def _by_pattern(acl: Acl, question: Question) -> list[NearMiss]:

@@ -16,7 +16,7 @@ from metalog.text.visible_text import shown
 if TYPE_CHECKING:
     from metalog.image.metadata import MetadataImage
 
-_IN_THE_LOG: Final = {ResourceType.TOPIC: "topic", ResourceType.GROUP: "group"}
+_WORDS: Final = {ResourceType.TOPIC: "topic", ResourceType.GROUP: "group"}
 
 
 class Unknown(NamedTuple):
@@ -55,7 +55,7 @@ def unknown_names(
 ) -> list[Unknown]:
     acls = image.acls.by_id.values()
     found = [_unknown_principal(question.principal, image, acls, super_users)]
-    if question.resource_type in _IN_THE_LOG:
+    if question.resource_type in _WORDS:
         found.append(_unknown_resource(question, image, acls))
     return [each for each in found if each is not None]
 
@@ -91,4 +91,4 @@ def _unknown_resource(
     if name in known:
         return None
     near = nearest_name(name, known)
-    return Unknown(_IN_THE_LOG[kind], name, near, bool(listed), is_reached)
+    return Unknown(_WORDS[kind], name, near, bool(listed), is_reached)

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
-from authorizer.analysis.access.host_regions import can_be_a_client, is_client_host
-from authorizer.analysis.access.hosts import block_beside, smallest_block
+from authorizer.analysis.access.host_regions import can_be_a_client, is_matchable
+from authorizer.analysis.access.hosts import same_size_block, smallest_block
 from authorizer.analysis.changes.default_rule import without_cover
 from authorizer.analysis.explain.kinds import NearMissKind
 from authorizer.analysis.explain.near_misses import NearMiss
@@ -225,7 +225,7 @@ def _for_blocks(traced: Trace, near: Iterable[NearMiss], question: Question) -> 
     ]
     missed = [each.acl.host for each in near if each.kind is NearMissKind.HOST_BLOCK_ONE_OFF]
     hosts = [smallest_block(own, question.host)]
-    hosts += [block_beside(host, question.host) for host in missed]
+    hosts += [same_size_block(host, question.host) for host in missed]
     return [
         Remedy((), (acl,), _beyond((acl,), question))
         for narrow in _narrow_acls(question, PermissionType.ALLOW)[:1]
@@ -245,7 +245,7 @@ def _mended(
         is_about_host = miss.attribute is Attribute.HOST
         if is_about_host and (question.host is None or not can_be_a_client(question.host)):
             continue
-        never_matched = is_about_host and not is_client_host(acl.host, kafka)
+        never_matched = is_about_host and not is_matchable(acl.host, kafka)
         remove = (acl,) if never_matched else ()
         use = mended.operation if mended.operation in uses else None
         found.append(Remedy(remove, (mended,), _beyond((mended,), question), mends=miss, use=use))

@@ -26,7 +26,7 @@ class Meaning(NamedTuple):
     acls: int
 
     @property
-    def is_none(self) -> bool:
+    def is_empty(self) -> bool:
         return not self.changes and not self.by_type
 
 

@@ -105,7 +105,7 @@ def run(arguments: Namespace, output: Output) -> int:
     steps += [PlanStep(ChangeKind.REMOVE, acl) for acl in found.removed]
     steps.sort(key=lambda step: (acl_order(step.acl), step.change is ChangeKind.ADD))
     _print_difference(steps, found, one.command_target, output)
-    return 1 if arguments.exit_code and not found.is_none else 0
+    return 1 if arguments.exit_code and not found.is_empty else 0
 
 
 def _print_difference(
@@ -172,7 +172,7 @@ def _compare_meaning(one: _State, other: _State, arguments: Namespace, output: O
             "-o commands does not work with --meaning; leave out --meaning to get the commands "
             "that give A the ACLs of B"
         )
-    return 1 if arguments.exit_code and not found.is_none else 0
+    return 1 if arguments.exit_code and not found.is_empty else 0
 
 
 def _config_of_both(
@@ -236,7 +236,7 @@ def _user_text(change: UserDifference) -> str:
 
 
 def _summary(found: Difference) -> str:
-    if found.is_none:
+    if found.is_empty:
         return "No difference."
     signs = Counter(_sign(each).text for each in found.users)
     counts = [

@@ -151,7 +151,7 @@ def run(arguments: Namespace, output: Output) -> int:
             if changed is not None:
                 _print_meaning(changed, bool(changes) or of_accepted > 0, output)
         found.unpersist()
-    return 1 if changes or lost or not (changed is None or changed.is_none) else 0
+    return 1 if changes or lost or not (changed is None or changed.is_empty) else 0
 
 
 class _Change(NamedTuple):
@@ -286,7 +286,7 @@ def _print_meaning(changed: Meaning, has_seen: bool, output: Output) -> None:
     """Also prints changes that requests of the window show, because such a change can be about more
     hosts and names than the requests."""
     cells = counted(changed.cells, "cell")
-    if changed.is_none:
+    if changed.is_empty:
         otherwise = "else " if has_seen else ""
         output.prose(f"Nothing {otherwise}would change for any request: proven ({cells}).")
         return

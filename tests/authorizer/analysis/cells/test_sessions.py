@@ -17,7 +17,7 @@ from authorizer.analysis.cells.sessions import (
     Session,
     SessionAround,
     Sessions,
-    _beginning,
+    _count_beginning,
     _HostsOfNames,
     checked_operations,
 )
@@ -152,7 +152,7 @@ def test_an_acl_of_another_principal_turns_no_decision_where_there_is_an_own_one
     found = list(Sessions(rules, OPEN, asked(), [changed]))
     assert of(found, A) == []
     assert names_of(of(found, B)) == {("t", True)}
-    some_set = Sessions(rules, OPEN, asked(), [changed], is_any_set=True)
+    some_set = Sessions(rules, OPEN, asked(), [changed], any_subset=True)
     assert names_of(of(some_set, A)) == {("t", True)}
 
 
@@ -201,7 +201,7 @@ def test_names_with_all_prefixes_are_counted_as_by_a_linear_scan() -> None:
         counted = sum(
             all(map(name.startswith, prefixes)) and not name.startswith("*") for name in names
         )
-        assert _beginning(names, *prefixes) == counted, prefixes
+        assert _count_beginning(names, *prefixes) == counted, prefixes
 
 
 def test_the_hosts_of_a_name_are_those_of_a_linear_scan() -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from authorizer.analysis.access import coverage
-from authorizer.analysis.access.host_regions import is_client_host
+from authorizer.analysis.access.host_regions import is_matchable
 from authorizer.analysis.lint.checks import CHECKS, CheckResult, lint
 from authorizer.analysis.lint.finding import (
     Check,
@@ -428,7 +428,7 @@ def test_a_deny_is_idle_if_no_request_meets_it_and_an_allow(
             for who, host, operation, name in QUESTIONS
         )
         assert not (meets and deny in needless)
-        if all(acl.host == "*" or is_client_host(acl.host, kafka) for acl in acls):
+        if all(acl.host == "*" or is_matchable(acl.host, kafka) for acl in acls):
             assert meets is (deny not in needless)
     assert answers(set(acls) - needless, kafka) == answers(acls, kafka)
 
