@@ -116,7 +116,7 @@ class Log(Protocol):
         ...
 
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
-        """The batches of a snapshot, header and footer included; the caller checks them."""
+        """The batches of a snapshot; the caller checks header and footer."""
         ...
 
 
@@ -241,8 +241,8 @@ class AclMutator(Protocol):
     """Changes ACLs (KIP-801).
 
     ``context`` names the caller; the caller's permission is not checked again. Each method returns
-    one future per item, in order. A future's result is the item's outcome; a future without an
-    outcome fails with the reason.
+    one future per item, in order. A future's result is the item's outcome; without an outcome,
+    the future fails with the reason.
     """
 
     def create_acls(
@@ -255,7 +255,7 @@ class AclMutator(Protocol):
 
 
 class CredentialLookup(Protocol):
-    """Gives a login the stored SCRAM credential of a user (KIP-84)."""
+    """Finds a user's stored SCRAM credential for a login (KIP-84)."""
 
     def scram(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None: ...
 

@@ -17,14 +17,7 @@ from metalog.disk.files import LOCAL_FILES, Files, is_descriptor
 from metalog.errors import InvalidSource
 from metalog.log.folder.layout import CHECKPOINT_SUFFIX, SEGMENT_SUFFIX
 from metalog.log.folder.location import unreadable
-from metalog.log.opening import (
-    REMOTE,
-    OpenedLog,
-    connected_log,
-    is_log_file,
-    log_on_disk,
-    scheme_of,
-)
+from metalog.log.opening import REMOTE, OpenedLog, is_log_file, log_on_disk, remote_log, scheme_of
 from metalog_sources.source_kinds import ANY, LOGS, SourceKinds
 from metalog_sources.store import SUFFIXES as STORE_SUFFIXES
 from metalog_sources.store import FileStore, Store, is_folder_of_yaml
@@ -136,7 +129,7 @@ def _connected(
         from metalog_sources.live.client_file import client_properties
 
         properties = client_properties(command_config, files)
-        return connected_log(url, properties, named=str(command_config), base=base, files=files)
+        return remote_log(url, properties, named=str(command_config), base=base, files=files)
     if scheme == "cluster":
         from metalog_sources.live.cluster import ClusterStore
 

@@ -43,7 +43,7 @@ _FORMS: Final = (
     "topic://HOST:PORT/TOPIC"
 )
 _WRITABLE_FORMS: Final = "the metadata.log.dir of a stopped node, or topic://HOST:PORT/TOPIC"
-_BROKERS: Final = "bootstrap.servers"
+_SERVERS_KEY: Final = "bootstrap.servers"
 
 
 class OpenedLog(Log, Protocol):
@@ -115,7 +115,7 @@ def open_log(
     if (scheme := scheme_of(text)) is not None:
         if scheme not in REMOTE:
             raise InvalidSource(f"{text}: {scheme}:// has no log; give {_FORMS}")
-        return connected_log(text, kafka_settings or {}, files=files)
+        return remote_log(text, kafka_settings or {}, files=files)
     return log_on_disk(text, files=files)[1]
 
 
@@ -140,7 +140,7 @@ def open_writable_log(
 
     Returns:
         The log, not yet claimed or connected. ``Replica.start`` claims it, and raises
-        ``InvalidTarget`` if other processes may write it, too, and ``Unanswered`` if a topic's
+        ``InvalidTarget`` if other processes can write it, too, and ``Unanswered`` if a topic's
         cluster does not answer.
 
     Raises:
@@ -196,7 +196,7 @@ def scheme_of(text: str) -> str | None:
     return None if found is None else found[1]
 
 
-def connected_log(
+def remote_log(
     url: str,
     properties: Mapping[str, str],
     *,
@@ -333,6 +333,6 @@ def _translated(
     properties: Mapping[str, str], translate: Callable[[Mapping[str, str]], Settings], named: str
 ) -> Settings:
     try:
-        return translate({key: value for key, value in properties.items() if key != _BROKERS})
+        return translate({key: value for key, value in properties.items() if key != _SERVERS_KEY})
     except InvalidRequest as error:
         raise InvalidSource(f"{named}: {error}") from None

@@ -29,10 +29,10 @@ _PATTERN_TYPES: Final = _by_code(PatternType, PatternType.UNKNOWN)
 _OPERATIONS: Final = _by_code(Operation, Operation.UNKNOWN)
 _PERMISSION_TYPES: Final = _by_code(PermissionType, PermissionType.UNKNOWN)
 
-BOUND_RESOURCE_TYPES: Final = {int(each): each for each in ResourceType if each > ResourceType.ANY}
-BOUND_PATTERN_TYPES: Final = {int(each): each for each in PatternType if each > PatternType.MATCH}
-BOUND_OPERATIONS: Final = {int(each): each for each in Operation if each > Operation.ANY}
-BOUND_PERMISSION_TYPES: Final = {
+ACL_RESOURCE_TYPES: Final = {int(each): each for each in ResourceType if each > ResourceType.ANY}
+ACL_PATTERN_TYPES: Final = {int(each): each for each in PatternType if each > PatternType.MATCH}
+ACL_OPERATIONS: Final = {int(each): each for each in Operation if each > Operation.ANY}
+ACL_PERMISSION_TYPES: Final = {
     int(each): each for each in PermissionType if each > PermissionType.ANY
 }
 """The enums' members that an AclBinding of Kafka 4.3 can have, by code."""
@@ -75,11 +75,11 @@ def record_of(id: Uuid, acl: Acl) -> AccessControlEntryRecord:
     return tuple.__new__(AccessControlEntryRecord, fields)
 
 
-def can_be_bound(record: AccessControlEntryRecord) -> bool:
+def can_be_acl(record: AccessControlEntryRecord) -> bool:
     """Whether Kafka 4.3 can have an ACL with the codes of ``record``."""
     return (
-        record.resource_type in BOUND_RESOURCE_TYPES
-        and record.pattern_type in BOUND_PATTERN_TYPES
-        and record.operation in BOUND_OPERATIONS
-        and record.permission_type in BOUND_PERMISSION_TYPES
+        record.resource_type in ACL_RESOURCE_TYPES
+        and record.pattern_type in ACL_PATTERN_TYPES
+        and record.operation in ACL_OPERATIONS
+        and record.permission_type in ACL_PERMISSION_TYPES
     )

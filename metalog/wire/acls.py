@@ -13,10 +13,10 @@ from typing import Any, Final, NamedTuple
 
 from metalog.acl import Acl, AclFilter
 from metalog.records.acl_codes import (
-    BOUND_OPERATIONS,
-    BOUND_PATTERN_TYPES,
-    BOUND_PERMISSION_TYPES,
-    BOUND_RESOURCE_TYPES,
+    ACL_OPERATIONS,
+    ACL_PATTERN_TYPES,
+    ACL_PERMISSION_TYPES,
+    ACL_RESOURCE_TYPES,
 )
 from metalog.text.plurals import counted
 from metalog.wire.declared.acls_v0 import CREATE_ACLS, DELETE_ACLS, DESCRIBE_ACLS
@@ -27,10 +27,10 @@ from metalog.wire.schema import Body, request_parts
 VERSIONS: Final = range(1, 4)
 
 _CODES: Final[tuple[tuple[str, Mapping[int, IntEnum]], ...]] = (
-    ("resource type", BOUND_RESOURCE_TYPES),
-    ("pattern type", BOUND_PATTERN_TYPES),
-    ("operation", BOUND_OPERATIONS),
-    ("permission", BOUND_PERMISSION_TYPES),
+    ("resource type", ACL_RESOURCE_TYPES),
+    ("pattern type", ACL_PATTERN_TYPES),
+    ("operation", ACL_OPERATIONS),
+    ("permission", ACL_PERMISSION_TYPES),
 )
 
 
@@ -64,11 +64,11 @@ def read_described_acls(body: Body) -> DescribedAcls:
     acls: list[Acl] = []
     unread: dict[str, int] = {}
     for resource in body.resources:
-        kind = BOUND_RESOURCE_TYPES.get(resource.resource_type)
-        pattern_type = BOUND_PATTERN_TYPES.get(resource.pattern_type)
+        kind = ACL_RESOURCE_TYPES.get(resource.resource_type)
+        pattern_type = ACL_PATTERN_TYPES.get(resource.pattern_type)
         for entry in resource.acls:
-            operation = BOUND_OPERATIONS.get(entry.operation)
-            permission = BOUND_PERMISSION_TYPES.get(entry.permission_type)
+            operation = ACL_OPERATIONS.get(entry.operation)
+            permission = ACL_PERMISSION_TYPES.get(entry.permission_type)
             if kind and pattern_type and operation and permission:
                 name, principal, host = resource.resource_name, entry.principal, entry.host
                 acls.append(Acl(kind, name, pattern_type, principal, host, operation, permission))

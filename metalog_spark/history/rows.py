@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from metalog.errors import CorruptLog, InvalidRequest
 from metalog.ids import Uuid, uuid_text
-from metalog.records.acl_codes import acl_of, can_be_bound
+from metalog.records.acl_codes import acl_of, can_be_acl
 from metalog.records.control import decode_control
 from metalog.records.frame import Undecodable, decode_value
 from metalog.records.masking import masked
@@ -233,7 +233,7 @@ def _is_struct(message: Any) -> bool:
     if message.unknown_tagged_fields:
         return False
     if isinstance(message, AccessControlEntryRecord):
-        return can_be_bound(message)
+        return can_be_acl(message)
     if isinstance(message, UserScramCredentialRecord | RemoveUserScramCredentialRecord):
         return message.mechanism in _MECHANISMS
     return isinstance(message, RemoveAccessControlEntryRecord)

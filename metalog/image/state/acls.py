@@ -27,7 +27,7 @@ from metalog.errors import CorruptLog
 from metalog.ids import Uuid, bytes_in_order, in_order, uuid_text
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
-from metalog.records.acl_codes import acl_of, can_be_bound, record_of
+from metalog.records.acl_codes import acl_of, can_be_acl, record_of
 from metalog.records.acl_fast_encode import ID_AT, acl_values
 from metalog.records.fast_decode.acl_fast_decode import AclRun
 from metalog.records.messages.access_control_entry_record import AccessControlEntryRecord
@@ -45,7 +45,7 @@ def why_doubtful(record: AccessControlEntryRecord) -> str | None:
     Kafka silently reads an unknown code as UNKNOWN, and bytes that are not UTF-8 as U+FFFD. A DENY
     with such a code or text can miss requests that the DENY should deny.
     """
-    if not can_be_bound(record):
+    if not can_be_acl(record):
         codes = record.resource_type, record.pattern_type, record.operation, record.permission_type
         return (
             "has a resource type, pattern type, operation or permission that no ACL of "

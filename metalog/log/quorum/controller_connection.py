@@ -24,7 +24,7 @@ from metalog.wire.versions import NoCommonVersion, VersionRange
 
 DESCRIBE_CLUSTER: Final = 60
 _DESCRIBE_VERSIONS: Final = (1,)
-_CONTROLLERS: Final = 2
+_CONTROLLER_ENDPOINTS: Final = 2
 
 
 class ControllerConnection:
@@ -44,7 +44,7 @@ class ControllerConnection:
         self._path = path
         self._follower = follower
         self._settings = settings
-        self._asks_id = identifies
+        self._is_id_wanted = identifies
         self._connection: Connection | None = None
 
     def close(self) -> None:
@@ -55,8 +55,8 @@ class ControllerConnection:
 
     def ask_id(self) -> str | None:
         """The cluster's id, requested at most once; None if the controllers do not send it."""
-        if self.cluster_id is None and not self._asks_id:
-            self._asks_id = True
+        if self.cluster_id is None and not self._is_id_wanted:
+            self._is_id_wanted = True
             self.cluster_id = self._requested_id()
         return self.cluster_id
 
@@ -72,7 +72,7 @@ class ControllerConnection:
 
         ``Unreachable`` if there is no answer now; ``InvalidSource`` if a retry cannot help.
         """
-        with self._failing_as_source(controller):
+        with self._raising_invalid_source(controller):
             try:
                 connection = self._connected(controller)
                 body = request(connection.version(api_key, versions))
@@ -82,7 +82,7 @@ class ControllerConnection:
                 raise
 
     @contextmanager
-    def _failing_as_source(self, controller: Address) -> Iterator[None]:
+    def _raising_invalid_source(self, controller: Address) -> Iterator[None]:
         try:
             yield
         except (AuthenticationFailed, Malformed, NoCommonVersion) as error:
@@ -100,7 +100,7 @@ class ControllerConnection:
         others = [each for each in self._follower.controllers if each != controller]
         if verdict is FollowVerdict.PAUSE or not others:
             return verdict, trouble
-        with self._failing_as_source(controller):
+        with self._raising_invalid_source(controller):
             try:
                 connection = first_connection(others, self._settings, check=_refuse_a_broker)
             except Unreachable as error:
@@ -121,9 +121,9 @@ class ControllerConnection:
 
     def _requested_id(self) -> str | None:
         controller = self._follower.target
-        with self._failing_as_source(controller):
+        with self._raising_invalid_source(controller):
             try:
-                return _cluster_of(self._connected(controller))
+                return _cluster_id_of(self._connected(controller))
             except Unreachable as error:
                 self.close()
                 raise InvalidSource(f"{self._path}: {error}") from None
@@ -139,8 +139,8 @@ class ControllerConnection:
         self._connection = connection
         _refuse_a_broker(connection)
         self.features = connection.features
-        if not self.was_connected and self._asks_id:
-            self.cluster_id = _cluster_of(connection) or self.cluster_id
+        if not self.was_connected and self._is_id_wanted:
+            self.cluster_id = _cluster_id_of(connection) or self.cluster_id
         self.was_connected = True
         return connection
 
@@ -153,7 +153,7 @@ def _refuse_a_broker(connection: Connection) -> None:
         )
 
 
-def _cluster_of(connection: Connection) -> str | None:
+def _cluster_id_of(connection: Connection) -> str | None:
     """The cluster's id. Later requests carry it, to detect another cluster at an old address."""
     try:
         version = connection.version(DESCRIBE_CLUSTER, _DESCRIBE_VERSIONS)
@@ -161,7 +161,7 @@ def _cluster_of(connection: Connection) -> str | None:
         return None
     described = connection.ask(
         request_type(DESCRIBE_CLUSTER, version)(
-            include_cluster_authorized_operations=False, endpoint_type=_CONTROLLERS
+            include_cluster_authorized_operations=False, endpoint_type=_CONTROLLER_ENDPOINTS
         )
     )
     return described.cluster_id if described.error_code == ErrorCode.NONE else None

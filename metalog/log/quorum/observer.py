@@ -67,7 +67,7 @@ class QuorumLog:
     controller leads, or if the controllers refuse an observer. A later call tries again.
 
     The cluster's id is requested when ``cluster_id`` is first read. With ``identifies``, it is
-    requested at the first connection. Controllers send the id only to principals that may ALTER the
+    requested at the first connection. Controllers send the id only to principals with ALTER on the
     cluster, and log each refusal.
     """
 
@@ -80,7 +80,7 @@ class QuorumLog:
         self._controller = ControllerConnection(
             self.path, self._follower, settings, identifies=identifies
         )
-        self._survey: LeaderState | None = None
+        self._state: LeaderState | None = None
         self._pending: deque[LogEvent] = deque()
         self._contact = Contact()
         self._failing_since_s: float | None = None
@@ -114,13 +114,13 @@ class QuorumLog:
 
     @property
     def leader(self) -> EpochLeader:
-        """The node that leads the quorum, and its epoch; asks the quorum if no leader is known."""
-        return self._surveyed().leader
+        """The quorum's leader and its epoch; asks the quorum at first, and after ``refresh``."""
+        return self._leader_state().leader
 
     @property
     def cluster_id(self) -> str | None:
         """The cluster's id; None if the controllers refuse it (ALTER on the cluster is needed)."""
-        self._surveyed()
+        self._leader_state()
         return self._controller.ask_id()
 
     def supported_level(self) -> int | None:
@@ -128,7 +128,7 @@ class QuorumLog:
 
         The level shows the version of the leader's Kafka.
         """
-        self._surveyed()
+        self._leader_state()
         supported = self._controller.features.get(METADATA_VERSION)
         return None if supported is None else supported.most
 
@@ -154,14 +154,14 @@ class QuorumLog:
         return None
 
     def bounds(self) -> LogBounds:
-        """The log's start, end and last epoch, and the high-water mark if known."""
-        start, mark, _, leader = self._surveyed()
+        """The log's start, its end (the high-water mark), and the leader's epoch."""
+        start, mark, _, leader = self._leader_state()
         why = f"the high-water mark of node {leader.id}, the leader in epoch {leader.epoch}"
         return LogBounds(start, mark, leader.epoch, mark, why)
 
     def refresh(self) -> None:
         """Forget the end of the log, so that the next call asks the leader."""
-        self._survey = None
+        self._state = None
 
     def read(self, start: int) -> Iterator[LogEvent]:
         """The events from offset ``start`` up to the current end of the log."""
@@ -200,12 +200,12 @@ class QuorumLog:
 
     def snapshots(self) -> Sequence[SnapshotId]:
         """The newest snapshot; a leader does not name older snapshots."""
-        snapshot = self._surveyed().snapshot
+        snapshot = self._leader_state().snapshot
         return () if snapshot is None else (snapshot,)
 
     def open_snapshot(self, id: SnapshotId) -> Iterator[Batch]:
         """All batches of the snapshot ``id``. The caller checks header and footer."""
-        self._surveyed()
+        self._leader_state()
         download = Download(id, self.path)
         while not download.is_done:
             try:
@@ -218,19 +218,19 @@ class QuorumLog:
         """Close the connection; the next call opens another."""
         self._controller.close()
 
-    def _surveyed(self) -> LeaderState:
+    def _leader_state(self) -> LeaderState:
         """The state of the leader's log, from the leader's answer to a fetch of offset 0."""
-        while self._survey is None:
+        while self._state is None:
             answer = self._ask_leader(FetchPosition(0, 0, self._follower.leader.epoch, -1), 0.0)
             if answer is None:
                 continue
             _, fetched = answer
             start, mark = max(fetched.log_start, 0), fetched.high_watermark
             if mark >= 0:
-                self._survey = LeaderState(start, mark, fetched.snapshot, self._follower.leader)
+                self._state = LeaderState(start, mark, fetched.snapshot, self._follower.leader)
             else:
                 self._pause("its leader has committed nothing yet; are most controllers running?")
-        return self._survey
+        return self._state
 
     def _advance(self, wait_s: float) -> Sequence[LogEvent]:
         """The events from one request; empty without news, or if another node must be asked."""

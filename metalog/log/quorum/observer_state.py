@@ -1,9 +1,9 @@
 """The state of a KIP-595 observer: answers in, log events and the next request out.
 
 The observer finds the leader: it asks one controller of the list after the other, and follows
-redirects. After a failure at the end of the list, the caller must pause. The events include records
-above the high-water mark, which the loader holds back. If the leader's log diverges, there is a
-``Truncated`` event. Pure. This module must not know sockets, time, nor the bytes of requests.
+redirects. After a failure at the end of the list, the caller must pause. The loader holds back
+records above the high-water mark, but the events include them. If the leader's log diverges, there
+is a ``Truncated`` event. Pure. This module must not know sockets, time, nor the bytes of requests.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from metalog.records.messages import KRaftVersionRecord, LeaderChangeMessage, Vo
 
 
 class Voters(NamedTuple):
-    """The voters' node ids, lowest first. ``why`` is their source, or why ``ids`` is empty."""
+    """The voters' node ids, lowest first. ``why`` names their source, or why none is known."""
 
     ids: tuple[int, ...]
     why: str

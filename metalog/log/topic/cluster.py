@@ -36,12 +36,12 @@ _ASK_AFTER_S: Final = 0.5
 _ASK_TIMEOUT_S: Final = 1.0
 _PATIENCE_S: Final = 3.0
 """How long a topic's leader may be silent, for example during an election, before an error."""
-_MOST_AT_ONCE: Final = 2000
+_MAX_MESSAGES: Final = 2000
 _ABORT_S: Final = 2.0
 _WAIT_MS: Final = 5
 _LIVE_WAIT_MS: Final = 100
 _DEFAULTS: Final = {"check.crcs": "true"}
-_REFUSED: Final = (KafkaException, ValueError, TypeError)
+_LIBRARY_ERRORS: Final = (KafkaException, ValueError, TypeError)
 """The library's exceptions, also for invalid settings."""
 
 
@@ -124,7 +124,7 @@ class TopicCluster:
         consumer = self._consumer(_LIVE_WAIT_MS if live else _WAIT_MS)
         return CommittedMessages(self, *consumer, start)
 
-    def transactions(self) -> Transactions:
+    def claim(self) -> Transactions:
         """A writer that has claimed the log; ``InvalidSource`` if the cluster refuses the claim,
         and ``Unanswered`` if it does not answer."""
         own = {
@@ -138,8 +138,8 @@ class TopicCluster:
             producer = _api.Producer({**self._for_producer(), **own, **troubles.settings})
             troubles.client = producer
             producer.init_transactions(TIMEOUT_S)
-        except _REFUSED as error:
-            raise _unread(self.address, troubles, error, "not claimed") from None
+        except _LIBRARY_ERRORS as error:
+            raise _failure(self.address, troubles, error, "not claimed") from None
         return Transactions(self.address, troubles, producer, self._consumer()[1])
 
     def _for_producer(self) -> dict[str, str]:
@@ -162,8 +162,8 @@ class TopicCluster:
             troubles.client = _admin.AdminClient({**self._for_producer(), **troubles.settings})
             [future] = call(troubles.client).values()
             return future.result(timeout=TIMEOUT_S * 2)
-        except (*_REFUSED, TimeoutError) as error:
-            raise _unread(self.address, troubles, error, f"cannot {what}") from None
+        except (*_LIBRARY_ERRORS, TimeoutError) as error:
+            raise _failure(self.address, troubles, error, f"cannot {what}") from None
         finally:
             troubles.client = None
 
@@ -173,7 +173,7 @@ class TopicCluster:
         try:
             yield consumer
         except KafkaException as error:
-            raise _unread(self.address, troubles, error) from None
+            raise _failure(self.address, troubles, error) from None
         finally:
             consumer.close()
 
@@ -193,8 +193,8 @@ class TopicCluster:
         troubles = Troubles()
         try:
             consumer = _api.Consumer({**self._settings, **own, **troubles.settings})
-        except _REFUSED as error:
-            raise _unread(self.address, troubles, error) from None
+        except _LIBRARY_ERRORS as error:
+            raise _failure(self.address, troubles, error) from None
         troubles.client = consumer
         return troubles, consumer
 
@@ -236,7 +236,7 @@ class CommittedMessages:
         if first is None:
             self._prove_contact()
             return
-        for message in (first, *self._consumer.consume(_MOST_AT_ONCE, 0)):
+        for message in (first, *self._consumer.consume(_MAX_MESSAGES, 0)):
             if (error := message.error()) is None:
                 self.position = message.offset() + 1
                 self._contact.heard()
@@ -244,7 +244,7 @@ class CommittedMessages:
             elif error.name() == "_PARTITION_EOF":
                 self.position = max(self.position, message.offset())
             elif error.name() not in _GROUP_ERRORS:
-                raise _unread(self._address, self._troubles, KafkaException(error))
+                raise _failure(self._address, self._troubles, KafkaException(error))
 
     def _prove_contact(self) -> None:
         """If the topic's leader was silent for a while, request the log's end, because the library
@@ -256,7 +256,7 @@ class CommittedMessages:
             watermarks(self._consumer, self._address, _ASK_TIMEOUT_S)
         except KafkaException as error:
             if self._troubles.is_down or silent_s is None or silent_s > _PATIENCE_S:
-                raise _unread(self._address, self._troubles, error) from None
+                raise _failure(self._address, self._troubles, error) from None
         else:
             self._troubles.is_down = False
             self._contact.heard()
@@ -302,7 +302,7 @@ class Transactions:
 
     def close(self) -> None:
         """Abort the open transaction, if this is still the writer. The producer is not closed,
-        because ``close`` of a fenced producer complains."""
+        because ``close`` of a fenced producer gives a ``RuntimeWarning``."""
         self._producer.purge()
         with suppress(KafkaException):
             self._producer.abort_transaction(_ABORT_S)
@@ -370,7 +370,7 @@ def _cause(error: SystemError) -> BaseException:
     return error.__cause__ or error
 
 
-def _unread(
+def _failure(
     address: TopicAddress, troubles: Troubles, error: BaseException, what: str = "cannot be read"
 ) -> InvalidSource:
     text = f"{address}: {what}: {troubles.why(error)}"

@@ -133,7 +133,7 @@ class TopicLog:
         return None
 
     def bounds(self) -> LogBounds:
-        """The log's start, end and last epoch, and the high-water mark if known."""
+        """The log's start, its end (the last stable offset), and its last epoch."""
         start, stable = self._known()
         epoch = 0 if self._last is None else self._last.epoch
         return LogBounds(start, stable, epoch, stable, WHY_STABLE)
@@ -285,7 +285,7 @@ class _Follower:
             for message in self._messages.within(timeout_s)
             for event in assembler.add(message)
         ]
-        if assembler.is_between:
+        if assembler.is_between_appends:
             read += assembler.reach(self._messages.position)
         return [HighWatermark(assembler.position), *read] if read else []
 
@@ -310,7 +310,7 @@ class TopicSplit(NamedTuple):
         assembler = Assembler(topic, self.start, is_part=True)
         with closing(self.cluster.messages(self.start)) as messages:
             for message in messages.until(self.stable):
-                if message.offset >= self.end and assembler.is_between:
+                if message.offset >= self.end and assembler.is_between_appends:
                     return
                 for event in assembler.add(message):
                     if isinstance(event, Appended):
@@ -319,7 +319,7 @@ class TopicSplit(NamedTuple):
 
 
 def why_unfit(facts: TopicFacts) -> str | None:
-    """Why a topic cannot hold a log, or None. A log needs one partition and every record."""
+    """Why a topic cannot hold a log, or None. A log needs one partition that keeps all records."""
     settings = facts.settings
     policies = {word.strip() for word in settings.get("cleanup.policy", "").split(",")}
     if facts.partitions != 1:

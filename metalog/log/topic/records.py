@@ -162,7 +162,7 @@ class Assembler:
         return self._next
 
     @property
-    def is_between(self) -> bool:
+    def is_between_appends(self) -> bool:
         """Whether all appends so far are complete."""
         return self._open is None
 
@@ -184,7 +184,7 @@ class Assembler:
             yield Appended(self._finished(append))
 
     def reach(self, offset: int) -> Iterator[LogEvent]:
-        """The gap before ``offset``, if any. Add all committed messages below it first."""
+        """The gap before ``offset``, if any. All messages below it must be added first."""
         if self._open is None and offset > self._next:
             yield Gap(self._next, offset, lost=False)
             self._next = offset

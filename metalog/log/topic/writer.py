@@ -3,7 +3,7 @@
 A claim takes over the topic's ``transactional.id``, so the cluster refuses the previous writer.
 Then the claim finds the log's last append, and appends a LEADER_CHANGE record with the next epoch.
 Each append is a transaction, which is visible as a whole or not at all. After a failed write the
-writer may never append again. This module must not know what metadata records mean.
+writer cannot append again. This module must not know what metadata records mean.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class WritableTopicLog:
         self._now_ms = now_ms
         self._transactions: Transactions | None = None
         self._fenced: str | None = None
-        self._values: Encoding = encoding or "kraft"
+        self._log_encoding: Encoding = encoding or "kraft"
         self._start = self._end = self._follows = 0
         self._epoch = -1
         self._news: list[LogEvent] = []
@@ -87,7 +87,7 @@ class WritableTopicLog:
     def claim(self) -> int:
         """Become the only writer, in a new epoch; returns the epoch.
 
-        Raises ``InvalidTarget`` if this node may not write the log, ``CorruptLog`` if the log is
+        Raises ``InvalidTarget`` if this node cannot write the log, ``CorruptLog`` if the log is
         damaged, ``Unanswered`` if the cluster does not answer, and ``LogFenced`` after an earlier
         claim or ``close``, or if a write fails.
         """
@@ -97,7 +97,7 @@ class WritableTopicLog:
             self._check_answers()
             ensure_topic(self._log.cluster)
             self._refuse_unwritable()
-            self._transactions = self._log.cluster.transactions()
+            self._transactions = self._log.cluster.claim()
             self._begin_epoch()
         except BaseException as error:
             self._give_up()
@@ -117,7 +117,7 @@ class WritableTopicLog:
         return self._append(epoch, records)
 
     def trim(self, before: SnapshotId) -> None:
-        """Delete the records below the end of ``before``, for every reader of the topic."""
+        """Delete the records that the snapshot ``before`` includes, for every reader."""
         if self._transactions is None:
             raise LogFenced(f"{self.path}: {self._fenced or 'not claimed'}")
         if before not in self._log.snapshots():
@@ -141,7 +141,7 @@ class WritableTopicLog:
         self._log.close()
 
     def bounds(self) -> LogBounds:
-        """The log's start, end and last epoch, and the high-water mark if known."""
+        """The log's start, its end (the high-water mark), and its last epoch."""
         if self._transactions is None:
             return self._log.bounds()
         return LogBounds(self._start, self._end, self._epoch, self._end, "no other writer exists")
@@ -194,7 +194,7 @@ class WritableTopicLog:
         self._refuse_unwritable()
         bounds, last = self._log.bounds(), self._log.last
         if last is not None:
-            self._values = last.encoding
+            self._log_encoding = last.encoding
         self._start, self._end = bounds.start, bounds.end
         self._follows = 0 if last is None else last.end
         self._epoch = 1 if last is None else last.epoch + 1
@@ -208,7 +208,7 @@ class WritableTopicLog:
         if epoch != self._epoch:
             raise LogFenced(f"{self.path}: epoch {epoch} is over; the epoch is now {self._epoch}")
         batch = build_batch(self._end, epoch, self._now_ms(), records)
-        messages = outgoing(batch, self._values, self._follows)
+        messages = outgoing(batch, self._log_encoding, self._follows)
         largest = max(len(message.value) for message in messages)
         if batch.size > MAX_BATCH_BYTES or largest > MAX_RECORD_BYTES:
             advice = "; send fewer at a time" if largest <= MAX_RECORD_BYTES else ""

@@ -142,7 +142,7 @@ def fingerprint_of(schema: Any) -> bytes:
 
 @cache
 def avro_types() -> Sequence[AvroType]:
-    """Every type in every version, in the order of ``schema``."""
+    """Every type in every version, in the order of ``records.schema``."""
     found = []
     for schema in _ALL:
         for version in _versions(schema):
@@ -232,14 +232,14 @@ def _once(named: dict[str, Any], defined: set[str]) -> Any:
     return named
 
 
-_To = Callable[[Any], Any]
+_Convert = Callable[[Any], Any]
 
 
 def _struct_codec(
     kind: Any, fields: Sequence[Field], version: int, structs: dict[str, tuple[Field, ...]]
-) -> tuple[_To, _To]:
+) -> tuple[_Convert, _Convert]:
     """Two functions that turn an object of class ``kind`` into a dict for fastavro, and back."""
-    steps: list[tuple[str, str, _To, _To]] = []
+    steps: list[tuple[str, str, _Convert, _Convert]] = []
     for field in _fields_at(fields, version):
         to_avro_value, from_avro_value = _value_codec(kind, field, version, structs)
         steps.append((snake(field.name), camel(field.name), to_avro_value, from_avro_value))
@@ -259,10 +259,10 @@ def _struct_codec(
 
 def _value_codec(
     kind: Any, field: Field, version: int, structs: dict[str, tuple[Field, ...]]
-) -> tuple[_To, _To]:
+) -> tuple[_Convert, _Convert]:
     item = field.type.removeprefix("[]")
-    to_item: _To = _checked if item == "string" else lambda value: value
-    from_item: _To = to_item
+    to_item: _Convert = _checked if item == "string" else lambda value: value
+    from_item: _Convert = to_item
     if item not in _PRIMITIVES and item != "uuid":
         structs[item] = field.fields or structs[item]
         nested = getattr(sys.modules[kind.__module__], item)

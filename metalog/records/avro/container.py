@@ -26,7 +26,7 @@ MAX_BLOCK: Final = 64 << 20
 """A block may have at most this many bytes, before and after it is inflated."""
 
 _MAGIC: Final = b"Obj\x01"
-_SYNC: Final = 16
+_SYNC_BYTES: Final = 16
 _LONGEST_VARINT: Final = 10
 _XZ_MEMORY: Final = 128 << 20
 
@@ -58,7 +58,7 @@ def read_head(read: Read) -> ContainerHeader:
     except (KeyError, ValueError, RecursionError):
         raise ValueError("its metadata has no schema that can be read") from None
     return ContainerHeader(
-        schema, metadata.get("avro.codec", b"null").decode(), metadata, _all(read, _SYNC)
+        schema, metadata.get("avro.codec", b"null").decode(), metadata, _exactly(read, _SYNC_BYTES)
     )
 
 
@@ -72,11 +72,11 @@ def read_blocks(read: Read, head: ContainerHeader, most_bytes: int) -> Iterator[
         count, size = _long(read, first), _long(read)
         if not 0 <= size <= MAX_BLOCK:
             raise ValueError(f"a block of {size:,} bytes, but at most {MAX_BLOCK:,} are accepted")
-        data = _inflated(head.codec, _all(read, size), min(MAX_BLOCK, most_bytes))
+        data = _inflated(head.codec, _exactly(read, size), min(MAX_BLOCK, most_bytes))
         most_bytes -= len(data)
         if not 0 <= count <= len(data):
             raise ValueError(f"a block of {count:,} records in {len(data):,} bytes")
-        if read(_SYNC) != head.sync:
+        if read(_SYNC_BYTES) != head.sync:
             raise ValueError("a block does not end with the file's sync marker")
         yield count, data
 
@@ -118,7 +118,7 @@ def _inflated(codec: str, data: bytes, most: int) -> bytes:
 def _long(read: Read, first: bytes = b"") -> int:
     value = 0
     for index in range(_LONGEST_VARINT):
-        [byte] = first or _all(read, 1)
+        [byte] = first or _exactly(read, 1)
         first = b""
         value |= (byte & 0x7F) << 7 * index
         if byte < 0x80:
@@ -130,10 +130,10 @@ def _sized(read: Read, most: int) -> bytes:
     size = _long(read)
     if not 0 <= size <= most:
         raise ValueError(f"its metadata has more than {MAX_HEAD:,} bytes")
-    return _all(read, size)
+    return _exactly(read, size)
 
 
-def _all(read: Read, size: int) -> bytes:
+def _exactly(read: Read, size: int) -> bytes:
     data = read(size)
     if len(data) != size:
         raise ValueError("it ends too soon")

@@ -32,7 +32,7 @@ _END_SCHEMA: Final = {
     "name": END,
     "fields": [{"name": "records", "type": "long"}, {"name": "crc32c", "type": "long"}],
 }
-_KEY: Final = f"{NAMESPACE}."
+_KEY_PREFIX: Final = f"{NAMESPACE}."
 _SYNC_MARKER: Final = b"kraft-metalog/1\n"
 """The sync marker is constant, so that equal images give equal bytes."""
 _BLOCK_BYTES: Final = 1 << 18
@@ -61,7 +61,7 @@ def avro_snapshot(
         fastavro.parse_schema([*union_schema(), _END_SCHEMA]),
         sync_interval=_BLOCK_BYTES,
         sync_marker=_SYNC_MARKER,
-        metadata={f"{_KEY}{key}": str(value) for key, value in about.items()},
+        metadata={f"{_KEY_PREFIX}{key}": str(value) for key, value in about.items()},
     )
     count = 0
     for message, version in records:
@@ -101,7 +101,7 @@ def read_avro_snapshot(file: ReadableFile, id: SnapshotId, name: str) -> Iterato
 def _batches(source: _In, id: SnapshotId) -> Iterator[Batch]:
     head = read_head(source.read)
     _check_schema(head)
-    about = {key: int(head.metadata[_KEY + key]) for key in ("endOffset", "epoch")}
+    about = {key: int(head.metadata[_KEY_PREFIX + key]) for key in ("endOffset", "epoch")}
     inside = SnapshotId(about["endOffset"], about["epoch"])
     if inside != id:
         raise _fault(f"the file's name says snapshot {id}, its content {inside}")
@@ -116,8 +116,8 @@ def _batches(source: _In, id: SnapshotId) -> Iterator[Batch]:
     yield from snapshot_batches(
         _no_control(messages),
         epoch=id.epoch,
-        timestamp=int(head.metadata[f"{_KEY}timestamp"]),
-        last_contained_timestamp=int(head.metadata[f"{_KEY}lastContainedLogTimestamp"]),
+        timestamp=int(head.metadata[f"{_KEY_PREFIX}timestamp"]),
+        last_contained_timestamp=int(head.metadata[f"{_KEY_PREFIX}lastContainedLogTimestamp"]),
         control=control,
     )
 
@@ -170,16 +170,16 @@ def _records(source: _In, head: ContainerHeader) -> Iterator[Record]:
     done = 0
     while True:
         checksum = source.checksum
-        size, data = next(blocks, (0, b""))
-        if not size:
+        count, data = next(blocks, (0, b""))
+        if not count:
             raise _fault("the snapshot has no end: it was cut short")
         block = io.BytesIO(data)
-        for _ in range(size):
+        for _ in range(count):
             named: Any = fastavro.schemaless_reader(block, schema, None, return_record_name=True)
             full_name, datum = named
             if full_name == END:
                 _check_end(datum, done, checksum)
-                if size > 1 or block.tell() != len(data) or source.position < source.size:
+                if count > 1 or block.tell() != len(data) or source.position < source.size:
                     raise _fault("other data follows the end of the snapshot")
                 return
             done += 1

@@ -27,10 +27,10 @@ from typing import Any, Final, NamedTuple
 from metalog.acl import Acl
 from metalog.ids import Uuid
 from metalog.records.acl_codes import (
-    BOUND_OPERATIONS,
-    BOUND_PATTERN_TYPES,
-    BOUND_PERMISSION_TYPES,
-    BOUND_RESOURCE_TYPES,
+    ACL_OPERATIONS,
+    ACL_PATTERN_TYPES,
+    ACL_PERMISSION_TYPES,
+    ACL_RESOURCE_TYPES,
     record_of,
 )
 from metalog.records.fast_decode.partition_fast_decode import (
@@ -179,7 +179,7 @@ def _read_plain(payload: bytes, at: int, start: int, deltas: list[bytes], run: A
     """
     ids, acls = run
     new, acl = tuple.__new__, Acl
-    resource_types, names, ends = BOUND_RESOURCE_TYPES, _names, _ends
+    resource_types, names, ends = ACL_RESOURCE_TYPES, _names, _ends
     last_name, name = None, ""
     try:
         for first, last, delta_size in START_SIZES:
@@ -265,11 +265,11 @@ def _cache_end(raw: bytes) -> _Fields:
     if len(_ends) >= MAX_CACHED:
         _ends.clear()
     end = _ends[raw] = (
-        BOUND_PATTERN_TYPES[raw[0]],
+        ACL_PATTERN_TYPES[raw[0]],
         _shared_text(raw[1:host_at]),
         _shared_text(raw[host_at:operation_at]),
-        BOUND_OPERATIONS[raw[operation_at]],
-        BOUND_PERMISSION_TYPES[raw[operation_at + 1]],
+        ACL_OPERATIONS[raw[operation_at]],
+        ACL_PERMISSION_TYPES[raw[operation_at + 1]],
     )
     return end
 

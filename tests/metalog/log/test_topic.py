@@ -162,7 +162,7 @@ def test_a_cluster_that_stops_answering_during_a_claim_may_answer_later(
 ) -> None:
     monkeypatch.setattr("metalog.log.topic.cluster.TIMEOUT_S", 1.0)
     with pytest.raises(Unanswered, match=r"topic://127\.0\.0\.1:1/acls: not claimed: "):
-        MockedCluster("topic://127.0.0.1:1/acls").transactions()
+        MockedCluster("topic://127.0.0.1:1/acls").claim()
 
 
 def test_a_start_that_nothing_reaches_is_damage(
