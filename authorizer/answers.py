@@ -44,7 +44,7 @@ def results_of(
             if latest_type not in decided_types:
                 decided_types.add(latest_type)
                 rest = [each.resource for each in actions[len(results) :]]
-                cache.decide_all([each.name for each in rest if each.resource_type is latest_type])
+                cache.add_all([each.name for each in rest if each.resource_type is latest_type])
             verdicts = known(name) or decide(name)
         results.append(verdicts[action.operation])
     return results

@@ -311,7 +311,7 @@ class StandardAuthorizer(Authorizer):
     def add_acl(self, uuid: Uuid, acl: Acl) -> None:
         """Add ``acl`` with the id ``uuid``, or replace the ACL that has this id.
 
-        Before ``complete_initial_load`` no ACL decides; that call builds the index.
+        Before ``complete_initial_load``, which builds the index, no ACL decides.
         """
         by_id = self._own_ids()
         if self._is_loaded:

@@ -164,9 +164,9 @@ def acl_problem(acl: Acl) -> str | None:
     return problem
 
 
-def camel(word: IntEnum) -> str:
-    """``DescribeConfigs``: a member's name, as Kafka's audit log writes an operation."""
-    return "".join(part.capitalize() for part in word.name.split("_"))
+def camel(member: IntEnum) -> str:
+    """A member's name as Kafka's audit log writes an operation: ``DescribeConfigs``."""
+    return "".join(part.capitalize() for part in member.name.split("_"))
 
 
 def words_of(acl: Acl) -> tuple[str, str, str, str, str, str, str]:

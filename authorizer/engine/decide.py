@@ -106,8 +106,8 @@ def is_block_with(host: str, address: ClientAddress) -> bool:
 def subject(host: str, *principals: str, kafka: KafkaVersion) -> Subject:
     """A session's subject. ``principals`` are ``Type:name``; ``kafka`` says how hosts match."""
     address = client_address(host) if kafka.matches_blocks else None
-    everybody = tuple(dict.fromkeys((WILDCARD_PRINCIPAL, *principals)))
-    return Subject(everybody, tuple(dict.fromkeys((WILDCARD, host))), address)
+    with_wildcard = tuple(dict.fromkeys((WILDCARD_PRINCIPAL, *principals)))
+    return Subject(with_wildcard, tuple(dict.fromkeys((WILDCARD, host))), address)
 
 
 ALL_OPERATIONS: Final = (1 << len(Operation)) - 1
@@ -188,14 +188,14 @@ def decide(
 
     The first DENY that matches decides, or without such a DENY the last ALLOW that matches.
     """
-    reached = False
+    has_candidate = False
     allow: Acl | None = None
     for acl in candidates:
-        reached = True
+        has_candidate = True
         if concerns(acl, operation) and who.matches(acl):
             if acl.permission_type is not ALLOW:
                 return Decision(DENIED, MATCHING_ACL, acl)
             allow = acl
     if allow is not None:
         return Decision(ALLOWED, MATCHING_ACL, allow)
-    return ALLOWED_BY_DEFAULT if allow_everyone and not reached else DENIED_BY_DEFAULT
+    return ALLOWED_BY_DEFAULT if allow_everyone and not has_candidate else DENIED_BY_DEFAULT

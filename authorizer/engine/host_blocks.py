@@ -20,7 +20,7 @@ NO_TEXTS: Final[Texts] = Table()
 
 
 class HostBlocks:
-    """An immutable set of blocks. ``_lengths`` counts blocks by address bits and prefix length."""
+    """An immutable set of blocks. ``_lengths`` counts them by ``bits`` and ``length``."""
 
     __slots__ = ("_lengths", "_texts")
 
@@ -64,10 +64,10 @@ class HostBlocks:
         return max((each for each in self._around(block) if each != block), default=None)
 
     def _around(self, block: HostBlock) -> Iterator[HostBlock]:
-        bits, most, network = block
+        bits, own_length, network = block
         for family, length in self._lengths:
-            if family == bits and length <= most:
-                each = HostBlock(bits, length, network >> (most - length))
+            if family == bits and length <= own_length:
+                each = HostBlock(bits, length, network >> (own_length - length))
                 if each in self._texts:
                     yield each
 

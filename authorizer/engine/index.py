@@ -22,7 +22,7 @@ from authorizer.engine.decide import Decision, Subject, concerns, decide, decisi
 from authorizer.engine.grants import NO_NAMES, Grants, grants_changed, grants_of
 from authorizer.engine.host_blocks import HostBlocks
 from authorizer.engine.patterns import PatternBuckets
-from authorizer.engine.prefixes import Prefix, up_from
+from authorizer.engine.prefixes import Prefix, with_shorter
 from metalog.acl import (
     ANY_ACL,
     WILDCARD,
@@ -176,7 +176,7 @@ class AclIndex:
         literal_names, prefixes = {name}, {name}
         if pattern_type is PatternType.MATCH:
             literal_names.add(WILDCARD)
-            prefixes = {each.name for each in up_from(prefixed.longest_prefix(name))}
+            prefixes = {each.name for each in with_shorter(prefixed.longest_prefix(name))}
         kinds = (literals.buckets, literal_names), (prefixed.buckets, prefixes)
         return _in_reverse(
             [(each, kind[each]) for kind, names in kinds for each in names if each in kind]

@@ -46,7 +46,7 @@ class Prefix:
 _UNKNOWN: Final = Prefix("", None)
 
 
-def up_from(prefix: Prefix | None) -> Iterator[Prefix]:
+def with_shorter(prefix: Prefix | None) -> Iterator[Prefix]:
     """``prefix`` and all its stored prefixes, the longest first."""
     while prefix is not None:
         yield prefix
@@ -54,13 +54,11 @@ def up_from(prefix: Prefix | None) -> Iterator[Prefix]:
 
 
 def combined(
-    prefix: Prefix | None,
-    known: dict[Prefix | None, Value],
-    longer: Callable[[Value, Prefix], Value],
+    prefix: Prefix | None, known: dict[Prefix | None, Value], step: Callable[[Value, Prefix], Value]
 ) -> Value:
-    """Fold ``longer`` over ``prefix`` and all its stored prefixes, the shortest first.
+    """Fold ``step`` over ``prefix`` and all its stored prefixes, the shortest first.
 
-    ``longer`` takes the value of the next shorter prefix (for the shortest prefix, ``known[None]``)
+    ``step`` takes the value of the next shorter prefix (for the shortest prefix, ``known[None]``)
     and the prefix. ``known`` caches all values, so no prefix is visited twice.
     """
     unknown = []
@@ -69,7 +67,7 @@ def combined(
         prefix = prefix.shorter
     value = known[prefix]
     for each in reversed(unknown):
-        value = known[each] = longer(value, each)
+        value = known[each] = step(value, each)
     return value
 
 
@@ -299,11 +297,11 @@ class SortedNames:
             at = bisect_right(self._firsts, shorter) - 1
         linked = links[at]
         for at, shorter in reversed(unknown):
-            first = None
+            before = None
             if shorter is not None and linked is not None:
-                before = bisect_right(self._firsts, shorter) - 1
-                first = linked[bisect_left(chunks[before], shorter)]
-            linked = links[at] = _linked(chunks[at], first)
+                shorter_at = bisect_right(self._firsts, shorter) - 1
+                before = linked[bisect_left(chunks[shorter_at], shorter)]
+            linked = links[at] = _linked(chunks[at], before)
         assert linked is not None
         return linked
 
@@ -345,8 +343,8 @@ def common_prefix(one: str, other: str) -> int:
 def _linked(names: Iterable[str], before: Prefix | None) -> list[Prefix]:
     """The ``Prefix`` of each of ``names``, which are consecutive stored names.
 
-    ``before`` is the ``Prefix`` of the stored name before the first of ``names``, or of the longest
-    stored prefix of the first.
+    ``before`` is the ``Prefix`` of the preceding stored name, or of the longest stored prefix of
+    the first of ``names``.
     """
     linked, prefix = [], before
     for name in names:

@@ -113,7 +113,7 @@ class DecisionTimelines:
             self._hosts.append(frozenset((WILDCARD, *texts)))
 
     @property
-    def host_numbers(self) -> int:
+    def host_count(self) -> int:
         """How many different numbers ``host`` can return."""
         return len(self._hosts)
 
@@ -143,12 +143,12 @@ class DecisionTimelines:
     def named_principals(self, name_group: int) -> set[int] | None:
         """The numbers of all principals in the ACLs for a group of names. None if an ACL names
         everybody, if a bucket has more than ``FEW`` ACLs, or for more than ``FEW`` principals."""
-        names: set[int] = set()
+        numbers: set[int] = set()
         for bucket in self._name_groups[name_group].buckets:
             if bucket.size > FEW:
                 return None
-            names.update(self.principals[acl.principal] for acl in bucket.acls())
-        return None if 0 in names or len(names) > FEW else names
+            numbers.update(self.principals[acl.principal] for acl in bucket.acls())
+        return None if 0 in numbers or len(numbers) > FEW else numbers
 
     def timeline_by_numbers(
         self, principal: int, host: int, operation: Operation, name_group: int
@@ -161,8 +161,8 @@ class DecisionTimelines:
         if found is None:
             if len(self._relevant) >= MOST_CACHED:
                 self._relevant.clear()
-            everybody = frozenset((WILDCARD_PRINCIPAL, self._principals[principal]))
-            who = Subject(everybody, self._hosts[host])
+            principals = frozenset((WILDCARD_PRINCIPAL, self._principals[principal]))
+            who = Subject(principals, self._hosts[host])
             found = self._relevant[key] = acls_of_subject(group.buckets, who, group.name)
         return self._decided(found, operation, group)
 

@@ -61,7 +61,7 @@ class AclLifetime(NamedTuple):
         return begun and (self.end is None or offset < self.end.at)
 
 
-def at_once(changes: Iterable[TimelineChange]) -> Iterator[list[TimelineChange]]:
+def taking_effect_together(changes: Iterable[TimelineChange]) -> Iterator[list[TimelineChange]]:
     """Groups of changes that take effect together, in order."""
     for _, group in groupby(changes, key=attrgetter("at")):
         yield list(group)

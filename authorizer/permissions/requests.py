@@ -46,8 +46,8 @@ def actions(api: str, *, on_cluster: bool = False, **names: Collection[str]) -> 
 
     Raises:
         InvalidRequest: ``api`` is unknown; no action can check it; ``names`` has a kind that the
-            request does not need; or the names of a needed resource type are missing, because an
-            empty check would mean allowed. Pass ``[]`` if there are none.
+            request does not need; or the names of a needed resource type are missing: an empty
+            check would mean allowed. Pass ``[]`` if there are none.
     """
     found = _APIS.get(api)
     if found is None:

@@ -79,7 +79,7 @@ _AUTO_CREATE: Final = "the topic is created automatically"
 _OF_OTHERS: Final = "the token belongs to another user"
 _UNCHECKED: Final = "Kafka does not authorize this request"
 _OWNERS_ONLY: Final = "only the owner or a renewer of the token may send it; no ACL is checked"
-_CONSUMER_SIDE: Final = (_READ_GROUP, _READ_TOPIC)
+_READ_GROUP_AND_TOPIC: Final = (_READ_GROUP, _READ_TOPIC)
 
 
 def _configs(operation: Operation) -> tuple[PermissionNeed, ...]:
@@ -119,7 +119,7 @@ APIS: Final[tuple[ApiPermissions, ...]] = (
         _need(*_CREATE, when=_AUTO_CREATE, optional=True),
         note="a listing of all topics leaves out topics that the client may not describe",
     ),
-    _api(8, "OffsetCommit", *_CONSUMER_SIDE),
+    _api(8, "OffsetCommit", *_READ_GROUP_AND_TOPIC),
     _api(9, "OffsetFetch", _DESCRIBE_GROUP, _DESCRIBE_TOPIC),
     _api(
         10,
@@ -182,7 +182,7 @@ APIS: Final[tuple[ApiPermissions, ...]] = (
     _api(25, "AddOffsetsToTxn", _WRITE_TRANSACTION, _READ_GROUP),
     _api(26, "EndTxn", _WRITE_TRANSACTION),
     _api(27, "WriteTxnMarkers", _need((Op.ALTER, On.CLUSTER), (Op.CLUSTER_ACTION, On.CLUSTER))),
-    _api(28, "TxnOffsetCommit", _WRITE_TRANSACTION, *_CONSUMER_SIDE),
+    _api(28, "TxnOffsetCommit", _WRITE_TRANSACTION, *_READ_GROUP_AND_TOPIC),
     _api(29, "DescribeAcls", _DESCRIBE_CLUSTER),
     _api(30, "CreateAcls", _ALTER_CLUSTER),
     _api(31, "DeleteAcls", _ALTER_CLUSTER),
@@ -227,7 +227,7 @@ APIS: Final[tuple[ApiPermissions, ...]] = (
         58,
         "Envelope",
         _CLUSTER_ACTION,
-        note="the forwarded request is authorized as its original client",
+        note="the forwarded request is authorized for its original client",
     ),
     _api(59, "FetchSnapshot", _CLUSTER_ACTION),
     _api(
@@ -267,8 +267,8 @@ APIS: Final[tuple[ApiPermissions, ...]] = (
     _api(75, "DescribeTopicPartitions", _DESCRIBE_TOPIC),
     _api(76, "ShareGroupHeartbeat", *_GROUP_MEMBER),
     _api(77, "ShareGroupDescribe", *_GROUP_DESCRIBED),
-    _api(78, "ShareFetch", *_CONSUMER_SIDE),
-    _api(79, "ShareAcknowledge", *_CONSUMER_SIDE),
+    _api(78, "ShareFetch", *_READ_GROUP_AND_TOPIC),
+    _api(79, "ShareAcknowledge", *_READ_GROUP_AND_TOPIC),
     _api(80, "AddRaftVoter", _ALTER_CLUSTER),
     _api(81, "RemoveRaftVoter", _ALTER_CLUSTER),
     _api(82, "UpdateRaftVoter", _CLUSTER_ACTION),
@@ -285,7 +285,7 @@ APIS: Final[tuple[ApiPermissions, ...]] = (
     ),
     _api(89, "StreamsGroupDescribe", *_GROUP_DESCRIBED),
     _api(90, "DescribeShareGroupOffsets", _DESCRIBE_GROUP, _DESCRIBE_TOPIC),
-    _api(91, "AlterShareGroupOffsets", *_CONSUMER_SIDE),
+    _api(91, "AlterShareGroupOffsets", *_READ_GROUP_AND_TOPIC),
     _api(92, "DeleteShareGroupOffsets", _DELETE_GROUP, _READ_TOPIC),
     _api(93, "StreamsGroupTopologyDescriptionUpdate", _READ_GROUP),
     _api(94, "UnregisterController", _ALTER_CLUSTER),
@@ -334,7 +334,7 @@ CONSUMER: Final = _steps(
     ("OffsetFetch", _DESCRIBE_GROUP, _DESCRIBE_TOPIC),
     ("ListOffsets", _DESCRIBE_TOPIC),
     ("Fetch", _READ_TOPIC),
-    ("OffsetCommit", *_CONSUMER_SIDE),
+    ("OffsetCommit", *_READ_GROUP_AND_TOPIC),
     ("LeaveGroup", _READ_GROUP),
 )
 """A consumer in a group, with the classic protocol or KIP-848's."""

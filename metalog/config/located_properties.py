@@ -44,9 +44,9 @@ class LocatedProperties:
         return (key, self.value(key)) if value is None else (own, value)
 
     def wrong(self, key: str, why: str) -> ConfigException:
-        return ConfigException(self.placed(key, why))
+        return ConfigException(self.message(key, why))
 
-    def placed(self, key: str, why: str) -> str:
+    def message(self, key: str, why: str) -> str:
         return f"{self._at(key)}{key}: {why}"
 
     def read(self, key: str, reader: Callable[..., R], *arguments: object) -> R:

@@ -17,7 +17,7 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 
 from metalog.acl import WILDCARD, Acl, AclFilter, PatternType, acl_problem
-from metalog.controller.acl_hosts import AclVersions, why_no_host
+from metalog.controller.acl_hosts import AclVersions, why_no_acl
 from metalog.controller.result import (
     MAX_RECORDS_PER_USER_OPERATION,
     SUCCESS,
@@ -78,7 +78,7 @@ def delete_acls(
     results, listed = [], 0
     sought = _AclLookup(image, filters)
     for wanted in filters:
-        error = why_no_filter(wanted)
+        error = why_no_deletion(wanted)
         if error:
             results.append(AclDeleteResult(error))
             continue
@@ -98,10 +98,10 @@ def why_not(acl: Acl, versions: AclVersions | None = None) -> ApiError:
     """Why the creation of ``acl`` is refused, or SUCCESS. The checks have Kafka's order."""
     if problem := _problem(acl):
         return ApiError(ErrorCode.INVALID_REQUEST, problem)
-    return SUCCESS if versions is None else why_no_host(acl.host, versions)
+    return SUCCESS if versions is None else why_no_acl(acl.host, versions)
 
 
-def why_no_filter(wanted: AclFilter) -> ApiError:
+def why_no_deletion(wanted: AclFilter) -> ApiError:
     """Why a deletion by ``wanted`` is refused, or SUCCESS."""
     pattern, entry = wanted
     if 0 in (pattern.resource_type, pattern.pattern_type):

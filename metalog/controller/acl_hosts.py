@@ -48,7 +48,7 @@ def versions_of_cluster(supported: int, finalized: int) -> AclVersions:
     return AclVersions(newer[-1] if newer else oldest, finalized)
 
 
-def why_no_host(host: str, versions: AclVersions) -> ApiError:
+def why_no_acl(host: str, versions: AclVersions) -> ApiError:
     """Why no ACL with ``host`` can be created in ``versions``, or SUCCESS."""
     if LATEST_METADATA_VERSIONS[versions.kafka] < CIDR_HOSTS_SINCE:
         return SUCCESS

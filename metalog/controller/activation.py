@@ -21,7 +21,7 @@ from metalog.records.messages import AbortTransactionRecord, ConfigRecord, Featu
 
 _ELR: Final = "eligible.leader.replicas.version"
 """The feature of eligible leader replicas; it needs a min.insync.replicas (KIP-966)."""
-_BROKER: Final = 4
+_BROKER_RESOURCE: Final = 4
 
 
 def activation_batches(
@@ -56,7 +56,7 @@ def _abort(open_since: int, level: int) -> tuple[Message, int]:
 def _first_records(bootstrap: Records) -> list[tuple[Message, int]]:
     records = list(bootstrap)
     if _levels(records).get(_ELR, 0):
-        records.append((ConfigRecord(_BROKER, "", "min.insync.replicas", "1"), 0))
+        records.append((ConfigRecord(_BROKER_RESOURCE, "", "min.insync.replicas", "1"), 0))
     return records
 
 

@@ -311,7 +311,7 @@ class _Reading:
                 continue
             near = get_close_matches(key, known, n=1, cutoff=0.9)
             if near and near[0] not in located.properties:
-                notes.append(located.placed(key, f"is unknown; did you mean {near[0]}?"))
+                notes.append(located.message(key, f"is unknown; did you mean {near[0]}?"))
             else:
                 others.append(key)
         if others:

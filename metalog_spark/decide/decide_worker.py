@@ -107,10 +107,10 @@ class DecideWorker:
         timeline = state.timeline or Timeline(Edge(0, 0), ())
         self._intervals = _Intervals(state, periods)
         self._timelines = DecisionTimelines(timeline)
-        self._sessions = len(self._timelines.principals), self._timelines.host_numbers
+        self._sessions = len(self._timelines.principals), self._timelines.host_count
         self._principals = {name.encode(): at for name, at in self._timelines.principals.items()}
         self._versions = [period.config.kafka for period in periods]
-        has_blocks = self._timelines.host_numbers > len(self._timelines.hosts)
+        has_blocks = self._timelines.host_count > len(self._timelines.hosts)
         matches_blocks = all(kafka.matches_blocks for kafka in self._versions)
         self._ignores_blocks = has_blocks and not matches_blocks
         self._of_host: dict[KafkaVersion, dict[bytes, int]] = {each: {} for each in KafkaVersion}

@@ -18,7 +18,7 @@ from authorizer.engine.prefixes import (
     SortedNames,
     combined,
     common_prefix,
-    up_from,
+    with_shorter,
 )
 
 BROKEN = r"^an invariant of the sorted names is broken$"
@@ -38,7 +38,7 @@ def test_all_stored_prefixes_are_found_the_longest_first(
         if is_linked:  # so that names of few lengths are looked up by each length
             found.link()
         for name in asked:
-            prefixes = [each.name for each in up_from(found.longest_prefix(name))]
+            prefixes = [each.name for each in with_shorter(found.longest_prefix(name))]
             expected = [other for other in stored if name.startswith(other)]
             assert prefixes == sorted(expected, key=len, reverse=True)
             assert found.any_begins_with(name) == any(other.startswith(name) for other in stored)
@@ -69,8 +69,8 @@ def test_names_in_several_parts_are_found_after_each_change(
         others = [part for part in before.chunks if part is not before.chunk_of(name)]
         assert all(any(part is each for each in found.chunks) for part in others)
         for asked in choose.sample(SHORT_NAMES, 10):
-            longest_first = sorted(filter(asked.startswith, stored), key=len, reverse=True)
-            assert [each.name for each in up_from(found.longest_prefix(asked))] == longest_first
+            expected = sorted(filter(asked.startswith, stored), key=len, reverse=True)
+            assert [each.name for each in with_shorter(found.longest_prefix(asked))] == expected
             assert found.longest_prefix(asked) is found.longest_prefix(asked)
             assert found.any_begins_with(asked) == any(each.startswith(asked) for each in stored)
         found._check()
@@ -149,7 +149,7 @@ def test_what_two_names_have_in_common_is_their_longest_equal_beginning(
 def test_prefixes_may_be_nested_deeper_than_a_stack() -> None:
     stored = ["m" * depth for depth in range(1, 5_001)]
     found = SortedNames.of(stored)
-    assert [each.name for each in up_from(found.longest_prefix("m" * 6_000))] == stored[::-1]
+    assert [each.name for each in with_shorter(found.longest_prefix("m" * 6_000))] == stored[::-1]
 
 
 @given(st.sets(names, max_size=30), st.lists(names, max_size=10))

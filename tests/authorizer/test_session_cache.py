@@ -196,7 +196,7 @@ def test_many_names_are_decided_as_each_alone() -> None:
             config = AuthorizerConfig(allow_everyone=allow_everyone)
             context = DecisionContext(AclIndex.of(stored), config, shut_by="")
             cache = context.session_cache(TOPIC, APP)
-            cache.decide_all(names)
+            cache.add_all(names)
             expected = {name: verdicts_of(cache.allowed_on(name)) for name in names[:-2]}
             assert cache.verdicts == expected
 
@@ -268,10 +268,10 @@ def test_actions_of_alternating_types_are_looked_through_once_for_each_type(
 ) -> None:
     looked_through = []
 
-    def decide_all(cache: SessionCache, names: Iterable[str]) -> None:
+    def add_all(cache: SessionCache, names: Iterable[str]) -> None:
         looked_through.append(list(names))
 
-    monkeypatch.setattr(SessionCache, "decide_all", decide_all)
+    monkeypatch.setattr(SessionCache, "add_all", add_all)
     kinds = (TOPIC, ResourceType.GROUP)
     actions = [
         Action(READ, ResourcePattern(kind, f"{LONGEST}{number}"))

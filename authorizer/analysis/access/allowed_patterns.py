@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from authorizer.analysis.access.host_regions import HostRegion
 from authorizer.engine.decide import ALLOWS, DENIES, subject
-from authorizer.engine.prefixes import Prefix, SortedNames, combined, up_from
+from authorizer.engine.prefixes import Prefix, SortedNames, combined, with_shorter
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import is_allow
 from metalog.acl import SUPPORTED_OPERATIONS, WILDCARD, Acl, Operation, PatternType, ResourceType
@@ -151,7 +151,7 @@ class _Alike:
 
     def met_by(self, deny: Acl) -> Iterator[_Pattern]:
         """All patterns that overlap ``deny``, and possibly other patterns."""
-        shorter = up_from(self._prefixes.longest_prefix(deny.resource_name))
+        shorter = with_shorter(self._prefixes.longest_prefix(deny.resource_name))
         prefixed = {prefix.name for prefix in shorter}
         prefixed.update(self._prefixes_in_order.reached_by(deny))
         for name in {WILDCARD, *self._literals.reached_by(deny)}:

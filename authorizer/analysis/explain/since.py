@@ -11,7 +11,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from authorizer.config import AuthorizerConfig
-from authorizer.history.timeline import TimelineChange, at_once
+from authorizer.history.timeline import TimelineChange, taking_effect_together
 from authorizer.trace import Question, is_allow, mismatches, reaches
 from metalog.acl import Acl
 from metalog.ids import Uuid
@@ -77,7 +77,7 @@ class DecisionChanges:
 
     def following(self, changes: Iterable[TimelineChange]) -> Iterator[DecisionChange]:
         """The changes of the decision by ``changes``, which continue the previous call's."""
-        for group in at_once(changes):
+        for group in taking_effect_together(changes):
             found = self._after(group)
             if found is not None:
                 yield found

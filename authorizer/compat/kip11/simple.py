@@ -40,7 +40,7 @@ from authorizer.engine.decide import (
 )
 from authorizer.engine.decide import subject as subject_of
 from authorizer.engine.index import LITERAL, AclIndex
-from authorizer.engine.prefixes import up_from
+from authorizer.engine.prefixes import with_shorter
 from authorizer.kafka_version import KafkaVersion
 from authorizer.standard import StandardAuthorizer
 from metalog.acl import (
@@ -225,7 +225,7 @@ def _covering(
         bucket = literals.buckets.get(each)
         if bucket is not None:
             yield bucket
-    for prefix in up_from(prefixed.longest_prefix(name)):
+    for prefix in with_shorter(prefixed.longest_prefix(name)):
         yield prefixed.buckets[prefix.name]
 
 

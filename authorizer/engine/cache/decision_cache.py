@@ -27,7 +27,7 @@ from authorizer.engine.cache.session_cache import (
     SessionBasis,
     SessionCache,
     bytes_of,
-    refuse_any,
+    refuse_type_any,
 )
 from authorizer.engine.decide import (
     ALL_OPERATIONS,
@@ -194,7 +194,7 @@ class DecisionContext:
 
     def _acls_on(self, resource_type: ResourceType, name: str) -> MatchingAcls:
         if resource_type is ANY:
-            refuse_any(resource_type)
+            refuse_type_any(resource_type)
         literals = self.index.literals[resource_type]
         prefixed = self.index.prefixed[resource_type]
         literal, prefix = literals.find(name), prefixed.longest_prefix(name)
@@ -239,7 +239,7 @@ class DecisionContext:
         self, identity: Identity, operation: Operation, resource_type: ResourceType, name: str
     ) -> Decision:
         """The decision and its rule, without the cache; raises the errors of ``uncached``."""
-        refuse_any(resource_type)
+        refuse_type_any(resource_type)
         if self._is_super_user(identity):
             return ALLOWED_TO_SUPER_USER
         who = subject(*identity, kafka=self.kafka)
@@ -263,7 +263,7 @@ class DecisionContext:
             if changed:
                 answers = answers.after(changed, basis, number)
             else:
-                answers.still_holds(self.index, number)
+                answers.note_unaffected(self.index, number)
         self.sessions[identity] = remembered.sessions[identity] = answers
         return answers
 

@@ -20,11 +20,11 @@ def without_matched(verdicts: dict[str, Verdicts], acls: Iterable[Acl]) -> dict[
     """``verdicts`` without those that ``acls`` can affect; empty for too many cached names."""
     kept = verdicts.copy() if len(verdicts) <= _MOST_KEPT else {}
     for acl in acls:
-        reached = acl.resource_name
+        pattern_name = acl.resource_name
         if acl.pattern_type is not PatternType.LITERAL:
-            kept = {name: kept[name] for name in kept if not name.startswith(reached)}
-        elif reached == WILDCARD:
+            kept = {name: kept[name] for name in kept if not name.startswith(pattern_name)}
+        elif pattern_name == WILDCARD:
             return {}
         else:
-            kept.pop(reached, None)
+            kept.pop(pattern_name, None)
     return kept

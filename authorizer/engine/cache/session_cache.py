@@ -47,7 +47,7 @@ LONGEST_CACHED: Final = 255
 PREFIX_LENGTHS: tuple[int, ...] = (32, 16, 8, 4, 0)
 """A negative prefix (``SessionCache``) has one of these lengths."""
 NAMES_BEFORE_PREFIXES = 512
-"""This many of the names that match no pattern, or only ``*``, are cached by name. Further such
+"""At most this many names that match no pattern, or only ``*``, are cached by name. Further such
 names are cached by negative prefix, which is slower, if they have one."""
 
 _RESOURCE_TYPES: Final = len(ResourceType)
@@ -64,7 +64,6 @@ class SessionCache:
 
     __slots__ = (
         "_allow_everyone",
-        "_by_type",
         "_counted_prefixes",
         "_find",
         "_find_prefix",
@@ -74,6 +73,7 @@ class SessionCache:
         "_longest_prefix",
         "_names_left",
         "_negative_prefixes",
+        "_on_some",
         "_prefix_masks",
         "_prefixed",
         "_remembered",
@@ -108,7 +108,7 @@ class SessionCache:
         self._wildcard_masks = None if wildcard is None else wildcard.masks(who)
         self._prefix_masks: dict[Prefix | None, Masks] = {None: (0, 0)}
         self._counted_prefixes = 1
-        self._by_type: dict[Operation, bool] = {}
+        self._on_some: dict[Operation, bool] = {}
         self._negative_prefixes: dict[str, Verdicts] = {}
         self.beginnings: list[slice] = []
         self._names_left = NAMES_BEFORE_PREFIXES
@@ -136,7 +136,7 @@ class SessionCache:
             self.verdicts[name] = verdicts
         return verdicts
 
-    def decide_all(self, names: Iterable[str]) -> None:
+    def add_all(self, names: Iterable[str]) -> None:
         """Cache decisions on ``names``, but skip names that are long or need a negative prefix."""
         if self._is_super_user:
             return
@@ -220,16 +220,16 @@ class SessionCache:
 
     def is_allowed_on_some(self, operation: Operation, index: AclIndex | None = None) -> bool:
         """As ``SessionAnswers.is_allowed_on_some``. Pass the newest ``index`` if it has the same
-        decisions: it is faster, because only its list of ALLOWs is kept up to date."""
-        known = self._by_type.get(operation)
+        decisions: an older index often lists all its ALLOWs anew, which is slow."""
+        known = self._on_some.get(operation)
         if known is None:
-            known = self._by_type[operation] = is_allowed_on_some(
+            known = self._on_some[operation] = is_allowed_on_some(
                 index or self._index, self._who, operation, self._resource_type
             )
         return known
 
     def _masks_on(self, name: str, literal: Bucket | None, prefix: Prefix | None) -> Masks:
-        allowed, denied = self._prefix_masks.get(prefix) or self._masks_up_from(prefix)
+        allowed, denied = self._prefix_masks.get(prefix) or self._masks_with_shorter(prefix)
         if literal is not None:
             more_allowed, more_denied = literal.masks(self._who)
             allowed |= more_allowed
@@ -242,7 +242,7 @@ class SessionCache:
             return ALL_OPERATIONS, 0
         return allowed, denied
 
-    def _masks_up_from(self, prefix: Prefix | None) -> Masks:
+    def _masks_with_shorter(self, prefix: Prefix | None) -> Masks:
         known, find = self._prefix_masks, self._find_prefix
         if prefix is not None and prefix.value is not None:
             only = self._prefixed.only_acl(prefix)
@@ -304,10 +304,10 @@ class SessionAnswers:
         return self._caches.get(resource_type) or self._open(resource_type)
 
     def _open(self, resource_type: ResourceType) -> SessionCache:
-        refuse_any(resource_type)
+        refuse_type_any(resource_type)
         basis = self._basis
         who = basis.acls.with_blocks(subject(*self._identity, kafka=basis.kafka))
-        verdicts = self._names_of(resource_type)
+        verdicts = self._own_verdicts(resource_type)
         cache = SessionCache(basis, resource_type, who, self.is_super_user, verdicts)
         basis.remembered.count(1, TYPE_BYTES + getsizeof(who.hosts))
         self._caches[resource_type] = cache
@@ -317,13 +317,13 @@ class SessionAnswers:
         """Cache ``verdicts``, which can come from a newer index with the same decisions."""
         if len(name) <= LONGEST_CACHED:
             self._basis.remembered.count(1, ENTRY_BYTES + CHARACTER_BYTES * len(name))
-            self._names_of(resource_type)[name] = verdicts
+            self._own_verdicts(resource_type)[name] = verdicts
 
     def is_allowed_on_some(self, operation: Operation, resource_type: ResourceType) -> bool:
         """Whether an ALLOW of ``operation`` exists that no DENY dominates (KIP-679)."""
         return self.of_type(resource_type).is_allowed_on_some(operation, self.index)
 
-    def still_holds(self, index: AclIndex, number: int) -> None:
+    def note_unaffected(self, index: AclIndex, number: int) -> None:
         """Remember that no change up to ``number`` affects the session."""
         self.index = index
         self.number = number
@@ -349,14 +349,14 @@ class SessionAnswers:
         }
         return after
 
-    def _names_of(self, resource_type: ResourceType) -> dict[str, Verdicts]:
+    def _own_verdicts(self, resource_type: ResourceType) -> dict[str, Verdicts]:
         names = self.verdicts[resource_type]
         if names is NO_VERDICTS:
             names = self.verdicts[resource_type] = {}
         return names
 
 
-def refuse_any(resource_type: ResourceType) -> None:
+def refuse_type_any(resource_type: ResourceType) -> None:
     if resource_type is ResourceType.ANY:
         raise InvalidRequest("a resource has one type: name it; ANY is for filters only")
 

@@ -14,7 +14,7 @@ from metalog.controller.acl_hosts import (
     AclVersions,
     versions_of_cluster,
     versions_of_log,
-    why_no_host,
+    why_no_acl,
 )
 from metalog.controller.migration import Migration, migrate
 from metalog.errors import SUCCESS, ApiError, ErrorCode, InvalidRequest
@@ -55,7 +55,7 @@ def from_host(host: str) -> Acl:
 def test_a_host_is_refused_by_version_and_level(
     kafka: str, level: int, host: str, outcome: ApiError
 ) -> None:
-    assert why_no_host(host, AclVersions(kafka, level)) == outcome
+    assert why_no_acl(host, AclVersions(kafka, level)) == outcome
 
 
 def answers(case: KafkaCase) -> Iterator[tuple[AclVersions, dict[str, Any]]]:
@@ -143,5 +143,5 @@ def test_a_later_kafka_is_not_taken_for_an_earlier_one(monkeypatch: pytest.Monke
     monkeypatch.setattr("metalog.image.state.features.NEWEST_LOADED", levels)
     latest = versions_of_cluster(40, 40)
     assert latest == ("4.10", 40)
-    assert why_no_host(NO_BLOCK, latest) == why_no_host(NO_BLOCK, AclVersions("4.4", 40)) != SUCCESS
+    assert why_no_acl(NO_BLOCK, latest) == why_no_acl(NO_BLOCK, AclVersions("4.4", 40)) != SUCCESS
     assert [FeaturesImage(level).problem is None for level in (40, 41)] == [True, False]
