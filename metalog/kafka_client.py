@@ -52,7 +52,7 @@ _TRANSIENT: Final = frozenset(
 
 
 class Troubles:
-    """Collects the errors that ``client`` reports to ``error_cb``.
+    """Remembers what ``client`` reports to ``error_cb``.
 
     Create the client with ``settings``, and then set ``client``.
     """

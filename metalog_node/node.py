@@ -245,7 +245,7 @@ class Node:
         log = WritableDirectoryLog(
             config.metadata_dir,
             voters={config.node_id},
-            limits=log_settings.limits,
+            limits=log_settings.segment_limits,
             files=TimedFiles(self.metrics.observe_sync),
         )
         meta = log.folder.meta_properties

@@ -192,7 +192,7 @@ def replayed_source(
         for problem in problems_of(replayed):
             output.warn(problem)
         _say_unproven(replayed, output)
-        if (waiting := replayed.open_transaction) is not None and waiting.unread:
+        if (waiting := replayed.open_transaction) is not None and waiting.unreadable:
             output.note(str(waiting))
         if not rests_on_users:
             _say_unread_users(replayed.unread_users, output)
@@ -233,7 +233,7 @@ def refuse_nothing_proven(replayed: Replayed, arguments: Namespace) -> None:
     log = replayed.source.log
     why = f"because nothing in it is proven to be committed: {replayed.proven.why}"
     if isinstance(log, FoldersLog):
-        if log.longest_end > 0:
+        if log.highest_end > 0:
             raise InvalidSource(
                 f"{replayed.source.text}: no answer, {why}; give more of the voters' folders,"
                 " or only one folder"

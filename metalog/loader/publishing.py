@@ -40,7 +40,7 @@ class Delivery:
 
     def __init__(self, publishers: Iterable[Publisher]) -> None:
         self._publishers = tuple(publishers)
-        self._turn = Lock()
+        self._lock = Lock()
         self._faults: dict[int, PublisherFault] = {}
 
     @property
@@ -48,7 +48,7 @@ class Delivery:
         return tuple(self._faults.values())
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        with self._turn:
+        with self._lock:
             self._publish(delta, image, manifest)
 
     def _publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
@@ -78,8 +78,8 @@ class Delivery:
                     publisher.complete_initial_load()
 
     def note_staleness(self, for_ms: int) -> None:
-        """Tell gates how long the image has been stale. A lock serializes calls of publishers."""
-        with self._turn:
+        """Tell gates how long the image has been stale. A lock serializes calls to publishers."""
+        with self._lock:
             for publisher in self._publishers:
                 if isinstance(publisher, Gate):
                     publisher.note_staleness(for_ms)

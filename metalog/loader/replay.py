@@ -94,7 +94,7 @@ class Loader:
         self._buffer_limit = buffer_limit
         self._kafka = kafka
         self._leader = Leader(-1, -1)
-        self._seen_record = False
+        self._seen_metadata = False
         self._is_ready = False
         self._has_diverged = False
         self._fault: tuple[int, Exception] | None = None
@@ -126,7 +126,7 @@ class Loader:
     @property
     def open_transaction(self) -> OpenTransaction | None:
         """The metadata transaction that has begun and not ended, if there is one."""
-        return None if self._transaction is None else self._transaction.as_seen()
+        return None if self._transaction is None else self._transaction.summary()
 
     @property
     def state(self) -> State:
@@ -152,7 +152,7 @@ class Loader:
         return self._policy.doubts
 
     def note_fault(self, fault: Exception) -> None:
-        """Go back to ``position``, as after a fault of the loader; the driver found ``fault``."""
+        """Note a fault that the driver found; ``position`` then tells where to read again."""
         offset = fault.offset if isinstance(fault, CorruptLog) else None
         self._fault = (self._replayed.offset if offset is None else offset, fault)
         if isinstance(fault, Diverged):
@@ -210,7 +210,7 @@ class Loader:
         for each in contents.controls:
             self._take_control(each, id.epoch)
         self._begin_at(Provenance(id.end_offset, id.epoch, contents.timestamp), delta)
-        self._seen_record |= contents.has_records
+        self._seen_metadata |= contents.has_records
         self._size, self._snapshot = contents.size, id
 
     def _append(self, batch: Batch) -> None:
@@ -231,8 +231,7 @@ class Loader:
     def _truncate(self, offset: int) -> None:
         if offset < self._replayed.offset:
             raise Diverged(
-                "the log was truncated below its own high-water mark"
-                f" (offset {self._replayed.offset})",
+                f"the log lost committed records below offset {self._replayed.offset}",
                 offset=offset,
                 advice="it is read again from its beginning",
             )
@@ -265,7 +264,7 @@ class Loader:
             self._size = self._size.with_batch(batch)
         if not self._waiting and self._replayed.offset < min(mark, self._position):
             self._replayed = self._replayed._replace(offset=min(mark, self._position))
-        self._check_bound()
+        self._check_buffer_limit()
 
     def _take(self, batch: Batch, end: int) -> None:
         """Replay the records of ``batch`` below offset ``end`` that were not replayed yet."""
@@ -280,7 +279,7 @@ class Loader:
             for part in self._policy.readable(batch, parts, first):
                 self._take_control(part, batch.epoch)
         else:
-            self._seen_record = True
+            self._seen_metadata = True
             if self._transaction is None and MARKERS.isdisjoint(map(type, parts)):
                 span = range(first, end)
                 self._policy.replay(self._delta, numbered(parts, first), span, [batch])
@@ -328,7 +327,7 @@ class Loader:
                 self._delta, entries, range(entries[0][0], entries[-1][0] + 1), batches
             )
 
-    def _check_bound(self) -> None:
+    def _check_buffer_limit(self) -> None:
         waiting_bytes = self._waiting_size
         if self._transaction is not None:
             waiting_bytes += sum(batch.size for batch in self._transaction.batches)
@@ -347,7 +346,7 @@ class Loader:
 
     def _publish_if_due(self) -> None:
         mark = self.high_watermark
-        has_caught_up = self._seen_record and mark is not None and self._replayed.offset >= mark
+        has_caught_up = self._seen_metadata and mark is not None and self._replayed.offset >= mark
         was_stale = self._is_ready and self._fault is not None
         if has_caught_up:
             self._fault = None

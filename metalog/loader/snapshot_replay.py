@@ -26,7 +26,7 @@ from metalog.records.unread import UnreadTypes
 class SnapshotContents(NamedTuple):
     """A replayed snapshot; ``controls`` are its control records.
 
-    ``timestamp`` (ms) is the time of the last record of the log that the snapshot includes.
+    ``timestamp`` (ms) is the time of the last log record that the snapshot includes.
     """
 
     size: Size

@@ -17,20 +17,20 @@ from metalog.text.plurals import counted
 class OpenTransaction(NamedTuple):
     """A transaction that began at ``offset`` and has not ended: its records are not in force.
 
-    ``records`` is the number of its buffered records. ``unread`` maps the offset of each unreadable
-    record to the reason. If the transaction is committed, each unreadable record is a doubt.
+    ``records`` is the number of its buffered records. ``unreadable`` maps the offset of each
+    unreadable record to the reason. If the transaction is committed, each such record is a doubt.
     """
 
     offset: int
     records: int
-    unread: Mapping[int, str]
+    unreadable: Mapping[int, str]
 
     def __str__(self) -> str:
         begun = f"a transaction that began at offset {self.offset} is open"
         text = f"{begun}: its {counted(self.records, 'record is', 'records are')} not in force"
-        if not self.unread:
+        if not self.unreadable:
             return text
-        offset, reason = next(iter(self.unread.items()))
+        offset, reason = next(iter(self.unreadable.items()))
         why = f"because of offset {offset}: {reason}"
         return f"{text}; if it is committed, no answer is certain, {why}"
 
@@ -42,6 +42,6 @@ class Transaction(NamedTuple):
     entries: list[tuple[int, Any]]
     batches: list[Batch]
 
-    def as_seen(self) -> OpenTransaction:
-        unread = {at: each.reason for at, each in self.entries if isinstance(each, Undecodable)}
-        return OpenTransaction(self.before.offset, len(self.entries), unread)
+    def summary(self) -> OpenTransaction:
+        unreadable = {at: each.reason for at, each in self.entries if isinstance(each, Undecodable)}
+        return OpenTransaction(self.before.offset, len(self.entries), unreadable)

@@ -35,7 +35,7 @@ class LogConfig(NamedTuple):
     idle_interval_ms: int = 500
 
     @property
-    def limits(self) -> SegmentLimits:
+    def segment_limits(self) -> SegmentLimits:
         return SegmentLimits(self.segment_bytes, self.segment_ms)
 
 

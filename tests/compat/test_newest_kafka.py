@@ -66,7 +66,7 @@ def newest(
     formatting = ("format", "--config", str(kafka.config), "-s", "-r", "4.4", "-t", CLUSTER_ID)
     allowed = "ALLOW User:app READ topic:payments --host 10.0.0.0/8"
     assert main([*formatting, "--add-acl", allowed, "--add-scram", SCRAM]) == 0
-    log = WritableDirectoryLog(kafka.log_dir, limits=SMALL.limits)
+    log = WritableDirectoryLog(kafka.log_dir, limits=SMALL.segment_limits)
     with Replica(log, publishers=[Upkeep(log, SMALL)]) as replica:
         acls = [from_host(host, f"{n}-{'x' * 90}") for n in range(5) for host in TAKEN]
         assert not any(replica.submit_creations(acls).result(20))

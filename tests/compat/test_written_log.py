@@ -81,7 +81,7 @@ def test_kafka_goes_on_where_we_went_on(
 ) -> None:
     before = (kafka.metadata_dir / "quorum-state").read_bytes()
 
-    log = WritableDirectoryLog(kafka.log_dir, limits=SMALL.limits)
+    log = WritableDirectoryLog(kafka.log_dir, limits=SMALL.segment_limits)
     with Replica(log, publishers=[Upkeep(log, SMALL)] if dynamic else []) as replica:
         [deleted] = replica.delete_acls(
             None, [AclFilter(pattern=AclFilter().pattern._replace(name=FIRST))]

@@ -26,7 +26,7 @@ SMALL = LogConfig(segment_bytes=1500, bytes_between_snapshots=2000, retention_by
 
 
 def kept_small(folder: Path, changes: int, config: LogConfig = SMALL) -> MetadataImage:
-    log = WritableDirectoryLog(folder, limits=config.limits)
+    log = WritableDirectoryLog(folder, limits=config.segment_limits)
     with Replica(log, publishers=[Upkeep(log, config)]) as replica:
         for number in range(changes):
             records = [(ace(100 + number % 7, f"{number}-{'x' * 100}"), 0)]
@@ -175,7 +175,7 @@ def test_keys_are_kafkas() -> None:
         }
     )
     assert config == LogConfig(segment_bytes=1 << 24, snapshot_interval_ms=0, retention_bytes=-1)
-    assert config.limits.max_bytes == 1 << 24
+    assert config.segment_limits.max_bytes == 1 << 24
     for key, value in (
         ("metadata.log.segment.bytes", "1000"),
         ("metadata.max.retention.ms", "-2"),

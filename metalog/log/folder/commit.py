@@ -5,9 +5,9 @@ have caught up. There are four proofs: a snapshot, an archive (made by ``metalog
 that is the only voter, and the same records in the folders of a majority. A snapshot or an archive
 has only committed records.
 
-The majority's records are proven if one of them has the newest leader's epoch (the rule of Kafka's
-leader), or if the folders of all voters show that no voter without them can win an election by a
-later epoch. Pure. This module must not read anything.
+The majority's records are proven if one of these records has the newest leader's epoch (the rule of
+Kafka's leader), or if the folders of all voters show that no voter without these records can win an
+election by a later epoch. Pure. This module must not read anything.
 """
 
 from __future__ import annotations

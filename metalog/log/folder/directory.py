@@ -17,7 +17,7 @@ from metalog.disk.files import LOCAL_FILES, Files, opened
 from metalog.errors import CorruptLog
 from metalog.ids import FORMATTED_SNAPSHOT, SnapshotId
 from metalog.log.folder.commit import ARCHIVED, NOT_ON_DISK, Proven, proven_by_one
-from metalog.log.folder.extent import LogExtent, beyond
+from metalog.log.folder.extent import LogExtent, missing_after
 from metalog.log.folder.layout import LeaderEpochs, MetaProperties, QuorumState
 from metalog.log.folder.location import LogFolder, read_folder, unreadable
 from metalog.log.folder.segment import TornTail
@@ -58,7 +58,7 @@ class DirectoryLog:
         self._committed = committed
         self._known_ends: LogEnds | None = None
         self._known_voters: Voters | None = None
-        self._polled: tuple[int, int] | None = None
+        self._reached: tuple[int, int] | None = None
         self._folder = read_folder(self.path, files)
 
     def refresh(self) -> None:
@@ -104,7 +104,7 @@ class DirectoryLog:
 
     @property
     def torn_tail(self) -> TornTail | None:
-        """The incomplete batch at the end that a crash left, or None."""
+        """The incomplete batch that a crash left at the log's end, or None."""
         return self._ends.torn_tail
 
     @property
@@ -118,7 +118,7 @@ class DirectoryLog:
     @property
     def missing(self) -> CorruptLog | None:
         """The error if a file's name proves that records at the log's end were lost, else None."""
-        return self._beyond(self._ends, is_certain=True)
+        return self._missing_after(self._ends, is_certain=True)
 
     @property
     def may_be_missing(self) -> CorruptLog | None:
@@ -128,20 +128,20 @@ class DirectoryLog:
         """
         if self._ends.torn_tail is not None or self.missing is not None:
             return None
-        return self._beyond(self._ends, is_certain=False)
+        return self._missing_after(self._ends, is_certain=False)
 
-    def _beyond(self, ends: LogEnds, *, is_certain: bool) -> CorruptLog | None:
+    def _missing_after(self, ends: LogEnds, *, is_certain: bool) -> CorruptLog | None:
         if ends.damage is not None or ends.replaced_by is not None:
             return None
         extents = list(self._folder.extents)
-        # If all records up to the log's end were deleted on purpose, the last batch's epoch starts
-        # at this end. Only a newer epoch is a sign of lost records.
+        # If all records up to the log's end were deleted on purpose, the checkpoint starts the last
+        # batch's epoch at this end. Only a newer epoch is a sign of lost records.
         if any(
             each.start_offset == ends.end and each.epoch > ends.epoch
             for each in self.leader_epochs.starts[-1:]
         ):
             extents.append(LogExtent(ends.end + 1, self.leader_epochs.file, is_certain=False))
-        return beyond(extents, ends.end, is_certain=is_certain)
+        return missing_after(extents, ends.end, is_certain=is_certain)
 
     @property
     def voters(self) -> Voters:
@@ -214,7 +214,7 @@ class DirectoryLog:
         elif start > ends.end:
             yield Truncated(ends.end)
         limit = self.proven.offset if self._committed else ends.end
-        self._polled = (limit, ends.epoch)
+        self._reached = (limit, ends.epoch)
         if self.missing is not None and limit == ends.end:
             yield CutShort(self.missing)
         if ends.damage is None or limit < ends.end:
@@ -312,7 +312,7 @@ class DirectoryLog:
         the listing. So the folder is listed again, a few times at most, until nothing changes."""
         ends = find_ends(self._folder, self._files, known)
         for _ in range(_MOST_LISTINGS):
-            if not any(self._beyond(ends, is_certain=each) for each in (True, False)):
+            if not any(self._missing_after(ends, is_certain=each) for each in (True, False)):
                 break
             before, self._folder = self._folder, read_folder(self.path, self._files)
             if self._folder == before:
@@ -345,7 +345,7 @@ class DirectoryLog:
 
     def _news(self) -> list[LogEvent]:
         """The events after the last poll, with a limited number of batches."""
-        reached, epoch = self._polled or (self._ends.end, self._ends.epoch)
+        reached, epoch = self._reached or (self._ends.end, self._ends.epoch)
         place = self._ends.read_position
         self.refresh()
         ends = self._ends
@@ -368,7 +368,7 @@ class DirectoryLog:
         elif ends.damage is not None:
             raise ends.damage
         events.extend(Appended(batch) for batch in news)
-        self._polled = (kept, epoch)
+        self._reached = (kept, epoch)
         return events
 
     def _after(self, place: ReadPosition | None, start: int) -> Iterator[Batch]:

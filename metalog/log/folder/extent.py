@@ -59,7 +59,7 @@ def find_extents(
     return tuple(found)
 
 
-def beyond(extents: Iterable[LogExtent], end: int, *, is_certain: bool) -> CorruptLog | None:
+def missing_after(extents: Iterable[LogExtent], end: int, *, is_certain: bool) -> CorruptLog | None:
     """The error for records that are missing after a log's ``end``, or None.
 
     Only the ``extents`` with this ``is_certain`` count.

@@ -55,7 +55,7 @@ def time_index_name(base_offset: int) -> str:
 
 
 def producer_state_name(base_offset: int) -> str:
-    """The name of Kafka's producer snapshot beside a segment; it lists no producers here."""
+    """The name of a segment's producer snapshot. In a metadata log, it lists no producers."""
     return f"{base_offset:020d}.snapshot"
 
 

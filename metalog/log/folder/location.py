@@ -18,7 +18,7 @@ from metalog.log.folder.extent import LogExtent, find_extents
 from metalog.log.folder.layout import ArchiveProperties, LeaderEpochs, MetaProperties, QuorumState
 
 _Parsed = TypeVar("_Parsed")
-_MOST_SEARCHED: Final = 200
+_SEARCH_LIMIT: Final = 200
 
 
 class LogFolder(NamedTuple):
@@ -142,7 +142,7 @@ def _locate(path: Path, files: Files) -> tuple[Path | None, Path]:
 
 
 def _log_dir_below(path: Path, names: Sequence[str], files: Files) -> Path | None:
-    for name in names[:_MOST_SEARCHED]:
+    for name in names[:_SEARCH_LIMIT]:
         try:
             if files.is_folder(path / name / layout.PARTITION_FOLDER):
                 return path / name

@@ -30,7 +30,7 @@ class FoldersLog:
 
     def __init__(self, logs: Sequence[DirectoryLog]) -> None:
         _refuse_two_clusters(logs)
-        _refuse_one_twice(logs)
+        _refuse_repeated_folder(logs)
         self._logs = tuple(logs)
         newest = max(logs, key=lambda log: (log.bounds().epoch, log.bounds().end))
         self.voters: Voters = newest.voters
@@ -51,7 +51,7 @@ class FoldersLog:
         return Proven(self.agreement.committed, self.agreement.why)
 
     @property
-    def longest_end(self) -> int:
+    def highest_end(self) -> int:
         """The highest end offset of the folders, committed or not."""
         return max(log.bounds().end for log in self._logs)
 
@@ -130,7 +130,7 @@ class FoldersLog:
 
 
 def _lacks_its_voter(log: DirectoryLog) -> bool:
-    """Whether a node is missing. An archive needs no node, because its records are committed."""
+    """Whether the folder does not name its node. An archive need not: its records are committed."""
     node_id = None if log.meta_properties is None else log.meta_properties.node_id
     return node_id is None and log.folder.archive is None
 
@@ -159,7 +159,7 @@ def _epoch_below(offset: int, copy: Copy, log: DirectoryLog) -> int:
     return max(epochs, default=0)
 
 
-def _refuse_one_twice(logs: Sequence[DirectoryLog]) -> None:
+def _refuse_repeated_folder(logs: Sequence[DirectoryLog]) -> None:
     places = [log.folder.partition.resolve() for log in logs]
     for log, place in zip(logs, places, strict=True):
         if places.count(place) > 1:

@@ -1,4 +1,4 @@
-"""Reads logs that are one file: a segment without its folder, or one snapshot.
+"""Reads logs that are one file: one segment or one snapshot.
 
 A segment whose name has Kafka's form is checked against the ``leader-epoch-checkpoint`` and the
 indexes in its folder. This module must not know whole folders, and it does not apply records.
@@ -16,7 +16,7 @@ from metalog.ids import SnapshotId
 from metalog.log.continuity import NO_EPOCHS, Continuity
 from metalog.log.folder import layout
 from metalog.log.folder.commit import NOT_ON_DISK, Proven
-from metalog.log.folder.extent import LogExtent, beyond, find_extents
+from metalog.log.folder.extent import LogExtent, find_extents, missing_after
 from metalog.log.folder.layout import LeaderEpochs
 from metalog.log.folder.location import unreadable
 from metalog.log.folder.segment import SegmentReader, TornTail, find_batch
@@ -93,9 +93,9 @@ class SegmentLog:
         self._missing_by_index: CorruptLog | None = None
         if self.damage is None:
             end = self._bounds.end
-            self.missing = beyond(extents, end, is_certain=True)
+            self.missing = missing_after(extents, end, is_certain=True)
             if self.torn_tail is None and self.missing is None:
-                self._missing_by_index = beyond(extents, end, is_certain=False)
+                self._missing_by_index = missing_after(extents, end, is_certain=False)
 
     @property
     def problems(self) -> tuple[str, ...]:

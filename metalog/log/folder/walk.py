@@ -20,7 +20,7 @@ from metalog.records.batch import Batch, prefix_of
 from metalog.text.plurals import noun_range
 
 MOST_CONTROLS: Final = 1024
-LARGEST_KEPT: Final = 4096
+LARGEST_CONTROL: Final = 4096
 """The limits for ``LogEnds.controls``: the number of batches, and the size of each in bytes. Most
 control batches have a few hundred bytes."""
 
@@ -54,7 +54,7 @@ class SegmentWalk:
     def __init__(self, folder: LogFolder, files: Files, read_position: ReadPosition) -> None:
         self._folder = folder
         self._files = files
-        self._began = read_position
+        self._start = read_position
         self._reader: SegmentReader | None = None
         self._segment = read_position.segment
         self._continuity = Continuity(
@@ -65,17 +65,17 @@ class SegmentWalk:
     @property
     def read_position(self) -> ReadPosition:
         if self._reader is None:
-            return self._began
+            return self._start
         next_offset, epoch = self._continuity.next_offset, self._continuity.epoch
         return ReadPosition(self._segment, self._reader.position, next_offset or 0, epoch)
 
     def __iter__(self) -> Iterator[Batch]:
         last = self._folder.segments[-1]
-        began, continuity = self.read_position, self._continuity
-        for segment in segments_from(self._folder, began.segment):
+        start, continuity = self.read_position, self._continuity
+        for segment in segments_from(self._folder, start.segment):
             path = self._folder.segment_path(segment)
-            byte = began.byte if segment == began.segment else 0
-            if segment != began.segment:
+            byte = start.byte if segment == start.segment else 0
+            if segment != start.segment:
                 _expect_segment(segment, continuity.next_offset, str(path))
             try:
                 with opened(self._files, path) as file:
@@ -209,7 +209,7 @@ def _walked(walk: SegmentWalk, walked_from: int, known: tuple[Batch, ...] | None
         for batch in walk:
             if batch.is_control and known is not None:
                 found.append(batch)
-                if batch.size > LARGEST_KEPT or len(known) + len(found) > MOST_CONTROLS:
+                if batch.size > LARGEST_CONTROL or len(known) + len(found) > MOST_CONTROLS:
                     known = None
     except CorruptLog as error:
         damage = error

@@ -20,7 +20,7 @@ from metalog.records.batch import Batch, batch_bytes
 
 DEFAULT_SEGMENT_BYTES: Final = 1 << 30
 DEFAULT_SEGMENT_MS: Final = 7 * 24 * 60 * 60 * 1000
-_MAX_RELATIVE: Final = 2**31 - 1
+_MAX_INT32: Final = 2**31 - 1
 _INTERVAL_BYTES: Final = 4096
 _OFFSET_ENTRY: Final = struct.Struct(">ii")
 _TIME_ENTRY: Final = struct.Struct(">qi")
@@ -90,9 +90,9 @@ class Appender:
         if not self._size:
             return False
         return (
-            self._size + size > min(self._limits.max_bytes, _MAX_RELATIVE)
+            self._size + size > min(self._limits.max_bytes, _MAX_INT32)
             or batch.max_timestamp - self._first_timestamp > self._limits.max_ms
-            or batch.last_offset - self._base > _MAX_RELATIVE
+            or batch.last_offset - self._base > _MAX_INT32
         )
 
     def _begin(self, base_offset: int) -> None:

@@ -19,14 +19,14 @@ from metalog.log.quorum.voters import Quorum, quorum_at
 _INSTEAD: Final = "change the running cluster instead (cluster://HOST:PORT)"
 
 
-class Owned(NamedTuple):
+class Owner(NamedTuple):
     """The owner of a log: ``node_id`` is the only voter of ``quorum``."""
 
     node_id: int
     quorum: Quorum
 
 
-def check_ownership(log: DirectoryLog, configured: Collection[int] | None) -> Owned:
+def check_ownership(log: DirectoryLog, configured: Collection[int] | None) -> Owner:
     """The owner of ``log``; ``InvalidTarget`` or ``CorruptLog`` if the log may not be written.
 
     ``configured`` are the voters in the node's configuration (``controller.quorum.voters``), or
@@ -69,7 +69,7 @@ def check_ownership(log: DirectoryLog, configured: Collection[int] | None) -> Ow
         )
     quorum = find_quorum(log)
     _check_directory(log, properties, quorum)
-    return Owned(node, quorum)
+    return Owner(node, quorum)
 
 
 def find_quorum(log: DirectoryLog) -> Quorum:

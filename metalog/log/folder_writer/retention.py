@@ -111,8 +111,8 @@ def _remove_beside(folder: LogFolder, base: int, files: Files) -> None:
 def _from_start(starts: Sequence[CheckpointedEpoch], start: int) -> list[CheckpointedEpoch]:
     """The epochs from ``start`` on. As in Kafka, the epoch in force at ``start`` begins there."""
     later = [each for each in starts if each.start_offset > start]
-    reigning = [each for each in starts if each.start_offset <= start]
-    return [CheckpointedEpoch(reigning[-1].epoch, start), *later] if reigning else later
+    earlier = [each for each in starts if each.start_offset <= start]
+    return [CheckpointedEpoch(earlier[-1].epoch, start), *later] if earlier else later
 
 
 def _size(path: Path, files: Files) -> int:

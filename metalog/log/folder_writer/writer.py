@@ -27,7 +27,7 @@ from metalog.log.folder.location import LogFolder
 from metalog.log.folder.segment import TornTail
 from metalog.log.folder.single_file import read_checkpoint
 from metalog.log.folder_writer.appender import Appender, SegmentLimits
-from metalog.log.folder_writer.ownership import Owned, check_ownership
+from metalog.log.folder_writer.ownership import Owner, check_ownership
 from metalog.log.folder_writer.retention import remove_unfinished, trim_folder
 from metalog.log.quorum.voters import Quorum, quorum_records
 from metalog.ports import MAX_BATCH_BYTES, Appended, HighWatermark, LogBounds, LogEvent, Split
@@ -88,8 +88,8 @@ class WritableDirectoryLog:
         self._lock = self._locked()
         try:
             self._log.refresh()
-            owned = check_ownership(self._log, self._voters)
-            self._begin_epoch(owned)
+            owner = check_ownership(self._log, self._voters)
+            self._begin_epoch(owner)
         except BaseException as error:
             self._give_up()
             if self._fenced is None:
@@ -219,14 +219,14 @@ class WritableDirectoryLog:
             return self._files.lock(log_dir / layout.LOCK)
         except BlockingIOError:
             raise InvalidTarget(
-                f"{log_dir}: a running node holds its {layout.LOCK}; stop it first, or change"
+                f"{log_dir}: a running node holds its {layout.LOCK}; stop the node, or change"
                 " the running cluster (cluster://HOST:PORT)"
             ) from None
         except OSError as error:
             raise _unwritable(log_dir, error) from error
 
-    def _begin_epoch(self, owned: Owned) -> None:
-        self._quorum = owned.quorum
+    def _begin_epoch(self, owner: Owner) -> None:
+        self._quorum = owner.quorum
         ends, folder, state = self._log.ends, self._log.folder, self._log.quorum_state
         partition = folder.partition
         epochs = self._epoch_starts()
@@ -243,7 +243,7 @@ class WritableDirectoryLog:
             _log.warning("cut off a torn tail: %s", self.torn_tail)
         self._epoch = max(ends.epoch, state.leader_epoch if state else 0) + 1
         elected = QuorumState(
-            owned.node_id, self._epoch, -1, (owned.node_id,), min(owned.quorum.kraft_version, 1)
+            owner.node_id, self._epoch, -1, (owner.node_id,), min(owner.quorum.kraft_version, 1)
         )
         replace_whole(
             self._files, partition / layout.QUORUM_STATE, layout.quorum_state_bytes(elected)
@@ -253,7 +253,7 @@ class WritableDirectoryLog:
             partition / layout.LEADER_EPOCH_CHECKPOINT,
             layout.leader_epochs_bytes([*epochs, CheckpointedEpoch(self._epoch, self._end)]),
         )
-        self._append(self._epoch, _beginning_of_epoch(owned))
+        self._append(self._epoch, _beginning_of_epoch(owner))
 
     def _opened_segment(self, partition: Path) -> Appender:
         ends, segments = self._log.ends, self._log.folder.segments
@@ -312,11 +312,11 @@ class WritableDirectoryLog:
             appender.close()
 
 
-def _beginning_of_epoch(owned: Owned) -> list[tuple[ControlMessage, int]]:
-    quorum = owned.quorum
-    voter = (Voter(owned.node_id),)
+def _beginning_of_epoch(owner: Owner) -> list[tuple[ControlMessage, int]]:
+    quorum = owner.quorum
+    voter = (Voter(owner.node_id),)
     records: list[tuple[ControlMessage, int]] = [
-        (LeaderChangeMessage(0, owned.node_id, voter, voter), 0)
+        (LeaderChangeMessage(0, owner.node_id, voter, voter), 0)
     ]
     return records if quorum.is_in_log else [*records, *quorum_records(quorum)]
 

@@ -176,5 +176,5 @@ def _waiting_as_json(replayed: Replayed) -> dict[str, Any] | None:
     waiting = replayed.open_transaction
     if waiting is None:
         return None
-    unread = [{"offset": at, "reason": reason} for at, reason in waiting.unread.items()]
+    unread = [{"offset": at, "reason": reason} for at, reason in waiting.unreadable.items()]
     return {"offset": waiting.offset, "records": waiting.records, "unread": unread}

@@ -11,7 +11,7 @@ import pytest
 from metalog.errors import CorruptLog
 from metalog.loader import Loader, Loading, Ready, feed
 from metalog.log.folder.directory import DirectoryLog
-from metalog.log.folder.extent import LogExtent, beyond
+from metalog.log.folder.extent import LogExtent, missing_after
 from metalog.log.folder.single_file import SegmentLog
 from metalog.records.batch import Batch
 from metalog_spark.history.archive import Logs
@@ -239,12 +239,12 @@ def test_what_a_file_shows_beyond_the_end_is_named_with_what_to_do(
 ) -> None:
     extents = [LogExtent(end, f"{end}.file", is_certain) for end in (7, 9, 8)]
     extents.append(LogExtent(99, "another", not is_certain))
-    error = beyond(extents, 5, is_certain=is_certain)
+    error = missing_after(extents, 5, is_certain=is_certain)
     assert error is not None
     assert (error.file, error.problem) == ("9.file", f"it shows records 5 to 8, which are {lost}")
     assert error.advice == "take the log from another copy"
-    one = beyond(extents, 8, is_certain=is_certain)
+    one = missing_after(extents, 8, is_certain=is_certain)
     assert one is not None
     assert one.problem == f"it shows record 8, which is {lost}"
-    assert beyond(extents, 9, is_certain=is_certain) is None
-    assert beyond([], 0, is_certain=is_certain) is None
+    assert missing_after(extents, 9, is_certain=is_certain) is None
+    assert missing_after([], 0, is_certain=is_certain) is None

@@ -175,7 +175,7 @@ def test_control_batches_are_kept_up_to_a_number_and_a_size(
     assert log.ends.controls is None
     size = len(leader_change(0, 1))
     for largest, kept in ((size, 1), (size - 1, None)):
-        monkeypatch.setattr(walk, "LARGEST_KEPT", largest)
+        monkeypatch.setattr(walk, "LARGEST_CONTROL", largest)
         again = DirectoryLog(ROOT, files=folder(**{segment_name(0): leader_change(0, 1)}))
         assert (None if again.ends.controls is None else len(again.ends.controls)) == kept
 

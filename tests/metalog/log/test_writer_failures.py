@@ -115,7 +115,7 @@ def test_an_epoch_in_quorum_state_alone_is_over_too(tmp_path: Path) -> None:
         (OSError("odd"), "{folder}: cannot be written (odd)"),
         (
             BlockingIOError(),
-            "{folder}: a running node holds its .lock; stop it first, or change the running cluster"
+            "{folder}: a running node holds its .lock; stop the node, or change the running cluster"
             " (cluster://HOST:PORT)",
         ),
     ],
@@ -134,7 +134,7 @@ def test_a_claimed_log_is_not_claimed_by_another_until_it_is_closed(tmp_path: Pa
     folder = formatted(tmp_path / "d")
     first = WritableDirectoryLog(folder)
     first.claim()
-    with pytest.raises(InvalidTarget, match=r"holds its \.lock; stop it first"):
+    with pytest.raises(InvalidTarget, match=r"holds its \.lock; stop the node"):
         WritableDirectoryLog(folder).claim()
     first.close()
     first.close()

@@ -35,7 +35,7 @@ class Kill(NamedTuple):
 def changed(folder: Path, run: str, descriptor: int) -> None:
     """Create and delete ACLs; writes to ``descriptor`` what ``killed_writer`` prints."""
     logging.disable(logging.CRITICAL)
-    log = WritableDirectoryLog(folder, limits=CONFIG.limits)
+    log = WritableDirectoryLog(folder, limits=CONFIG.segment_limits)
     with Replica(log, [Upkeep(log, CONFIG)]) as replica:
         for number in range(REQUESTS):
             say(descriptor, f"create {run}.{number}")
