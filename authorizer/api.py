@@ -91,7 +91,8 @@ class Action(_Value):
     """One operation on one resource, to be authorized.
 
     A caller that only filters a list, for example of topics, sets ``log_if_allowed`` or
-    ``log_if_denied`` to False: an audit line with that result then has the level TRACE.
+    ``log_if_denied`` to False: audit lines of allowed, or denied, actions then have the
+    level TRACE.
     """
 
     _fields = (

@@ -122,7 +122,7 @@ def _check_resolved(properties: Mapping[str, object]) -> None:
 
 
 def _misspelt(keys: Iterable[str]) -> list[str]:
-    """Warnings about misspelt keys: the default of the intended key silently stays in force."""
+    """Warnings about keys that look misspelt."""
     from difflib import SequenceMatcher
 
     return [

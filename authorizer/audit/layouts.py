@@ -25,11 +25,11 @@ _HEAD_IN_JSON: Final = "Principal "
 """Without the equals sign, which some JSON writers escape."""
 _JSON: Final = re.compile(r'\{\s*"')
 _DECODER: Final = json.JSONDecoder()
-_MESSAGES: Final = (
+_MESSAGE_KEYS: Final = (
     "message", "log", "short_message", "msg", "event", "line", "text", "textPayload",
     "@message", "MESSAGE", "full_message",
 )  # fmt: skip
-_TIMES: Final = (
+_TIME_KEYS: Final = (
     "@timestamp", "timestamp", "instant", "timeMillis", "time", "ts", "date",
     "epochMillis", "__REALTIME_TIMESTAMP",
 )  # fmt: skip
@@ -46,7 +46,7 @@ _TIME: Final = re.compile(
     r"| ?[+-]\d\d:?\d\d(?!\d)|[+-]\d\d(?![\d:]))?"
 )
 _GLUED: Final = re.compile(r".*\d(?=\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)", re.DOTALL)
-"""A line that was cut within its date and time, directly before the next line's date and time."""
+"""The start of a line that was cut within its date and time; the next line follows directly."""
 _EPOCH: Final = re.compile(r"\[?(\d{13}|\d{10}(?:\.\d{1,9})?)(?![\d.])")
 _COMMON: Final = re.compile(
     r"\[?([0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}):([0-5][0-9])[,.]([0-9]{3})\]? "
@@ -281,7 +281,7 @@ def _unwrapped(text: str) -> tuple[str, list[Any]]:
 
 def _message_in(wrapping: dict[str, Any]) -> str | None:
     """The text with an audit line in a JSON object. The usual keys are tried first."""
-    known = [wrapping.get(name) for name in _MESSAGES]
+    known = [wrapping.get(name) for name in _MESSAGE_KEYS]
     objects = (value for value in wrapping.values() if isinstance(value, dict))
     nested = (inner for value in objects for inner in value.values())
     for value in (*known, *wrapping.values(), *nested):
@@ -316,10 +316,10 @@ def _calendar_time(found: re.Match[str], zone: Zone) -> Instant:
         minute,
         second,
         fraction,
-        where,
+        zone_text,
     ) = found.groups()
-    where = (where or "").strip()
-    offset = _OFFSET.fullmatch(where)
+    zone_text = (zone_text or "").strip()
+    offset = _OFFSET.fullmatch(zone_text)
     try:
         if month_name is not None:
             year, month, day = other_year, str(_MONTHS.index(month_name) + 1), other_day
@@ -329,15 +329,15 @@ def _calendar_time(found: re.Match[str], zone: Zone) -> Instant:
         )  # fmt: skip
         if offset is not None:
             return Instant(_micros(local.replace(tzinfo=_fixed(offset))), True)
-        if where in _UTC_NAMES:
+        if zone_text in _UTC_NAMES:
             return Instant(_micros(local.replace(tzinfo=UTC)), True)
-        return zone.instant(local, where)
+        return zone.instant(local, zone_text)
     except (ValueError, OverflowError):
         raise InvalidRequest(f"no time: {found[0].strip()} is not a valid time") from None
 
 
 def _time_of(wrapping: dict[str, Any], zone: Zone) -> Instant | None:
-    for name in _TIMES:
+    for name in _TIME_KEYS:
         value = wrapping.get(name)
         time = None
         if isinstance(value, str):

@@ -26,7 +26,7 @@ from metalog.errors import InvalidRequest
 
 LOGGER: Final = "kafka.authorizer.logger"
 TRACE: Final = 5
-"""A level below ``logging.DEBUG``, for answers that neither grant nor refuse a request."""
+"""A level below ``logging.DEBUG``, for actions that only filter a list."""
 
 _CONTROLS: Final = (*range(0x09), *range(0x0A, 0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)
 _SURROGATES: Final = range(0xD800, 0xE000)
@@ -118,10 +118,10 @@ def by_plain_name(kind: type[E]) -> dict[str, E]:
     return {member.name.replace("_", ""): member for member in kind}
 
 
-_OF_OPERATIONS: Final = by_plain_name(Operation)
-_OF_TYPES: Final = by_plain_name(ResourceType)
-_OF_PATTERNS: Final = by_plain_name(PatternType)
-_OF_PERMISSIONS: Final = by_plain_name(PermissionType)
+_OPERATIONS_BY_NAME: Final = by_plain_name(Operation)
+_TYPES_BY_NAME: Final = by_plain_name(ResourceType)
+_PATTERNS_BY_NAME: Final = by_plain_name(PatternType)
+_PERMISSIONS_BY_NAME: Final = by_plain_name(PermissionType)
 _LAYOUT_END: Final = f" ({LOGGER})"
 """The text that Kafka's default layout, ``[%d] %p %m (%c)%n``, adds at the end."""
 HEAD: Final = "Principal = "
@@ -202,8 +202,8 @@ def line_readings(text: str) -> Iterator[AuditLine]:
 def unfinished_readings(text: str) -> Iterator[AuditLine]:
     """All readings of ``text`` as the start of a line whose end was lost.
 
-    The end of the resource's name is unknown: ``resource_name`` is the name's start, or the whole
-    name and more text. So ``pattern_type`` is PREFIXED: one of the two begins with the other.
+    The end of the resource's name is unknown, so ``pattern_type`` is PREFIXED. ``resource_name`` is
+    the name's start, or the whole name and more text.
     """
     text = _stripped(text)
     head = _HEAD.search(text)
@@ -269,9 +269,9 @@ def _unreadable(text: str) -> InvalidRequest:
     verdict = VERDICT.search(text, head.end())
     if verdict is None:
         return InvalidRequest(f"broken audit line: after '{HEAD}' it has no '{_REST}'")
-    if _member(_OF_OPERATIONS, verdict["operation"]) is None:
+    if _member(_OPERATIONS_BY_NAME, verdict["operation"]) is None:
         return InvalidRequest(f"the audit line's operation {verdict['operation']} is unknown")
-    if _member(_OF_TYPES, verdict["type"]) is None:
+    if _member(_TYPES_BY_NAME, verdict["type"]) is None:
         return InvalidRequest(f"the audit line's resource type {verdict['type']} is unknown")
     return InvalidRequest(
         "the audit line's resource has no pattern type: LITERAL:… or PREFIXED:… was expected"
@@ -281,9 +281,9 @@ def _unreadable(text: str) -> InvalidRequest:
 def _readings(text: str) -> Iterator[AuditLine]:
     """All readings of ``text``, the likeliest first.
 
-    The likeliest has the first verdict and the last tail (`` for request = …``), because a client
-    can choose the resource's name most freely. With a second verdict or a second ``HEAD``, every
-    reading is ambiguous.
+    The likeliest has the first verdict and the last tail (`` for request = …``): all others are
+    probably part of the resource's name, which a client can choose most freely. With a second
+    verdict or a second ``HEAD``, every reading is ambiguous.
     """
     head = _HEAD.search(text)
     if head is None:
@@ -296,10 +296,10 @@ def _readings(text: str) -> Iterator[AuditLine]:
 
 
 def _with_verdict(head: re.Match[str], verdict: re.Match[str]) -> tuple[AuditLine, str] | None:
-    """A reading up to the resource's name, and the remaining text; None if a word of the verdict is
-    not Kafka's."""
-    operation = _member(_OF_OPERATIONS, verdict["operation"])
-    resource_type = _member(_OF_TYPES, verdict["type"])
+    """A reading up to the resource's name, and the remaining text; None if the operation or the
+    resource type is unknown."""
+    operation = _member(_OPERATIONS_BY_NAME, verdict["operation"])
+    resource_type = _member(_TYPES_BY_NAME, verdict["type"])
     if operation is None or resource_type is None:
         return None
     principal = verdict.string[head.end() : verdict.start()]
@@ -309,13 +309,13 @@ def _with_verdict(head: re.Match[str], verdict: re.Match[str]) -> tuple[AuditLin
 
 
 def _with_resource(line: AuditLine, rest: str) -> Iterator[AuditLine]:
-    """The readings of ``rest``. The tail can be its end, can stand before text of a layout or of
+    """The readings of ``rest``. The tail can end ``rest``, can stand before text of a layout or of
     another line, or can be missing, as before Kafka 2.4."""
     starts = [match.start() for match in _TAIL_START.finditer(rest)]
-    last = _last_tails(_TAIL.fullmatch, rest, starts)
+    at_end = _last_tails(_TAIL.fullmatch, rest, starts)
     others = _last_tails(_TAIL.match, rest, starts)
-    may_have_none = not last and not any(tail["rule"] for tail in others)
-    for tail in {tail.start(): tail for tail in (*last, *others)}.values():
+    can_lack_tail = not at_end and not any(tail["rule"] for tail in others)
+    for tail in {tail.start(): tail for tail in (*at_end, *others)}.values():
         rule, acl = _rule(tail["rule"])
         for pattern_type, name in _resource(rest[: tail.start()], is_modern=True):
             yield line._replace(
@@ -326,7 +326,7 @@ def _with_resource(line: AuditLine, rest: str) -> Iterator[AuditLine]:
                 rule=rule,
                 acl=acl,
             )
-    if may_have_none:
+    if can_lack_tail:
         for pattern_type, name in _resource(rest, is_modern=False):
             yield line._replace(resource_name=name, pattern_type=pattern_type)
             if layout := _LAYOUT_BEGUN.search(name):
@@ -365,10 +365,10 @@ def _acl(text: str) -> Acl | None:
     rest, _, host = rest.rpartition(", host=")
     rest, _, principal = rest.rpartition(", principal=")
     name, found, pattern_name = rest.rpartition(", patternType=")
-    resource_type = _member(_OF_TYPES, start["type"])
-    pattern_type = _member(_OF_PATTERNS, pattern_name)
-    operation = _member(_OF_OPERATIONS, operation_name)
-    permission = _member(_OF_PERMISSIONS, permission_name)
+    resource_type = _member(_TYPES_BY_NAME, start["type"])
+    pattern_type = _member(_PATTERNS_BY_NAME, pattern_name)
+    operation = _member(_OPERATIONS_BY_NAME, operation_name)
+    permission = _member(_PERMISSIONS_BY_NAME, permission_name)
     if not (found and resource_type and pattern_type and operation and permission):
         return None
     return Acl(resource_type, name, pattern_type, principal, host, operation, permission)

@@ -1,9 +1,9 @@
 """The ACLs of one resource pattern (a bucket), and the operations that they allow and deny.
 
-A bucket with at most ``SCANNED`` ACLs is a tuple, which a decision scans. A bucket with at most
-``FEW`` ACLs is a dict by principal, so that a decision reads only ACLs of the session's principals.
-A larger bucket is a ``Table`` by principal and host, of which a change copies only a part; it stays
-a ``Table`` if it shrinks. All buckets are immutable.
+A bucket with at most ``FEW_LIMIT`` ACLs is a tuple, which a decision scans. A bucket with at most
+``SOME_LIMIT`` ACLs is a dict by principal, so that a decision reads only ACLs of the session's
+principals. A larger bucket is a ``Table`` by principal and host, of which a change copies only a
+part; it stays a ``Table`` if it shrinks. All buckets are immutable.
 
 This module must not know which names a pattern matches.
 """
@@ -27,9 +27,9 @@ from authorizer.engine.decide import (
 from metalog.acl import Acl
 from metalog.image.table import Table
 
-SCANNED: Final = 4
+FEW_LIMIT: Final = 4
 """A tuple has at most this many ACLs: with so few, a dict saves too little time for its memory."""
-FEW: Final = 32
+SOME_LIMIT: Final = 32
 """A dict has at most this many ACLs, because each change copies the dict."""
 
 
@@ -79,12 +79,12 @@ class FewAcls(tuple[Acl, ...]):
         return FewAcls(rest) if rest else None
 
     def _check(self) -> None:
-        if not 1 <= len(set(self)) == len(self) <= SCANNED:
+        if not 1 <= len(set(self)) == len(self) <= FEW_LIMIT:
             raise AssertionError("an invariant of a small bucket is broken")
 
 
 class SomeAcls(dict[str, Acl | tuple[Acl, ...]]):
-    """A bucket with at most ``FEW`` ACLs: each principal's only ACL, or a tuple of its ACLs.
+    """A bucket with at most ``SOME_LIMIT`` ACLs: each principal's only ACL, or a tuple of its ACLs.
 
     The class inherits from dict: a dict in an attribute would cost one more access to slow memory.
     """
@@ -99,7 +99,7 @@ class SomeAcls(dict[str, Acl | tuple[Acl, ...]]):
     def acls(self) -> Iterator[Acl]:
         if len(self) == self.size:
             return iter(self.values())  # type: ignore[arg-type]  # every value is one ACL
-        return chain.from_iterable(map(_one_or_more, self.values()))
+        return chain.from_iterable(map(_as_tuple, self.values()))
 
     def has(self, acl: Acl) -> bool:
         return acl in self._of(acl.principal)
@@ -121,7 +121,7 @@ class SomeAcls(dict[str, Acl | tuple[Acl, ...]]):
                 else:
                     denied |= DENIES[found.operation]
             else:
-                more_allowed, more_denied = masks_of(_one_or_more(found), who)
+                more_allowed, more_denied = masks_of(_as_tuple(found), who)
                 allowed |= more_allowed
                 denied |= more_denied
         return allowed, denied
@@ -132,7 +132,7 @@ class SomeAcls(dict[str, Acl | tuple[Acl, ...]]):
         return self._sorted
 
     def adding(self, acl: Acl) -> Bucket:
-        if self.size >= FEW:
+        if self.size >= SOME_LIMIT:
             return bucket_of([*self.acls(), acl])
         after = SomeAcls(self, self.size + 1)
         before = self._of(acl.principal)
@@ -140,7 +140,7 @@ class SomeAcls(dict[str, Acl | tuple[Acl, ...]]):
         return after
 
     def removing(self, acl: Acl) -> Bucket | None:
-        if self.size - 1 <= SCANNED:
+        if self.size - 1 <= FEW_LIMIT:
             return FewAcls([other for other in self.acls() if other != acl])
         principal = acl.principal
         after, before = SomeAcls(self, self.size - 1), self[principal]
@@ -153,19 +153,19 @@ class SomeAcls(dict[str, Acl | tuple[Acl, ...]]):
 
     def _of(self, principal: str) -> tuple[Acl, ...]:
         found = self.get(principal)
-        return () if found is None else _one_or_more(found)
+        return () if found is None else _as_tuple(found)
 
     def _check(self) -> None:
-        acls = list(chain.from_iterable(map(_one_or_more, self.values())))
-        well_formed = SCANNED < len(set(acls)) == len(acls) == self.size <= FEW
+        acls = list(chain.from_iterable(map(_as_tuple, self.values())))
+        well_formed = FEW_LIMIT < len(set(acls)) == len(acls) == self.size <= SOME_LIMIT
         for principal, found in self.items():
             well_formed &= isinstance(found, Acl) or len(found) > 1
-            well_formed &= all(acl.principal == principal for acl in _one_or_more(found))
+            well_formed &= all(acl.principal == principal for acl in _as_tuple(found))
         if not well_formed:
             raise AssertionError("an invariant of a bucket by principal is broken")
 
 
-def _one_or_more(found: Acl | tuple[Acl, ...]) -> tuple[Acl, ...]:
+def _as_tuple(found: Acl | tuple[Acl, ...]) -> tuple[Acl, ...]:
     return (found,) if isinstance(found, Acl) else found
 
 
@@ -236,22 +236,22 @@ Bucket = FewAcls | SomeAcls | ManyAcls
 
 def bucket_of(acls: Sequence[Acl]) -> Bucket:
     """A bucket of ``acls``, a non-empty sequence without duplicates."""
-    if len(acls) <= SCANNED:
+    if len(acls) <= FEW_LIMIT:
         return FewAcls(acls)
-    if len(acls) <= FEW:
-        return bucket_of_different(acls) or SomeAcls(_by_principal(acls), len(acls))
+    if len(acls) <= SOME_LIMIT:
+        return bucket_if_principals_differ(acls) or SomeAcls(_by_principal(acls), len(acls))
     by_who: dict[tuple[str, str], list[Acl]] = {}
     for acl in acls:
         by_who.setdefault((acl.principal, acl.host), []).append(acl)
     return ManyAcls(Table((key, tuple(found)) for key, found in by_who.items()))
 
 
-def bucket_of_different(acls: Sequence[Acl]) -> Bucket | None:
+def bucket_if_principals_differ(acls: Sequence[Acl]) -> Bucket | None:
     """A ``SomeAcls`` if the number of ACLs suits it and all principals differ; else None.
 
     A load spends most time here, so ``acl[3]`` replaces ``acl.principal``: it is faster.
     """
-    if not SCANNED < len(acls) <= FEW:
+    if not FEW_LIMIT < len(acls) <= SOME_LIMIT:
         return None
     found: dict[str, Acl | tuple[Acl, ...]] = {acl[3]: acl for acl in acls}
     return SomeAcls(found, len(acls)) if len(found) == len(acls) else None
@@ -261,5 +261,5 @@ def _by_principal(acls: Iterable[Acl]) -> dict[str, Acl | tuple[Acl, ...]]:
     found: dict[str, Acl | tuple[Acl, ...]] = {}
     for acl in acls:
         before = found.get(acl.principal)
-        found[acl.principal] = acl if before is None else (*_one_or_more(before), acl)
+        found[acl.principal] = acl if before is None else (*_as_tuple(before), acl)
     return found

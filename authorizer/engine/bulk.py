@@ -69,7 +69,7 @@ class BulkDecider:
         This method takes several times as long as ``allowed``. It decides equal rows once per call.
         """
         try:
-            sessions = [names.session_cache for names in self._names(columns)]
+            sessions = [session.session_cache for session in self._sessions_of(columns)]
             key = list(zip(sessions, columns.operations, columns.resource_names, strict=True))
             decided = {row: _decision(*row) for row in dict.fromkeys(key)}
         except (KeyError, TypeError, ValueError):
@@ -78,15 +78,15 @@ class BulkDecider:
         return [decided[row] for row in key]
 
     def _allowed(self, columns: RequestColumns) -> Iterator[bool]:
-        sessions = list(self._names(columns))
+        sessions = list(self._sessions_of(columns))
         results = _results(sessions, columns.resource_names)
         return map(getitem, results, map(_OPERATIONS.__getitem__, columns.operations))
 
-    def _names(self, columns: RequestColumns) -> Iterator[_Names]:
+    def _sessions_of(self, columns: RequestColumns) -> Iterator[_Decisions]:
         if len(set(map(len, columns))) > 1:
             raise ValueError
-        known = self._sessions.cached
-        if known.answers > remembered.MOST_ENTRIES or known.size > remembered.MOST_BYTES:
+        cached = self._sessions.cached
+        if cached.answers > remembered.MOST_ENTRIES or cached.size > remembered.MOST_BYTES:
             self._sessions = _Sessions(self._context)
         sessions = zip(columns.principals, columns.hosts, columns.resource_types, strict=True)
         return map(self._sessions.__getitem__, sessions)
@@ -107,7 +107,7 @@ class _CacheSize:
         self.size += size
 
 
-class _Sessions(dict[tuple[str, str, str], "_Names"]):
+class _Sessions(dict[tuple[str, str, str], "_Decisions"]):
     """The sessions' caches by principal, host and resource type."""
 
     def __init__(self, context: DecisionContext) -> None:
@@ -115,16 +115,16 @@ class _Sessions(dict[tuple[str, str, str], "_Names"]):
         self.cached = _CacheSize()
         self._context = context
 
-    def __missing__(self, key: tuple[str, str, str]) -> _Names:
+    def __missing__(self, key: tuple[str, str, str]) -> _Decisions:
         principal, host, resource_type = key
         identity = (client_host(_text(host)), _text(principal))
-        session = self._context.session_cache(_RESOURCE_TYPES[resource_type], identity)
-        names = self[key] = _Names(session, self.cached)
+        session_cache = self._context.session_cache(_RESOURCE_TYPES[resource_type], identity)
+        session = self[key] = _Decisions(session_cache, self.cached)
         self.cached.count(1, bytes_of(key) + TYPE_BYTES)
-        return names
+        return session
 
 
-class _Names(dict[str, tuple[bool, ...]]):
+class _Decisions(dict[str, tuple[bool, ...]]):
     """A session's decisions by resource name: whether each operation is allowed."""
 
     def __init__(self, session: SessionCache, cached: _CacheSize) -> None:
@@ -142,16 +142,16 @@ class _Names(dict[str, tuple[bool, ...]]):
         self.update(zip(listed, map(_results_of, allowed), strict=True))
 
 
-def _results(sessions: list[_Names], resource_names: Sequence[str]) -> list[tuple[bool, ...]]:
+def _results(sessions: list[_Decisions], resource_names: Sequence[str]) -> list[tuple[bool, ...]]:
     """The results of each row. All new names of a session are decided in one call."""
     results: list[Any] = list(map(dict.get, sessions, resource_names))
     if not all(results):
-        new: dict[_Names, dict[str, None]] = defaultdict(dict)
-        for names, name, known in zip(sessions, resource_names, results, strict=True):
+        new: dict[_Decisions, dict[str, None]] = defaultdict(dict)
+        for session, name, known in zip(sessions, resource_names, results, strict=True):
             if not known:
-                new[names][name] = None
-        for names, listed in new.items():
-            names.decide(listed)
+                new[session][name] = None
+        for session, names in new.items():
+            session.decide(names)
         results = list(map(getitem, sessions, resource_names))
     return results
 

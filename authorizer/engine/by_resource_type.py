@@ -1,8 +1,8 @@
 """Decides whether a session may perform an operation on some resource of a type (KIP-679).
 
 As in Kafka, an ALLOW must exist that no DENY dominates. A DENY on the literal ``*`` dominates all
-ALLOWs. Another DENY dominates an ALLOW if the DENY's pattern is the ALLOW's pattern or a prefix of
-its name; but such a DENY does not dominate an ALLOW on the literal ``*``.
+ALLOWs. Any other DENY dominates only ALLOWs with the same pattern, or with a name that begins with
+the DENY's prefix, but never an ALLOW on the literal ``*``.
 
 This module must not know the default rule, nor cache decisions.
 """

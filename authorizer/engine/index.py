@@ -17,7 +17,7 @@ from typing import Final
 
 from sortedcontainers import SortedDict
 
-from authorizer.engine.buckets import Bucket, FewAcls, bucket_of, bucket_of_different
+from authorizer.engine.buckets import Bucket, FewAcls, bucket_if_principals_differ, bucket_of
 from authorizer.engine.decide import Decision, Subject, concerns, decide, decision_order
 from authorizer.engine.grants import NO_NAMES, Grants, grants_changed, grants_of
 from authorizer.engine.host_blocks import HostBlocks
@@ -341,7 +341,7 @@ class IndexWriter:
         buckets: dict[str, Bucket] = {}
         for name in sorted(groups):
             group = groups[name]
-            bucket = bucket_of_different(group)
+            bucket = bucket_if_principals_differ(group)
             if bucket is None:
                 if len(group) > 1 and len(set(group)) < len(group):
                     counts = Counter(group)

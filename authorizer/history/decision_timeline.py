@@ -15,7 +15,7 @@ from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
 from authorizer.config import AuthorizerConfig
-from authorizer.engine.buckets import FEW, Bucket
+from authorizer.engine.buckets import SOME_LIMIT, Bucket
 from authorizer.engine.decide import (
     ALLOW,
     ALLOWED,
@@ -142,13 +142,13 @@ class DecisionTimelines:
 
     def named_principals(self, name_group: int) -> set[int] | None:
         """The numbers of all principals in the ACLs for a group of names. None if an ACL names
-        everybody, if a bucket has more than ``FEW`` ACLs, or for more than ``FEW`` principals."""
+        everybody, or for more than ``SOME_LIMIT`` principals or ACLs in a bucket."""
         numbers: set[int] = set()
         for bucket in self._name_groups[name_group].buckets:
-            if bucket.size > FEW:
+            if bucket.size > SOME_LIMIT:
                 return None
             numbers.update(self.principals[acl.principal] for acl in bucket.acls())
-        return None if 0 in numbers or len(numbers) > FEW else numbers
+        return None if 0 in numbers or len(numbers) > SOME_LIMIT else numbers
 
     def timeline_by_numbers(
         self, principal: int, host: int, operation: Operation, name_group: int

@@ -8,8 +8,8 @@ import pytest
 
 from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType
 from authorizer.engine.buckets import (
-    FEW,
-    SCANNED,
+    FEW_LIMIT,
+    SOME_LIMIT,
     Bucket,
     FewAcls,
     ManyAcls,
@@ -61,16 +61,18 @@ def _check(bucket: Bucket, acls: list[Acl]) -> None:
     assert not any(map(bucket.has, others))
 
 
-@pytest.mark.parametrize("count", [1, 2, SCANNED, SCANNED + 1, FEW, FEW + 1, 200])
+@pytest.mark.parametrize("count", [1, 2, FEW_LIMIT, FEW_LIMIT + 1, SOME_LIMIT, SOME_LIMIT + 1, 200])
 def test_a_bucket_answers_as_a_list(count: int) -> None:
     acls = random.sample(ALL, count)
     bucket = bucket_of(list(acls))
-    kind = FewAcls if count <= SCANNED else SomeAcls if count <= FEW else ManyAcls
+    kind = FewAcls if count <= FEW_LIMIT else SomeAcls if count <= SOME_LIMIT else ManyAcls
     assert isinstance(bucket, kind)
     _check(bucket, acls)
 
 
-@pytest.mark.parametrize("count", [1, SCANNED, SCANNED + 1, SCANNED + 2, FEW - 1, FEW, 100])
+@pytest.mark.parametrize(
+    "count", [1, FEW_LIMIT, FEW_LIMIT + 1, FEW_LIMIT + 2, SOME_LIMIT - 1, SOME_LIMIT, 100]
+)
 def test_a_change_makes_another_bucket_and_leaves_the_first(count: int) -> None:
     chosen = random.sample(ALL, count + 1)
     acls, more = chosen[:-1], chosen[-1]
@@ -88,7 +90,7 @@ def test_a_change_makes_another_bucket_and_leaves_the_first(count: int) -> None:
 
 
 def test_many_acls_of_one_principal_go_one_by_one_to_none() -> None:
-    acls = random.sample(ALL, FEW + 1)
+    acls = random.sample(ALL, SOME_LIMIT + 1)
     bucket: Bucket | None = bucket_of(list(acls))
     while acls:
         assert bucket is not None
@@ -97,7 +99,9 @@ def test_many_acls_of_one_principal_go_one_by_one_to_none() -> None:
     assert bucket is None
 
 
-@pytest.mark.parametrize("counts", [(), (3,), (FEW + 9,), (3, 20), (FEW + 9, 40), (5, FEW + 1, 60)])
+@pytest.mark.parametrize(
+    "counts", [(), (3,), (SOME_LIMIT + 9,), (3, 20), (SOME_LIMIT + 9, 40), (5, SOME_LIMIT + 1, 60)]
+)
 @pytest.mark.parametrize("default", [False, True])
 def test_the_acls_of_several_patterns_are_those_of_one_resource(
     counts: tuple[int, ...], default: bool
@@ -114,7 +118,7 @@ def test_the_acls_of_several_patterns_are_those_of_one_resource(
 
 
 def test_only_the_principals_of_few_acls_differ_from_everybody() -> None:
-    some = [acl for acl in ALL if acl.principal != "User:*"][:FEW]
+    some = [acl for acl in ALL if acl.principal != "User:*"][:SOME_LIMIT]
     few = ResourceAcls([bucket_of(some)], is_default_allow=False)
     of_two = ResourceAcls([bucket_of(some[:9]), bucket_of(some[9:])], is_default_allow=False)
     for each in (few, of_two):
@@ -125,9 +129,9 @@ def test_only_the_principals_of_few_acls_differ_from_everybody() -> None:
 
 
 def test_acls_of_few_principals_come_and_go_one_by_one() -> None:
-    chosen = random.sample(ALL[:60], FEW)
+    chosen = random.sample(ALL[:60], SOME_LIMIT)
     bucket: Bucket | None = bucket_of(chosen[:1])
-    for count in range(1, FEW):
+    for count in range(1, SOME_LIMIT):
         assert bucket is not None
         bucket = bucket.adding(chosen[count])
         _check(bucket, chosen[: count + 1])
@@ -139,7 +143,7 @@ def test_acls_of_few_principals_come_and_go_one_by_one() -> None:
     assert bucket is None
 
 
-@pytest.mark.parametrize("twice", [ALL[:1] * 2, [], ALL[: SCANNED + 1]])
+@pytest.mark.parametrize("twice", [ALL[:1] * 2, [], ALL[: FEW_LIMIT + 1]])
 def test_a_small_bucket_with_a_repeated_acl_none_or_too_many_is_found_out(twice: list[Acl]) -> None:
     with pytest.raises(AssertionError, match=r"^an invariant of a small bucket is broken$"):
         FewAcls(tuple(twice))._check()
@@ -153,8 +157,8 @@ def test_a_small_bucket_with_a_repeated_acl_none_or_too_many_is_found_out(twice:
         ({"User:1": tuple(ALL[:6])}, 6),
         ({"User:*": tuple(ALL[:5]), "User:0": (ALL[30],)}, 6),
         ({"User:*": tuple(ALL[:5]), "User:1": ()}, 5),
-        ({"User:*": tuple(ALL[:SCANNED])}, SCANNED),
-        ({acl.principal: acl for acl in ALL[:: 2 * SCANNED]}, FEW + 1),
+        ({"User:*": tuple(ALL[:FEW_LIMIT])}, FEW_LIMIT),
+        ({acl.principal: acl for acl in ALL[:: 2 * FEW_LIMIT]}, SOME_LIMIT + 1),
     ],
 )
 def test_a_bucket_by_principal_that_does_not_fit_itself_is_found_out(
@@ -165,7 +169,7 @@ def test_a_bucket_by_principal_that_does_not_fit_itself_is_found_out(
 
 
 def test_a_large_bucket_with_a_repeated_or_misplaced_acl_is_found_out() -> None:
-    acls = ALL[: FEW + 1]
+    acls = ALL[: SOME_LIMIT + 1]
     sound = bucket_of(acls)
     assert isinstance(sound, ManyAcls)
     twice = sound.adding(acls[0])

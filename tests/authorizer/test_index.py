@@ -50,8 +50,8 @@ def test_invariants_hold_after_every_step(
     chunk: int, scanned: int, few: int, changed: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(prefixes, "CHUNK", chunk)
-    monkeypatch.setattr(buckets, "SCANNED", scanned)
-    monkeypatch.setattr(buckets, "FEW", few)
+    monkeypatch.setattr(buckets, "FEW_LIMIT", scanned)
+    monkeypatch.setattr(buckets, "SOME_LIMIT", few)
     monkeypatch.setattr(patterns, "MOST_CHANGED", changed)
     choose = random.Random(most + chunk)
     writer = IndexWriter()

@@ -9,7 +9,7 @@ from typing import NoReturn
 import pytest
 
 from authorizer import Acl, Operation, PatternType, PermissionType, ResourceType
-from authorizer.engine.buckets import FEW, ManyAcls
+from authorizer.engine.buckets import SOME_LIMIT, ManyAcls
 from authorizer.engine.decide import ALLOWED, DENIED, Subject, subject
 from authorizer.engine.grants import grants_of
 from authorizer.engine.index import AclIndex, IndexWriter
@@ -98,7 +98,7 @@ def test_a_listing_is_in_the_descending_order_of_javas_strings(
     assert [(acl.resource_name, acl.pattern_type) for acl in listed] == expected
 
 
-@pytest.mark.parametrize("count", [1, 10, FEW, FEW + 1, 60])
+@pytest.mark.parametrize("count", [1, 10, SOME_LIMIT, SOME_LIMIT + 1, 60])
 @pytest.mark.parametrize("kafka", KafkaVersion)
 def test_the_acl_of_a_pattern_that_decides_is_the_one_that_the_scan_finds(
     count: int, kafka: KafkaVersion
@@ -187,7 +187,7 @@ def test_a_change_of_one_of_many_acls_of_a_pattern_does_not_look_at_the_others(
     monkeypatch: pytest.MonkeyPatch, host: str
 ) -> None:
     writer = IndexWriter()
-    many = [READ_PAY._replace(principal=f"User:{number}") for number in range(FEW + 10)]
+    many = [READ_PAY._replace(principal=f"User:{number}") for number in range(SOME_LIMIT + 10)]
     writer.load(many)
     assert list(writer.index.allowing(_from("User:1"), Operation.READ, TOPIC))
     one = READ_PAY._replace(principal="User:new", host=host)

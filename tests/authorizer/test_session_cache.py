@@ -10,7 +10,7 @@ import pytest
 from authorizer import Acl, AuthorizerConfig, Operation, PatternType, PermissionType, ResourceType
 from authorizer.answers import results_of
 from authorizer.api import Action, ResourcePattern
-from authorizer.engine.buckets import FEW, FewAcls
+from authorizer.engine.buckets import SOME_LIMIT, FewAcls
 from authorizer.engine.cache import invalidation
 from authorizer.engine.cache.decision_cache import DecisionContext
 from authorizer.engine.cache.invalidation import without_matched
@@ -230,7 +230,7 @@ def test_one_entry_serves_all_names_of_a_super_user() -> None:
 
 
 def test_a_deny_among_many_acls_of_a_name_counts_by_type() -> None:
-    others = [PAY._replace(principal=f"User:{number}") for number in range(2 * FEW)]
+    others = [PAY._replace(principal=f"User:{number}") for number in range(2 * SOME_LIMIT)]
     deny = _acl("*", permission=PermissionType.DENY)
     assert _answers(PAY, *others)[0].is_allowed_on_some(READ, TOPIC)
     for wildcard in ([], [each._replace(resource_name="*") for each in others]):

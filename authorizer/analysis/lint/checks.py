@@ -48,7 +48,7 @@ def _without_opening(results: list[CheckResult], acls: Collection[Acl]) -> list[
     findings = [each for result in results for each in result.found or ()]
     removed = {acl: None for each in findings if not each.add for acl in each.remove}
     left = [acl for acl in acls if acl not in removed]
-    opened = {_pattern(acl) for acl in without_cover(filter(_has_a_name, removed), left)}
+    opened = {_pattern(acl) for acl in without_cover(filter(_can_match_a_name, removed), left)}
 
     def safe(finding: Finding) -> Finding:
         if finding.add or opened.isdisjoint(map(_pattern, finding.remove)):
@@ -66,7 +66,7 @@ def _pattern(acl: Acl) -> tuple[ResourceType, str, PatternType]:
     return acl[:3]
 
 
-def _has_a_name(acl: Acl) -> bool:
+def _can_match_a_name(acl: Acl) -> bool:
     kind, name, pattern = acl[:3]
     if pattern is PatternType.LITERAL:
         return name == WILDCARD or can_be_named(kind, name)

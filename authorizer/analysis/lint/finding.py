@@ -46,8 +46,8 @@ class CheckInput(Enum):
 class LintSubject(NamedTuple):
     """The ACLs, without duplicates, and their context; None stands for data that the source lacks.
 
-    ``times`` counts the ids in a log, or the lines in files, of each ACL that has several.
-    ``outside`` has the ACLs that their own file does not own, with the reason. ``owned_twice`` has
+    ``times`` counts the ids in a log, or the lines in files, of each ACL that is there repeatedly.
+    ``outside`` has the ACLs outside their file's ``owns``, with the reason. ``owned_twice`` has
     places in files, each with a message about another file that owns the same ACLs.
     """
 

@@ -103,9 +103,9 @@ def deny_misses_star(subject: LintSubject) -> Iterator[Finding]:
         acl: missing
         for acl in subject.acls
         if _denies_all_names(acl)
-        and not _is_stated(missing := acl._replace(pattern_type=PatternType.PREFIXED), denied)
+        and not _is_denied(missing := acl._replace(pattern_type=PatternType.PREFIXED), denied)
     }
-    candidates = (acl for acl in subject.acls if is_allow(acl) and _may_be_on_stars(acl))
+    candidates = (acl for acl in subject.acls if is_allow(acl) and _reaches_starred_names(acl))
     allowed = Allowed(candidates, wildcards.values(), kafka)
     for acl, missing in wildcards.items():
         if subject.config.allow_everyone or allowed.meet(missing):
@@ -126,11 +126,11 @@ def _denies_all_names(acl: Acl) -> bool:
     )
 
 
-def _is_stated(acl: Acl, denied: Coverage) -> bool:
+def _is_denied(acl: Acl, denied: Coverage) -> bool:
     return any(each.operation in (Operation.ALL, acl.operation) for each in denied.covering(acl))
 
 
-def _may_be_on_stars(acl: Acl) -> bool:
+def _reaches_starred_names(acl: Acl) -> bool:
     if acl.pattern_type is PatternType.LITERAL:
         return acl.resource_name.startswith(WILDCARD) and acl.resource_name != WILDCARD
     return acl.resource_name.startswith(WILDCARD) or not acl.resource_name
@@ -138,7 +138,7 @@ def _may_be_on_stars(acl: Acl) -> bool:
 
 @check("super-user-acl", "An ACL of a super user.", CheckInput.SUPER_USERS)
 def super_user_acl(subject: LintSubject) -> Iterator[Finding]:
-    """Such an ACL still ends ``allow.everyone.if.no.acl.found`` on its names for everybody else."""
+    """With ``allow.everyone.if.no.acl.found``, such an ACL still closes its names to others."""
     super_users = subject.config.super_users
     for acl in subject.acls:
         if acl.principal not in super_users:

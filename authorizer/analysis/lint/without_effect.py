@@ -37,8 +37,8 @@ _HOST_PROBLEMS = {
     NearMissKind.HOST_NAME: "its host is not an IP address",
 }
 _USER = "User"
-_LONGEST = 249
-_ODD = re.compile(r"[^a-zA-Z0-9._-]")
+_LONGEST_TOPIC_NAME = 249
+_NOT_IN_TOPIC_NAMES = re.compile(r"[^a-zA-Z0-9._-]")
 _KNOWN_CODES = (
     frozenset(ResourceType) - {ResourceType.UNKNOWN, ResourceType.ANY},
     frozenset({PatternType.LITERAL, PatternType.PREFIXED}),
@@ -47,7 +47,7 @@ _KNOWN_CODES = (
 )
 _KNOWN = frozenset(product(*_KNOWN_CODES))
 _FIELDS = ("resource type", "pattern type", "operation", "permission")
-_LOOKED_AT = 1_000
+_TOPICS_TRIED = 1_000
 
 
 @check("host-form", "A host that equals no client's address.")
@@ -159,10 +159,10 @@ def impossible_topic(subject: LintSubject) -> Iterator[Finding]:
 
 def _topic_fault(name: str, is_whole: bool) -> str | None:
     """Why no topic can have the name, or a name with this prefix; None if a topic can."""
-    if odd := _ODD.search(name):
+    if odd := _NOT_IN_TOPIC_NAMES.search(name):
         return f"have a name with {odd.group()!r} in it"
-    if len(name) > _LONGEST:
-        return f"have a name of more than {_LONGEST} characters"
+    if len(name) > _LONGEST_TOPIC_NAME:
+        return f"have a name of more than {_LONGEST_TOPIC_NAME} characters"
     if is_whole and name in ("", ".", ".."):
         return "have this name"
     return None
@@ -253,7 +253,6 @@ def overridden_allow(subject: LintSubject) -> Iterator[Finding]:
 
 @check("open-ended-prefix", "A prefix without a separator at its end.", CheckInput.TOPICS)
 def open_ended_prefix(subject: LintSubject) -> Iterator[Finding]:
-    """A prefix that ends inside a word, and so reaches more topics than it seems to."""
     topics = sorted(subject.topics or ())
     messages: dict[str, str | None] = {}
     for acl in subject.acls:
@@ -263,7 +262,7 @@ def open_ended_prefix(subject: LintSubject) -> Iterator[Finding]:
             continue
         prefix = acl.resource_name
         if prefix not in messages:
-            messages[prefix] = _names_reached(prefix, topics)
+            messages[prefix] = _prefix_fault(prefix, topics)
         message = messages[prefix]
         if message is not None:
             yield Finding(
@@ -274,11 +273,11 @@ def open_ended_prefix(subject: LintSubject) -> Iterator[Finding]:
             )
 
 
-def _names_reached(prefix: str, topics: list[str]) -> str | None:
+def _prefix_fault(prefix: str, topics: list[str]) -> str | None:
     reached = takewhile(
         lambda name: name.startswith(prefix), islice(topics, bisect_left(topics, prefix), None)
     )
-    matched = list(islice(reached, _LOOKED_AT))
+    matched = list(islice(reached, _TOPICS_TRIED))
     others = [name for name in matched if name != prefix]
     inside = [name for name in others if name[len(prefix)].isalnum()]
     if inside:

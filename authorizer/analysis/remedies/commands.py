@@ -31,7 +31,7 @@ CONNECTION: Final = '--bootstrap-server "$BOOTSTRAP" --command-config "$CLIENT_C
 
 _ZSH_PATH: Final = re.compile(r"=[^']*")
 """A word that zsh replaces by the path of a command."""
-_MEANS_SOMETHING_ESCAPED: Final = "\\'!"
+_TO_ESCAPE: Final = "\\'!"
 """Characters to escape inside ``$'…'``; an older bash expands a ``!`` after an escaped quote."""
 
 
@@ -167,7 +167,7 @@ def _option(option: str, value: str) -> str:
 
 
 def _problem_of(value: str) -> str | None:
-    """What kafka-acls does to ``value``, as words for a message; None if it takes it unchanged."""
+    """What kafka-acls does to ``value``, as words for a message; None if nothing."""
     if not value:
         return "takes no empty text for"
     if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
@@ -178,6 +178,6 @@ def _problem_of(value: str) -> str | None:
 
 
 def _escaped(character: str) -> str:
-    if character.isprintable() and character not in _MEANS_SOMETHING_ESCAPED:
+    if character.isprintable() and character not in _TO_ESCAPE:
         return character
     return "".join(f"\\x{byte:02x}" for byte in character.encode(errors="surrogatepass"))

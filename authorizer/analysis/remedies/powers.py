@@ -49,7 +49,7 @@ def internal_topics(acl: Acl) -> tuple[str, ...]:
 
 
 def danger(acl: Acl) -> str | None:
-    """Why nobody should add ``acl`` to end an outage, in words; None for an ordinary grant."""
+    """Why it is dangerous to add ``acl``, in words; None for an ordinary grant."""
     if internal_topics(acl):
         return "it may change topics that Kafka keeps for itself, and so forge what they hold"
     return power(acl)

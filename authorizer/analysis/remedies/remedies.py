@@ -53,8 +53,8 @@ _USED_AFTER: Final[Mapping[str, tuple[Operation, ...]]] = {
     "StreamsGroupDescribe": (),
     "DescribeTransactions": (),
 }
-"""The requests after which a client reads and writes no records. The value has the operations that
-the request needs in addition to DESCRIBE."""
+"""The requests after which a client neither reads nor writes records. The value has the operations
+that the request needs in addition to DESCRIBE."""
 
 _MENDABLE = frozenset(
     {
@@ -113,7 +113,7 @@ def remedies(
 
     Remedies that let a client continue after a look-up are the best, then narrow and short
     remedies. Remedies that lock other clients out or grant too much come last. ``request`` is
-    Kafka's name of the denied request. If ``creates_blocks``, hosts may be CIDR blocks.
+    Kafka's name of the denied request. If ``creates_blocks``, remedies can have CIDR blocks.
     """
     if traced.decision.rule == SUPER_USER:
         return ()
@@ -127,7 +127,7 @@ def remedies(
             if creates_blocks and config.kafka.matches_blocks:
                 found += _for_blocks(traced, near, question)
     if config.allow_everyone:
-        found = [_beyond_the_default(remedy, traced) for remedy in found]
+        found = [_with_default_effects(remedy, traced) for remedy in found]
     found = [remedy for remedy in found if _reverses(remedy, traced, config, question)]
     distinct = {(remedy.remove, remedy.add): remedy for remedy in reversed(found)}
     warned = (
@@ -213,8 +213,8 @@ def _narrow_acls(question: Question, permission: PermissionType) -> list[Acl]:
 def _for_blocks(traced: Trace, near: Iterable[NearMiss], question: Question) -> list[Remedy]:
     """ALLOWs for a CIDR block that contains the client.
 
-    The block is the smallest such block in the principal's ACLs on this resource, or has the size
-    of a near miss: a block that does not contain the client, but the next larger block does.
+    The block is the smallest such block in the principal's ACLs on this resource, or is the
+    neighbour of a near miss's block, with the same size.
     """
     if question.host is None:
         return []
@@ -315,7 +315,7 @@ def _distinct(reasons: Iterable[str | None]) -> tuple[str, ...]:
     return tuple(each for each in dict.fromkeys(reasons) if each is not None)
 
 
-def _beyond_the_default(remedy: Remedy, traced: Trace) -> Remedy:
+def _with_default_effects(remedy: Remedy, traced: Trace) -> Remedy:
     """``remedy`` with its effects on other clients under ``allow.everyone.if.no.acl.found``."""
     left = [*_left(remedy, traced), *remedy.add]
     if any(without_cover(filter(is_for_many, remedy.remove), left)):
@@ -326,6 +326,6 @@ def _beyond_the_default(remedy: Remedy, traced: Trace) -> Remedy:
 
 def _cost(remedy: Remedy) -> tuple[bool | int, ...]:
     changes = len(remedy.remove) + len(remedy.add)
-    beyond = bool(remedy.powers), remedy.ends_default, remedy.use is None
+    drawbacks = bool(remedy.powers), remedy.ends_default, remedy.use is None
     any_host = sum(acl.host == WILDCARD for acl in remedy.add)
-    return *beyond, remedy.use or 0, len(remedy.widens), changes, len(remedy.add), any_host
+    return *drawbacks, remedy.use or 0, len(remedy.widens), changes, len(remedy.add), any_host

@@ -31,10 +31,10 @@ _BETWEEN_USERS: Final = re.compile(r";|,(?=\s*[A-Za-z]+:)")
 
 
 class SimpleAclConfig(NamedTuple):
-    """``todays`` has all settings, and the super users under ``StandardAuthorizer``'s key, too."""
+    """``standard`` is for StandardAuthorizer: all settings, and the super users under its key."""
 
     allow_everyone: bool
-    todays: Mapping[str, object]
+    standard: Mapping[str, object]
 
 
 def simple_acl_config(config: Mapping[str, object], files: Files) -> SimpleAclConfig:
@@ -57,17 +57,17 @@ def simple_acl_config(config: Mapping[str, object], files: Files) -> SimpleAclCo
             f"{OPEN_WITHOUT_ACLS}: KIP-11's authorizer has no such setting; "
             f"{ALLOW_EVERYONE} allows every request that no ACL denies"
         )
-    todays = dict(settings)
-    if not isinstance(todays.get(SUPER_USERS), str | None):
+    standard = dict(settings)
+    if not isinstance(standard.get(SUPER_USERS), str | None):
         raise ConfigException(f"{SUPER_USERS}: write one text, with semicolons between the users")
-    users = _text(todays, SUPER_USERS)
+    users = _text(standard, SUPER_USERS)
     if users:
-        if _text(todays, TODAYS_SUPER_USERS):
+        if _text(standard, TODAYS_SUPER_USERS):
             raise ConfigException(
                 f"{SUPER_USERS} is the old name of {TODAYS_SUPER_USERS}; remove one of the two"
             )
-        todays[TODAYS_SUPER_USERS] = ";".join(_super_users(users))
-    return SimpleAclConfig(_is_true(settings, ALLOW_EVERYONE), todays)
+        standard[TODAYS_SUPER_USERS] = ";".join(_super_users(users))
+    return SimpleAclConfig(_is_true(settings, ALLOW_EVERYONE), standard)
 
 
 def _super_users(text: str) -> list[str]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Authorizer:
-    """``kafka.security.auth.Authorizer``. A subclass can be created without arguments."""
+    """``kafka.security.auth.Authorizer``. A node creates a subclass without arguments."""
 
     def initialize(self, config: Mapping[str, object]) -> None:
         """Read the configuration. This method is called once, before any other method."""

@@ -87,7 +87,7 @@ class _Acl(NamedTuple):
 
 
 class Acl(_Acl):
-    """Principals P1, P2 are allowed or denied operations O1, O2 from hosts H1, H2.
+    """Allows or denies ``operations`` to ``principals`` from ``hosts``.
 
     ``user:*`` means everybody, the host ``*`` means every host, and ALL means every operation.
     """
@@ -142,12 +142,12 @@ def regrouped(entries: Iterable[Entry]) -> set[Acl]:
     principals: dict[
         tuple[PermissionType, frozenset[str], frozenset[Operation]], set[KafkaPrincipal]
     ] = {}
-    for (permission, principal, granted), at in hosts.items():
-        members = principals.setdefault((permission, frozenset(at), granted), set())
+    for (permission, principal, operation_set), at in hosts.items():
+        members = principals.setdefault((permission, frozenset(at), operation_set), set())
         members.add(_principal_in_log(principal))
     return {
-        Acl._make((frozenset(who), permission, at_hosts, granted))
-        for (permission, at_hosts, granted), who in principals.items()
+        Acl._make((frozenset(who), permission, at_hosts, operation_set))
+        for (permission, at_hosts, operation_set), who in principals.items()
     }
 
 

@@ -87,7 +87,7 @@ class SimpleAclAuthorizer(Authorizer):
     def initialize(self, config: Mapping[str, object]) -> None:
         """Read the configuration; ``ConfigException`` names the key that cannot be used."""
         read = simple_acl_config(config, self._files)
-        self.standard.configure(read.todays)
+        self.standard.configure(read.standard)
         self._allows_everyone = read.allow_everyone
 
     def authorize(self, session: Session, operation: Operation | str, resource: Resource) -> bool:
@@ -102,13 +102,11 @@ class SimpleAclAuthorizer(Authorizer):
 
     def decide(self, context: RequestContext, actions: Sequence[Action]) -> list[Decision]:
         """The decisions on ``actions`` with their rules, all from the same ACLs."""
-        todays = [self.standard.decide(context, action) for action in actions]
-        index_behind_the_gate = self.standard.index
+        by_standard = [self.standard.decide(context, action) for action in actions]
+        index = self.standard.index
         return [
-            each
-            if each.rule == SUPER_USER
-            else self._decision(index_behind_the_gate, context, action)
-            for each, action in zip(todays, actions, strict=True)
+            each if each.rule == SUPER_USER else self._decision(index, context, action)
+            for each, action in zip(by_standard, actions, strict=True)
         ]
 
     def _decision(self, index: AclIndex, context: RequestContext, action: Action) -> Decision:

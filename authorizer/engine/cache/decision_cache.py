@@ -53,13 +53,13 @@ name's only bucket, without ACLs of ``User:*``. In all other cases there is a li
 second request on the name combines the list into a ``ResourceAcls``: to combine costs as much as to
 decide, and most names get no second request before a change."""
 AclsByName = dict[str | Prefix | None, MatchingAcls]
-"""The ACLs for a name. The key is the name if a LITERAL pattern has it, or it begins with ``*``.
+"""The ACLs for a name. The key is the name, if it is in a LITERAL pattern or begins with ``*``.
 Other names share the entry of their longest prefix in the index; None stands for no such prefix."""
 Inherited = tuple[int, RememberedSessions[SessionAnswers], list[AclsByName]]
 """The number of the next context, and the caches that the next context keeps."""
 ANY: Final = ResourceType.ANY
 _NONE_ALLOWED: Final = verdicts_of(0)
-_ONE_PRINCIPAL: Final = 2
+_HOST_AND_PRINCIPAL: Final = 2
 """The length of an identity without additional principals."""
 _RESOURCE_TYPES: Final = len(ResourceType)
 _LIST_BYTES: Final = 56
@@ -164,7 +164,7 @@ class DecisionContext:
         return verdicts
 
     def _verdicts(self, identity: Identity, acls: MatchingAcls) -> Verdicts:
-        has_one_principal = len(identity) == _ONE_PRINCIPAL
+        has_one_principal = len(identity) == _HOST_AND_PRINCIPAL
         if type(acls) is ResourceAcls:
             principals = acls.principals
             if has_one_principal and principals is not None and identity[1] not in principals:
