@@ -61,7 +61,7 @@ _log = logging.getLogger(__name__)
 _SECRET_BYTES: Final = 32
 _SALTING_THREADS: Final = 2
 _ANSWERING_THREADS: Final = 2
-"""How many long requests are decoded at a time; waiting requests are kept as bytes."""
+"""How many long requests are handled at a time; waiting requests are kept as bytes."""
 _PATIENCE_S: Final = 1.0
 """The maximum time, in seconds, that early-start listeners wait for the claim of the log."""
 
@@ -70,7 +70,7 @@ class Node:
     """``async with Node(config) as node:`` runs a node until the block ends.
 
     When the block starts, the early-start listeners are open. A controller whose log is a folder
-    has claimed the log, unless it is unavailable or the claim takes longer than a second.
+    has claimed the log, unless the log is unavailable or the claim takes longer than a second.
     ``await node.ready()`` returns when all listeners are open. The node calls ``on_open`` with each
     opened listener and its address. ``apis`` are the APIs of the program around the node, by
     Kafka's API key. ``lost_lines`` returns the number of lost lines, by log (the node's or the
@@ -285,26 +285,26 @@ class Node:
         listeners = self._config.listeners
         names = {listener.name: str(self.addresses[listener.name]) for listener in listeners}
         if self.authorizer is None:
-            opened: dict[str, Future[None]] = dict.fromkeys(names, self.replica.loaded)
+            futures: dict[str, Future[None]] = dict.fromkeys(names, self.replica.loaded)
         else:
-            opened = self.authorizer.start(names)
-        early = [listener for listener in listeners if opened[listener.name].done()]
+            futures = self.authorizer.start(names)
+        early = [listener for listener in listeners if futures[listener.name].done()]
         for listener in early:
-            opened[listener.name].result()
+            futures[listener.name].result()
             await self._open_listener(listener)
         later = [listener for listener in listeners if listener not in early]
         if later:
             closed = ", ".join(listener.name for listener in later)
             _log.info("listeners that stay closed until the log is loaded: %s", closed)
-        self._opening = asyncio.create_task(self._open_when_loaded(later, opened))
+        self._opening = asyncio.create_task(self._open_when_loaded(later, futures))
 
     async def _open_when_loaded(
-        self, listeners: list[Listener], opened: dict[str, Future[None]]
+        self, listeners: list[Listener], futures: dict[str, Future[None]]
     ) -> None:
         if self._starting is not None:
             await asyncio.shield(self._starting)
         for listener in listeners:
-            await asyncio.wrap_future(opened[listener.name])
+            await asyncio.wrap_future(futures[listener.name])
             await self._open_listener(listener)
 
     async def _open_listener(self, listener: Listener) -> None:

@@ -38,7 +38,7 @@ class RunningNode:
 
     @cached_property
     def admin(self) -> AdminClient:
-        """confluent-kafka's admin client of the PLAINTEXT listener, as a super user."""
+        """confluent-kafka's admin client for ``bootstrap_servers``, as a super user."""
         from confluent_kafka.admin import AdminClient
 
         return AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 0})

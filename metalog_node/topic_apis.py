@@ -71,14 +71,14 @@ class _Shape(NamedTuple):
     name: str
     version: int
     topics: str
-    topic: str
+    topic_name: str
     partitions: str
-    partition: str
+    partition_index: str
     results: str
     result_type: str
-    parts: str
-    part: str
-    result_partition: str
+    result_partitions: str
+    result_partition_type: str
+    result_partition_index: str
     empty_result: Mapping[str, Any]
     response_fields: Mapping[str, Any]
 
@@ -186,7 +186,7 @@ def metadata_api(topics: Callable[[], Collection[str]]) -> dict[int, HandledApi]
 
 def topics_of(incoming: IncomingRequest) -> list[str]:
     """The names of the topics in a Produce, Fetch or ListOffsets request."""
-    return [getattr(each, _shape(incoming).topic) for each in _topics(incoming)]
+    return [getattr(each, _shape(incoming).topic_name) for each in _topics(incoming)]
 
 
 def _references(incoming: IncomingRequest) -> list[str]:
@@ -196,7 +196,7 @@ def _references(incoming: IncomingRequest) -> list[str]:
     if incoming.request.head.api_key == LIST_OFFSETS:
         return topics_of(incoming)
     return [
-        getattr(topic, shape.topic)
+        getattr(topic, shape.topic_name)
         for topic in _topics(incoming)
         for _ in getattr(topic, shape.partitions)
     ]
@@ -205,7 +205,7 @@ def _references(incoming: IncomingRequest) -> list[str]:
 def restricted_to(incoming: IncomingRequest, topics: Collection[str]) -> IncomingRequest:
     """The request in ``incoming``, restricted to ``topics``."""
     shape, body = _shape(incoming), incoming.request.body
-    kept = [each for each in _topics(incoming) if getattr(each, shape.topic) in topics]
+    kept = [each for each in _topics(incoming) if getattr(each, shape.topic_name) in topics]
     head, client_id = incoming.request.head, incoming.request.client_id
     request = WireRequest(head, client_id, replace(body, **{shape.topics: tuple(kept)}))
     payload = write_request(request.body, head.correlation_id, client_id)
@@ -296,15 +296,16 @@ def _topics(incoming: IncomingRequest) -> Iterable[Any]:
 def _topic_result(incoming: IncomingRequest, topic: Any, outcome: Outcome) -> Any:
     head, shape = incoming.request.head, _shape(incoming)
     kio = response_parts(head.api_key, head.version)
-    name = getattr(topic, shape.topic)
+    name = getattr(topic, shape.topic_name)
     parts = [
-        getattr(kio, shape.part)(
-            **{shape.result_partition: getattr(part, shape.partition)},
+        getattr(kio, shape.result_partition_type)(
+            **{shape.result_partition_index: getattr(part, shape.partition_index)},
             **{**shape.empty_result, **outcome(name, part)},
         )
         for part in getattr(topic, shape.partitions)
     ]
-    return getattr(kio, shape.result_type)(**{shape.topic: name, shape.parts: tuple(parts)})
+    fields = {shape.topic_name: name, shape.result_partitions: tuple(parts)}
+    return getattr(kio, shape.result_type)(**fields)
 
 
 def _whole(incoming: IncomingRequest, results: list[Any]) -> Body:

@@ -27,11 +27,11 @@ class RefusalLog:
     def __init__(self) -> None:
         self._written: Counter[str] = Counter()
         self._left_out: Counter[str] = Counter()
-        self._ends: asyncio.TimerHandle | None = None
+        self._period_end: asyncio.TimerHandle | None = None
 
     def note(self, listener: str, host: str, why: str) -> None:
-        if self._ends is None:
-            self._ends = asyncio.get_running_loop().call_later(PERIOD_S, self.end_period)
+        if self._period_end is None:
+            self._period_end = asyncio.get_running_loop().call_later(PERIOD_S, self.end_period)
         if self._written.total() < MOST_LINES and self._written[host] < MOST_LINES_OF_ADDRESS:
             self._written[host] += 1
             _log.info("%s: %s: connection closed: %s", listener, host, why)
@@ -42,9 +42,9 @@ class RefusalLog:
 
     def end_period(self) -> None:
         """Write how many lines were left out, if any."""
-        if self._ends is not None:
-            self._ends.cancel()
-            self._ends = None
+        if self._period_end is not None:
+            self._period_end.cancel()
+            self._period_end = None
         if self._left_out:
             [(host, most)] = self._left_out.most_common(1)
             _log.warning(

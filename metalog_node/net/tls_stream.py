@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from metalog.wire.frames import Malformed
 
-HANDSHAKE_BYTES: Final = 16 << 10
-"""The longest message before both sides encrypt. A ClientHello has approximately 2 KiB."""
+MOST_MESSAGE_BYTES: Final = 16 << 10
+"""The longest unencrypted message of a client. A ClientHello has approximately 2 KiB."""
 
 _PIECE: Final = 4 << 10
 _ANSWER_PIECE: Final = 64 << 10
@@ -30,8 +30,8 @@ _RETRY: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e0
 
 
 class Encrypted:
-    """A stream that replaces the two plain streams after ``handshake`` has returned. ``on_loop``
-    runs OpenSSL's computations, which are short, within the event loop's budget."""
+    """A stream that replaces ``reader`` and ``writer`` after ``handshake`` has returned.
+    ``on_loop`` runs OpenSSL's computations, which are short, within the event loop's budget."""
 
     def __init__(
         self,
@@ -152,8 +152,8 @@ class Encrypted:
             self._head, piece = self._head + piece[:wanted], piece[wanted:]
             if len(self._head) == _MESSAGE_HEAD:
                 self._rest, self._head = int.from_bytes(self._head[1:], "big"), b""
-                if self._rest > HANDSHAKE_BYTES:
+                if self._rest > MOST_MESSAGE_BYTES:
                     raise Malformed(
                         f"TLS handshake failed: a message of {self._rest} bytes, but at most"
-                        f" {HANDSHAKE_BYTES} are accepted"
+                        f" {MOST_MESSAGE_BYTES} are accepted"
                     )

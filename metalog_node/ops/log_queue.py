@@ -26,7 +26,7 @@ class _QueueSize(NamedTuple):
     lines: int = 0
     characters: int = 0
 
-    def with_line(self, characters: int, lines: int = 1) -> _QueueSize:
+    def plus(self, lines: int, characters: int) -> _QueueSize:
         return _QueueSize(self.lines + lines, self.characters + characters)
 
 
@@ -50,7 +50,7 @@ class LogQueue(logging.Handler):
         self._most_characters = most_characters
         self._lines: deque[tuple[logging.LogRecord, int]] = deque()
         self._all = _QueueSize()
-        self._of: dict[Hashable, _QueueSize] = {}
+        self._by_source: dict[Hashable, _QueueSize] = {}
         self._gap = 0
         """How many lines were lost after the last queued line."""
         self._is_closed = False
@@ -70,7 +70,7 @@ class LogQueue(logging.Handler):
         self._sink.handle(line)
 
     def close(self) -> None:
-        """Write queued lines, for ``DRAINED_WITHIN_S`` at most. Queue no further lines."""
+        """Write queued lines for at most ``DRAINED_WITHIN_S`` seconds. Queue no further lines."""
         with self._changed:
             self._is_closed = True
             self._changed.notify()
@@ -79,15 +79,15 @@ class LogQueue(logging.Handler):
 
     def _queue(self, line: logging.LogRecord, size: int) -> None:
         source = _source(line)
-        own = self._of.get(source, _QueueSize())
+        own = self._by_source.get(source, _QueueSize())
         if not self._has_room(own if source is not None else _QueueSize(), size):
             self.lost += 1
             self._gap += 1
             return
         self._queue_gap()
         self._lines.append((line, size))
-        self._all = self._all.with_line(size)
-        self._of[source] = own.with_line(size)
+        self._all = self._all.plus(1, size)
+        self._by_source[source] = own.plus(1, size)
         self._changed.notify()
 
     def _has_room(self, own: _QueueSize, size: int) -> bool:
@@ -102,10 +102,10 @@ class LogQueue(logging.Handler):
         line, size = self._lines.popleft()
         if size:
             source = _source(line)
-            self._all = self._all.with_line(-size, -1)
-            self._of[source] = self._of[source].with_line(-size, -1)
-            if not self._of[source].lines:
-                del self._of[source]
+            self._all = self._all.plus(-1, -size)
+            self._by_source[source] = self._by_source[source].plus(-1, -size)
+            if not self._by_source[source].lines:
+                del self._by_source[source]
         return line
 
     def _queue_gap(self) -> None:

@@ -183,7 +183,8 @@ class _Now(Collector):
 
 def outcome_of(answered: Any) -> str:
     """Kafka's name of the first error in a response: the error of the whole response, else of a
-    part (a topic), else of a part's part (a partition). FORWARDED for another node's response."""
+    part (a topic) or, if parts have no error code, of a part's part (a partition). FORWARDED for
+    another node's response."""
     if isinstance(answered, EncodedResponse):
         return answered.outcome
     if isinstance(answered, bytes):
@@ -236,17 +237,17 @@ class CountedAuthorizer(Authorizer):
         return self._inner.start(server_info)
 
     def authorize(self, context: RequestContext, actions: Sequence[Action]) -> AuthorizationResults:
-        decisions = _decisions_of(self._inner)
+        decision_context = _decision_context_of(self._inner)
         try:
             results = self._inner.authorize(context, actions)
         except AuthorizerNotReady:
             self._metrics.count_denial(NOT_READY)
             raise
-        if _decisions_of(self._inner) is not decisions:
-            decisions = None
+        if _decision_context_of(self._inner) is not decision_context:
+            decision_context = None
         for action, result in zip(actions, results, strict=True):
             if result is not ALLOWED and action.log_if_denied:
-                self._metrics.count_denial(_rule(decisions, context, action))
+                self._metrics.count_denial(_rule(decision_context, context, action))
         return results
 
     def authorize_by_resource_type(
@@ -267,15 +268,15 @@ class CountedAuthorizer(Authorizer):
         self._inner.close()
 
 
-def _decisions_of(authorizer: Authorizer) -> DecisionContext | None:
+def _decision_context_of(authorizer: Authorizer) -> DecisionContext | None:
     return authorizer.decision_context if isinstance(authorizer, StandardAuthorizer) else None
 
 
-def _rule(decisions: DecisionContext | None, context: RequestContext, action: Action) -> str:
-    if decisions is None:
+def _rule(decision_context: DecisionContext | None, context: RequestContext, action: Action) -> str:
+    if decision_context is None:
         return UNKNOWN
     try:
-        decision = decision_of(decisions, context, action)
+        decision = decision_of(decision_context, context, action)
     except InvalidRequest:
         return UNKNOWN
     return UNKNOWN if decision.result is ALLOWED else decision.rule

@@ -93,9 +93,9 @@ class FetchPurgatory:
             now_s = time.monotonic()
             late = [fetch for fetch in rest if fetch.deadline_s <= now_s]
             waiting = [fetch for fetch in rest if fetch.deadline_s > now_s]
-            waiting += [fetch for fetch in (*late, *due) if not self._is_answered(fetch, now_s)]
+            waiting += [fetch for fetch in (*late, *due) if not self._try_to_answer(fetch, now_s)]
 
-    def _is_answered(self, waiting: _DelayedFetch, now_s: float) -> bool:
+    def _try_to_answer(self, waiting: _DelayedFetch, now_s: float) -> bool:
         try:
             answer = waiting.attempt(self._log, waiting.deadline_s <= now_s)
         except Exception as error:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from metalog.wire.frames import Malformed
-from metalog_node.net.tls_stream import HANDSHAKE_BYTES, Encrypted
+from metalog_node.net.tls_stream import MOST_MESSAGE_BYTES, Encrypted
 from tests.support.node.certificates import Certified, certified
 
 SIZE = 1 << 20
@@ -117,7 +117,7 @@ def test_what_is_meant_goes_both_ways(
 
 def test_a_second_hello_is_measured_too(identity: Certified) -> None:
     """After a retry, and behind the message that TLS 1.3 ignores."""
-    hello = HANDSHAKE_BYTES + 1
+    hello = MOST_MESSAGE_BYTES + 1
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = client_side(identity.authority).wrap_bio(
         incoming, outgoing, server_hostname="127.0.0.1"

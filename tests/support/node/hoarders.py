@@ -18,7 +18,7 @@ from metalog.wire.frames import framed
 from metalog.wire.messages import write_request
 from metalog.wire.schema import request_type
 from metalog_node.net.connection import BEFORE_LOGIN_BYTES
-from metalog_node.net.tls_stream import HANDSHAKE_BYTES
+from metalog_node.net.tls_stream import MOST_MESSAGE_BYTES
 
 SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36
 _NONCE = b64encode(bytes(512)).decode()
@@ -40,7 +40,7 @@ def of_a_login_over_tls(address: Address) -> socket.socket:
 def of_a_hello(address: Address) -> socket.socket:
     """Send the longest accepted ClientHello, except some bytes."""
     client = _connected(address)
-    piece = b"\x01" + HANDSHAKE_BYTES.to_bytes(3, "big") + b"\x03\x03" + bytes(16_000)
+    piece = b"\x01" + MOST_MESSAGE_BYTES.to_bytes(3, "big") + b"\x03\x03" + bytes(16_000)
     client.sendall(b"\x16\x03\x01" + len(piece).to_bytes(2, "big") + piece)
     return client
 
