@@ -27,7 +27,7 @@ def csv_row(cells: Iterable[object]) -> str:
 
 
 def needs_escape(text: str) -> bool:
-    """Whether ``csv_row`` escapes ``text``. Other readers do not undo the escape."""
+    """Whether ``csv_row`` escapes ``text``. Only ``csv_text`` undoes the escape."""
     return text.startswith(_BEGINNINGS) or UNSAFE.search(text) is not None
 
 
@@ -35,9 +35,9 @@ def csv_text(cell: str) -> str:
     """``cell`` without the escapes of this module."""
     if not cell.startswith(_ESCAPED):
         return cell
-    quotes = cell[1:].replace('"', '\\"')
+    escaped = cell[1:].replace('"', '\\"')
     try:
-        text: str = json.loads(f'"{quotes}"')
+        text: str = json.loads(f'"{escaped}"')
     except ValueError:
         return cell
     return text if needs_escape(text) and _escape(text) == cell else cell

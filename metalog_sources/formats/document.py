@@ -39,7 +39,7 @@ MAX_ACLS_OF_A_RULE: Final = 100_000
 """A rule is one item of a file's list ``acls``, or one kafka-acls command. Its lists of values
 expand to several ACLs."""
 MOST_ENTRIES: Final = 500_000
-"""Even the smallest file may have this many ACLs."""
+"""The limit on the ACLs in a small file."""
 _BYTES_AN_ENTRY: Final = 4
 
 
@@ -110,15 +110,15 @@ class ScramUser(NamedTuple):
 class Document(NamedTuple):
     """The contents of a file of ACLs, in the file's order; an ACL can occur twice.
 
-    ``missing`` has the file's lines about missing parts. ``owned`` has the ``owns`` of a file with
-    their positions.
+    ``missing`` has the file's lines that say what is missing. ``owns_entries`` has the ``owns`` of
+    a file with their positions.
     """
 
     entries: tuple[AclEntry, ...] = ()
     owns: tuple[Own, ...] = ()
     users: tuple[ScramUser, ...] = ()
     missing: tuple[str, ...] = ()
-    owned: tuple[OwnsEntry, ...] = ()
+    owns_entries: tuple[OwnsEntry, ...] = ()
 
     @property
     def acls(self) -> tuple[Acl, ...]:
@@ -157,7 +157,7 @@ def joined(documents: Iterable[Document]) -> Document:
         tuple(dict.fromkeys(own for part in parts for own in part.owns)),
         tuple(dict.fromkeys(user for part in parts for user in part.users)),
         tuple(dict.fromkeys(line for part in parts for line in part.missing)),
-        tuple(dict.fromkeys(entry for part in parts for entry in part.owned)),
+        tuple(dict.fromkeys(entry for part in parts for entry in part.owns_entries)),
     )
 
 

@@ -50,13 +50,13 @@ def read_json(text: str, file: str) -> Document:
     most = most_entries(len(text))
     users: list[ScramUser] = []
     missing: dict[str, None] = {}
-    for line in _values(text, file):
-        if isinstance(line, AclEntry):
-            entries.append(line)
+    for value in _values(text, file):
+        if isinstance(value, AclEntry):
+            entries.append(value)
             continue
-        node, lines = _without_missing(line)
-        missing.update(dict.fromkeys(lines))
-        if isinstance(node, Fields) and not node.pairs and lines:
+        node, missing_lines = _without_missing(value)
+        missing.update(dict.fromkeys(missing_lines))
+        if isinstance(node, Fields) and not node.pairs and missing_lines:
             continue
         if is_user(node):
             users.append(read_user(node))

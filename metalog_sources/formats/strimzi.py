@@ -65,7 +65,7 @@ _TYPE_WORDS: Final = {member: word for word, member in _TYPES.items()}
 _PATTERNS: Final = {"literal": PatternType.LITERAL, "prefix": PatternType.PREFIXED}
 _PATTERN_WORDS: Final = {member: word for word, member in _PATTERNS.items()}
 _COMMON_NAME: Final = "CN="
-_CLUSTER_NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,61}[a-z0-9])?")
+_KAFKA_NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,61}[a-z0-9])?")
 """A valid name of a Kubernetes resource that is short enough for a label's value."""
 _RESOURCE_NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?")
 
@@ -182,13 +182,13 @@ def _required(fields: dict[str, Node], key: str, within: Node) -> Node:
 class StrimziExport(NamedTuple):
     """The exported resources, and the number of users with a SCRAM login (``authenticated``).
 
-    ``left_out`` has the ACLs that a KafkaUser cannot express, with the reasons. ``users`` has the
-    SCRAM users that a KafkaUser cannot express, with the reasons.
+    ``acls_left_out`` and ``users_left_out`` have the ACLs and SCRAM users that a KafkaUser cannot
+    express, with the reasons.
     """
 
     text: str
-    left_out: tuple[tuple[Acl, str], ...]
-    users: tuple[tuple[str, str], ...] = ()
+    acls_left_out: tuple[tuple[Acl, str], ...]
+    users_left_out: tuple[tuple[str, str], ...] = ()
     authenticated: int = 0
 
 
@@ -240,7 +240,7 @@ def _inexpressible_users(document: Document) -> dict[str, str]:
 def _why_no_user(user: str, scram: Collection[str]) -> str | None:
     if not _RESOURCE_NAME.fullmatch(user):
         return _NO_RESOURCE_NAME
-    return None if user in scram else "a KafkaUser logs in by SCRAM-SHA-512 only"
+    return None if user in scram else "Strimzi's only SCRAM mechanism is SCRAM-SHA-512"
 
 
 def why_not(acl: Acl) -> str | None:
@@ -261,10 +261,10 @@ def why_not(acl: Acl) -> str | None:
 
 def _lead(version: str, cluster: str | None) -> tuple[list[str], list[str]]:
     """The lines of a resource before its name, and the labels after its name."""
-    if cluster is not None and not _CLUSTER_NAME.fullmatch(cluster):
+    if cluster is not None and not _KAFKA_NAME.fullmatch(cluster):
         raise InvalidRequest(
-            f"--cluster {cluster}: a Kafka resource cannot have this name: use 1 to 63 of a-z,"
-            " 0-9, - and ., with a letter or digit at both ends"
+            f"--cluster {cluster}: a Kafka resource cannot have this name: use 1 to 63 characters"
+            " from a-z, 0-9, - and ., with a letter or digit at both ends"
         )
     labels = [] if cluster is None else ["  labels:", f"    {_CLUSTER_LABEL}: {scalar(cluster)}"]
     return [f"apiVersion: {_GROUP}{version}", f"kind: {KIND}", "metadata:"], labels

@@ -25,13 +25,13 @@ from metalog_sources.formats.strimzi import is_kubernetes_resource, read_kafka_u
 
 
 def read_yaml(text: str, file: str) -> Document:
-    """Read metalog's documents and Strimzi's KafkaUser resources, also from one file."""
-    size, entries, parts = len(text), 0, []
+    """Read metalog's documents, Strimzi's KafkaUser resources, or both."""
+    size, total, parts = len(text), 0, []
     for node in yaml_documents(text, file):
         read = read_kafka_user if is_kubernetes_resource(node) else read_document
         parts.append(read(node, size))
-        entries += len(parts[-1].entries) + len(parts[-1].owns)
-        if entries > most_entries(size):
+        total += len(parts[-1].entries) + len(parts[-1].owns)
+        if total > most_entries(size):
             raise fault(node.position, f"the file expands to more than {most_entries(size):,} ACLs")
     return joined(parts)
 

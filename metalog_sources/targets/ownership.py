@@ -31,13 +31,13 @@ class Overlap(NamedTuple):
 
 def acls_outside(document: Document) -> list[Outside]:
     """The ACLs that no entry of ``owns`` in their file covers, in order."""
-    owns = grouped(document.owned, lambda entry: entry.position.file)
+    owns = grouped(document.owns_entries, lambda entry: entry.position.file)
     outside = []
     for entry in document.entries:
         mine = owns.get(entry.position.file) if entry.position is not None else None
         if mine is None or is_owned(entry.acl, [each.own for each in mine]):
             continue
-        owner = next((each for each in document.owned if each.own.covers(entry.acl)), None)
+        owner = next((each for each in document.owns_entries if each.own.covers(entry.acl)), None)
         outside.append(Outside(entry, owner))
     return outside
 
@@ -45,13 +45,13 @@ def acls_outside(document: Document) -> list[Outside]:
 def owned_twice(document: Document) -> list[Overlap]:
     """The entries of ``owns`` that overlap an earlier entry of another file, each with the first
     such earlier entry."""
-    position = {entry: number for number, entry in enumerate(document.owned)}
+    position = {entry: number for number, entry in enumerate(document.owns_entries)}
     first: dict[OwnsEntry, OwnsEntry] = {}
-    for entry, other in _candidates(document.owned):
+    for entry, other in _candidates(document.owns_entries):
         early, late = sorted((entry, other), key=position.__getitem__)
         if entry.position.file != other.position.file and entry.own.overlaps(other.own):
             first[late] = min(first.get(late, early), early, key=position.__getitem__)
-    return [Overlap(first[entry], entry) for entry in document.owned if entry in first]
+    return [Overlap(first[entry], entry) for entry in document.owns_entries if entry in first]
 
 
 def _candidates(owned: Sequence[OwnsEntry]) -> Iterator[tuple[OwnsEntry, OwnsEntry]]:

@@ -106,7 +106,7 @@ def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> L
         if _has_notes(source, document)
         else None,
         outside=None
-        if not document.owned
+        if not document.owns_entries
         else {each.entry.acl: outside_text(each.owner) for each in reversed(outside)},
         owned_twice=[(str(position), why) for position, why in twice],
     )

@@ -93,5 +93,5 @@ def test_the_claims_of_two_files_as_if_all_were_compared_with_all(
     for one, other in combinations(owned, 2):
         if one.position.file != other.position.file and one.own.overlaps(other.own):
             expected.setdefault(other, one)
-    found = owned_twice(Document(owned=owned))
+    found = owned_twice(Document(owns_entries=owned))
     assert {each.second: each.first for each in found} == expected

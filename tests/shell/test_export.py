@@ -274,7 +274,7 @@ def test_strimzi_keeps_the_credentials_of_users(
     assert main(["export", str(source), "-o", "strimzi", *asked]) == 0
     assert capsys.readouterr().err == (
         "warning: left out: 1 SCRAM user (Upper_Case): a Kubernetes resource cannot have this "
-        "name; 1 SCRAM user (old): a KafkaUser logs in by SCRAM-SHA-512 only; the operator "
+        "name; 1 SCRAM user (old): Strimzi's only SCRAM mechanism is SCRAM-SHA-512; the operator "
         "makes new passwords, unless spec.authentication.password names a Secret\n"
     )
     resources = {each["metadata"]["name"]: each for each in yaml.safe_load_all(target.read_text())}

@@ -1,9 +1,9 @@
 """Splits commands into words as bash does, with quotes, ``$'…'``, backslashes and comments.
 
 Variables (``$NAME``) stay unchanged. Other text that bash would expand (braces, ``~``, file names)
-or run (a pipe, a substitution) is an error. A carriage return is an error, too, because bash reads
-it as part of a word. So an accepted script without variables gives the same words as in bash. This
-module must not know any command.
+or run (a pipe, a substitution) is an error. An unquoted carriage return is an error, too, because
+bash reads it as part of a word. So an accepted script without variables gives the same words as in
+bash. This module must not know any command.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ _VARIABLE: Final = re.compile(
     r"\$(?:[A-Za-z_][A-Za-z_0-9]*|[0-9#?*@!$-]|\{[A-Za-z_][A-Za-z_0-9]*\})"
 )
 _UNREAD_DOLLARS: Final = ("$(", "$[", "${", "$\\\n")
-"""Refused inside and outside double quotes; only ``${NAME}`` is accepted. In the last text, bash
-removes the line end, and expands the ``$`` with the next line."""
+"""Refused inside and outside double quotes; only ``${NAME}`` is accepted. bash expands a ``$``
+before a continued line with the next line."""
 _ANSI: Final = re.compile(
     r"\\(?:x(?P<hex>[0-9a-fA-F]{1,2})|u(?P<u>[0-9a-fA-F]{1,4})|U(?P<U>[0-9a-fA-F]{1,8})"
     r"|(?P<octal>[0-7]{1,3})|(?P<unread>c|x\{)|(?P<one>.))|(?P<text>[^\\']+)",
     re.DOTALL,
 )
-_ONE: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"} | {
+_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"} | {
     **dict.fromkeys("eE", "\x1b"),
     **{mark: mark for mark in "\\'\"?"},
 }
-_IN_QUOTES: Final = '"\\$`'
-_FILE_NAMES: Final = "*?["
-_ONE_A_LINE: Final = "write one kafka-acls command per line"
+_ESCAPED_IN_QUOTES: Final = '"\\$`'
+_GLOBS: Final = "*?["
+_ONE_A_LINE: Final = "write one command per line"
 
 
 class Command(NamedTuple):
@@ -146,7 +146,7 @@ class _Splitter:
                 return "".join(parts)
             elif mark == "\\":
                 follows = self._text[self._at + 1 : self._at + 2]
-                kept = "" if follows in _IN_QUOTES or follows == "\n" else mark
+                kept = "" if follows in _ESCAPED_IN_QUOTES or follows == "\n" else mark
                 parts.append(kept + follows.strip("\n"))
                 self._at += 2
             elif mark == "$":
@@ -187,7 +187,7 @@ class _Splitter:
         number = int(code or match["hex"] or "0", 16) or int(match["octal"] or "0", 8)
         if match["one"]:
             escaped = match["one"]
-            return (_ONE.get(escaped) or f"\\{escaped}").encode("utf-8", "replace")
+            return (_ESCAPES.get(escaped) or f"\\{escaped}").encode("utf-8", "replace")
         if not number & (-1 if code else 0xFF) or number > 0x10FFFF or match["unread"]:
             position = self._lines.position(match.start())
             raise fault(position, f"{match[0]} is not supported in $'…'; write the character")
@@ -200,7 +200,7 @@ class _Splitter:
         elif mark == "$":
             opened = self._text[self._at : self._at + 2].strip()
             why = f"{opened} is not supported, only $NAME and ${{NAME}} are; write the text itself"
-        elif mark in _FILE_NAMES:
+        elif mark in _GLOBS:
             why = f"bash can replace an unquoted {mark} by file names; write '{mark}'"
         elif mark in "{~":
             why = f"bash expands an unquoted {mark}; write the expanded text, or '{mark}'"

@@ -40,8 +40,8 @@ def regrouped(entries: Collection[AclEntry], file_acls: int | None = None) -> li
     """The rules for ``entries``. ``file_acls`` is the number of ACLs in the whole file (default:
     the number of ``entries``).
 
-    If there are many ACLs, only names are grouped. The reader accepts only as many ACLs as fit the
-    length of the file, and lists of operations and hosts could make the file too short.
+    If there are many ACLs, only names are grouped. The reader's limit on ACLs grows with the file's
+    length, and lists of operations and hosts could make the file too short.
     """
     rules = [
         RegroupedRule(

@@ -82,7 +82,7 @@ def read_document(node: Node, size: int) -> Document:
         tuple(bounded(_entries(fields["acls"]), size)) if "acls" in fields else (),
         tuple(entry.own for entry in owned),
         tuple(map(read_user, users)),
-        owned=owned,
+        owns_entries=owned,
     )
 
 

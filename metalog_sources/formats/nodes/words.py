@@ -15,7 +15,7 @@ from metalog_sources.formats.nodes.nodes import fault, near
 
 Word = TypeVar("Word", bound=IntEnum)
 
-_FILTERS: Final = frozenset({"UNKNOWN", "ANY", "MATCH"})
+_NOT_IN_ACLS: Final = frozenset({"UNKNOWN", "ANY", "MATCH"})
 
 
 def folded(text: str) -> str:
@@ -52,5 +52,5 @@ def _known(kind: type[IntEnum], filter: bool) -> dict[str, int]:
 
 
 def _names(kind: type[IntEnum], filter: bool) -> list[str]:
-    left_out = {"UNKNOWN"} if filter else _FILTERS
+    left_out = {"UNKNOWN"} if filter else _NOT_IN_ACLS
     return [member.name for member in kind if member.name not in left_out]

@@ -1,8 +1,8 @@
 """Reads and writes the ACL JSON, version 1, of one resource in ZooKeeper.
 
 The writer uses Kafka's keys: ``principal``, ``permissionType``, ``operation`` and ``host``, each a
-text. The reader also accepts KIP-11's shapes: ``principal``, ``operation`` and ``host`` may be
-lists, and may have plural names. The resource is not in the JSON, but in the path of the ZooKeeper
+text. The reader also accepts KIP-11's shapes: ``principal``, ``operation`` and ``host`` can be
+lists, and can have plural names. The resource is not in the JSON, but in the path of the ZooKeeper
 node. This module must not know ZooKeeper.
 """
 

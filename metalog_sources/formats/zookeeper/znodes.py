@@ -46,7 +46,7 @@ _EVENT_KEYS: Final = ("version", "resourceType", "name", "patternType")
 _KIP11_GROUP: Final = "CONSUMER_GROUP"
 _CREDENTIAL_KEYS: Final = ("salt", "stored_key", "server_key", "iterations")
 _MECHANISMS: Final = {mechanism.mechanism_name: mechanism for mechanism in ScramMechanism}
-_NO_NAME: Final = re.compile("[\0-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff\U00010000-\U0010ffff]")
+_FORBIDDEN: Final = re.compile("[\0-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff\U00010000-\U0010ffff]")
 
 
 def path_of(resource: Resource) -> str:
@@ -60,7 +60,7 @@ def why_not(acl: Acl) -> str | None:
     name = acl.resource_name
     if "/" in name:
         return "Kafka's AclAuthorizer stores no name with a slash: a slash separates znodes"
-    if name in (".", "..") or _NO_NAME.search(name):
+    if name in (".", "..") or _FORBIDDEN.search(name):
         return "no node of ZooKeeper can have that name"
     if acl.operation is Operation.TWO_PHASE_COMMIT:
         return "no Kafka version with ZooKeeper has TWO_PHASE_COMMIT"

@@ -260,8 +260,8 @@ def _strimzi(document: Document, arguments: Namespace, left_out: ExportOmissions
     written = write_strimzi(
         document, version=arguments.api_version or VERSIONS[0], cluster=arguments.cluster
     )
-    left_out.acls(written.left_out)
-    left_out.users(written.users)
+    left_out.acls(written.acls_left_out)
+    left_out.users(written.users_left_out)
     if document.owns:
         left_out.part("owns")
     if written.authenticated:

@@ -165,7 +165,7 @@ def test_strimzi(found: list[AclEntry], known: list[ScramUser], version: str, se
     document = Document(tuple(found), users=tuple(known))
     written = write_strimzi(document, version=version)
     read = set(read_yaml(written.text, "a.yaml").acls)
-    left_out = {acl for acl, _ in written.left_out}
+    left_out = {acl for acl, _ in written.acls_left_out}
     assert read.isdisjoint(left_out)
     assert read | left_out == set(document.acls)
     assert write_strimzi(shuffled(document, seed), version=version) == written
@@ -173,7 +173,7 @@ def test_strimzi(found: list[AclEntry], known: list[ScramUser], version: str, se
 
 @given(st.lists(similar_acls, max_size=12))
 def test_strimzi_says_what_it_can(found: list[Acl]) -> None:
-    left_out = write_strimzi(Document(tuple(AclEntry(acl) for acl in found))).left_out
+    left_out = write_strimzi(Document(tuple(AclEntry(acl) for acl in found))).acls_left_out
     assert all(
         acl.resource_type is ResourceType.CLUSTER and acl.pattern_type is PatternType.PREFIXED
         for acl, _ in left_out
