@@ -79,7 +79,7 @@ class Settings(BaseModel):
     protocol_map: str | None = Field(
         None,
         alias=PROTOCOL_MAP,
-        description="`NAME:PROTOCOL` for each listener whose name is not its protocol",
+        description="`NAME:PROTOCOL` for every listener (default: each name is the protocol)",
     )
     controller_listener_names: _Names = Field(
         (), alias="controller.listener.names", description="the controllers' listeners"
@@ -165,4 +165,4 @@ READ_ELSEWHERE: Final[Mapping[str, str]] = {
     "which no policy can check; set it on all nodes alike (default: `true`); not a key of Kafka",
     **dict.fromkeys((key for key, _ in LOG_KEYS.values()), "as in Kafka"),
 }
-"""Keys and what they set; ``ssl.*`` and ``listener.name.*`` are not listed one by one."""
+"""Keys and what they set. Other ``ssl.*`` keys and ``listener.name.*`` are not listed."""
