@@ -32,27 +32,27 @@ _LOGIN_APIS: Final[Versions] = {
 
 def apis_of(
     *,
-    is_controllers: bool,
+    is_for_controllers: bool,
     forwards: bool = False,
     has_quorum: bool = True,
     added: Mapping[int, HandledApi] | None = None,
 ) -> Mapping[int, HandledApi]:
     """The APIs that a listener answers after the login, by API key.
 
-    ``is_controllers``: the listener is for controllers. ``forwards``: another node can be the
+    ``is_for_controllers``: the listener is for controllers. ``forwards``: another node can be the
     controller, so requests can be forwarded. ``has_quorum`` is false if the log is a Kafka topic,
     because followers read the topic. ``added`` are the APIs of the program around the node, for
     listeners that are not for controllers. An added API replaces the node's API with the same key.
     """
     apis = {**_ADMIN, **(envelope.BROKER_APIS if forwards else {})}
-    if is_controllers:
+    if is_for_controllers:
         apis |= {**quorum.CONTROLLER_APIS, **envelope.CONTROLLER_APIS}
     else:
         apis |= cluster.BROKER_APIS
     if not has_quorum:
         apis = {key: api for key, api in apis.items() if key not in _QUORUM_APIS}
     apis = {key: _with_bound_on_loop(api) for key, api in apis.items()}
-    return apis if is_controllers else {**apis, **(added or {})}
+    return apis if is_for_controllers else {**apis, **(added or {})}
 
 
 def _with_bound_on_loop(api: HandledApi) -> HandledApi:

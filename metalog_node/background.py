@@ -40,13 +40,13 @@ def running(
     nodes: list[Node] = []
     opened: Future[Node] = Future()
     loop = new_event_loop()
-    done = asyncio.Event()
+    is_closing = asyncio.Event()
 
     async def run() -> None:
         nodes.append(Node(config, apis=apis))
         async with nodes[0] as node:
             opening = asyncio.create_task(_open(node, opened))
-            await done.wait()
+            await is_closing.wait()
             opening.cancel()
 
     def run_to_the_end() -> None:
@@ -65,7 +65,7 @@ def running(
         yield _opened_node(opened, within_s, nodes)
     finally:
         if not loop.is_closed():
-            loop.call_soon_threadsafe(done.set)
+            loop.call_soon_threadsafe(is_closing.set)
         thread.join()
 
 

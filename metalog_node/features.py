@@ -21,8 +21,8 @@ SUPPORTED: Final[Mapping[str, Mapping[str, VersionRange]]] = {
 
 
 def features_of(replica: Replica, kafka: str) -> Features | None:
-    """The features as Kafka ``kafka`` reports them; None while the log's metadata.version is
-    unknown. As in Kafka, level 0 of kraft.version counts as not finalized."""
+    """The features as the Kafka version ``kafka`` reports them; None while the log's
+    metadata.version is unknown. As in Kafka, level 0 of kraft.version counts as not finalized."""
     image, kraft_version = replica.image, replica.kraft_version
     level = image.features.metadata_version
     if level is None:

@@ -78,7 +78,7 @@ class Forwarder:
         while (left := deadline - time.monotonic()) > 0 and not self._is_closing.is_set():
             index = self._index
             try:
-                answered = self._sent(request, principal, address, left)
+                answered = self._answer(request, principal, address, left)
             except InvalidRequest as error:
                 trouble = str(error)
             else:
@@ -93,7 +93,7 @@ class Forwarder:
         _log.warning("a request could not be forwarded in time: %s", trouble)
         raise NoAnswerInTime(f"no controller answered in time: {trouble}")
 
-    def _sent(
+    def _answer(
         self, request: bytes, principal: KafkaPrincipal, address: bytes, left: float
     ) -> ForwardedAnswer:
         known = self._controllers()

@@ -318,7 +318,7 @@ class Node:
         context = ListenerContext(
             listener=listener,
             apis=apis_of(
-                is_controllers=listener.is_controllers,
+                is_for_controllers=listener.is_for_controllers,
                 forwards=self._forwarder is not None,
                 has_quorum=self._topic is None,
                 added=self._apis,

@@ -133,6 +133,6 @@ def _registration(
                 security_protocol=_PROTOCOL_IDS[listener.protocol],
             )
             for listener in listeners
-            if listener.is_controllers
+            if listener.is_for_controllers
         ),
     )

@@ -54,9 +54,9 @@ T61, IA5, General and BMP. Java writes the bytes of any other value, even of a U
 
 
 class MappingRule(NamedTuple):
-    """If ``pattern`` matches the whole name, ``replacement`` replaces every match, and the result
-    is changed to lower (``L``) or upper (``U``) case. If ``pattern`` is None, the rule keeps every
-    name as it is."""
+    """If ``pattern`` matches the whole name, ``replacement`` replaces every match, as in Java's
+    ``replaceAll``, and the result is changed to lower (``L``) or upper (``U``) case. If ``pattern``
+    is None, the rule keeps every name as it is."""
 
     pattern: Pattern | None
     replacement: Replacement | None

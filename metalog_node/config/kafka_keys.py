@@ -16,9 +16,9 @@ NO_LIMIT: Final = str((1 << 31) - 1)
 
 
 class RefusedKey(NamedTuple):
-    """``do`` says what to write instead; ``harmless`` are the values that restrict nothing."""
+    """``advice`` says what to do instead; ``harmless`` are the values that restrict nothing."""
 
-    do: str
+    advice: str
     harmless: frozenset[str] = frozenset()
 
 
@@ -46,7 +46,7 @@ REFUSED: Final[Mapping[str, RefusedKey]] = {
     "ssl.protocol": RefusedKey(
         "take it out, and set ssl.enabled.protocols", frozenset(("TLSv1.3", "TLS"))
     ),
-    "ssl.trustmanager.algorithm": RefusedKey(_OPENSSL.do, frozenset(("PKIX",))),
+    "ssl.trustmanager.algorithm": RefusedKey(_OPENSSL.advice, frozenset(("PKIX",))),
     "ssl.keystore.key": _IN_A_FILE,
     "ssl.keystore.certificate.chain": _IN_A_FILE,
     "ssl.truststore.certificates": RefusedKey(
@@ -69,7 +69,8 @@ def refuse_restricting_keys(properties: LocatedProperties, listeners: Collection
         refused = REFUSED.get(_without_listener(key, listeners))
         if refused is not None and value.strip() and value.strip() not in refused.harmless:
             raise properties.wrong(
-                key, f"is not supported here, and ignoring it could allow more access; {refused.do}"
+                key,
+                f"is not supported here, and ignoring it could allow more access; {refused.advice}",
             )
 
 

@@ -31,8 +31,8 @@ _SUPPORTED_MECHANISMS: Final = (PLAIN, "SCRAM-SHA-256", "SCRAM-SHA-512")
 _USER: Final = "user_"
 _JAAS: Final = "sasl.jaas.config"
 _MOST_PASSWORD_BYTES: Final = 4 << 10
-"""A request of a client that has not logged in can have such a password and the longest name."""
-_SHOWN: Final = 100
+"""With the longest name, such a password fits into a request before the login."""
+_SHOWN_CHARACTERS: Final = 100
 _ABOVE_LONG: Final = 1 << 63
 _PLAIN_FORM: Final = f'{PLAIN_MODULE} required user_NAME="…";'
 _TLS_CLIENT: Final = (
@@ -214,9 +214,8 @@ def _plain_passwords(properties: LocatedProperties, listener: Listener) -> dict[
             if len(text.encode()) > most or "\0" in text:
                 raise properties.wrong(
                     key,
-                    f"user {user[:_SHOWN]!r} can never log in: a {what} may have at most {most:,} "
-                    "bytes"
-                    f" and no NUL; give {_PLAIN_FORM}",
+                    f"user {user[:_SHOWN_CHARACTERS]!r} can never log in: a {what} may have at "
+                    f"most {most:,} bytes and no NUL; give {_PLAIN_FORM}",
                 )
     return users
 

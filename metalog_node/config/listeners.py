@@ -50,7 +50,7 @@ class Listener(NamedTuple):
     host: str
     port: int
     protocol: SecurityProtocol
-    is_controllers: bool
+    is_for_controllers: bool
 
     @property
     def is_secure(self) -> bool:
@@ -68,7 +68,7 @@ def parse_listeners(
     """The listeners in ``listeners``; ``protocols`` is the result of ``parse_protocols``."""
     listeners: list[Listener] = []
     for name, address in named_addresses(LISTENERS, text):
-        is_controllers = name in controller_names
+        is_for_controllers = name in controller_names
         protocol = protocols.get(name)
         if protocol is None:
             raise ConfigException(
@@ -79,7 +79,7 @@ def parse_listeners(
             raise ConfigException(f"{LISTENERS}: {name} is repeated")
         if address.port and any(earlier.port == address.port for earlier in listeners):
             raise ConfigException(f"{LISTENERS}: port {address.port} is used twice")
-        listeners.append(Listener(name, address.host, address.port, protocol, is_controllers))
+        listeners.append(Listener(name, address.host, address.port, protocol, is_for_controllers))
     if not listeners:
         raise ConfigException(f"{LISTENERS}: no listener, so nobody can reach this node")
     return tuple(listeners)
@@ -114,7 +114,11 @@ def parse_advertised(text: str | None, listeners: Sequence[Listener]) -> dict[st
     advertised = {listener.name: Address(listener.host, listener.port) for listener in listeners}
     configured = dict(named_addresses(ADVERTISED, text or ""))
     for each in listeners:
-        if each.host in ANY_ADDRESS[1:] and not each.is_controllers and each.name not in configured:
+        if (
+            each.host in ANY_ADDRESS[1:]
+            and not each.is_for_controllers
+            and each.name not in configured
+        ):
             raise ConfigException(
                 f"{LISTENERS}: {each.name} listens on {each.host}, to which no client can "
                 f"connect; give its address in {ADVERTISED}"

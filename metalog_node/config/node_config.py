@@ -233,7 +233,7 @@ class _Reading:
         is_on_topic: bool,
     ) -> None:
         wrong, names = self._located.wrong, settings.controller_listener_names
-        has_controllers = any(listener.is_controllers for listener in listeners)
+        has_controllers = any(listener.is_for_controllers for listener in listeners)
         if "controller" in roles and names and not has_controllers:
             raise wrong(_CONTROLLER_NAMES, f"none of these names is in {LISTENERS}")
         if roles == {"broker"}:
@@ -295,7 +295,7 @@ class _Reading:
         return upper & {listener.name for listener in listeners}
 
     def _not_used(self, notes_so_far: Sequence[str]) -> list[str]:
-        """Notes about unused keys. A key that begins a note in ``notes_so_far`` gets no note."""
+        """Notes about the unused keys with which no note in ``notes_so_far`` begins."""
         located = self._located
         known = [
             *(str(field.alias) for field in Settings.model_fields.values()),

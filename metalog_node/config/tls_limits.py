@@ -66,9 +66,9 @@ def limits(versions: Sequence[ssl.TLSVersion], suites: str | None) -> TlsLimits:
         raise InvalidRequest("none of the suites belongs to a version in ssl.enabled.protocols")
     if ssl.TLSVersion.TLSv1_3 in offered and of_1_3 != SUITES_1_3:
         missing = ", ".join(sorted(SUITES_1_3 - of_1_3))
-        or_without = ", or set ssl.enabled.protocols=TLSv1.2" if ciphers else ""
+        alternative = ", or set ssl.enabled.protocols=TLSv1.2" if ciphers else ""
         raise InvalidRequest(
-            f"the suites of TLS 1.3 can only be offered together; add {missing}{or_without}"
+            f"the suites of TLS 1.3 can only be offered together; add {missing}{alternative}"
         )
     return TlsLimits(offered[0], offered[-1], tuple(ciphers))
 

@@ -63,7 +63,7 @@ def _client_settings(properties: Mapping[str, str]) -> Mapping[str, str]:
 
 def check_advertised(listeners: Sequence[Listener], advertised: Mapping[str, Address]) -> None:
     """Raise ``ConfigException`` if a controller listener has no address for the other nodes."""
-    controllers = [listener.name for listener in listeners if listener.is_controllers]
+    controllers = [listener.name for listener in listeners if listener.is_for_controllers]
     if not controllers:
         raise ConfigException(
             "controller.listener.names: is missing; the nodes of a topic forward to each other's "

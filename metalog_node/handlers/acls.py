@@ -86,7 +86,8 @@ def _writer(
 ) -> Callable[[], Pieces]:
     """A function that encodes the listing of the ACLs that ``wanted`` matches.
 
-    If ``wanted`` has no resource name, the function caches parts of the listing for later calls.
+    With an ACL index, and without a resource name in ``wanted``, the function caches parts of the
+    listing for later calls.
     """
     index = services.acl_index
     if index is None:
@@ -102,7 +103,7 @@ def refuse_describe(incoming: IncomingRequest, error: ApiError) -> Body:
 
 
 def create(services: Services, incoming: IncomingRequest) -> Answer:
-    _may_alter(services, incoming)
+    _authorize_alter(services, incoming)
     creations = incoming.request.body.creations
     for creation in creations:
         _check_creation(creation)
@@ -118,7 +119,7 @@ def refuse_create(incoming: IncomingRequest, error: ApiError) -> Body:
 
 
 def delete(services: Services, incoming: IncomingRequest) -> Answer:
-    _may_alter(services, incoming)
+    _authorize_alter(services, incoming)
     filters = incoming.request.body.filters
     for wanted in filters:
         _check_filter(wanted)
@@ -130,7 +131,7 @@ def refuse_delete(incoming: IncomingRequest, error: ApiError) -> Body:
     return _deleted(incoming, [AclDeleteResult(error)] * item_count(incoming, "filters"))
 
 
-def _may_alter(services: Services, incoming: IncomingRequest) -> None:
+def _authorize_alter(services: Services, incoming: IncomingRequest) -> None:
     authorize_cluster(services, incoming, Operation.ALTER)
     if services.authorizer is None:
         raise SecurityDisabled("No Authorizer is configured.")

@@ -38,8 +38,8 @@ DESCRIBE_CLUSTER: Final = 60
 
 _BROKERS, _CONTROLLERS = 1, 2
 _ENDPOINT_TYPES: Final = {_BROKERS: "BROKER", _CONTROLLERS: "CONTROLLER"}
-_IDS_SINCE: Final = 10
-_IDS_ALONE_SINCE: Final = 12
+_TOPIC_IDS_SINCE: Final = 10
+_BY_TOPIC_ID_SINCE: Final = 12
 _TOPIC_NAME: Final = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
 
 
@@ -47,27 +47,27 @@ def metadata(services: Services, incoming: IncomingRequest) -> Answer:
     version = incoming.request.head.version
     body = incoming.request.body
     topics = body.topics or ()
-    if _IDS_SINCE <= version < _IDS_ALONE_SINCE and any(topic.topic_id for topic in topics):
+    if _TOPIC_IDS_SINCE <= version < _BY_TOPIC_ID_SINCE and any(topic.topic_id for topic in topics):
         invalid = KafkaErrorCode.invalid_request
         refused = [(invalid, topic.name or "", topic.topic_id) for topic in topics]
         return _metadata(incoming, (), refused, KafkaErrorCode.none, {})
     parts = response_parts(METADATA, version)
     here = services.addresses[incoming.listener.name]
-    since: dict[str, Any] = {}
+    newer: dict[str, Any] = {}
     if version >= 2:
-        since["cluster_id"] = services.cluster_id
+        newer["cluster_id"] = services.cluster_id
     if 8 <= version <= 10 and body.include_cluster_authorized_operations:
-        since["cluster_authorized_operations"] = _shown_operations(services, incoming)
+        newer["cluster_authorized_operations"] = _shown_operations(services, incoming)
     if version >= 1:
-        since["controller_id"] = services.node_id
+        newer["controller_id"] = services.node_id
     broker = parts.MetadataResponseBroker(node_id=services.node_id, host=here.host, port=here.port)
-    error = _outcomes(services, incoming, {topic.name for topic in topics})
+    errors = _topic_errors(services, incoming, {topic.name for topic in topics})
     named = dict.fromkeys((topic.name, getattr(topic, "topic_id", None)) for topic in topics)
-    outcomes = [(error[name], name, topic_id) for name, topic_id in named]
-    return _metadata(incoming, (broker,), outcomes, KafkaErrorCode.none, since)
+    outcomes = [(errors[name], name, topic_id) for name, topic_id in named]
+    return _metadata(incoming, (broker,), outcomes, KafkaErrorCode.none, newer)
 
 
-def _outcomes(
+def _topic_errors(
     services: Services, incoming: IncomingRequest, topics: set[str | None]
 ) -> dict[str | None, KafkaErrorCode]:
     """The error of each name in ``topics``. No topic exists, but a client learns this only about
@@ -93,14 +93,14 @@ def _metadata(
     brokers: tuple[Any, ...],
     topics: list[tuple[KafkaErrorCode, str | None, Any]],
     error: KafkaErrorCode,
-    since: dict[str, Any],
+    newer: dict[str, Any],
 ) -> Body:
     version = incoming.request.head.version
     parts = response_parts(METADATA, version)
     if version >= 3:
-        since["throttle_time"] = NO_THROTTLING
+        newer["throttle_time"] = NO_THROTTLING
     if version >= 13:
-        since["error_code"] = error
+        newer["error_code"] = error
     return parts.MetadataResponse(
         brokers=brokers,
         topics=tuple(
@@ -108,11 +108,11 @@ def _metadata(
                 error_code=code,
                 name=name,
                 partitions=(),
-                **({"topic_id": topic_id} if version >= _IDS_SINCE else {}),
+                **({"topic_id": topic_id} if version >= _TOPIC_IDS_SINCE else {}),
             )
             for code, name, topic_id in topics
         ),
-        **since,
+        **newer,
     )
 
 
@@ -129,7 +129,7 @@ def describe_cluster(services: Services, incoming: IncomingRequest) -> Answer:
     body = incoming.request.body
     parts = response_parts(DESCRIBE_CLUSTER, version)
     served = _BROKERS
-    if incoming.listener.is_controllers:
+    if incoming.listener.is_for_controllers:
         authorize_cluster(services, incoming, Operation.ALTER)
         served = _CONTROLLERS
     wanted = body.endpoint_type if version >= 1 else _BROKERS
@@ -146,9 +146,9 @@ def describe_cluster(services: Services, incoming: IncomingRequest) -> Answer:
     if body.include_cluster_authorized_operations:
         fields["cluster_authorized_operations"] = _shown_operations(services, incoming)
     here = services.addresses[incoming.listener.name]
-    since = {"is_fenced": False} if version >= 2 else {}
+    newer = {"is_fenced": False} if version >= 2 else {}
     broker = parts.DescribeClusterBroker(
-        broker_id=services.node_id, host=here.host, port=here.port, **since
+        broker_id=services.node_id, host=here.host, port=here.port, **newer
     )
     return parts.DescribeClusterResponse(
         throttle_time=NO_THROTTLING,

@@ -104,13 +104,13 @@ def open_envelope(services: Services, incoming: IncomingRequest) -> Answer:
     except Exception as error:
         answered = refused_by(api, inner, error)
     if not isinstance(answered, (Future, DeferredResponse)):
-        return _sealed(incoming, request, answered)
+        return _envelope_response(incoming, request, answered)
 
     def sealed(done: Future[Any] | DeferredResponse) -> Body:
         error = done.exception()
         if isinstance(error, _FOR_THE_BROKER):
             raise error
-        return _sealed(incoming, request, result_or_refusal(api, inner, done))
+        return _envelope_response(incoming, request, result_or_refusal(api, inner, done))
 
     return DeferredResponse(answered, sealed)
 
@@ -139,7 +139,7 @@ def _unreadable(error: Malformed) -> ForwardedUnreadable:
     return ForwardedUnreadable(f"the forwarded request cannot be read: {error}")
 
 
-def _sealed(incoming: IncomingRequest, inner: UnreadRequest, body: Body) -> Body:
+def _envelope_response(incoming: IncomingRequest, inner: UnreadRequest, body: Body) -> Body:
     response = write_response(body, inner.head.correlation_id)
     return sealed_answer(incoming.request.head.version, ErrorCode.NONE, response)
 
@@ -155,7 +155,7 @@ def forward(services: Services, incoming: IncomingRequest) -> Answer:
         return forwarded_for(incoming, services.forwarder, incoming.payload)
     scram.check_salted(services, incoming)
 
-    def noted(done: Future[bytes]) -> bytes:
+    def logged(done: Future[bytes]) -> bytes:
         answer = done.result()
         declared = response_type(scram.ALTER_SCRAM, incoming.request.head.version)
         body: Any = read_response(answer, declared)
@@ -163,7 +163,7 @@ def forward(services: Services, incoming: IncomingRequest) -> Answer:
         scram.log_unchecked(services, incoming, refused)
         return answer
 
-    return DeferredResponse(forwarded_for(incoming, services.forwarder, incoming.payload), noted)
+    return DeferredResponse(forwarded_for(incoming, services.forwarder, incoming.payload), logged)
 
 
 BROKER_APIS: Final = {

@@ -41,7 +41,7 @@ DESCRIBE_QUORUM: Final = 55
 
 _TOPIC: Final = "__cluster_metadata"
 _TOPIC_ID: Final = uuid.UUID(bytes=METADATA_TOPIC_ID)
-_NOBODY: Final = -1
+_UNKNOWN: Final = -1
 _LONGEST_WAIT_S: Final = 30.0
 _MOST_BYTES: Final = 8 << 20
 _ERROR: Final = KafkaErrorCode
@@ -146,7 +146,7 @@ def _partition(
     return parts.PartitionData(
         partition_index=0,
         error_code=error,
-        high_watermark=_NOBODY if served is None else served.high_watermark,
+        high_watermark=_UNKNOWN if served is None else served.high_watermark,
         aborted_transactions=None,
         records=b"" if served is None else served.records,
         **known,
@@ -169,11 +169,11 @@ def fetch_snapshot(services: Services, incoming: IncomingRequest) -> Answer:
     if error is not _ERROR.none:
         return _snapshot_error(incoming, error)
     [wanted] = body.topics[0].partitions
-    attempt = partial(_snapshot_chunk, services, incoming, wanted, body.max_bytes)
+    attempt = partial(_snapshot_response, services, incoming, wanted, body.max_bytes)
     return _deferred(_purgatory(services).ask(attempt, 0))
 
 
-def _snapshot_chunk(
+def _snapshot_response(
     services: Services,
     incoming: IncomingRequest,
     wanted: Any,
@@ -199,8 +199,8 @@ def _snapshot_chunk(
             end_offset=wanted.snapshot_id.end_offset, epoch=wanted.snapshot_id.epoch
         ),
         current_leader=parts.LeaderIdAndEpoch(
-            leader_id=_NOBODY if bounds is None else services.node_id,
-            leader_epoch=_NOBODY if bounds is None else bounds.epoch,
+            leader_id=_UNKNOWN if bounds is None else services.node_id,
+            leader_epoch=_UNKNOWN if bounds is None else bounds.epoch,
         ),
         size=0 if chunk is None else chunk.size,
         position=max(wanted.position, 0),
@@ -238,7 +238,7 @@ def _described(
     for topic in incoming.request.body.topics:
         partitions = []
         for partition in topic.partitions:
-            error = _epoch_error(bounds, _NOBODY)
+            error = _epoch_error(bounds, _UNKNOWN)
             if (topic.topic_name, partition.partition_index) != (_TOPIC, 0):
                 error = _ERROR.unknown_topic_or_partition
             known = bounds if error is _ERROR.none else None
@@ -255,24 +255,24 @@ def _described(
                 )
             )
         topics.append(parts.TopicData(topic_name=topic.topic_name, partitions=tuple(partitions)))
-    since = {"error_message": "", "nodes": (_node(parts, services),)} if version >= 2 else {}
-    return parts.DescribeQuorumResponse(error_code=_ERROR.none, topics=tuple(topics), **since)
+    newer = {"error_message": "", "nodes": (_node(parts, services),)} if version >= 2 else {}
+    return parts.DescribeQuorumResponse(error_code=_ERROR.none, topics=tuple(topics), **newer)
 
 
 def _voter(parts: Any, services: Services, log: ServedLog, bounds: LogBounds) -> Any:
-    since: dict[str, Any] = {}
+    newer: dict[str, Any] = {}
     names = {field.name for field in fields(parts.ReplicaState)}
     if "last_fetch_timestamp" in names:
         now_ms = time.time_ns() // 1_000_000
-        since = {"last_fetch_timestamp": now_ms, "last_caught_up_timestamp": now_ms}
+        newer = {"last_fetch_timestamp": now_ms, "last_caught_up_timestamp": now_ms}
     if "replica_directory_id" in names:
         folder = log.directory_id
-        since["replica_directory_id"] = None if folder is None else uuid.UUID(bytes=folder)
-    return parts.ReplicaState(replica_id=services.node_id, log_end_offset=bounds.end, **since)
+        newer["replica_directory_id"] = None if folder is None else uuid.UUID(bytes=folder)
+    return parts.ReplicaState(replica_id=services.node_id, log_end_offset=bounds.end, **newer)
 
 
 def _node(parts: Any, services: Services) -> Any:
-    controllers = [listener.name for listener in services.listeners if listener.is_controllers]
+    controllers = [listener.name for listener in services.listeners if listener.is_for_controllers]
     return parts.Node(
         node_id=services.node_id,
         listeners=tuple(
@@ -286,9 +286,9 @@ def _node(parts: Any, services: Services) -> Any:
 def refuse_quorum(incoming: IncomingRequest, error: ApiError) -> Body:
     version = incoming.request.head.version
     outcome = error_fields(error)
-    since = {"error_message": outcome["error_message"], "nodes": ()} if version >= 2 else {}
+    newer = {"error_message": outcome["error_message"], "nodes": ()} if version >= 2 else {}
     return response_parts(DESCRIBE_QUORUM, version).DescribeQuorumResponse(
-        error_code=outcome["error_code"], topics=(), **since
+        error_code=outcome["error_code"], topics=(), **newer
     )
 
 

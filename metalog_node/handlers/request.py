@@ -105,17 +105,17 @@ class Services(NamedTuple):
 
 
 class EncodedResponse(NamedTuple):
-    """A whole response of this node as bytes, with the name of its first error. Plain ``bytes`` are
-    another node's response."""
+    """A whole response of this node as bytes, with the name of its first error. An answer of plain
+    ``bytes`` is another node's response."""
 
     payload: bytes
     outcome: str
 
 
 class DeferredResponse:
-    """A response that ``make(future)`` makes when ``future`` is done. The first call of ``result``
-    or ``exception`` calls ``make``. The caller chooses the thread of this call, so that ``make``
-    blocks neither the thread that completes ``future`` nor the event loop.
+    """A response that ``make(future)`` makes in the first call of ``result`` or ``exception``, when
+    ``future`` is done. The caller chooses the thread of this call, so that ``make`` blocks neither
+    the thread that completes ``future`` nor the event loop.
     """
 
     __slots__ = ("_error", "_is_made", "_made", "_make", "future")

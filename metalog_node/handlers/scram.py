@@ -39,8 +39,8 @@ _log = logging.getLogger(__name__)
 
 DESCRIBE_SCRAM: Final = 50
 ALTER_SCRAM: Final = 51
-_SHOWN: Final = 100
-_NAMED: Final = 3
+_SHOWN_CHARACTERS: Final = 100
+_SHOWN_USERS: Final = 3
 
 
 def describe(services: Services, incoming: IncomingRequest) -> Answer:
@@ -79,8 +79,8 @@ def log_unchecked(services: Services, incoming: IncomingRequest, refused: Collec
         if upsertion.name not in refused
     ]
     if users:
-        shown = ", ".join(repr(user[:_SHOWN]) for user in users[:_NAMED])
-        more = f" and {len(users) - _NAMED} more" if len(users) > _NAMED else ""
+        shown = ", ".join(repr(user[:_SHOWN_CHARACTERS]) for user in users[:_SHOWN_USERS])
+        more = f" and {len(users) - _SHOWN_USERS} more" if len(users) > _SHOWN_USERS else ""
         _log.warning(
             "%s set a salted password of %s%s, which the password policy could not check; "
             "%s=false refuses salted passwords",

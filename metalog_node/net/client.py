@@ -112,7 +112,7 @@ class Client:
             most_bytes_of={key: api.most_bytes for key, api in context.apis.items()},
             features=lambda: features_of(services.replica, services.kafka),
             identity=None
-            if context.listener.is_controllers
+            if context.listener.is_for_controllers
             else lambda: (services.cluster_id, services.node_id),
         )
         self._login_deadline = asyncio.get_running_loop().time() + _LOGIN_S

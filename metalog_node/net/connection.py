@@ -38,7 +38,7 @@ _HEAD_BYTES: Final = 8
 
 _LOGIN_APIS: Final = (SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE)
 _ILLEGAL_SASL_STATE: Final = KafkaErrorCode(ErrorCode.ILLEGAL_SASL_STATE)
-_SHOWN: Final = 100
+_SHOWN_CHARACTERS: Final = 100
 _OUT_OF_TURN: Final = "SaslAuthenticate request received after successful authentication"
 _OTHER_PROTOCOLS: Final = {
     b"\x16\x03": "it speaks TLS, and this listener does not; change the client's security.protocol",
@@ -67,8 +67,8 @@ class QueuedRequest(NamedTuple):
 class ServerConnection:
     """The state of one connection. ``announced`` are the node's API versions. Without SASL,
     ``logins`` is None, and the client is ``principal``. An ApiVersions may name only the cluster
-    and node that ``identity`` returns. A request has at most ``most_bytes``, and at most
-    ``most_bytes_of[API key]`` if it has the key; longer input is refused at its beginning."""
+    and node that ``identity`` returns. A request has at most ``most_bytes``; ``most_bytes_of`` can
+    set lower limits, by API key. Longer input is refused at its beginning."""
 
     def __init__(
         self,
@@ -238,7 +238,7 @@ class ServerConnection:
             self._login = self._logins.begin(mechanism)
         if self._login is None:
             self.is_over = True
-            mechanism_name = mechanism[:_SHOWN]
+            mechanism_name = mechanism[:_SHOWN_CHARACTERS]
             self.failed_login = LoginRefused(
                 mechanism_name, f"SASL mechanism {mechanism_name!r} is not enabled"
             )

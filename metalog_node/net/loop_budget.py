@@ -96,12 +96,12 @@ class RequestTurns:
 
     def __init__(self, threads: ThreadPoolExecutor) -> None:
         self._threads = threads
-        self._of: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
     async def run(self, owner: Hashable, work: Callable[..., R], *arguments: Any) -> R:
         """The result of ``work``, computed on a thread when it is the turn of ``owner``."""
-        turn = self._of.get(owner)
+        turn = self._locks.get(owner)
         if turn is None:
-            turn = self._of[owner] = asyncio.Lock()
+            turn = self._locks[owner] = asyncio.Lock()
         async with turn:
             return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)

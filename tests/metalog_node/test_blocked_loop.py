@@ -42,7 +42,7 @@ from tests.support.worlds.small_acls import allow
 
 BY_ITSELF_S, BY_ANY_S = 0.2, 0.4
 CREATE_ACLS, API_VERSIONS = 30, 18
-BROKERS, CONTROLLERS = apis_of(is_controllers=False), apis_of(is_controllers=True)
+BROKERS, CONTROLLERS = apis_of(is_for_controllers=False), apis_of(is_for_controllers=True)
 AT_ONCE = 4 << 10
 ACLS = 500
 A_PIECE = 160

@@ -40,7 +40,7 @@ from tests.support.node.answering import services_of
 from tests.support.wire.hostile_requests import hostile
 
 LISTENER = Listener("CLIENT", "127.0.0.1", 9092, SecurityProtocol.PLAINTEXT, False)
-APIS = {**apis_of(is_controllers=True), **apis_of(is_controllers=False)}
+APIS = {**apis_of(is_for_controllers=True), **apis_of(is_for_controllers=False)}
 FEW, MANY = 300, (2_000, 20_000)
 CREATE_ACLS = 30
 

@@ -185,9 +185,9 @@ def test_others_than_super_users_are_told_to_try_again(damaged: Damaged) -> None
     told = {}
     newest = {"kafka.version": "4.4"}
     with shut(damaged.folder, "User:nobody", "PLAINTEXT", "CONTROLLER", **newest) as node:
-        for listener, is_controllers in (("PLAINTEXT", False), ("CONTROLLER", True)):
+        for listener, is_for_controllers in (("PLAINTEXT", False), ("CONTROLLER", True)):
             with Connection(node.addresses[listener], PLAINTEXT) as connection:
-                for key, api in apis_of(is_controllers=is_controllers).items():
+                for key, api in apis_of(is_for_controllers=is_for_controllers).items():
                     told[listener, api.name] = first_error(connection.ask(requests[key]))
     asked = {each: code for each, code in told.items() if each not in NO_PERMISSION_ASKED}
     assert asked == {each: RETRIABLE.get(each[1], REQUEST_TIMED_OUT) for each in asked}

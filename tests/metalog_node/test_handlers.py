@@ -63,7 +63,7 @@ def asked(
 ) -> Any:
     """The node's answer to ``body``, read from its bytes."""
     head = RequestHeader(body.__api_key__, body.__version__, 7)
-    api = apis_of(is_controllers=True)[head.api_key]
+    api = apis_of(is_for_controllers=True)[head.api_key]
     context = RequestContext(principal, "127.0.0.1", "CONTROLLER", api.name)
     incoming = IncomingRequest(
         WireRequest(head, "test", body), b"", context, CONTROLLER, is_encrypted
@@ -318,12 +318,12 @@ def test_the_topics_of_a_metadata_request_are_authorized_in_one_call_each_once(
         allow_auto_topic_creation=False,
         include_topic_authorized_operations=False,
     )
-    listener = CONTROLLER._replace(is_controllers=False)
+    listener = CONTROLLER._replace(is_for_controllers=False)
     context = RequestContext(NOBODY, "127.0.0.1", "CONTROLLER", "Metadata")
     incoming = IncomingRequest(
         WireRequest(RequestHeader(METADATA, 13, 7), "test", body), b"", context, listener, False
     )
-    api = apis_of(is_controllers=False)[METADATA]
+    api = apis_of(is_for_controllers=False)[METADATA]
     answered: Any = answer(api, services._replace(authorizer=authorizer), incoming)
     assert [(each.name, int(each.error_code)) for each in answered.topics] == [("a", 29), ("b", 29)]
     [call] = authorizer.calls
@@ -348,9 +348,9 @@ def _operations_shown(services: Services, key: int, version: int) -> int:
         fields |= {"include_fenced_brokers": False}
     context = RequestContext(NOBODY, "127.0.0.1", "CONTROLLER", "Metadata")
     request = WireRequest(RequestHeader(key, version, 7), "", request_type(key, version)(**fields))
-    listener = CONTROLLER._replace(is_controllers=False)
+    listener = CONTROLLER._replace(is_for_controllers=False)
     incoming = IncomingRequest(request, b"", context, listener, False)
-    answered: Any = answer(apis_of(is_controllers=False)[key], services, incoming)
+    answered: Any = answer(apis_of(is_for_controllers=False)[key], services, incoming)
     return int(answered.cluster_authorized_operations)
 
 
@@ -375,7 +375,7 @@ def test_of_a_change_that_is_refused_the_items_are_only_counted(
     services: Services, key: int
 ) -> None:
     """They are unreadable: the bytes of each are cut short."""
-    api = apis_of(is_controllers=True)[key]
+    api = apis_of(is_for_controllers=True)[key]
     payload = hostile(request_type(key, 3), Shape()).removesuffix(b"\x01\0") + b"\x04\xff\xff\xff"
     context = RequestContext(NOBODY, "127.0.0.1", "CONTROLLER", api.name)
     request = UnreadRequest(read_head(payload), payload, api.most_elements)

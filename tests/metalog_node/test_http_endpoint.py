@@ -151,7 +151,7 @@ def test_probes_and_metrics_answer_while_a_request_holds_the_event_loop(
         raise InvalidRequest("let go")
 
     quotas = 48
-    api = apis_of(is_controllers=False)[quotas]._replace(handle=hold)
+    api = apis_of(is_for_controllers=False)[quotas]._replace(handle=hold)
     config = config_of({**BOTH_ROLES, **WATCHED, "metadata.log.dir": str(tmp_path)})
     late = ("metalog_event_loop_late_seconds", "")
     with (

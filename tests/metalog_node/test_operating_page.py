@@ -72,7 +72,7 @@ def test_a_node_of_several_is_as_the_page_has_it(
     Path("server.properties").write_text(text)
     config = read_config(Path("server.properties"))
     assert config.notes == ()
-    [listener] = [each for each in config.listeners if each.is_controllers]
+    [listener] = [each for each in config.listeners if each.is_for_controllers]
     client = client_settings(config.controller_client).security.tls
     assert client is not None
     shown = shown_by(client, ServerTls(listener.name, config.tls[listener.name]).context)

@@ -94,7 +94,7 @@ WALKED = [
 
 
 def test_the_table_is_walked_whole() -> None:
-    offered = {*apis_of(is_controllers=True), *apis_of(is_controllers=False)}
+    offered = {*apis_of(is_for_controllers=True), *apis_of(is_for_controllers=False)}
     assert {api.key for api, _ in WALKED} | OUR_OWN == offered == {*every_request.requests()}
 
 
@@ -105,7 +105,7 @@ def test_a_request_needs_what_the_table_says(
     node: Node, api: ApiPermissions, permission: Permission
 ) -> None:
     request = every_request.requests()[api.key]
-    listener = "CONTROLLER" if api.key in apis_of(is_controllers=True) else "CLIENT"
+    listener = "CONTROLLER" if api.key in apis_of(is_for_controllers=True) else "CLIENT"
     granted = {
         **RESOURCES[permission.resource_type.name],
         "principal": f"User:{WALKER}",

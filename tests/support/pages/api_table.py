@@ -21,7 +21,7 @@ NAMES = {api.key: api.name for api in APIS} | {SCRAM_PASSWORD: "ScramPassword"}
 
 
 def apis_table() -> str:
-    brokers, controllers = apis_of(is_controllers=False), apis_of(is_controllers=True)
+    brokers, controllers = apis_of(is_for_controllers=False), apis_of(is_for_controllers=True)
     lines = [
         "| key | request | on a broker's listener | on a controllers' listener | while not ready |",
         "|---|---|---|---|---|",
