@@ -24,7 +24,7 @@ from metalog.records.message import ControlMessage, Message
 from metalog.records.primitives.checksum import crc32c
 from metalog.records.primitives.compression import NAMES, NONE, inflate, most_inflated
 from metalog.records.record import (
-    SMALLEST,
+    MIN_RECORD_SIZE,
     Header,
     MalformedRecord,
     RawRecord,
@@ -36,17 +36,17 @@ from metalog.records.record import (
 from metalog.records.unread import UnreadTypes
 
 LENGTH_END: Final = 12
-"""The size of the base offset and the length, in bytes; the length does not count these bytes."""
+"""The position after the length field, in bytes; the length does not count the bytes before it."""
 HEADER_SIZE: Final = 61
 MAX_BATCH_SIZE: Final = 64 << 20
 """In bytes: eight times the largest batch that Kafka's controller writes."""
 CRC_PLACE: Final = slice(17, 21)
 PREFIX_SIZE: Final = CRC_PLACE.stop
 _MAGIC: Final = 2
-_NONE: Final = -1
+_NO_PRODUCER: Final = -1
 
 _PREFIX: Final = struct.Struct(">qiibI")
-_CHECKED: Final = struct.Struct(">hiqqqhii")
+_AFTER_CRC: Final = struct.Struct(">hiqqqhii")
 
 _COMPRESSION_BITS: Final = 0x07
 _TIMESTAMP_TYPE_BIT: Final = 0x08
@@ -83,7 +83,7 @@ class Batch(NamedTuple):
     """One record batch of a log or a snapshot.
 
     ``data`` has the bytes of the records as in the file, perhaps compressed. ``position`` is the
-    batch's first byte in ``file``. Timestamps are in milliseconds.
+    first byte's position in ``file``. Timestamps are in milliseconds.
     """
 
     base_offset: int
@@ -94,9 +94,9 @@ class Batch(NamedTuple):
     max_timestamp: int
     data: bytes
     crc: int
-    producer_id: int = _NONE
-    producer_epoch: int = _NONE
-    base_sequence: int = _NONE
+    producer_id: int = _NO_PRODUCER
+    producer_epoch: int = _NO_PRODUCER
+    base_sequence: int = _NO_PRODUCER
     file: str | None = None
     position: int = 0
 
@@ -138,8 +138,8 @@ class Batch(NamedTuple):
         )
 
     def records(self, unread: UnreadTypes | None = None) -> Iterator[BatchRecord]:
-        """The records with encoded values, without those of the types ``unread``; ``CorruptLog`` if
-        a record is damaged."""
+        """The records with encoded values; ``CorruptLog`` if a record is damaged. Records of the
+        types ``unread`` are left out."""
         for raw in self.raw_records(unread):
             attributes, delta, offset_delta, key, value, headers = raw
             offset, timestamp = self.base_offset + offset_delta, self._timestamp(delta)
@@ -243,9 +243,9 @@ def decode_batch(
     if crc32c(buffer[position + PREFIX_SIZE : end]) != crc:
         problem = "the checksum of the batch does not match"
         raise CorruptLog(problem, file=file, offset=base_offset, byte=at)
-    checked = _CHECKED.unpack_from(buffer, position + PREFIX_SIZE)
-    attributes, last_offset_delta, base_timestamp, max_timestamp = checked[:4]
-    producer_id, producer_epoch, base_sequence, count = checked[4:]
+    after_crc = _AFTER_CRC.unpack_from(buffer, position + PREFIX_SIZE)
+    attributes, last_offset_delta, base_timestamp, max_timestamp = after_crc[:4]
+    producer_id, producer_epoch, base_sequence, count = after_crc[4:]
     data = buffer[position + HEADER_SIZE : end]
     problem = _header_problem(base_offset, attributes, last_offset_delta, count, len(data))
     if problem is not None:
@@ -283,7 +283,7 @@ def _header_problem(
         return f"{count} records, but the last offset delta is {last_offset_delta}"
     if base_offset + last_offset_delta > _MAX_OFFSET:
         return f"{count} records from offset {base_offset} exceed the largest offset"
-    if attributes & _COMPRESSION_BITS == 0 and count * SMALLEST > size:
+    if attributes & _COMPRESSION_BITS == 0 and count * MIN_RECORD_SIZE > size:
         return f"{count} records do not fit in {size} bytes"
     return None
 
@@ -303,13 +303,13 @@ def encode_batch(batch: Batch) -> bytes:
 
 def batch_bytes(batch: Batch) -> bytes:
     """The bytes of a batch with its ``data`` unchanged, for a batch that was just built."""
-    checked = _checked_bytes(batch)
+    rest = _bytes_after_crc(batch)
     length = batch.size - LENGTH_END
-    return _PREFIX.pack(batch.base_offset, length, batch.epoch, _MAGIC, crc32c(checked)) + checked
+    return _PREFIX.pack(batch.base_offset, length, batch.epoch, _MAGIC, crc32c(rest)) + rest
 
 
-def _checked_bytes(batch: Batch) -> bytes:
-    header = _CHECKED.pack(
+def _bytes_after_crc(batch: Batch) -> bytes:
+    header = _AFTER_CRC.pack(
         batch.attributes,
         batch.last_offset - batch.base_offset,
         batch.base_timestamp,
@@ -351,7 +351,7 @@ def batch_of_values(base_offset: int, epoch: int, timestamp: int, values: Sequen
     """An uncompressed batch of records that have only a value, all with ``timestamp``."""
     last, data = base_offset + len(values) - 1, write_values(values)
     batch = Batch(base_offset, last, epoch, 0, timestamp, timestamp, data, 0)
-    return batch._replace(crc=crc32c(_checked_bytes(batch)))
+    return batch._replace(crc=crc32c(_bytes_after_crc(batch)))
 
 
 def assemble_batch(
@@ -367,4 +367,4 @@ def assemble_batch(
     attributes = _CONTROL_BIT if is_control else 0
     latest = timestamp + max(record.timestamp_delta for record in records)
     batch = Batch(base_offset, last, epoch, attributes, timestamp, latest, data, 0)
-    return batch._replace(crc=crc32c(_checked_bytes(batch)))
+    return batch._replace(crc=crc32c(_bytes_after_crc(batch)))

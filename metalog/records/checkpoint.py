@@ -38,25 +38,25 @@ def check_snapshot(batches: Iterable[Batch], epoch: int | None = None) -> Iterat
     None accepts every epoch.
     """
     previous: Batch | None = None
-    ended: Batch | None = None
+    footer: Batch | None = None
     for batch in batches:
         if epoch is not None and batch.epoch != epoch:
             raise _fault(f"epoch {batch.epoch} in a snapshot of epoch {epoch}", batch)
         _check_sequence(previous, batch)
-        if ended is not None:
+        if footer is not None:
             raise _fault("records follow the footer of the snapshot", batch)
         kinds = [type(message) for message in batch.messages()] if batch.is_control else []
         if previous is None and kinds[:1] != [SnapshotHeaderRecord]:
             raise _fault("the snapshot does not begin with a header", batch)
         _check_kinds(kinds, batch, is_first=previous is None)
         if SnapshotFooterRecord in kinds:
-            ended = batch
+            footer = batch
         elif not batch.is_control or len(kinds) > 1 or previous is not None:
             yield batch
         previous = batch
     if previous is None:
         raise CorruptSnapshot("the snapshot is empty", advice=_ADVICE)
-    if ended is None:
+    if footer is None:
         problem = "the snapshot has no footer: it was cut short"
         raise CorruptSnapshot(
             problem, file=previous.file, byte=previous.position + previous.size, advice=_ADVICE
@@ -115,8 +115,8 @@ def encoded_snapshot(
     """The batches of a checkpoint, header and footer included.
 
     ``values`` are encoded records; ``control`` (KRAFT_VERSION and KRAFT_VOTERS) follows the header.
-    Timestamps are in milliseconds. ``last_contained_timestamp`` is the timestamp of the log's last
-    record in the snapshot.
+    Timestamps are in milliseconds. ``last_contained_timestamp`` is the timestamp of the last log
+    record that the snapshot includes.
     """
     header = SnapshotHeaderRecord(_VERSION, last_contained_timestamp)
     first = build_batch(0, epoch, timestamp, [(header, _VERSION), *control])

@@ -13,7 +13,7 @@ from typing import Final
 from metalog.errors import InvalidRequest
 from metalog.records.frame import UNKNOWN_VERSION, Undecodable, encode_body
 from metalog.records.message import ControlMessage
-from metalog.records.messages.registry import control_type
+from metalog.records.messages.registry import control_message_type
 from metalog.records.primitives.fields import UNREADABLE
 
 _KEY: Final = struct.Struct(">hh")
@@ -27,7 +27,7 @@ def decode_control(key: bytes | None, value: bytes) -> tuple[int, ControlMessage
     if key is None or len(key) < _KEY.size:
         return UNKNOWN_VERSION, Undecodable(value, "a control record without a type in its key")
     key_version, kind = _KEY.unpack_from(key)
-    message_class = control_type(kind)
+    message_class = control_message_type(kind)
     if message_class is None or key_version < 0:
         reason = _why_no_message(key_version, kind)
         return UNKNOWN_VERSION, Undecodable(value, reason, control_type=kind)

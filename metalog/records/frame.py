@@ -20,7 +20,7 @@ from metalog.records.primitives.varint import read_unsigned_varint, write_unsign
 FRAME_VERSION: Final = 1
 UNKNOWN_VERSION: Final = -1
 _NO_FRAME: Final = b"\x00no frame: "
-"""The prefix of a reason in UTF-8; see ``unreadable_value``."""
+"""In a value of ``unreadable_value``, the bytes before the reason."""
 _FRAME_SIZE: Final = 3
 """The size of a frame whose varints have one byte each, as all of Kafka's frames have today."""
 _MAX_INT16: Final = 0x7FFF
@@ -96,7 +96,7 @@ def _decode_any(value: bytes) -> tuple[int, Message | Undecodable]:
 def _decode_message(value: bytes, at: int, api_key: int, version: int) -> Message | Undecodable:
     message_class = message_type(api_key)
     if message_class is None:
-        reason = f"record type {api_key} is unknown: the log may be a newer Kafka's"
+        reason = f"record type {api_key} is unknown: perhaps a newer Kafka wrote the log"
         return Undecodable(value, reason, api_key, version)
     try:
         message, end = message_class.decode(value, at, version)

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from metalog.records.primitives.fields import UNREADABLE
 from metalog.records.primitives.varint import read_varint, read_varlong, write_varint, write_varlong
 
-SMALLEST: Final = 7
+MIN_RECORD_SIZE: Final = 7
 """The size of a record without key, value and headers, in bytes."""
 _NULL: Final = 1
 """The encoded varint -1."""
@@ -25,7 +25,7 @@ MOST_STARTS: Final = 1 << 17
 """``plain_starts`` covers at most this many records of a batch."""
 START_SIZES: Final = ((0, 64, 3), (64, 8192, 4), (8192, MOST_STARTS, 5))
 """Ranges of record numbers (first, end), each with the size of its ``plain_start`` in bytes."""
-_SIZE_CACHE: Final = 1 << 12
+_CACHED_SIZES: Final = 1 << 12
 _THREE_BYTES: Final = 1 << 14
 """The smallest zigzag-encoded number that takes three bytes."""
 
@@ -84,7 +84,7 @@ def read_records(
     """The ``count`` records of a payload, without those that ``skip`` skips; ``MalformedRecord`` if
     a record or the number of records is wrong."""
     index = at = 0
-    starts = plain_starts(min(count, len(payload) // SMALLEST))
+    starts = plain_starts(min(count, len(payload) // MIN_RECORD_SIZE))
     while index < count:
         if skip is not None:
             at, next_index = skip(payload, at, index, starts)
@@ -166,9 +166,9 @@ def read_record(payload: bytes, at: int, index: int) -> tuple[RawRecord, int]:
     except UNREADABLE:
         raise MalformedRecord("a record without a length", index, at) from None
     end = body + size
-    if size < SMALLEST - 1:
+    if size < MIN_RECORD_SIZE - 1:
         raise MalformedRecord(
-            f"a record of {size} bytes: the smallest has {SMALLEST - 1}", index, at
+            f"a record of {size} bytes: the smallest has {MIN_RECORD_SIZE - 1}", index, at
         )
     if end > len(payload):
         left = len(payload) - body
@@ -218,8 +218,8 @@ def write_values(values: Sequence[bytes]) -> bytes:
     """The payload of a batch of at most ``MOST_STARTS`` records that have only a value."""
     pieces: list[bytes] = []
     for start, value in zip(plain_starts(len(values)), values, strict=True):
-        size, value_size = _plain_sizes(len(start), len(value))
-        pieces += (size, start, value_size, value, b"\0")
+        size, between = _plain_sizes(len(start), len(value))
+        pieces += (size, start, between, value, b"\0")
     return b"".join(pieces)
 
 
@@ -240,12 +240,12 @@ def write_records(records: Sequence[RawRecord]) -> bytes:
             pieces.append(_any_record(record))
             continue
         start = starts[index]
-        size, value_size = _plain_sizes(len(start), len(value))
-        pieces += (size, start, value_size, value, b"\0")
+        size, between = _plain_sizes(len(start), len(value))
+        pieces += (size, start, between, value, b"\0")
     return b"".join(pieces)
 
 
-@lru_cache(_SIZE_CACHE)
+@lru_cache(_CACHED_SIZES)
 def _plain_sizes(start_size: int, value_size: int) -> tuple[bytes, bytes]:
     """The encoded length of a plain record, and the bytes between ``plain_start`` and the value."""
     size, between = bytearray(), bytearray((_NULL,))

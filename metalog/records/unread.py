@@ -24,13 +24,13 @@ _PREFIX_SIZE: Final = 11
 """The size of a record up to the message, if length and value length have two bytes each."""
 _CACHED_DELTAS: Final = 64
 MAX_PREFIXES: Final = 256
-"""The size of the cache of record prefixes, for each offset delta; a full cache is emptied."""
+"""Maximum entries per cache of record prefixes (one per offset delta); a full cache is emptied."""
 
 
 class UnreadRun(NamedTuple):
     """A number of consecutive records that were not decoded."""
 
-    records: int
+    record_count: int
 
 
 class UnreadRecord(NamedTuple):
@@ -60,41 +60,41 @@ class UnreadTypes:
         known = filter(None, map(message_type, METADATA))
         return cls(set(known).difference(types))
 
-    def skip(self, payload: bytes, at: int, index: int, deltas: Sequence[bytes]) -> tuple[int, int]:
+    def skip(self, payload: bytes, at: int, index: int, starts: Sequence[bytes]) -> tuple[int, int]:
         """Skip records, beginning with number ``index`` at byte ``at`` of the inflated ``payload``.
 
-        Returns the byte and the number of the first record to decode. ``deltas`` are the
+        Returns the byte and the number of the first record to decode. ``starts`` are the
         ``plain_starts`` of the records.
         """
-        for number in range(index, len(deltas)):
+        for number in range(index, len(starts)):
             try:
                 if number < _CACHED_DELTAS:
                     sizes = self._sizes[number]
                     prefix = payload[at : at + _PREFIX_SIZE]
                     size = sizes.get(prefix)
                     if size is None:
-                        size = self._size(payload, at, deltas[number])
+                        size = self._size(payload, at, starts[number])
                         if size is None:
                             return at, number
                         if len(sizes) >= MAX_PREFIXES:
                             sizes.clear()
                         sizes[prefix] = size
                 else:
-                    size = self._size(payload, at, deltas[number])
+                    size = self._size(payload, at, starts[number])
                 if not size or payload[at + size - 1]:
                     return at, number
             except IndexError:
                 return at, number
             at += size
-        return at, len(deltas)
+        return at, len(starts)
 
-    def _size(self, payload: bytes, at: int, delta: bytes) -> int | None:
+    def _size(self, payload: bytes, at: int, start: bytes) -> int | None:
         """The size of the plain record at ``at``; 0 if the reader needs the record.
 
         None if the record is not plain. None must not be cached by prefix, because bytes after the
         prefix can be the reason.
         """
-        plain = plain_value(payload, at, delta)
+        plain = plain_value(payload, at, start)
         if plain is None:
             return None
         value, end = plain

@@ -80,15 +80,15 @@ class LogFollower:
 
     @property
     def silent_for_s(self) -> float | None:
-        """Seconds since the server that sends the log last answered; None for a local log, before
-        the first answer, and while this node leads the log."""
+        """Seconds since the last answer of the server that sends the log; None for a local log,
+        before the first answer, and while this node leads the log."""
         has_peer = not self._leader.is_active and isinstance(self._log, PeerLog)
         return self._log.silent_for_s if has_peer else None  # type: ignore[attr-defined]
 
     @property
     def failing_for_s(self) -> float | None:
-        """How long the image has perhaps been older than the log, in seconds; or None. The cause is
-        a fault of the replay, or a silent server."""
+        """For how many seconds the image has perhaps been older than the log, because of a fault of
+        the replay or a silent server; None without such a cause."""
         since, silent_s = self._failing_since_s, self.silent_for_s
         if silent_s is not None and silent_s < SILENT_AFTER_S:
             silent_s = None

@@ -27,7 +27,7 @@ class LogLeader(ChangeSubmitter):
         loader: makes the image on which changes are decided.
         publishers: the publishers of the replica.
         candidacy: takes part in elections; None without elections.
-        idle_s: write a NoOp record after this many seconds without a change; None writes none.
+        idle_s: write a NoOp record after this many seconds without a change; None: never.
         entropy: the source of random ids and salts.
         kafka: the version of Kafka that decides which changes are refused.
     """
@@ -136,7 +136,7 @@ class LogLeader(ChangeSubmitter):
             queue.stop(LogFenced("the replica was closed"))
 
     def close(self) -> None:
-        """Close the log and the candidacy. A caller may repeat the call."""
+        """Close the candidacy, and a log that this node writes. A caller may repeat the call."""
         if self._queue is not None:
             self._queue.close()
             self._offer(None)

@@ -279,7 +279,7 @@ def _never_null(reader: Reader) -> Reader:
     def read_value(data: bytes, at: int) -> tuple[Any, int]:
         value, at = reader(data, at)
         if value is None:
-            raise ValueError("null where the field may not be null")
+            raise ValueError("null in a field that cannot be null")
         return value, at
 
     return read_value

@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from metalog.records.messages.registry import control_type, message_type
+from metalog.records.messages.registry import control_message_type, message_type
 from metalog.records.schema import CONTROL_RECORDS, METADATA_RECORDS
 
 CONTROL_TYPE_CLASS = "org/apache/kafka/common/record/internal/ControlRecordType.class"
@@ -118,7 +118,7 @@ def test_classes_are_found_by_key():
         message = message_type(schema.key)
         assert (message.__name__, message.API_KEY) == (schema.name, schema.key)
     for schema in CONTROL_RECORDS:
-        message = control_type(schema.key)
+        message = control_message_type(schema.key)
         assert (message.__name__, message.CONTROL_TYPE) == (schema.name, schema.key)
     assert message_type(6) is None
-    assert control_type(0) is None
+    assert control_message_type(0) is None

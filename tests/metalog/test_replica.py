@@ -105,7 +105,7 @@ def test_what_of_another_kafka_is_in_its_log_is_logged_once(
         "metadata.version 99 is not between 7 and 34",
         *(
             f"offset {offset}: a record was left out: record type {kind} is unknown: "
-            "the log may be a newer Kafka's"
+            "perhaps a newer Kafka wrote the log"
             for offset, kind in ((2, 99), (4, 98))
         ),
     ]

@@ -22,7 +22,7 @@ import fastavro.schema
 from metalog.errors import InvalidRequest
 from metalog.records.codegen.typed_field import camel, snake
 from metalog.records.message import ControlMessage, Message
-from metalog.records.messages.registry import control_type, message_type
+from metalog.records.messages.registry import control_message_type, message_type
 from metalog.records.primitives.text import text_problem
 from metalog.records.schema import CONTROL_RECORDS, METADATA_RECORDS, Field, MessageSchema
 
@@ -169,7 +169,7 @@ def _by_full_name() -> Mapping[str, _Codec]:
 
 def _codec(avro: AvroType, schema: MessageSchema) -> _Codec:
     is_control = schema in CONTROL_RECORDS
-    kind: AnyType | None = (control_type if is_control else message_type)(schema.key)
+    kind: AnyType | None = (control_message_type if is_control else message_type)(schema.key)
     if kind is None:
         raise InvalidRequest(f"{schema.name} has no class")
     structs: dict[str, tuple[Field, ...]] = {}

@@ -1,9 +1,8 @@
 """``python -m metalog.records.codegen.generate [--check]``: writes ``messages/`` from the schema.
 
-Each message gets a module with its NamedTuple, its straight-line codec and its JSON form. ruff
-formats the output, which is committed. The generator also writes the Avro schemas in
-``docs/formats``. ``--check`` writes nothing, and exits with 1 if a committed file differs from the
-output.
+Each message gets a module with its NamedTuple, its codec and its JSON form. ruff formats the
+output, which is committed. The generator also writes the Avro schemas in ``docs/formats``.
+``--check`` writes nothing, and exits with 1 if a committed file differs from the output.
 
 This module must not be imported at run time.
 """
@@ -24,14 +23,14 @@ from metalog.records.codegen.typed_field import snake
 from metalog.records.schema import CONTROL_RECORDS, METADATA_RECORDS, MessageSchema
 
 FOLDER: Final = Path(__file__).parents[1] / "messages"
-PAGES: Final = Path(__file__).parents[3] / "docs" / "formats"
-_FIXED: Final = "I,F401,C901,PLR0915,RUF100"
+PAGES_FOLDER: Final = Path(__file__).parents[3] / "docs" / "formats"
+_AUTOFIXED_RULES: Final = "I,F401,C901,PLR0915,RUF100"
 CONFIG: Final = Path(__file__).parents[3] / "pyproject.toml"
 MARK: Final = "<!-- The rest is generated from metalog/records/schema.py. -->\n"
 Schemas = tuple[MessageSchema, ...]
 _BETWEEN_NAMES: Final = ' " "'
-"""A blank, and a place where ruff may break the line."""
-_BY_KEY: Final = '''
+"""A blank at the end of one string literal; ruff can break the line before the next literal."""
+_LOOKUPS: Final = '''
 @cache
 def message_type(api_key: int) -> type[Message] | None:
     """The class of a metadata record; None for an unknown key."""
@@ -40,7 +39,7 @@ def message_type(api_key: int) -> type[Message] | None:
 
 
 @cache
-def control_type(key: int) -> type[ControlMessage] | None:
+def control_message_type(key: int) -> type[ControlMessage] | None:
     """The class of a control record of the quorum; None for an unknown key."""
     found = CONTROL.get(key)
     return None if found is None else cast("type[ControlMessage]", _imported(*found))
@@ -64,11 +63,11 @@ def modules() -> dict[str, str]:
 
 def pages() -> dict[Path, str]:
     """The paths of the pages about the Avro schemas, and the new text of each page."""
-    page = PAGES / "avro.md"
+    page = PAGES_FOLDER / "avro.md"
     written_by_hand, mark, _ = page.read_text().partition(MARK)
     return {
         page: written_by_hand + mark + "\n" + schema_table(),
-        PAGES / "avro-schemas.jsonl": schema_lines(),
+        PAGES_FOLDER / "avro-schemas.jsonl": schema_lines(),
     }
 
 
@@ -77,7 +76,7 @@ def formatted(sources: dict[str, str]) -> dict[str, str]:
     with TemporaryDirectory() as folder:
         for name, source in sources.items():
             Path(folder, name).write_text(source)
-        for command in (["check", "--fix-only", "--select", _FIXED], ["format"]):
+        for command in (["check", "--fix-only", "--select", _AUTOFIXED_RULES], ["format"]):
             subprocess.run(  # noqa: S603
                 [sys.executable, "-m", "ruff", *command, "--quiet", "--config", CONFIG, folder],
                 check=True,
@@ -89,7 +88,7 @@ def schema_table() -> str:
     lines = ["| type | version | fingerprint | fields |", "|---|---|---|---|"]
     lines += [
         f"| {each.name} | {each.version} | `{each.fingerprint.hex()}` |"
-        f" {', '.join(_named(each.schema)) or 'none'} |"
+        f" {', '.join(_field_texts(each.schema)) or 'none'} |"
         for each in avro_types()
     ]
     return "\n".join(lines) + "\n"
@@ -103,7 +102,7 @@ def schema_lines() -> str:
     )
 
 
-def _named(record: Mapping[str, Any]) -> Iterator[str]:
+def _field_texts(record: Mapping[str, Any]) -> Iterator[str]:
     """``name type`` for each field but the last, which has the unknown tagged fields."""
     for field in record["fields"][:-1]:
         yield f"{field['name']} {_type_text(field['type'])}"
@@ -118,7 +117,7 @@ def _type_text(avro: Any) -> str:
         return f"[{_type_text(avro['items'])}]"
     if avro["type"] == "fixed":
         return str(avro["name"]).removeprefix(f"{NAMESPACE}.")
-    return f"{{{', '.join(_named(avro))}}}"
+    return f"{{{', '.join(_field_texts(avro))}}}"
 
 
 def package_module(schemas: Schemas) -> str:
@@ -169,7 +168,7 @@ def registry_module(metadata: Schemas, control: Schemas) -> str:
     for constant, members in (("METADATA", metadata), ("CONTROL", control)):
         lines += ["", f"{constant}: Final = {{"]
         lines += [f'    {s.key}: ("{snake(s.name)}", "{s.name}"),' for s in members] + ["}"]
-    lines += ["", _BY_KEY]
+    lines += ["", _LOOKUPS]
     return "\n".join(lines)
 
 

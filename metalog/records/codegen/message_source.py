@@ -1,8 +1,8 @@
 """Makes the source text of a message's module from the message's schema, for ``generate``.
 
-Consecutive fields of fixed size become one ``struct``. The generated ``decode`` itself reads a
-compact length of one byte, a short array of int32 or UUIDs, and an empty section of tagged fields.
-For other lengths, arrays and tagged fields, and for errors, it calls ``primitives.fields``.
+Consecutive fields of fixed size become one ``struct``. The generated ``decode`` itself reads the
+short forms, such as a compact length of one byte. For any other form, and for errors, it calls
+``primitives.fields``.
 
 This module does not format its output, and must not know files.
 """
@@ -62,7 +62,7 @@ def message_module(schema: MessageSchema, key_name: str) -> str:
     classes.append(_class(schema.name, base, constants, fields, [_summary(schema, base)]))
     code = "\n".join(classes)
     imports = _imports(code, base)
-    title = f'"""The class of {schema.name}, with a straight-line codec."""\n'
+    title = f'"""The class of {schema.name}, with its codec."""\n'
     return "\n".join([HEADER + _LINT, title, imports, *layouts(code), "", code])
 
 
@@ -108,7 +108,7 @@ def _repr_constants(fields: list[TypedField]) -> list[str]:
     lines = []
     for constant, names in (
         ("SECRETS", [f.name for f in fields if f.field.secret]),
-        ("UUIDS", [f.name for f in fields if f.item == "uuid"]),
+        ("UUIDS", [f.name for f in fields if f.item_type == "uuid"]),
     ):
         if names:
             quoted = ", ".join(f'"{name}"' for name in names)
@@ -122,7 +122,7 @@ def _json_text_body(fields: list[TypedField]) -> list[str]:
     The code unpacks all fields in one step, because attribute access costs more.
     """
     lines = [f"{', '.join(f.local for f in fields)}, _ = self"] if fields else []
-    always = list(takewhile(lambda f: f.field.tag is None and f.first == 0, fields))
+    always = list(takewhile(lambda f: f.field.tag is None and f.first_version == 0, fields))
     if not always:
         return [*lines, 'text = ""', *_json_members(fields), 'return f"{{{text[1:]}}}"']
     begin = [f"    f'{_json_member(f)}'" for f in always]
@@ -140,7 +140,7 @@ def _json_text_body(fields: list[TypedField]) -> list[str]:
 def _json_members(fields: list[TypedField]) -> list[str]:
     lines = []
     for f in fields:
-        conditions = [f"version >= {f.first}"] if f.first > 0 else []
+        conditions = [f"version >= {f.first_version}"] if f.first_version > 0 else []
         if f.field.tag is not None:
             conditions.append(f.is_set(f.local))
         put = f"text += f'{_json_member(f)}'"
@@ -190,12 +190,12 @@ def decode_body(name: str, fields: list[TypedField]) -> list[str]:
     lines = [
         f"{f.local}: {f.annotation} = {f.default}"
         for f in fields
-        if f.field.tag is not None or f.first > 0
+        if f.field.tag is not None or f.first_version > 0
     ]
-    for first, together in _runs(fields):
+    for first_version, together in _runs(fields):
         reading = _read_fixed(together) if _is_fixed(together[0]) else _read(together[0])
-        lines += _since(first, reading)
-    lines += _read_known_tags(tagged) if tagged else _READ_UNKNOWN_TAGS
+        lines += _since(first_version, reading)
+    lines += _read_tagged(tagged) if tagged else _READ_UNKNOWN_TAGS
     unknown = "tuple(unknown)" if tagged else "unknown"
     values = ", ".join([*(f.local for f in fields), unknown])
     lines.append(f"return tuple.__new__({name}, ({values}{'' if fields else ','})), at")
@@ -204,10 +204,10 @@ def decode_body(name: str, fields: list[TypedField]) -> list[str]:
 
 def encode_body(fields: list[TypedField]) -> list[str]:
     lines = []
-    for first, together in _runs(fields):
+    for first_version, together in _runs(fields):
         writing = _write_fixed(together) if _is_fixed(together[0]) else [together[0].write("out")]
-        lines += _since(first, writing)
-        for f in together if first > 0 else ():
+        lines += _since(first_version, writing)
+        for f in together if first_version > 0 else ():
             lines += [f"elif {f.is_set(f'self.{f.name}')}:", f"    {_refusal(f)}"]
     tagged = [f for f in fields if f.field.tag is not None]
     if not tagged:
@@ -215,8 +215,8 @@ def encode_body(fields: list[TypedField]) -> list[str]:
     lines.append("tagged: list[tuple[int, bytes]] = []")
     for f in tagged:
         lines.append(f"if {f.is_set(f'self.{f.name}')}:")
-        if f.first > 0:
-            lines += [f"    if version < {f.first}:", f"        {_refusal(f)}"]
+        if f.first_version > 0:
+            lines += [f"    if version < {f.first_version}:", f"        {_refusal(f)}"]
         lines += _indented(_write_tagged(f))
     return [*lines, "write_tagged_fields(out, (*tagged, *self.unknown_tagged_fields))"]
 
@@ -236,22 +236,22 @@ def _runs(fields: list[TypedField]) -> Iterator[tuple[int, list[TypedField]]]:
     """Groups of untagged fields, with the fields' first version: consecutive fields of fixed size
     are one group, and any other field is a group of its own."""
     untagged = [f for f in fields if f.field.tag is None]
-    for (is_fixed, first), group in groupby(untagged, lambda f: (_is_fixed(f), f.first)):
+    for (is_fixed, first), group in groupby(untagged, lambda f: (_is_fixed(f), f.first_version)):
         together = list(group)
         for run in [together] if is_fixed else [[f] for f in together]:
             yield first, run
 
 
 def _is_fixed(f: TypedField) -> bool:
-    return f.item in _FORMATS and not f.is_array and not f.is_nullable
+    return f.item_type in _FORMATS and not f.is_array and not f.is_nullable
 
 
-def _since(first: int, lines: list[str]) -> list[str]:
-    return [f"if version >= {first}:", *_indented(lines)] if first > 0 else lines
+def _since(first_version: int, lines: list[str]) -> list[str]:
+    return [f"if version >= {first_version}:", *_indented(lines)] if first_version > 0 else lines
 
 
 def _layout(fields: list[TypedField]) -> str:
-    return "_" + "_".join(f.item.upper() for f in fields)
+    return "_" + "_".join(f.item_type.upper() for f in fields)
 
 
 def _format(layout: str) -> str:
@@ -272,19 +272,19 @@ def _write_fixed(fields: list[TypedField]) -> list[str]:
 
 
 def _packed(fields: list[TypedField]) -> list[str]:
-    checks = [f"check_uuid(self.{f.name})" for f in fields if f.item == "uuid"]
+    checks = [f"check_uuid(self.{f.name})" for f in fields if f.item_type == "uuid"]
     values = ", ".join(f"self.{f.name}" for f in fields)
     return [*checks, f"{_layout(fields)}.pack({values})"]
 
 
 def _read(f: TypedField) -> list[str]:
     general = f"{f.local}, at = {f.read('data', 'at')}"
-    if f.is_array and f.item in _TABLES:
-        item_size = calcsize(f">{_FORMATS[f.item]}")
+    if f.is_array and f.item_type in _TABLES:
+        item_size = calcsize(f">{_FORMATS[f.item_type]}")
         return [
             "length = data[at]",
             "if 0 < length < MANY:",
-            f"    {f.local} = {_TABLES[f.item]}[length].unpack_from(data, at + 1)",
+            f"    {f.local} = {_TABLES[f.item_type]}[length].unpack_from(data, at + 1)",
             f"    at += {item_size} * length - {item_size - 1}",
             "else:",
             f"    {general}",
@@ -292,20 +292,20 @@ def _read(f: TypedField) -> list[str]:
     if f.is_array or f.is_struct:
         return [general]
     value = "data[at + 1 : end]"
-    is_declared = f.field.tag is not None or f.first > 0 or not f.is_nullable
-    target = f.local if is_declared else f"{f.local}: {f.annotation}"
+    has_type = f.field.tag is not None or f.first_version > 0 or not f.is_nullable
+    target = f.local if has_type else f"{f.local}: {f.annotation}"
     return [
         "length = data[at]",
         "end = at + length",
         "if 0 < length < 0x80 and end <= limit:",
-        f"    {target} = {f'decode_text({value})' if f.item == 'string' else value}",
+        f"    {target} = {f'decode_text({value})' if f.item_type == 'string' else value}",
         "    at = end",
         "else:",
         f"    {general}",
     ]
 
 
-def _read_known_tags(tagged: list[TypedField]) -> list[str]:
+def _read_tagged(tagged: list[TypedField]) -> list[str]:
     lines = [
         "unknown: list[tuple[int, bytes]] = []",
         "tags = data[at]",
@@ -321,7 +321,7 @@ def _read_known_tags(tagged: list[TypedField]) -> list[str]:
     ]
     word = "if"
     for f in tagged:
-        since = f" and version >= {f.first}" if f.first > 0 else ""
+        since = f" and version >= {f.first_version}" if f.first_version > 0 else ""
         reading = _read_fixed([f]) if _is_fixed(f) else _read(f)
         lines += _indented([f"{word} tag == {f.field.tag}{since}:", *_indented(reading)])
         word = "elif"

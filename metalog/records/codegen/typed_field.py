@@ -54,7 +54,7 @@ class TypedField(NamedTuple):
 
     field: Field
     name: str
-    item: str
+    item_type: str
     is_array: bool
     is_nullable: bool
 
@@ -65,11 +65,11 @@ class TypedField(NamedTuple):
 
     @property
     def is_struct(self) -> bool:
-        return self.item not in _PRIMITIVES
+        return self.item_type not in _PRIMITIVES
 
     @property
     def annotation(self) -> str:
-        python = self.item if self.is_struct else _PRIMITIVES[self.item].python
+        python = self.item_type if self.is_struct else _PRIMITIVES[self.item_type].python
         if self.is_array:
             python = f"tuple[{python}, ...]"
         return f"{python} | None" if self.is_nullable else python
@@ -82,26 +82,26 @@ class TypedField(NamedTuple):
             )
         if self.is_array:
             return "()"
-        return f"{self.item}()" if self.is_struct else _PRIMITIVES[self.item].default
+        return f"{self.item_type}()" if self.is_struct else _PRIMITIVES[self.item_type].default
 
     def is_set(self, value: str) -> str:
-        """The condition that the field's value, given as source text, is not the default."""
+        """Source text of a condition: ``value``, also source text, is not the field's default."""
         special = {"None": f"{value} is not None", "True": f"not {value}", "False": value}
         return special.get(self.default, f"{value} != {self.default}")
 
     @property
-    def first(self) -> int:
+    def first_version(self) -> int:
         return lowest(self.field.versions)
 
     def read(self, data: str, at: str) -> str:
         prefix = "read_nullable" if self.is_nullable else "read"
         if not self.is_array:
             if self.is_struct:
-                return f"{self.item}.decode({data}, {at}, version)"
-            return f"{prefix}_{self.item}({data}, {at})"
+                return f"{self.item_type}.decode({data}, {at}, version)"
+            return f"{prefix}_{self.item_type}({data}, {at})"
         if self.is_struct:
-            return f"read_structs({self.item}.decode, {data}, {at}, version)"
-        return f"{prefix}_array(read_{self.item}, {data}, {at})"
+            return f"read_structs({self.item_type}.decode, {data}, {at}, version)"
+        return f"{prefix}_array(read_{self.item_type}, {data}, {at})"
 
     def write(self, out: str) -> str:
         value = f"self.{self.name}"
@@ -109,17 +109,17 @@ class TypedField(NamedTuple):
         if not self.is_array:
             if self.is_struct:
                 return f"{value}.encode({out}, version)"
-            return f"{prefix}_{self.item}({out}, {value})"
+            return f"{prefix}_{self.item_type}({out}, {value})"
         if self.is_struct:
             return f"write_structs({out}, {value}, version)"
-        if self.item == "int32":
+        if self.item_type == "int32":
             return f"{prefix}_int32s({out}, {value})"
-        return f"{prefix}_array(write_{self.item}, {out}, {value})"
+        return f"{prefix}_array(write_{self.item_type}, {out}, {value})"
 
     @property
     def json_text(self) -> str:
         """The part of an f-string that writes the field's local variable as JSON."""
-        if self.item == "uuid" and not self.is_array:
+        if self.item_type == "uuid" and not self.is_array:
             return f'"{{uuid_text({self.local})}}"'
         return f"{{{self._json_value(self.local)}}}"
 
@@ -127,12 +127,12 @@ class TypedField(NamedTuple):
         if self.is_array:
             if self.is_struct:
                 return f"json_structs({value}, version)"
-            return f"json_{self.item}s({value})"
+            return f"json_{self.item_type}s({value})"
         if self.is_struct:
             return f"{value}.json_text(version)"
-        if self.item.startswith(("int", "uint")):
+        if self.item_type.startswith(("int", "uint")):
             return value
-        return f"json_{self.item}({value})"
+        return f"json_{self.item_type}({value})"
 
 
 def typed_field(field: Field) -> TypedField:

@@ -45,7 +45,7 @@ from metalog.records.messages.access_control_entry_record import AccessControlEn
 from metalog.records.primitives.text import REPLACEMENT, decode_text
 from metalog.records.primitives.varint import write_varint
 from metalog.records.record import (
-    SMALLEST,
+    MIN_RECORD_SIZE,
     START_SIZES,
     check_end,
     plain_starts,
@@ -56,15 +56,15 @@ from metalog.records.record import (
 from metalog.records.unread import UNREAD_RECORD, UnreadRun, UnreadTypes
 
 MAX_CACHED = 1 << 16
-"""The size of each cache (names, last parts, texts in last parts); a full cache is emptied."""
+"""Maximum entries per cache (names, last parts, texts in last parts); a full cache is emptied."""
 MAX_SHAPES = 1 << 9
-"""The size of each cache of shapes. The attributes and deltas of a record take
+"""Maximum entries per cache of shapes. The attributes and deltas of a record take
 3, 4 or 5 bytes; each of these lengths has its own cache."""
 
 _ACL_FRAME: Final = bytes((FRAME_VERSION, AccessControlEntryRecord.API_KEY, 0))
 _ID_SIZE: Final = 16
 _NO_TAGGED_FIELDS_NOR_HEADERS: Final = b"\x00\x00"
-_ONE_BYTE_LENGTH: Final = 64
+_MIN_TWO_BYTE_LENGTH: Final = 64
 _NAME_SIZES: Final = 0x80
 """The number of one-byte name lengths; an ACL with a longer name is not plain."""
 
@@ -102,7 +102,7 @@ def record_count(part: Part) -> int:
         return len(part.ids)
     if isinstance(part, PartitionChangeRun):
         return len(part.changes)
-    return part.records if isinstance(part, UnreadRun) else 1
+    return part.record_count if isinstance(part, UnreadRun) else 1
 
 
 def messages_of(parts: Iterable[Part]) -> list[AnyMessage]:
@@ -114,7 +114,7 @@ def messages_of(parts: Iterable[Part]) -> list[AnyMessage]:
         elif isinstance(part, PartitionChangeRun):
             messages += part.messages()
         elif isinstance(part, UnreadRun):
-            messages += [UNREAD_RECORD] * part.records
+            messages += [UNREAD_RECORD] * part.record_count
         else:
             messages.append(part)
     return messages
@@ -123,25 +123,25 @@ def messages_of(parts: Iterable[Part]) -> list[AnyMessage]:
 _texts: dict[bytes, str] = {}
 _names: dict[str, str] = {}
 _ends: dict[bytes, _Fields] = {}
-_shapes_by_delta_size: dict[int, dict[int, _Shape]] = {3: {}, 4: {}, 5: {}}
+_shapes_by_start_size: dict[int, dict[int, _Shape]] = {3: {}, 4: {}, 5: {}}
 
 
 def decode_parts(payload: bytes, count: int, unread: UnreadTypes | None = None) -> list[Part]:
-    """Decode ``count`` records in order; ``MalformedRecord`` if a record or the number is wrong.
+    """Decode ``count`` records in order; ``MalformedRecord`` if a record or ``count`` is wrong.
 
     Records of the types ``unread`` are not decoded.
     """
     parts: list[Part] = []
-    deltas = plain_starts(min(count, len(payload) // SMALLEST))
+    starts = plain_starts(min(count, len(payload) // MIN_RECORD_SIZE))
     index = at = 0
     while index < count:
         if unread is not None:
-            at, next_index = unread.skip(payload, at, index, deltas)
+            at, next_index = unread.skip(payload, at, index, starts)
             if next_index > index:
                 parts.append(UnreadRun(next_index - index))
                 index = next_index
                 continue
-        plain = plain_value(payload, at, deltas[index]) if index < len(deltas) else None
+        plain = plain_value(payload, at, starts[index]) if index < len(starts) else None
         if plain is None:
             record, at = read_record(payload, at, index)
             why = refusal(record, is_control=False)
@@ -153,13 +153,13 @@ def decode_parts(payload: bytes, count: int, unread: UnreadTypes | None = None) 
         value, end = plain
         if value.startswith(_ACL_FRAME):
             run = AclRun([], [])
-            at = _read_plain(payload, at, index, deltas, run)
+            at = _read_acls(payload, at, index, starts, run)
             if run.ids:
                 parts.append(run)
                 index += len(run.ids)
                 continue
         elif value.startswith(CHANGE_FRAME):
-            at, changes = read_changes(payload, at, index, deltas)
+            at, changes = read_changes(payload, at, index, starts)
             if changes:
                 parts.append(PartitionChangeRun(changes))
                 index += len(changes)
@@ -171,10 +171,10 @@ def decode_parts(payload: bytes, count: int, unread: UnreadTypes | None = None) 
     return parts
 
 
-def _read_plain(payload: bytes, at: int, start: int, deltas: list[bytes], run: AclRun) -> int:
-    """Add plain ACLs to ``run``, beginning with record number ``start`` at byte ``at``.
+def _read_acls(payload: bytes, at: int, index: int, starts: list[bytes], run: AclRun) -> int:
+    """Add plain ACLs to ``run``, beginning with record number ``index`` at byte ``at``.
 
-    Returns the position of the first record that is not a plain ACL. ``deltas`` are the
+    Returns the position of the first record that is not a plain ACL. ``starts`` are the
     batch's ``plain_starts``.
     """
     ids, acls = run
@@ -182,21 +182,21 @@ def _read_plain(payload: bytes, at: int, start: int, deltas: list[bytes], run: A
     resource_types, names, ends = ACL_RESOURCE_TYPES, _names, _ends
     last_name, name = None, ""
     try:
-        for first, last, delta_size in START_SIZES:
-            shapes = _shapes_by_delta_size[delta_size]
-            for delta in deltas[max(first, start) : last]:
+        for first, stop, start_size in START_SIZES:
+            shapes = _shapes_by_start_size[start_size]
+            for start in starts[max(first, index) : stop]:
                 length = payload[at]
                 if length >= 0x80:
                     length |= payload[at + 1] << 8
                 try:
                     shape = shapes[length]
                 except KeyError:
-                    shape = _cache_shape(shapes, length, delta_size)
-                between, name_at, size, layouts = shape
+                    shape = _cache_shape(shapes, length, start_size)
+                between, name_at, size, unpackers = shape
                 name_size = payload[at + name_at]
-                unpack = layouts[name_size] or _cache_layout(shape, delta_size, name_size)
-                read_delta, prefix, id_, resource_type, raw_name, raw_end = unpack(payload, at)
-                if read_delta != delta or prefix != between:
+                unpack = unpackers[name_size] or _cache_unpack(shape, start_size, name_size)
+                read_start, prefix, id_, resource_type, raw_name, raw_end = unpack(payload, at)
+                if read_start != start or prefix != between:
                     return at
                 if raw_name != last_name:
                     last_name, name = raw_name, raw_name.decode()
@@ -211,40 +211,40 @@ def _read_plain(payload: bytes, at: int, start: int, deltas: list[bytes], run: A
     return at
 
 
-def _cache_shape(shapes: dict[int, _Shape], length: int, delta_size: int) -> _Shape:
+def _cache_shape(shapes: dict[int, _Shape], length: int, start_size: int) -> _Shape:
     """Cache the shape for ``length``, the one or two bytes of a record's length (little-endian)."""
     low, high = length & 0xFF, length >> 8
     size = (low & 0x7F | high << 7) >> 1
     if low & 1 or high >= 0x80 or (low >= 0x80 and high == 0):
         raise NotPlain
-    value_size = size - delta_size - 3
-    if value_size >= _ONE_BYTE_LENGTH:
+    value_size = size - start_size - 3
+    if value_size >= _MIN_TWO_BYTE_LENGTH:
         value_size -= 1
     between = bytearray()
     write_varint(between, -1)
     write_varint(between, value_size)
-    if delta_size + len(between) + value_size + 1 != size:
+    if start_size + len(between) + value_size + 1 != size:
         raise NotPlain
     between += _ACL_FRAME
     length_size = 2 if high else 1
-    name_at = length_size + delta_size + len(between) + _ID_SIZE + 1
+    name_at = length_size + start_size + len(between) + _ID_SIZE + 1
     if len(shapes) >= MAX_SHAPES:
         shapes.clear()
     shape = shapes[length] = (bytes(between), name_at, length_size + size, [None] * _NAME_SIZES)
     return shape
 
 
-def _cache_layout(shape: _Shape, delta_size: int, name_size: int) -> _Unpack:
+def _cache_unpack(shape: _Shape, start_size: int, name_size: int) -> _Unpack:
     """Cache the function that unpacks a record; ``name_size`` counts the length byte, too."""
-    between, name_at, size, layouts = shape
-    length_size = name_at - 1 - _ID_SIZE - len(between) - delta_size
+    between, name_at, size, unpackers = shape
+    length_size = name_at - 1 - _ID_SIZE - len(between) - start_size
     end_size = size - name_at - name_size
     if not name_size or end_size <= 0:
         raise NotPlain
     layout = struct.Struct(
-        f"{length_size}x{delta_size}s{len(between)}s{_ID_SIZE}sBx{name_size - 1}s{end_size}s"
+        f"{length_size}x{start_size}s{len(between)}s{_ID_SIZE}sBx{name_size - 1}s{end_size}s"
     )
-    unpack = layouts[name_size] = layout.unpack_from
+    unpack = unpackers[name_size] = layout.unpack_from
     return unpack
 
 

@@ -26,7 +26,7 @@ from metalog.records.primitives.fields import INT32_ARRAYS
 from metalog.records.record import START_SIZES
 
 MAX_CACHED: Final = 1 << 12
-"""The size of each cache (changed fields, lists of replicas); a full cache is emptied."""
+"""Maximum entries per cache (changed fields, lists of replicas); a full cache is emptied."""
 
 CHANGE_FRAME: Final = bytes((FRAME_VERSION, PartitionChangeRecord.API_KEY))
 _AROUND_VALUE: Final = 4
@@ -77,43 +77,43 @@ class _Form(NamedTuple):
     unpack: Callable[[bytes, int], tuple[bytes, bytes, int, Uuid, bytes]]
 
 
-def _forms(delta_size: int) -> dict[int, _Form]:
-    """The form for each length, by the encoded length, which is one byte."""
+def _forms(start_size: int) -> dict[int, _Form]:
+    """The form for each record length, by the byte that encodes this length."""
     forms = {}
-    before_tags = delta_size + _AROUND_VALUE + _BEFORE_TAGS
+    before_tags = start_size + _AROUND_VALUE + _BEFORE_TAGS
     for size in range(before_tags + 1, 65):
-        value_size = size - delta_size - _AROUND_VALUE
+        value_size = size - start_size - _AROUND_VALUE
         between = [
             bytes((1, value_size << 1, *CHANGE_FRAME, version))
             for version in PartitionChangeRecord.VERSIONS
         ]
-        layout = struct.Struct(f">x{delta_size}s{_BETWEEN}si16s{size - before_tags + 1}s")
+        layout = struct.Struct(f">x{start_size}s{_BETWEEN}si16s{size - before_tags + 1}s")
         forms[size - 1 << 1] = _Form(between[-1], frozenset(between), size, layout.unpack_from)
     return forms
 
 
-_forms_by_delta_size: Final = {delta_size: _forms(delta_size) for _, _, delta_size in START_SIZES}
+_forms_by_start_size: Final = {start_size: _forms(start_size) for _, _, start_size in START_SIZES}
 _replicas: dict[tuple[int, ...], tuple[int, ...]] = {}
 _fields: dict[bytes, Fields] = {}
 
 
 def read_changes(
-    payload: bytes, at: int, start: int, deltas: list[bytes]
+    payload: bytes, at: int, index: int, starts: list[bytes]
 ) -> tuple[int, list[Change]]:
-    """Read plain changes, beginning with record number ``start`` at byte ``at``.
+    """Read plain changes, beginning with record number ``index`` at byte ``at``.
 
     Returns the position of the first record that is not a plain change, and the plain changes.
-    ``deltas`` are the batch's ``plain_starts``.
+    ``starts`` are the batch's ``plain_starts``.
     """
     changes: list[Change] = []
     cached, add = _fields, changes.append
     try:
-        for first, last, delta_size in START_SIZES:
-            forms = _forms_by_delta_size[delta_size]
-            for expected in deltas[max(first, start) : last]:
+        for first, stop, start_size in START_SIZES:
+            forms = _forms_by_start_size[start_size]
+            for start in starts[max(first, index) : stop]:
                 between, all_between, size, unpack = forms[payload[at]]
-                delta, prefix, number, topic_id, raw = unpack(payload, at)
-                if delta != expected or (prefix != between and prefix not in all_between):
+                read_start, prefix, number, topic_id, raw = unpack(payload, at)
+                if read_start != start or (prefix != between and prefix not in all_between):
                     return at, changes
                 add((topic_id, number, cached.get(raw) or _cache_fields(raw)))
                 at += size

@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""The class of AbortTransactionRecord, with a straight-line codec."""
+"""The class of AbortTransactionRecord, with its codec."""
 
 from __future__ import annotations
 

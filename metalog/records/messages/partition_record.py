@@ -1,7 +1,7 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 # ruff: noqa: C901, PLR0915
 
-"""The class of PartitionRecord, with a straight-line codec."""
+"""The class of PartitionRecord, with its codec."""
 
 from __future__ import annotations
 

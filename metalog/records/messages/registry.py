@@ -57,7 +57,7 @@ def message_type(api_key: int) -> type[Message] | None:
 
 
 @cache
-def control_type(key: int) -> type[ControlMessage] | None:
+def control_message_type(key: int) -> type[ControlMessage] | None:
     """The class of a control record of the quorum; None for an unknown key."""
     found = CONTROL.get(key)
     return None if found is None else cast("type[ControlMessage]", _imported(*found))

@@ -1,6 +1,6 @@
 # Generated from metalog/records/schema.py by metalog.records.codegen.generate.
 
-"""The class of UserScramCredentialRecord, with a straight-line codec."""
+"""The class of UserScramCredentialRecord, with its codec."""
 
 from __future__ import annotations
 

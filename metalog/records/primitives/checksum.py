@@ -32,8 +32,8 @@ def is_one_bit_off(difference: int, size: int) -> bool:
 
     A checksum is linear: a wrong bit with ``n`` bits after it changes the checksum by a constant,
     which the shift register makes from 1 in ``n + 1`` steps. The search for ``n`` is baby-step
-    giant-step; the giant step is approximately the square root of the number of bits. For each bit,
-    one in 2**32 differences fits by chance.
+    giant-step; the giant step is approximately the square root of the number of bits. A random
+    difference fits with a probability of approximately (number of bits) / 2**32.
     """
     if difference.bit_count() <= 1:
         return True

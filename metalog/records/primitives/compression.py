@@ -19,8 +19,8 @@ NAMES: Final = (NONE, "gzip", "snappy", "lz4", "zstd")
 MAX_INFLATED: Final = 64 << 20
 """One batch may inflate to at most this many bytes: eight times Kafka's largest batch."""
 _MAX_RATIO: Final = 64
-_ALWAYS: Final = 1 << 20
-"""A batch may inflate to ``_MAX_RATIO`` times its size, or to ``_ALWAYS`` bytes if that is more.
+_ALWAYS_ALLOWED: Final = 1 << 20
+"""A batch may inflate to the larger of ``_ALWAYS_ALLOWED`` bytes and ``_MAX_RATIO`` times its size.
 After decoding, one inflated byte can take approximately forty bytes of memory."""
 
 _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
@@ -29,8 +29,8 @@ _BLOCK_SIZE: Final = struct.Struct(">i")
 
 
 def most_inflated(size: int) -> int:
-    """The limit, in bytes, of the inflated records of a batch that has ``size`` bytes."""
-    return min(MAX_INFLATED, max(_ALWAYS, _MAX_RATIO * size))
+    """The limit, in bytes, on what ``size`` bytes of compressed records may inflate to."""
+    return min(MAX_INFLATED, max(_ALWAYS_ALLOWED, _MAX_RATIO * size))
 
 
 def inflate(compression: str, data: bytes, limit: int = MAX_INFLATED) -> bytes:

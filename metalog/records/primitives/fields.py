@@ -96,7 +96,7 @@ def read_nullable_bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
 def read_bytes(data: bytes, at: int) -> tuple[bytes, int]:
     value, at = read_nullable_bytes(data, at)
     if value is None:
-        raise ValueError("null where the field may not be null")
+        raise ValueError("null in a field that cannot be null")
     return value, at
 
 
@@ -132,7 +132,7 @@ def read_array(
 ) -> tuple[tuple[T, ...], int]:
     items, at = read_nullable_array(read, data, at)
     if items is None:
-        raise ValueError("null where the field may not be null")
+        raise ValueError("null in a field that cannot be null")
     return items, at
 
 
@@ -142,7 +142,7 @@ def read_structs(
     """An array of structs, each decoded in the message's ``version``."""
     size, at = read_unsigned_varint(data, at)
     if size == 0:
-        raise ValueError("null where the field may not be null")
+        raise ValueError("null in a field that cannot be null")
     items = []
     for _ in range(size - 1):
         item, at = decode(data, at, version)
@@ -270,5 +270,5 @@ def write_tagged_fields(out: bytearray, tagged: TaggedFields) -> None:
 
 
 def refuse_field(name: str, version: int) -> None:
-    """Raise the error for a field with a value in a version without this field."""
+    """Raise the error for a value in the field ``name``, which ``version`` does not have."""
     raise ValueError(f"{name} cannot be written in version {version}")

@@ -3,8 +3,8 @@
 Java and Python both decode malformed bytes to U+FFFD, with one difference: a surrogate in three
 bytes, or the first two of these bytes, becomes one U+FFFD in Java, and several in Python.
 
-A string of Kafka has at most ``MAX_BYTES``. Kafka closes a connection that sends a longer string,
-and does not load a log that has a longer string.
+A string of Kafka has at most ``MAX_BYTES`` bytes. Kafka closes a connection that sends a
+longer string, and does not load a log that has a longer string.
 
 This module must not know where a string is stored.
 """

@@ -164,7 +164,7 @@ def test_equal_names_are_one_text():
 
 def test_the_shapes_that_are_remembered_are_bounded(monkeypatch):
     monkeypatch.setattr(acl_fast_decode, "MAX_SHAPES", 10)
-    for remembered in acl_fast_decode._shapes_by_delta_size.values():
+    for remembered in acl_fast_decode._shapes_by_start_size.values():
         remembered.clear()
     acls = [
         AccessControlEntryRecord(
@@ -173,7 +173,7 @@ def test_the_shapes_that_are_remembered_are_bounded(monkeypatch):
         for n in range(700)
     ]
     assert build_batch(0, 0, 0, [(acl, 0) for acl in acls]).messages() == acls
-    assert max(map(len, acl_fast_decode._shapes_by_delta_size.values())) <= 10
+    assert max(map(len, acl_fast_decode._shapes_by_start_size.values())) <= 10
 
 
 def test_a_run_of_plain_acls_is_one_part_and_ends_at_what_is_not_plain():

@@ -82,7 +82,7 @@ def test_all_records_of_the_unread_types_are_passed_over_and_no_others(pairs) ->
         offset + each
         for offset, part in numbered(batch.parts(UNREAD), 0)
         if isinstance(part, UnreadRun)
-        for each in range(part.records)
+        for each in range(part.record_count)
     }
     assert unread == {at for at, (message, _) in enumerate(pairs) if isinstance(message, TYPES)}
 

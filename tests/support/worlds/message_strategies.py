@@ -14,7 +14,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from metalog.records.codegen.typed_field import camel, highest, lowest, snake
-from metalog.records.messages.registry import control_type, message_type
+from metalog.records.messages.registry import control_message_type, message_type
 from metalog.records.schema import CONTROL_RECORDS, METADATA_RECORDS, Field, MessageSchema
 
 SCHEMAS = (*METADATA_RECORDS, *CONTROL_RECORDS)
@@ -38,7 +38,7 @@ _UNKNOWN_TAGS = st.lists(
 
 
 def message_class(schema: MessageSchema) -> Any:
-    return (message_type if schema in METADATA_RECORDS else control_type)(schema.key)
+    return (message_type if schema in METADATA_RECORDS else control_message_type)(schema.key)
 
 
 @cache
