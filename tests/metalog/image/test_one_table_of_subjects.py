@@ -15,7 +15,7 @@ from metalog.image.policy import MARKERS, concerns_authorization
 from metalog.image.state.acls import record_of
 from metalog.image.subjects import NOT_KEPT, SUBJECTS
 from metalog.records import messages as m
-from metalog.records.frame import Undecodable
+from metalog.records.frame import Undecodable, encode_value
 from metalog.records.messages import (
     BrokerEndpoint,
     BrokerFeature,
@@ -121,6 +121,11 @@ def test_the_example_image_differs_from_the_empty_one_in_every_field() -> None:
 def test_a_snapshot_holds_every_field_of_every_subject() -> None:
     image = image_of(WHOLE)
     assert image_of([message for message, _ in image.write()]) == image
+
+
+def test_the_values_of_a_snapshot_are_its_encoded_records() -> None:
+    image = image_of(WHOLE)
+    assert list(image.write_values()) == [encode_value(*each) for each in image.write()]
 
 
 def test_a_delta_of_a_whole_image_makes_that_image() -> None:
