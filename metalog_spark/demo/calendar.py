@@ -1,4 +1,4 @@
-"""The demo's year, in milliseconds since 1970, UTC.
+"""The demo's year: times in milliseconds since 1970 (UTC), and numbers of days, from 0.
 
 This module must not know the year's events.
 """
@@ -48,11 +48,11 @@ def days_from(date: str, count: int) -> range:
 
 
 def is_weekend(day: int) -> bool:
-    """Whether day number ``day`` (from 0) is on a weekend. 2025 begins on a Wednesday."""
+    """Whether day number ``day`` is on a weekend. 2025 begins on a Wednesday."""
     return (2 + day) % 7 >= 5
 
 
-def office_hour(random: Random, day: int) -> int:
+def office_time(random: Random, day: int) -> int:
     """A random time in the office hours of ``day``; on a weekend, of the Friday before."""
     while is_weekend(day):
         day -= 1

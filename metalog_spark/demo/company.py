@@ -48,7 +48,7 @@ _SHARE_ENDING_EARLY: Final = 0.12
 
 
 class Service(NamedTuple):
-    """A service. It may read the topics in ``reads``, and uses only the first ``used`` of these.
+    """A service. It can read the topics in ``reads``, and reads only the first ``used`` of these.
 
     It runs from day ``begins`` of the year to day ``ends`` (exclusive).
     """

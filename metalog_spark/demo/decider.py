@@ -24,14 +24,14 @@ from metalog_spark.demo.traffic import Activity
 
 _PLACEHOLDER: Final = "{name}"
 """It stands for the resource's name, because ``format_line`` escapes a name and Kafka does not."""
-_REMEMBERED: Final = 4
+_CACHED_PERIODS: Final = 4
 _NEVER: Final = 2**63
 
 T = TypeVar("T")
 
 
 class Answer(NamedTuple):
-    """``text`` is the rest of the audit line, which follows its time, in Kafka's own layout."""
+    """``text`` is the part of the audit line after the time, in Kafka's own layout."""
 
     is_allowed: bool
     text: str
@@ -55,10 +55,10 @@ class Answers:
         return answer
 
     def _answer(self, activity: Activity) -> Answer:
-        scope = self._decision_context.session_cache(
+        session = self._decision_context.session_cache(
             activity.resource_type, (activity.host, activity.principal)
         )
-        decision = scope.decide(activity.operation, activity.name)
+        decision = session.decide(activity.operation, activity.name)
         resource = ResourcePattern(activity.resource_type, _PLACEHOLDER)
         line = format_line(
             RequestContext(activity.principal, activity.host, request_name=activity.request_name),
@@ -86,8 +86,8 @@ class BrokerDecider:
         self._indexes = [(0, AclIndex.of(())), *_indexes(changes)]
         self._configurations = configurations
         self._activities = activities
-        turns = (*self._indexes, *configurations)
-        self._begins = sorted({begin for begin, _ in turns})
+        stages = (*self._indexes, *configurations)
+        self._begins = sorted({begin for begin, _ in stages})
         self._answers: dict[int, Answers] = {}
 
     def at(self, time_ms: int) -> Answers:
@@ -95,12 +95,12 @@ class BrokerDecider:
         place = bisect_right(self._begins, time_ms) - 1
         answers = self._answers.get(place)
         if answers is None:
-            if len(self._answers) == _REMEMBERED:
+            if len(self._answers) == _CACHED_PERIODS:
                 del self._answers[next(iter(self._answers))]
-            answers = self._answers[place] = self._opened(place)
+            answers = self._answers[place] = self._new_answers(place)
         return answers
 
-    def _opened(self, place: int) -> Answers:
+    def _new_answers(self, place: int) -> Answers:
         begin = self._begins[place]
         index, config = _in_force(self._indexes, begin), _in_force(self._configurations, begin)
         decision_context = DecisionContext(index, config, shut_by="")

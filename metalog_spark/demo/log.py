@@ -40,7 +40,7 @@ from snapshot.initial_features import initial_features
 _NODE: Final = 100
 _BROKERS: Final = (1, 2, 3)
 _PARTITIONS: Final = 3
-_RESTARTS: Final = (90, 181, 272)
+_RESTART_DAYS: Final = (90, 181, 272)
 _SASL_SSL: Final = 3
 _ITERATIONS: Final = 8192
 
@@ -52,7 +52,7 @@ class _ControllerLog:
         self._folder = folder
         self._now_ms = START
         self._epoch = -1
-        self._restarts = [START + day * DAY for day in _RESTARTS]
+        self._restarts = [START + day * DAY for day in _RESTART_DAYS]
         self._claim()
 
     def append(self, time_ms: int, records: Records) -> int:
@@ -83,8 +83,8 @@ def write_log(
     topics: Mapping[str, int],
     users: Mapping[str, int],
 ) -> list[TimelineChange]:
-    """Write the log, and return its changes of ACLs. ``topics`` and ``users`` have their creation
-    times."""
+    """Write the log, and return its changes of ACLs. ``topics`` and ``users`` map names to
+    creation times."""
     _format(folder, random)
     log = _ControllerLog(folder)
     try:

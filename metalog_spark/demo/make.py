@@ -24,7 +24,7 @@ from metalog_spark.demo.calendar import DAY, HOUR, START, YEAR, stamp
 from metalog_spark.demo.company import TEAMS, Service, all_services, topics
 from metalog_spark.demo.decider import BrokerDecider
 from metalog_spark.demo.log import write_log
-from metalog_spark.demo.story import CONFIG_CHANGED, TopicMigration, moves, story
+from metalog_spark.demo.story import CONFIG_CHANGED, TopicMigration, story, topic_migrations
 from metalog_spark.demo.traffic import (
     ADMIN,
     BROKER_PRINCIPALS,
@@ -40,7 +40,7 @@ LEAST_REQUESTS: Final = 2_000
 SEED: Final = 7
 
 ProgressReport = Callable[[str, int, int], None]
-"""Called with the name of the current step, the finished items, and the number of all items."""
+"""Called with the name of the current step, and the numbers of finished items and of all items."""
 
 
 class Made(NamedTuple):
@@ -66,14 +66,14 @@ def make(
     check_requests(requests)
     random = Random(seed)  # noqa: S311  the values need not be hard to guess
     services = all_services(random)
-    moved = moves(random, services)
-    events = story(random, services, moved, CHANGES)
+    migrations = topic_migrations(random, services)
+    events = story(random, services, migrations, CHANGES)
     report("writing the metadata log", 0, len(events))
     log, audit = out / "log", out / "audit"
-    changes = write_log(log, random, events, _creation_times(moved), _users(services))
+    changes = write_log(log, random, events, _creation_times(migrations), _users(services))
     properties = _properties()
     configurations = [(begin, from_properties(keys)[0]) for begin, keys in properties.items()]
-    activities_of_year = activities(random, services, moved)
+    activities_of_year = activities(random, services, migrations)
     decider = BrokerDecider(changes, configurations, activities_of_year)
     year = hours(random, activities_of_year, events, requests, days)
     tally = write_audit(audit, decider, activities_of_year, _with_progress(year, requests, report))
@@ -90,10 +90,10 @@ def check_requests(number: int) -> None:
         raise InvalidRequest(f"--requests {number}: a year needs {LEAST_REQUESTS:,} or more")
 
 
-def _creation_times(moved: Iterable[TopicMigration]) -> dict[str, int]:
+def _creation_times(migrations: Iterable[TopicMigration]) -> dict[str, int]:
     created = dict.fromkeys(topics(), START + HOUR)
-    for move in sorted(moved, reverse=True, key=lambda migration: migration.time_ms):
-        created[move.second] = move.time_ms - HOUR
+    for each in sorted(migrations, reverse=True, key=lambda migration: migration.time_ms):
+        created[each.second] = each.time_ms - HOUR
     return created
 
 

@@ -21,7 +21,7 @@ from metalog.acl import (
     PermissionType,
     ResourceType,
 )
-from metalog_spark.demo.calendar import DAY, HOUR, MINUTE, START, moment, office_hour
+from metalog_spark.demo.calendar import DAY, HOUR, MINUTE, START, moment, office_time
 from metalog_spark.demo.company import (
     INTRANET,
     LOADER,
@@ -51,11 +51,11 @@ LOADER_BROKEN: Final = moment("2025-10-07T22:05:12.040")
 LOADER_MENDED: Final = moment("2025-10-08T06:31:44.700")
 CONFIG_CHANGED: Final = moment("2025-06-16T07:00:00")
 INTRANET_GRANTED: Final = CONFIG_CHANGED + 2 * HOUR + 11 * MINUTE
-EVERYTHING_READ: Final = moment("2025-06-18T13:37:00")
+ALL_TOPICS_GRANTED: Final = moment("2025-06-18T13:37:00")
 
 
 class Event(NamedTuple):
-    """One request to Kafka. It removes the ACLs in ``removed``, then adds those in ``added``."""
+    """One request to Kafka, which removes the ACLs in ``removed`` or adds those in ``added``."""
 
     time_ms: int
     removed: tuple[Acl, ...]
@@ -76,7 +76,7 @@ def acl(
 
 
 def story(
-    random: Random, services: Sequence[Service], moved: Sequence[TopicMigration], changes: int
+    random: Random, services: Sequence[Service], migrations: Sequence[TopicMigration], changes: int
 ) -> list[Event]:
     """The events in order of time. Together they add or remove exactly ``changes`` ACLs.
 
@@ -86,18 +86,18 @@ def story(
     wanted = [
         *_first_day(),
         *_of_services(random, services),
-        *_of_moves(moved),
+        *_of_migrations(migrations),
         *_in_a_hurry(),
         *_broken_and_mended(),
         *_cleaned_up(random, services),
     ]
-    missing = changes - sum(len(each.removed) + len(each.added) for each in _possible(wanted))
+    missing = changes - sum(len(each.removed) + len(each.added) for each in _effective(wanted))
     if missing < 0:
         raise ValueError(f"{changes} changes of ACLs are too few: use at least {changes - missing}")
-    return _possible([*wanted, *_on_call(random, missing)])
+    return _effective([*wanted, *_on_call(random, missing)])
 
 
-def _possible(wanted: Iterable[Event]) -> list[Event]:
+def _effective(wanted: Iterable[Event]) -> list[Event]:
     """The events as Kafka carries them out: an existing ACL is not added, a missing ACL is not
     removed."""
     bound: set[Acl] = set()
@@ -139,10 +139,10 @@ def _of_services(random: Random, services: Sequence[Service]) -> Iterator[Event]
         granted = tuple(wizard(random, service))
         begun = START + 3 * HOUR + random.randrange(5 * HOUR)
         if service.begins:
-            begun = office_hour(random, service.begins) - 2 * HOUR
+            begun = office_time(random, service.begins) - 2 * HOUR
         yield Event(begun, (), granted)
         if service.ends * DAY + START < moment("2025-12-20") and random.random() < 0.4:
-            yield Event(office_hour(random, service.ends + 5), granted, ())
+            yield Event(office_time(random, service.ends + 5), granted, ())
 
 
 def wizard(random: Random, service: Service) -> Iterator[Acl]:
@@ -176,44 +176,44 @@ class TopicMigration(NamedTuple):
     service: Service
     first: str
     time_ms: int
-    gives_back: bool
+    removes_old: bool
 
     @property
     def second(self) -> str:
         return self.first.removesuffix("1") + "2"
 
 
-def moves(random: Random, services: Sequence[Service]) -> list[TopicMigration]:
+def topic_migrations(random: Random, services: Sequence[Service]) -> list[TopicMigration]:
     """The migrations of clients to a topic's second version. Few clients remove their grants on the
     first version."""
-    moved = []
+    found = []
     for number, first in enumerate(MOVED):
         for service in services:
             if service in (TRACKER, LOADER) or first not in (*service.writes, *service.reads):
                 continue
             day = max(service.begins + 10, 100 + 40 * number) + random.randrange(30)
             if day < service.ends:
-                gives_back = random.random() < 0.15
-                moved.append(TopicMigration(service, first, office_hour(random, day), gives_back))
-    return moved
+                removes_old = random.random() < 0.15
+                found.append(TopicMigration(service, first, office_time(random, day), removes_old))
+    return found
 
 
-def _of_moves(moved: Sequence[TopicMigration]) -> Iterator[Event]:
-    for move in moved:
-        operations = [Op.READ] if move.first in move.service.reads else []
-        operations += [Op.WRITE] if move.first in move.service.writes else []
+def _of_migrations(migrations: Sequence[TopicMigration]) -> Iterator[Event]:
+    for each in migrations:
+        operations = [Op.READ] if each.first in each.service.reads else []
+        operations += [Op.WRITE] if each.first in each.service.writes else []
         old = [
-            acl(move.service.principal, operation, _TOPIC, move.first)
+            acl(each.service.principal, operation, _TOPIC, each.first)
             for operation in (*operations, Op.DESCRIBE)
         ]
-        new = [grant._replace(resource_name=move.second) for grant in old]
-        yield Event(move.time_ms, (), tuple(new))
-        if move.gives_back:
-            yield Event(move.time_ms + 7 * DAY, tuple(old), ())
+        new = [grant._replace(resource_name=each.second) for grant in old]
+        yield Event(each.time_ms, (), tuple(new))
+        if each.removes_old:
+            yield Event(each.time_ms + 7 * DAY, tuple(old), ())
 
 
 def _in_a_hurry() -> Iterator[Event]:
-    """Broad grants that were the quickest solution, and DENYs against some of them."""
+    """Broad grants that were the quickest solution, and a DENY against one of them."""
     everybody = acl(WILDCARD_PRINCIPAL, Op.READ, _TOPIC, "catalog.prices.v1")
     debugging = acl(WILDCARD_PRINCIPAL, Op.READ, _TOPIC, "support.tickets.v1")
     yield _added(moment("2025-02-20T16:48:03.010"), everybody)
@@ -236,7 +236,7 @@ def _in_a_hurry() -> Iterator[Event]:
         ),
     )
     yield _added(
-        EVERYTHING_READ,
+        ALL_TOPICS_GRANTED,
         acl(AUDITOR, Op.DESCRIBE, _TOPIC, WILDCARD),
         acl(LAKE, Op.READ, _TOPIC, WILDCARD),
         acl(LAKE, Op.READ, _GROUP, "data-lake.", pattern=_PREFIXED),
@@ -272,7 +272,7 @@ def _cleaned_up(random: Random, services: Sequence[Service]) -> Iterator[Event]:
                 for name in service.writes
                 for op in (Op.CREATE, Op.ALTER_CONFIGS)
             )
-            yield Event(office_hour(random, day), needless, ())
+            yield Event(office_time(random, day), needless, ())
 
 
 def _on_call(random: Random, changes: int) -> Iterator[Event]:
@@ -282,7 +282,7 @@ def _on_call(random: Random, changes: int) -> Iterator[Event]:
     for number in count():
         if 2 * number >= changes:
             return
-        begun = office_hour(random, random.randrange(7, 355))
+        begun = office_time(random, random.randrange(7, 355))
         lent = acl(
             f"User:on-call-{random.choice(('ada', 'brid', 'cian', 'dara', 'enda'))}",
             Op.READ,

@@ -17,10 +17,10 @@ from metalog.acl import CLUSTER_NAME, Operation, ResourceType
 from metalog_spark.demo.calendar import DAY, DAYS, END, HOUR, SECOND, START, is_weekend, moment
 from metalog_spark.demo.company import COMPANY, INTRANET, LOADER, TRACKER, UNPROTECTED, Service
 from metalog_spark.demo.story import (
+    ALL_TOPICS_GRANTED,
     AUDITOR,
     CONTRACTOR,
     DEPLOYER,
-    EVERYTHING_READ,
     LAKE,
     LOADER_BROKEN,
     LOADER_MENDED,
@@ -47,7 +47,7 @@ _LOADS: Final = (5, 4, 3)
 _STORM: Final = 0.006
 """The requests that a storm of denials adds, as a share of all requests."""
 _RETRIES_S: Final = (1, 3, 7, 15, 31, 63)
-"""A denied client sends its request again at these times, in seconds after the denial."""
+"""A client sends its request again at these times, in seconds after its ACL is removed."""
 _ZIPF: Final = 1.1
 _WISHED_FOR: Final = ("payments.cards.v1", "finance.ledger.v1", "customers.consents.v1")
 
@@ -118,72 +118,72 @@ _PROBED: Final = moment("2025-11-19T03:14:05")
 
 
 def activities(
-    random: Random, services: Sequence[Service], moved: Sequence[TopicMigration]
+    random: Random, services: Sequence[Service], migrations: Sequence[TopicMigration]
 ) -> list[Activity]:
     ranked = [*services]
     random.shuffle(ranked)
     ranked = [LOADER, TRACKER, *(service for service in ranked if service not in (LOADER, TRACKER))]
     of_services: list[Activity] = []
     for rank, service in enumerate(ranked, 1):
-        own = [*_of_service(random, service, moved)]
+        own = [*_of_service(random, service, migrations)]
         share = 1 / rank**_ZIPF / len(own)
         of_services += [activity._replace(weight=activity.weight * share) for activity in own]
     return [*of_services, *_of_others(), *_CHANGES_OF_ACLS, _BEAT, *PROBES]
 
 
 def _of_service(
-    random: Random, service: Service, moved: Sequence[TopicMigration]
+    random: Random, service: Service, migrations: Sequence[TopicMigration]
 ) -> Iterator[Activity]:
     begins = START + (service.begins + 1) * DAY if service.begins else START + 9 * HOUR
     ends = START + service.ends * DAY
-    to_second = {move.first: move for move in moved if move.service is service}
+    by_first = {each.first: each for each in migrations if each.service is service}
     for host in service.hosts:
-        doing = Activity(service.principal, host, "", Op.ANY, _TOPIC, "", 1.0, 1, begins, ends)
+        template = Activity(service.principal, host, "", Op.ANY, _TOPIC, "", 1.0, 1, begins, ends)
         for name in service.writes:
-            yield from _moving(doing, "Produce", Op.WRITE, name, 5.0, to_second)
-            yield from _moving(doing, "Metadata", Op.DESCRIBE, name, 0.5, to_second)
+            yield from _migrating(template, "Produce", Op.WRITE, name, 5.0, by_first)
+            yield from _migrating(template, "Metadata", Op.DESCRIBE, name, 0.5, by_first)
         for name in service.reads[: service.used]:
-            yield from _moving(doing, "Fetch", Op.READ, name, 4.0, to_second)
+            yield from _migrating(template, "Fetch", Op.READ, name, 4.0, by_first)
         if service.used:
-            yield _doing(doing, "OffsetCommit", Op.READ, _GROUP, service.group, 1.5)
-            yield _doing(doing, "JoinGroup", Op.READ, _GROUP, service.group, 0.05)
+            yield _activity(template, "OffsetCommit", Op.READ, _GROUP, service.group, 1.5)
+            yield _activity(template, "JoinGroup", Op.READ, _GROUP, service.group, 0.05)
         if service.is_transactional:
             name = service.transactional_id
-            yield _doing(doing, "AddPartitionsToTxn", Op.WRITE, _TRANSACTIONAL, name, 1.0)
+            yield _activity(template, "AddPartitionsToTxn", Op.WRITE, _TRANSACTIONAL, name, 1.0)
         if random.random() < 0.12:
             name = random.choice(_WISHED_FOR)
-            yield _doing(doing, "Fetch", Op.READ, _TOPIC, name, 0.2)
+            yield _activity(template, "Fetch", Op.READ, _TOPIC, name, 0.2)
         if service is INTRANET:
-            yield _doing(doing, "Fetch", Op.READ, _TOPIC, UNPROTECTED[1], 1.0)
+            yield _activity(template, "Fetch", Op.READ, _TOPIC, UNPROTECTED[1], 1.0)
 
 
-def _moving(
-    doing: Activity,
+def _migrating(
+    template: Activity,
     request_name: str,
     operation: Operation,
     name: str,
     weight: float,
-    to_second: dict[str, TopicMigration],
+    by_first: dict[str, TopicMigration],
 ) -> Iterator[Activity]:
-    first = _doing(doing, request_name, operation, _TOPIC, name, weight)
-    move = to_second.get(name)
-    if move is None:
+    first = _activity(template, request_name, operation, _TOPIC, name, weight)
+    migration = by_first.get(name)
+    if migration is None:
         yield first
         return
-    begun = move.time_ms // HOUR * HOUR + HOUR
-    yield first._replace(ends=min(begun + DAY, doing.ends))
-    yield first._replace(name=move.second, begins=begun)
+    begun = migration.time_ms // HOUR * HOUR + HOUR
+    yield first._replace(ends=min(begun + DAY, template.ends))
+    yield first._replace(name=migration.second, begins=begun)
 
 
-def _doing(
-    doing: Activity,
+def _activity(
+    template: Activity,
     request_name: str,
     operation: Operation,
     resource_type: ResourceType,
     name: str,
     weight: float,
 ) -> Activity:
-    return doing._replace(
+    return template._replace(
         request_name=request_name,
         operation=operation,
         resource_type=resource_type,
@@ -211,7 +211,7 @@ def _of_others() -> Iterator[Activity]:
         lake,
         _look(AUDITOR, "10.20.0.12", "finance.ledger.v1"),
     ):
-        yield each._replace(begins=EVERYTHING_READ // HOUR * HOUR + HOUR)
+        yield each._replace(begins=ALL_TOPICS_GRANTED // HOUR * HOUR + HOUR)
     for name in ("catalog.prices.v1", "support.tickets.v1", "payments.payouts.v1"):
         yield _look("User:ANONYMOUS", "10.20.11.250", name)
 
