@@ -75,10 +75,10 @@ class RepeatedHour(NamedTuple):
 
 
 class DryRun(NamedTuple):
-    """``days`` has the days of the files that a build would read. ``again`` has the days whose
-    earlier requests the build would decide again: days in ``days``, and ``stale`` days, on which
-    the changed log or configuration can decide differently. The log has the offsets from ``start``
-    up to ``end``, exclusive."""
+    """``days`` has the days of the files that a build would read. On ``stale`` days, the changed
+    log or configuration can decide differently. ``again`` has the ``stale`` days and those of
+    ``days`` with earlier requests: the build would decide these requests again. The log has the
+    offsets from ``start`` up to ``end``, exclusive."""
 
     files: Sequence[FileLook]
     days: Sequence[date]
@@ -182,17 +182,17 @@ def _look(path: Path, zone: Zone, broker: str, known: Set[_Stamp]) -> FileLook:
     with path.open("rb") as file:
         sample = file.read(_SAMPLE)
         is_packed = sample.startswith(GZIP_MAGIC)
-        begins, read = _unpacked(sample) if is_packed else (sample, len(sample))
-        ends = b""
+        head, read = _unpacked(sample) if is_packed else (sample, len(sample))
+        tail = b""
         if not is_packed and size > _SAMPLE:
             file.seek(size - _SAMPLE)
-            ends = file.read(_SAMPLE).partition(b"\n")[2]
+            tail = file.read(_SAMPLE).partition(b"\n")[2]
     is_whole = read >= size
-    lines = begins.count(b"\n") + (is_whole and not begins.endswith(b"\n") and bool(begins))
+    lines = head.count(b"\n") + (is_whole and not head.endswith(b"\n") and bool(head))
     estimate = lines if is_whole or not read else lines * size // read
-    first = next(_times(begins.split(b"\n"), zone), None)
-    tail = begins if is_whole else ends
-    last = next(_times(reversed(tail.split(b"\n")), zone), None)
+    first = next(_times(head.split(b"\n"), zone), None)
+    end = head if is_whole else tail
+    last = next(_times(reversed(end.split(b"\n")), zone), None)
     return FileLook(str(path), broker, size, is_packed, estimate, first, last, stamp in known)
 
 

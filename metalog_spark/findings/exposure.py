@@ -156,20 +156,20 @@ def exposure(tables: Tables, window: Window) -> DataFrame:
 
 
 def _grants(acls: Iterable[Acl]) -> dict[_Grant, list[Acl]]:
-    """The ALLOWs among ``acls``, by principal, pattern and the set of operations that ALLOWs allow
-    from one host."""
+    """The ALLOWs among ``acls``, by principal, pattern and the set of operations that ALLOWs with
+    the same host allow."""
     of_hosts: dict[tuple[str, ResourceType, PatternType, str, str], list[Acl]] = {}
     for acl in filter(is_allow, acls):
-        pattern = acl.principal, acl.resource_type, acl.pattern_type, acl.resource_name
-        of_hosts.setdefault((*pattern, acl.host), []).append(acl)
+        key = acl.principal, acl.resource_type, acl.pattern_type, acl.resource_name
+        of_hosts.setdefault((*key, acl.host), []).append(acl)
     grants: dict[_Grant, list[Acl]] = {}
-    for (principal, kind, how, name, _), allows in of_hosts.items():
+    for (principal, kind, pattern_type, name, _), allows in of_hosts.items():
         allowed = frozenset(
             operation
             for operation in SUPPORTED_OPERATIONS.get(kind, ())
             if any(ALLOWS[acl.operation] >> operation & 1 for acl in allows)
         )
-        grants.setdefault((principal, kind, how, name, allowed), []).extend(allows)
+        grants.setdefault((principal, kind, pattern_type, name, allowed), []).extend(allows)
     return grants
 
 

@@ -123,7 +123,7 @@ def least_set(
         known = known_names(questions, today)
         unknown = _unknown(used)
         proposed = cover(done, known, now, unknown, limits)
-        least = [*unknown, *_with_starts(proposed, unknown, used)]
+        least = [*unknown, *_with_producers(proposed, unknown, used)]
         proposals = _proposals(today, least, done, known)
         denies = [acl for acl in today if not is_allow(acl)]
         ordered = tuple(sorted({*denies, *least}, key=acl_order))
@@ -146,13 +146,13 @@ def _unknown(used: ClassifiedAcls) -> list[Acl]:
 def _stays(verdict: Verdict) -> bool:
     """Whether an ALLOW is kept because a part of its use is unknown. The reason OPENS keeps no
     ALLOW, because the proposal sets allow.everyone.if.no.acl.found to false. The reason UNLOGGED
-    keeps no ALLOW, because ``_with_starts`` adds the narrowest ACL that suffices."""
-    known = (Reason.OPENS, Reason.UNLOGGED)
-    is_unknown = verdict.state is UsageState.UNKNOWN and verdict.reason not in known
+    keeps no ALLOW, because ``_with_producers`` adds the narrowest ACL that suffices."""
+    keeping_none = (Reason.OPENS, Reason.UNLOGGED)
+    is_unknown = verdict.state is UsageState.UNKNOWN and verdict.reason not in keeping_none
     return (is_unknown or verdict.is_hidden) and verdict.is_alive and is_allow(verdict.acl)
 
 
-def _with_starts(found: Sequence[Acl], kept: Sequence[Acl], used: ClassifiedAcls) -> list[Acl]:
+def _with_producers(found: Sequence[Acl], kept: Sequence[Acl], used: ClassifiedAcls) -> list[Acl]:
     """The ALLOWs in ``found``, and the ALLOWs that ``used.unseen_clients`` need to start producers.
     An ALLOW for DESCRIBE in ``found`` is left out if an added ALLOW implies it."""
     denies = (acl for acl in used.today if not is_allow(acl))

@@ -153,14 +153,14 @@ def unseen_in(tables: Tables, window: Window) -> frozenset[RequestOrigin]:
     if not today.has_allows or _shown_by_default(tables, lifetimes.acls):
         return frozenset()
     edges = window.start_us // 1000, window.end_us // 1000, known_from_ms(tables)
-    lasting = (
+    lasting_or_deny = (
         acl for acl, own in lifetimes.by_acl.items() if not is_allow(acl) or lasts(own, *edges)
     )
-    all_the_time = ProducerAcls(lasting, kafka)
+    worst_case = ProducerAcls(lasting_or_deny, kafka)
     return frozenset(
         client
         for client in _origins(tables, window, today)
-        if today.may_start(client) and not all_the_time.would_show(client)
+        if today.may_start(client) and not worst_case.would_show(client)
     )
 
 
@@ -225,7 +225,7 @@ def kept_for_producers(
 ) -> frozenset[Acl]:
     """``going`` has the ACLs that are to be removed, each with the number of requests that it
     matches. Returns the ACLs that must stay, so that each client in ``unseen`` can still start a
-    producer: for each client, at most the sufficient ACL that matches the most requests.
+    producer: for each client, no ACL or the sufficient ACL that matches the most requests.
 
     Raises:
         ValueError: a client in ``unseen`` cannot start a producer with the ACLs in ``today``.
@@ -248,27 +248,27 @@ def narrowest(
     kafka: KafkaVersion = KafkaVersion.V4_3,
 ) -> frozenset[Acl]:
     """The ACLs to add to ``least``, so that each client in ``unseen`` can start a producer. Each
-    added ACL is the narrowest sufficient part of an ALLOW in ``today``. Topics that the principal's
-    LITERAL ALLOWs in ``least`` name are preferred to other topics.
+    added ACL is the narrowest sufficient part of an ALLOW in ``today``. Topics of the principal's
+    LITERAL ALLOWs in ``least`` are preferred to other topics.
 
     Raises:
         ValueError: a client in ``unseen`` cannot start a producer with the ACLs in ``today``, or a
             DENY in ``least`` prevents the start.
     """
     least = list(least)
-    has, enough = ProducerAcls(today, kafka), ProducerAcls(least, kafka)
+    before, after = ProducerAcls(today, kafka), ProducerAcls(least, kafka)
     topics: dict[str, set[str]] = {}
     for acl in least:
         if is_allow(acl) and _is_on_one_topic(acl):
             topics.setdefault(acl.principal, set()).add(acl.resource_name)
     chosen = set()
     for client in sorted(unseen):
-        if enough.may_start(client):
+        if after.may_start(client):
             continue
         names = topics.get(client.principal, set())
-        grants = [acl for acl in has.of(client) if is_allow(acl)]
+        grants = [acl for acl in before.of(client) if is_allow(acl)]
         parts = sorted(part for acl in grants for part in _parts(acl, names))
-        chosen.add(enough.add_first(client, (acl for _, acl in parts)))
+        chosen.add(after.add_first(client, (acl for _, acl in parts)))
     return frozenset(chosen)
 
 

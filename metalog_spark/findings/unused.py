@@ -52,19 +52,19 @@ SCHEMA: Final = (
 )
 """A row for each ACL in force at some time in the window. ``observed`` is an ``ObservedUse``, and
 ``state`` a ``UsageState``. ``requests`` counts the window's requests that this ACL decided.
-``matched`` counts those that it matches and whose deciding ACL is certain. ``last_use`` is the last
-use in the whole folder. ``shadow`` is the ACL that most often decided in place of this ACL. No
-answer of the window changes if all ACLs with ``can_go`` are removed."""
+``matched`` counts the window's requests that it matches and whose deciding ACL is certain.
+``last_use`` is the last use in the whole folder. ``shadow`` is the ACL that most often decided in
+place of this ACL. No answer of the window changes if all ACLs with ``can_go`` are removed."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_LOOK: Final = {
+_REMEDIES: Final = {
     Reason.YOUNGER: (
         "look again over a window that begins after the ACL was added (if that time is unknown,"
         " after the metadata log begins), or give a copy of that log with older records"
     ),
     Reason.GAP: "fill the gap in the archive of the metadata log",
-    Reason.WAITS: "look again when metalog pipeline follow has decided these requests, and has "
-    "counted them at its orderly end",
+    Reason.WAITS: "look again when metalog pipeline follow has decided the waiting requests, and "
+    "has counted them at its orderly end",
     Reason.AMBIGUOUS: (
         "look again over a window without ambiguous lines and half lines; {unseen} lists them"
     ),
@@ -249,7 +249,7 @@ def _row(verdict: Verdict, found: ClassifiedAcls) -> tuple[Any, ...]:
 
 def _advice(verdict: Verdict, danger: Severity, unseen_command: str) -> tuple[Severity, str | None]:
     if verdict.reason is not None:
-        return Severity.INFO, _LOOK[verdict.reason].format(unseen=unseen_command)
+        return Severity.INFO, _REMEDIES[verdict.reason].format(unseen=unseen_command)
     if verdict.state is UsageState.USED or not verdict.is_alive:
         return Severity.INFO, None
     if not is_allow(verdict.acl):

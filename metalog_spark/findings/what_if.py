@@ -52,9 +52,9 @@ _CHANGED: Final = (
     " requests BIGINT, last_us BIGINT"
 )
 _CLOSED: Final = "allow.everyone.if.no.acl.found would not allow it: add ALLOWs for all who need it"
-_NO_SUPER_USER: Final = "it would no longer be a super user: give it ACLs first"
+_NO_SUPER_USER: Final = "the principal would no longer be a super user: give it ACLs first"
 _OPENS: Final = "allow.everyone.if.no.acl.found would allow it: keep or add an ACL on the resource"
-_SUPER_USER: Final = "it would be a super user, whom no ACL can limit"
+_SUPER_USER: Final = "the principal would be a super user, whom no ACL can limit"
 _ORDER: Final = ("principal", "resource_type", "resource_name", "operation")
 
 

@@ -24,7 +24,7 @@ RequestKey = tuple[str, str, str, str, str]
 """A question: principal, host, operation, resource type and resource name. The operation and the
 type are names of enum members, for example READ and TOPIC."""
 
-_REMEMBERED: Final = 1 << 16
+_CACHED_QUESTIONS: Final = 1 << 16
 
 
 def acl_of(words: Iterable[str]) -> Acl:
@@ -96,12 +96,12 @@ class AclLifetimes:
 
     def could_match(self, question: RequestKey, *, begins: bool = False) -> list[Acl]:
         """All ACLs that match the question, also ACLs that are no longer in force. With ``begins``,
-        the line is cut off: the question's name is the beginning of the true name, or the true name
-        and the beginning of the text after it. The result has all ACLs that match a possible
-        name."""
+        the audit line is cut off: the question's name is the beginning of the true name, or the
+        true name and the beginning of the text after it. The result has all ACLs that match a
+        possible name."""
         found = self._known.get((question, begins))
         if found is None:
-            if len(self._known) >= _REMEMBERED:
+            if len(self._known) >= _CACHED_QUESTIONS:
                 self._known.clear()
             names = self._begun(question) if begins else (question[-1],)
             questions = ((*question[:-1], name) for name in names)

@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-_WHO: Final = ("principal", "host", "resource_type")
-_NAMED: Final = (*_WHO, "resource_name")
+_NAMED: Final = ("principal", "host", "resource_type", "resource_name")
 _DONE: Final = (
     f"{', '.join(f'{name} STRING' for name in _NAMED)}, by STRING, done BIGINT, requests BIGINT"
 )
@@ -82,7 +81,7 @@ def _deciding(now: Rules) -> Mapped:
             requests = batch.column(len(QUESTION_COLUMNS)).to_pylist()
             answers = decider.allowed(questions)
             rows = []
-            for question, times, allowed in zip(
+            for question, count, allowed in zip(
                 zip(*questions, strict=True), requests, answers, strict=True
             ):
                 principal, host, word, kind, name = question
@@ -96,7 +95,7 @@ def _deciding(now: Rules) -> Mapped:
                 by = None
                 if not is_expressible(need.literal(operation)):
                     by = " ".join(str(numbers[acl]) for acl in wide or allows)
-                rows.append((principal, from_host, kind, name, by, 1 << operation, times))
+                rows.append((principal, from_host, kind, name, by, 1 << operation, count))
             yield batch_of(rows, _DONE)
 
     return deciding
@@ -112,7 +111,7 @@ def totals(done: DataFrame, principals: Iterable[str]) -> dict[str, Total]:
     sums = by_name.groupBy("principal").agg(f.sum("used"), f.sum("requests"))
     named = frame_of(done.sparkSession, [(principal,) for principal in principals], _PRINCIPAL)
     joined = sums.join(named, "principal", "left_semi")
-    return {principal: Total(*counts) for principal, *counts in _columns(joined)}
+    return {principal: Total(*counts) for principal, *counts in _rows(joined)}
 
 
 def cover(
@@ -123,23 +122,23 @@ def cover(
     times."""
     stays = staying(_inexpressible(done, now), kept)
     proposed = list(stays)
-    for operations in _levels(now, limits):
+    for operations in _operation_groups(now, limits):
         kept_rules = rules([*kept, *proposed], AuthorizerConfig())
         proposed += _prefixed(done, known, now, kept_rules, operations, limits)
     return [*proposed, *_literals(done, now, rules([*kept, *proposed], AuthorizerConfig()))]
 
 
-def _levels(now: Rules, limits: CoverLimits) -> list[Collection[Operation]]:
+def _operation_groups(now: Rules, limits: CoverLimits) -> list[Collection[Operation]]:
     """Groups of operations; the prefixes of one group are computed together. With slack, a PREFIXED
     ALLOW for READ also allows DESCRIBE on names that the principal never read, so operations that
     no other implies come first. Without slack, no such names exist, so one group is enough."""
-    may_be = any(
+    are_prefixes_possible = any(
         acl.resource_type in PREFIXED_TYPES
         and (acl.pattern_type is not PatternType.LITERAL or acl.resource_name == WILDCARD)
         for acl in now.opened.acls
         if is_allow(acl)
     )
-    if not may_be or not limits.prefix_from:
+    if not are_prefixes_possible or not limits.prefix_from:
         return []
     return [IMPLIED_BY_NONE, set(Operation) - IMPLIED_BY_NONE] if limits.slack else [set(Operation)]
 
@@ -187,7 +186,7 @@ def _prefixed(
     )
     return [
         _needs(principal, host, kind, prefix, 0).prefixed(Operation[operation], prefix)
-        for principal, host, kind, operation, prefix in _columns(shortest.select(*_OF, "prefix"))
+        for principal, host, kind, operation, prefix in _rows(shortest.select(*_OF, "prefix"))
     ]
 
 
@@ -237,7 +236,7 @@ def _sufficing(limits: CoverLimits) -> Mapped:
 def _literals(done: DataFrame, now: Rules, kept: Rules) -> Iterator[Acl]:
     expressible = done.where("by IS NULL").select(*_NAMED, "by", "done")
     needed = expressible.mapInArrow(_needing(now, kept), _LITERAL)
-    for principal, host, kind, operation, name in _columns(needed):
+    for principal, host, kind, operation, name in _rows(needed):
         yield _needs(principal, host, kind, name, 0).literal(Operation[operation])
 
 
@@ -282,6 +281,6 @@ def _words(acl: Acl) -> tuple[str, ...]:
     return acl.principal, acl.host, kind, operation, acl.resource_name
 
 
-def _columns(found: DataFrame) -> Iterator[tuple[Any, ...]]:
+def _rows(found: DataFrame) -> Iterator[tuple[Any, ...]]:
     for batch in found.toArrow().to_batches():
         yield from rows_of(batch)

@@ -36,7 +36,7 @@ def known_names(questions: DataFrame, acls: Iterable[Acl]) -> DataFrame:
 
 
 def known_under(known: DataFrame) -> DataFrame:
-    """Rows of ``_UNDER``. For each prefix, the sum of ``known`` is the number of known names."""
+    """Rows of ``_UNDER``. A prefix's sum of ``known`` is the number of known names under it."""
     from pyspark.sql import functions as f
 
     kinds = [kind.name for kind in PREFIXED_TYPES]
@@ -48,7 +48,7 @@ def _counting(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         counts = Counter(
             (kind, prefix) for kind, name in rows_of(batch) for prefix in prefixes(name)
         )
-        yield batch_of([(*under, names) for under, names in counts.items()], _UNDER)
+        yield batch_of([(*under, count) for under, count in counts.items()], _UNDER)
 
 
 def ranks_in(known: DataFrame, acls: Iterable[Acl]) -> dict[ResourceType, Ranks]:
@@ -59,8 +59,8 @@ def ranks_in(known: DataFrame, acls: Iterable[Acl]) -> dict[ResourceType, Ranks]
     edges = edges_of(acls)
     counted = known.mapInArrow(_placing(edges), _PLACED).groupBy("resource_type", "place")
     counts: dict[str, dict[int, int]] = {}
-    for kind, place, names in counted.agg(f.sum("names")).collect():
-        counts.setdefault(kind, {})[place] = names
+    for kind, place, count in counted.agg(f.sum("names")).collect():
+        counts.setdefault(kind, {})[place] = count
     return {kind: ranked(texts, counts.get(kind.name, {})) for kind, texts in edges.items()}
 
 

@@ -51,7 +51,7 @@ class Reason(Enum):
     DISAGREES = "DISAGREES"
     """The ACL matches requests whose result differs from our decision by the ACLs of that time."""
     WAS_SUPER = "WAS_SUPER"
-    """The ACL matches requests that a principal sent as a super user, which it is no longer."""
+    """The ACL matches requests of a principal that was a super user then and is not one today."""
     SHADOW_GONE = "SHADOW_GONE"
     """An ACL that decided in place of this ACL is no longer in force."""
     COVERAGE = "COVERAGE"

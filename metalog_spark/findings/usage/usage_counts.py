@@ -78,11 +78,11 @@ def counted(tables: Tables, window: Window) -> Counted:
     config = config_now(tables)
     kafka, super_users = config.kafka, sorted(config.super_users)
     was_super = f.col("decided_rule").eqNullSafe(SUPER_USER) & ~f.col("principal").isin(super_users)
-    by_acls = f.expr("acl_id IS NOT NULL OR NOT known OR decided <> result OR waits")
+    is_relevant = f.expr("acl_id IS NOT NULL OR NOT known OR decided <> result OR waits")
     requests = askable(with_pending(usage_in(tables, window), tables))
     requests = with_possible(requests, tables, window).na.fill(False, ["possible", "begins"])
-    by_acls |= f.col("possible")
-    relevant = requests.where(by_acls | was_super)
+    is_relevant |= f.col("possible") | was_super
+    relevant = requests.where(is_relevant)
     parts = relevant.selectExpr(*_COLUMNS).mapInArrow(_counter(data, kafka), _TALLY)
     total = parts.groupBy("acl", "kind", "by").agg(
         f.sum("requests"), f.min("first_us"), f.max("last_us")
@@ -113,9 +113,9 @@ def with_possible(usage: DataFrame, tables: Tables, window: Window) -> DataFrame
     """Rows of ``usage``, and rows of possible questions with ``possible`` true and no decision.
 
     A possible question is another reading of an ambiguous audit line, or a reading of a half line.
-    Its time is in the window or unknown; while requests wait or are not counted, it can be any
-    time. ``begins`` is as in ``AclLifetimes.could_match``. If a clock time came twice, the question
-    at the second time is returned only if the ACLs or the configuration can have changed in the
+    Its time is in the window or unknown, or any time while requests wait or are not counted.
+    ``begins`` is as in ``AclLifetimes.could_match``. If a clock time came twice, the question at
+    the second time is returned only if the ACLs or the configuration can have changed in the
     repeated hours."""
     from pyspark.sql import functions as f
 

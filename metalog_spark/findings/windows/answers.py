@@ -31,25 +31,25 @@ def answers_in(tables: Tables, window: Window) -> int:
     cut = window.cut_days
     odd = f"if(result = 'ALLOWED' AND NOT coalesce({_askable()}, false), requests, 0L) AS odd"
     usage = usage_in(tables, window).selectExpr(
-        "day", "requests", "0L AS there", "0L AS lines", odd
+        "day", "requests", "0L AS decided", "0L AS lines", odd
     )
     coverage = tables.read(COVERAGE).selectExpr(
-        "day", "0L AS requests", "0L AS there", "allowed + denied AS lines", "0L AS odd"
+        "day", "0L AS requests", "0L AS decided", "allowed + denied AS lines", "0L AS odd"
     )
-    both = usage.unionByName(coverage)
+    counts = usage.unionByName(coverage)
     if cut:
         decisions = tables.read(DECISIONS).where(f.col("day").isin(cut))
-        there = decisions.selectExpr(
-            "day", "0L AS requests", "1L AS there", "0L AS lines", "0L AS odd"
+        decided = decisions.selectExpr(
+            "day", "0L AS requests", "1L AS decided", "0L AS lines", "0L AS odd"
         )
-        both = both.unionByName(there)
-    sums = [f.sum(name).alias(name) for name in ("requests", "there", "lines", "odd")]
-    days = both.groupBy("day").agg(*sums).collect()
-    for day, requests, there, lines, odd in sorted(days):
+        counts = counts.unionByName(decided)
+    sums = [f.sum(name).alias(name) for name in ("requests", "decided", "lines", "odd")]
+    days = counts.groupBy("day").agg(*sums).collect()
+    for day, requests, decided, lines, odd in sorted(days):
         if first <= day < last and requests != lines:
             raise _lost_files(tables, USAGE.name, day, requests, lines)
-        if day in cut and there < lines:
-            raise _lost_files(tables, DECISIONS.name, day, there, lines)
+        if day in cut and decided < lines:
+            raise _lost_files(tables, DECISIONS.name, day, decided, lines)
         if odd:
             raise _odd(tables, day, odd)
     return sum(row["requests"] for row in days)

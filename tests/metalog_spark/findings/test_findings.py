@@ -191,7 +191,7 @@ def test_what_if_somebody_is_no_super_user_any_more(tables: Tables, day: Window)
         "DefaultDeny",
         None,
     )
-    assert row.remedy == "it would no longer be a super user: give it ACLs first"
+    assert row.remedy == "the principal would no longer be a super user: give it ACLs first"
 
 
 def test_what_if_no_acl_is_said_to_hold_back_a_super_user(tables: Tables, day: Window) -> None:
@@ -203,7 +203,7 @@ def test_what_if_no_acl_is_said_to_hold_back_a_super_user(tables: Tables, day: W
         "SuperUser",
         None,
     )
-    assert row.remedy == "it would be a super user, whom no ACL can limit"
+    assert row.remedy == "the principal would be a super user, whom no ACL can limit"
 
 
 @pytest.mark.parametrize(
