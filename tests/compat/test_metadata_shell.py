@@ -21,7 +21,7 @@ from shell.browser.builtins import BUILTINS
 from shell.browser.session import ShellSession
 from shell.browser.tree.root import root_directory
 from shell.output.output import Output
-from tests.support.kafka.cases import kafka_case
+from tests.support.kafka.cases import kafka_cases
 from tests.support.kafka.tools import KafkaTools
 
 EPOCH, TIMESTAMP = 3, 1_700_000_000_120
@@ -193,18 +193,21 @@ def test_every_kind_of_leaf(kafka_tools, tmp_path):
 SUBJECTS = "acls,cluster,configs,delegationToken,features,producerIds,scram,topics"
 
 
+FILES = {
+    "basic-4.3": "00000000000000000000.log",
+    "old-3.7": "00000000000000000149-0000000001.checkpoint",
+    "large-4.3": "00000000000000012192-0000000001.checkpoint",
+}
+"""By case. Only the first is in this repository; ``../shared`` has all."""
+
+
 @pytest.mark.parametrize(
-    ("case", "name"),
-    [
-        ("basic-4.3", "00000000000000000000.log"),
-        ("old-3.7", "00000000000000000149-0000000001.checkpoint"),
-        ("large-4.3", "00000000000000012192-0000000001.checkpoint"),
-    ],
+    ("case", "name"), [(case, FILES[case.name]) for case in kafka_cases() if case.name in FILES]
 )
 def test_logs_and_snapshots_that_kafka_wrote(kafka_tools, case, name):
     """Except default quotas, at which Kafka's shell fails, and a snapshot's provenance, for which
     it counts the file's records."""
-    file = kafka_case(case).metadata_dir / name
+    file = case.metadata_dir / name
     source = open_source(str(file), environ={})
     image = replay_source(source, tolerant=True).image
     subjects = f"{SUBJECTS},provenance" if name.endswith(".log") else SUBJECTS
