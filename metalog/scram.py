@@ -24,7 +24,7 @@ MOST_SALT_BYTES: Final = 1 << 10
 
 
 class ScramMechanism(IntEnum):
-    """``org.apache.kafka.common.security.scram.internals.ScramMechanism``, by record code."""
+    """``org.apache.kafka.common.security.scram.internals.ScramMechanism``; codes as in records."""
 
     SCRAM_SHA_256 = 1
     SCRAM_SHA_512 = 2
@@ -75,8 +75,8 @@ class ScramCredential(NamedTuple):
 def salted_password(
     mechanism: ScramMechanism, password: str, salt: bytes, iterations: int
 ) -> bytes:
-    """RFC 5802's SaltedPassword, which an admin client that sets a credential sends instead
-    of the password (KIP-554)."""
+    """RFC 5802's SaltedPassword. To set a credential, an admin client sends only the
+    SaltedPassword (KIP-554)."""
     from hashlib import pbkdf2_hmac
 
     return pbkdf2_hmac(mechanism.hash_name, password.encode(), salt, iterations)

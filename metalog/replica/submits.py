@@ -28,10 +28,10 @@ R = TypeVar("R")
 class ChangeSubmitter:
     """The methods that change a log through its one writer. Any thread may call each method.
 
-    Each method returns a future, or several, at once. A future has the response when the change is
-    durable and published.
-    If the change is refused, the response has Kafka's error. An exception of the future means that
-    the log perhaps lacks the change; after a failed write, the exception is ``LogFenced``.
+    Each method returns one or more futures and does not wait. A future has the response when the
+    change is durable and published. If the change is refused, the response has Kafka's error. An
+    exception of the future means that the log perhaps lacks the change; after a failed write, the
+    exception is ``LogFenced``.
     """
 
     def __init__(self, entropy: Entropy, kafka: str | None) -> None:

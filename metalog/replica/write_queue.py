@@ -68,12 +68,12 @@ class WriteQueue:
         self._loader = loader
         self._epoch = -1
         self._waiting: SimpleQueue[_Request | None] = SimpleQueue()
-        self._accepting = Lock()
+        self._refusal_lock = Lock()
         self._refusal: Exception | None = None
 
     def submit(self, change: Change[R], transaction: str | None = None) -> Future[R]:
         future: Future[R] = Future()
-        with self._accepting:
+        with self._refusal_lock:
             if self._refusal is None:
                 self._waiting.put(_Request(change, future, transaction))
                 return future
@@ -113,25 +113,25 @@ class WriteQueue:
         """
         group = []
         try:
-            first = self._waiting.get(timeout=idle_s)
+            request = self._waiting.get(timeout=idle_s)
         except Empty:
-            first = _Request(_no_op, Future())
+            request = _Request(_no_op, Future())
         with suppress(Empty):
-            while first is not None:
-                if first.future.set_running_or_notify_cancel():
-                    group.append(first)
+            while request is not None:
+                if request.future.set_running_or_notify_cancel():
+                    group.append(request)
                 if len(group) == MAX_GROUP:
                     break
-                first = self._waiting.get_nowait()
+                request = self._waiting.get_nowait()
         if self._refusal is not None:
             _fail(group, self._refusal)
             return
-        for part in _apart(group):
+        for part in _parts(group):
             self._carry_out(part)
 
     def stop(self, refusal: Exception) -> None:
         """Accept no more changes; queued and new changes fail with ``refusal``."""
-        with self._accepting:
+        with self._refusal_lock:
             self._refusal = self._refusal or refusal
         self._waiting.put(None)
 
@@ -144,7 +144,7 @@ class WriteQueue:
                     request.future.set_exception(fault or LogFenced("the log cannot be replayed"))
 
     def close(self) -> None:
-        """Fail the queued changes and close the log; no change may be in progress."""
+        """Fail the queued changes and close the log; not while a change is in progress."""
         self.fail_waiting(self._refusal)
         self._log.close()
 
@@ -212,7 +212,7 @@ class WriteQueue:
         _fail([each.request for each in decided], error)
 
 
-def _apart(group: Sequence[_Request]) -> Iterator[Sequence[_Request]]:
+def _parts(group: Sequence[_Request]) -> Iterator[Sequence[_Request]]:
     for name, part in groupby(group, key=lambda request: request.transaction):
         requests = list(part)
         yield from [requests] if name is None else ([each] for each in requests)

@@ -1,6 +1,6 @@
 """Reads whole numbers from text that a user or another program wrote.
 
-Python's ``int`` accepts digits of every script, and raises its own error for some thousand digits.
+Python's ``int`` accepts digits of every script, and raises its own error for thousands of digits.
 This module must not know what the number means.
 """
 

@@ -107,7 +107,7 @@ def create_acls_request(version: int, acls: Iterable[Acl]) -> Body:
 
 def read_created_acls(body: Body, requested: Sequence[Acl]) -> list[ApiOutcome]:
     """One outcome for each requested ACL, in the order of the request."""
-    return _of_each([outcome_of(result) for result in body.results], requested)
+    return _checked([outcome_of(result) for result in body.results], requested)
 
 
 def delete_acls_request(version: int, acls: Iterable[Acl]) -> Body:
@@ -130,10 +130,10 @@ def read_deleted_acls(body: Body, requested: Sequence[Acl]) -> list[ApiOutcome]:
         first_failure((outcome_of(result), *map(outcome_of, result.matching_acls)))
         for result in results
     ]
-    return _of_each(found, requested)
+    return _checked(found, requested)
 
 
-def _of_each(outcomes: list[ApiOutcome], requested: Sequence[Acl]) -> list[ApiOutcome]:
+def _checked(outcomes: list[ApiOutcome], requested: Sequence[Acl]) -> list[ApiOutcome]:
     if len(outcomes) != len(requested):
         raise Malformed(
             f"a response about {counted(len(outcomes), 'ACL')} to a request about {len(requested)}"

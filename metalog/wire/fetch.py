@@ -69,7 +69,7 @@ class Fetched(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """An answer to FetchSnapshot: ``data`` begins at byte ``position`` of ``size`` bytes."""
+    """An answer to FetchSnapshot: ``data`` at ``position`` in a snapshot of ``size`` bytes."""
 
     code: int
     size: int = 0

@@ -67,7 +67,7 @@ class UnreadRequest:
 
     def count(self) -> int:
         """The length of the array at the start of the body; its items are not read."""
-        declared, at = _declared(self.head, self._payload, self._most_elements)[:2]
+        declared, at = _read_header(self.head, self._payload, self._most_elements)[:2]
         return reader.read_count(declared, self._payload, at, most_elements=self._most_elements)
 
 
@@ -81,20 +81,21 @@ def read_head(payload: bytes) -> RequestHeader:
 def read_request(payload: bytes, *, most_elements: int = sys.maxsize) -> WireRequest:
     """Decode a request.
 
-    As in Kafka, bytes after the body are ignored: librdkafka sends one byte too many.
+    As in Kafka, bytes after the body are ignored: librdkafka sends one byte too many in
+    AlterUserScramCredentials.
 
     Raises:
         UnsupportedVersion: no class declares this API key and version.
         Malformed: the bytes are not a request of this API key and version.
-        TooManyElements: the arrays and tagged fields have more than ``most_elements`` in all.
+        TooManyElements: arrays and tagged fields have more than ``most_elements`` elements in all.
     """
     head = read_head(payload)
-    declared, at, client_id = _declared(head, payload, most_elements)
+    declared, at, client_id = _read_header(head, payload, most_elements)
     body, _ = reader.read(declared, payload, at, most_elements=most_elements)
     return WireRequest(head, client_id, body)
 
 
-def _declared(
+def _read_header(
     head: RequestHeader, payload: bytes, most_elements: int
 ) -> tuple[type[Body], int, str | None]:
     """The class of a request's body, the position of the body, and the client's id."""

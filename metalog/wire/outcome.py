@@ -15,7 +15,7 @@ _LONGEST_MESSAGE: Final = 300
 
 
 class ApiOutcome(NamedTuple):
-    """``code`` may be any number; ``message`` is the peer's text."""
+    """``code`` can be any number; ``message`` is the peer's text."""
 
     code: int = ErrorCode.NONE
     message: str | None = None

@@ -50,7 +50,7 @@ def response_type(api_key: int, version: int) -> type[Body]:
 
 def _declared(
     ours: Mapping[tuple[int, int], type[Body]],
-    load_kios: Callable[[int, int], type[Body]],
+    load_from_kio: Callable[[int, int], type[Body]],
     api_key: int,
     version: int,
 ) -> type[Body]:
@@ -58,7 +58,7 @@ def _declared(
     if declared is not None:
         return declared
     try:
-        return load_kios(api_key, version)
+        return load_from_kio(api_key, version)
     except kio.index.KioIndexError:
         raise UnsupportedVersion(api_key, version) from None
 

@@ -51,9 +51,9 @@ def describe_users_request(version: int, users: Sequence[str] | None = None) -> 
 def read_described_users(body: Body) -> DescribedUsers:
     """The users in a response; a user without credentials is left out."""
     outcomes = [outcome_of(body), *map(outcome_of, body.results)]
-    failed = first_failure(each for each in outcomes if each.code != ErrorCode.RESOURCE_NOT_FOUND)
+    outcome = first_failure(each for each in outcomes if each.code != ErrorCode.RESOURCE_NOT_FOUND)
     return DescribedUsers(
-        failed,
+        outcome,
         {
             result.user: {
                 _MECHANISMS[info.mechanism]: info.iterations

@@ -52,10 +52,8 @@ class NoCommonVersion(InvalidRequest):
 
 def best_version(api_key: int, theirs: Versions, ours: Iterable[int]) -> int:
     """The highest common version; ``NoCommonVersion`` if there is no common version."""
-    spoken = theirs.get(api_key)
-    common = (
-        [] if spoken is None else [each for each in ours if spoken.least <= each <= spoken.most]
-    )
+    their = theirs.get(api_key)
+    common = [] if their is None else [each for each in ours if their.least <= each <= their.most]
     if not common:
         raise NoCommonVersion(
             f"the peer and this client have no version of API {api_key} in common"
@@ -101,7 +99,7 @@ def read_versions(payload: bytes, requested: int) -> PeerVersions | ApiVersionsR
 
 
 class Features(NamedTuple):
-    """A node's features by name; ``finalized`` are the levels in force at the offset ``epoch``."""
+    """A node's features; ``epoch`` is the offset at which the levels ``finalized`` are in force."""
 
     supported: Mapping[str, VersionRange]
     finalized: Mapping[str, int]
@@ -109,13 +107,13 @@ class Features(NamedTuple):
 
 
 def versions_response(
-    version: int, code: ErrorCode, spoken: Versions, features: Features | None = None
+    version: int, code: ErrorCode, apis: Versions, features: Features | None = None
 ) -> Body:
     """The answer to ApiVersions; with ``UNSUPPORTED_VERSION``, ``version`` must be 0."""
     parts = response_parts(API_VERSIONS, version)
     ranges = tuple(
         parts.ApiVersion(api_key=key, min_version=each.least, max_version=each.most)
-        for key, each in sorted(spoken.items())
+        for key, each in sorted(apis.items())
     )
     throttling = {"throttle_time": timedelta()} if version > 0 else {}
     more = _features(parts, version, features) if features and version >= 3 else {}
@@ -125,7 +123,7 @@ def versions_response(
 
 
 def versions_payload(
-    version: int, code: ErrorCode, spoken: Versions, features: Features | None, correlation_id: int
+    version: int, code: ErrorCode, apis: Versions, features: Features | None, correlation_id: int
 ) -> bytes:
     """The bytes of ``versions_response``.
 
@@ -134,7 +132,7 @@ def versions_payload(
     key = None
     if features is not None:
         key = (*(tuple(each.items()) for each in features[:2]), features.epoch)
-    written = _written(version, code, tuple(spoken.items()), key)
+    written = _written(version, code, tuple(apis.items()), key)
     return correlation_id.to_bytes(4, "big", signed=True) + written
 
 
@@ -145,12 +143,12 @@ _FeaturesKey = tuple[tuple[tuple[str, VersionRange], ...], tuple[tuple[str, int]
 def _written(
     version: int,
     code: ErrorCode,
-    spoken: tuple[tuple[int, VersionRange], ...],
+    apis: tuple[tuple[int, VersionRange], ...],
     key: _FeaturesKey | None,
 ) -> bytes:
     """The bytes after the correlation id, which is the whole header of this response."""
     features = None if key is None else Features(dict(key[0]), dict(key[1]), key[2])
-    return write_response(versions_response(version, code, dict(spoken), features), 0)[4:]
+    return write_response(versions_response(version, code, dict(apis), features), 0)[4:]
 
 
 def _features(parts: Any, version: int, features: Features) -> dict[str, object]:

@@ -65,7 +65,7 @@ class Connection:
         self.address = address
         self._is_wanted = is_wanted
         self._timeout_s = settings.request_timeout_s
-        self._has_answered = settings.security.credentials is not None
+        self._perhaps_wants_login = settings.security.credentials is None
         self._session = ClientSession(
             settings.client_id,
             settings.security.credentials,
@@ -116,13 +116,13 @@ class Connection:
         """Send ``request`` and return the answer; the default timeout is that of the settings."""
         deadline = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
         first = f"{_HUNG_UP} at our first request; it may want a login by SASL: {_TRY_SECURED}"
-        with self._closed_if_it_fails(_HUNG_UP if self._has_answered else first):
+        with self._closed_if_it_fails(first if self._perhaps_wants_login else _HUNG_UP):
             correlation_id, to_send = self._session.ask(request)
             self._send(to_send, deadline)
             while True:
                 for answer in self._receive(deadline):
                     if answer.correlation_id == correlation_id:
-                        self._has_answered = True
+                        self._perhaps_wants_login = False
                         return answer.body
 
     def close(self) -> None:
@@ -144,7 +144,7 @@ class Connection:
             raise
 
     def _send(self, data: bytes, deadline: float) -> None:
-        self._in_time(deadline).sendall(data)
+        self._socket_until(deadline).sendall(data)
 
     def _receive(self, deadline: float) -> list[ClientResponse]:
         data = self._awaited(deadline)
@@ -159,14 +159,14 @@ class Connection:
 
     def _awaited(self, deadline: float) -> bytes:
         while True:
-            waiting = self._in_time(deadline, at_most_s=_CHECK_EVERY_S)
+            waiting = self._socket_until(deadline, at_most_s=_CHECK_EVERY_S)
             try:
                 return waiting.recv(_CHUNK)
             except TimeoutError:
                 if not self._is_wanted():
                     raise
 
-    def _in_time(self, deadline: float, at_most_s: float | None = None) -> socket.socket:
+    def _socket_until(self, deadline: float, at_most_s: float | None = None) -> socket.socket:
         if self._socket is None:
             raise ConnectionResetError
         left = _left(deadline)

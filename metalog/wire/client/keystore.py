@@ -39,9 +39,9 @@ def pkcs12_identity(data: bytes, store_password: str | None) -> Identity:
     if key is None or certificate is None:
         raise ValueError("no private key with its certificate is in the keystore")
     password = secrets.token_urlsafe()
-    hidden = BestAvailableEncryption(password.encode())
+    encryption = BestAvailableEncryption(password.encode())
     parts = [
-        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, hidden),
+        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption),
         *(each.public_bytes(Encoding.PEM) for each in (certificate, *chain)),
     ]
     return Identity(b"".join(parts).decode("ascii"), password)

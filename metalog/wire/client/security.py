@@ -73,7 +73,7 @@ class ClientSettings(NamedTuple):
 PLAINTEXT: Final = ClientSettings(Security(), DEFAULT_CLIENT_ID, DEFAULT_TIMEOUT_S, ())
 
 
-_OWN_KEYS: Final = ("default.api.timeout.ms",)
+_NOT_IN_LIBRDKAFKA: Final = ("default.api.timeout.ms",)
 _IGNORED: Final = frozenset(
     (
         "client.dns.lookup", "sasl.kerberos.service.name", "metadata.max.age.ms",
@@ -92,7 +92,7 @@ def client_settings(
     ``request_timeout_s`` is the default for ``request.timeout.ms``. ``InvalidRequest`` names a
     setting that is invalid or not supported.
     """
-    translated = {key: value for key, value in properties.items() if key not in _OWN_KEYS}
+    translated = {key: value for key, value in properties.items() if key not in _NOT_IN_LIBRDKAFKA}
     settings, notes = librdkafka_settings(translated)
     notes += [f"{key} is not used here" for key in settings if key in _IGNORED]
     protocol = settings.get("security.protocol", "PLAINTEXT").upper()

@@ -116,7 +116,7 @@ class ClientSession:
             if self.is_ready:
                 answers.append(ClientResponse(correlation_id, read_response(frame, declared)))
             else:
-                to_send += self._open(frame, declared)
+                to_send += self._continue_opening(frame, declared)
         return Received(answers, to_send)
 
     def _send(self, request: Body) -> bytes:
@@ -125,7 +125,7 @@ class ClientSession:
         self._waiting.append((self._last_id, answered_by))
         return framed(write_request(request, self._last_id, self._client_id))
 
-    def _open(self, frame: bytes, declared: type[Any]) -> bytes:
+    def _continue_opening(self, frame: bytes, declared: type[Any]) -> bytes:
         if declared.__api_key__ == API_VERSIONS:
             return self._take_versions(frame)
         body = read_response(frame, declared)
