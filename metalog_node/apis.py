@@ -41,7 +41,7 @@ def apis_of(
 
     ``is_for_controllers``: the listener is for controllers. ``forwards``: another node can be the
     controller, so requests can be forwarded. ``has_quorum`` is false if the log is a Kafka topic,
-    because followers read the topic. ``added`` are the APIs of the program around the node, for
+    which followers read from Kafka. ``added`` are the APIs of the program around the node, for
     listeners that are not for controllers. An added API replaces the node's API with the same key.
     """
     apis = {**_ADMIN, **(envelope.BROKER_APIS if forwards else {})}

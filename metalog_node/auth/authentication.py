@@ -2,8 +2,8 @@
 
 A login of an unknown user takes the same work and gets the same last answer as a login with a wrong
 password, so that nobody learns which names exist. As in Kafka, names are used without SASLprep. A
-name may have up to ``MOST_NAME_BYTES``. This module must not know how tokens are transferred, nor
-show secrets.
+name has at most ``MOST_NAME_BYTES`` bytes. This module must not know how tokens are transferred,
+nor show secrets.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PLAIN: Final = "PLAIN"
 _SCRAM: Final = {mechanism.mechanism_name: mechanism for mechanism in ScramMechanism}
 MECHANISMS: Final = (PLAIN, *_SCRAM)
 _USER: Final = "User"
-_SHOWN: Final = 100
+_MOST_SHOWN: Final = 100
 """Messages show at most this many characters of a client's name."""
 
 
@@ -129,7 +129,7 @@ class _Plain:
         expected = self._passwords.get(user, "")
         is_right = hmac.compare_digest(expected.encode(), password.encode())
         if not (user and password and is_right):
-            raise LoginRefused(PLAIN, f"unknown user or wrong password: {user[:_SHOWN]!r}")
+            raise LoginRefused(PLAIN, f"unknown user or wrong password: {user[:_MOST_SHOWN]!r}")
         self.principal = KafkaPrincipal(_USER, user)
         return b""
 
@@ -153,7 +153,7 @@ class _Scram:
         try:
             return self._next(token.decode()).encode()
         except ValueError as error:
-            about = f" (user {self._user[:_SHOWN]!r})" if self._user else ""
+            about = f" (user {self._user[:_MOST_SHOWN]!r})" if self._user else ""
             raise LoginRefused(self._mechanism.mechanism_name, f"{error}{about}") from None
 
     def _first(self, message: str) -> str:
@@ -165,10 +165,10 @@ class _Scram:
         if client_first.authorization_id not in ("", client_first.user):
             raise ValueError("the client asks to act as somebody else")
         known = self._users.scram(self._mechanism, client_first.user)
-        shown_as = (
+        dummy_name = (
             f"{client_first.user}{_DELEGATED}" if client_first.is_by_token else client_first.user
         )
-        dummy = self._users.dummy(self._mechanism, shown_as)
+        dummy = self._users.dummy(self._mechanism, dummy_name)
         trouble = self._trouble(client_first, known)
         shown = dummy if known is None or trouble else known
         nonce = client_first.nonce + self._nonce
@@ -216,8 +216,9 @@ class _Scram:
 
 
 _DELEGATED: Final = "\0delegated"
-"""In a login by token, the dummy credential is that of the name with this suffix; no real name has
-it. Without it, equal salts in logins by token and by name would show that no user has the name."""
+"""A login by token gets the dummy credential of the name with this suffix, which no real name has.
+Without the suffix, equal salts in logins by token and by name would show that no user has the name.
+"""
 _TOO_LONG: Final = f"a name of more than {MOST_NAME_BYTES} bytes"
 
 

@@ -6,10 +6,10 @@ the same form that is derived from the model's stored key. So all nodes with the
 same salt, even after a restart.
 
 Rendezvous hashing chooses the model. So similar names get unrelated models, and a change of one
-user changes the models of few names. To bound the work, the candidates are a few users of each form
-(all that a client sees, except the salt's value), weighted by the number of users with this form. A
-user's form covers the credentials of all mechanisms, because a combination that no real user has
-would reveal an unknown name. This module must not know logins.
+user changes the models of few names. A user's form is all that a client sees, except the salts'
+values. It covers the credentials of all mechanisms, because a combination that no real user has
+would reveal an unknown name. To bound the work, the candidates are a few users of each form,
+weighted by the number of users with this form. This module must not know logins.
 """
 
 from __future__ import annotations
@@ -114,8 +114,8 @@ class DummyCredentials:
         wanted = (_KAFKA_SALT_BITS + 7) // 8 if form.size is None else form.size
         random = drawn.digest(2 * key_bytes + wanted)
         stored_key, rest = random[:key_bytes], random[key_bytes:]
-        server_key, salt = rest[:key_bytes], rest[key_bytes:]
-        return ScramCredential(_written(salt, form), stored_key, server_key, form.iterations)
+        server_key, random_salt = rest[:key_bytes], rest[key_bytes:]
+        return ScramCredential(_salt(random_salt, form), stored_key, server_key, form.iterations)
 
 
 def _users(known: Mapping[ScramMechanism, Mapping[str, ScramCredential]]) -> Sequence[_Models]:
@@ -129,8 +129,9 @@ def _users(known: Mapping[ScramMechanism, Mapping[str, ScramCredential]]) -> Seq
 
 
 def _candidates(users: Iterable[_Models]) -> list[_Candidate]:
-    """For each form, the users with the lowest stored keys. Without these keys, nobody can
-    predict this sample. A change of one user changes few members of the sample."""
+    """For each form, the users with the lowest stored keys; at most ``MOST_CANDIDATES`` users.
+    Without the keys, nobody can predict this sample. A change of one user changes few of its
+    members."""
     forms: defaultdict[tuple[object, ...], list[tuple[bytes, _Models]]] = defaultdict(list)
     for models in users:
         form = tuple((mechanism, model.form) for mechanism, model in models.items())
@@ -167,7 +168,7 @@ def _kind(salt: bytes) -> tuple[bytes, int | None]:
     )
 
 
-def _written(random: bytes, form: _Form) -> bytes:
+def _salt(random: bytes, form: _Form) -> bytes:
     if form.size is not None:
         alphabet = form.alphabet
         return bytes(alphabet[each * len(alphabet) >> 8] for each in random)

@@ -32,7 +32,7 @@ _NOWHERE: Final = -1
 
 
 class TooManySteps(InvalidRequest):
-    """Matching a text takes more steps than its budget."""
+    """Matching a text takes more steps than ``Steps`` has left."""
 
     def __init__(self) -> None:
         super().__init__("it takes too many steps to match")
