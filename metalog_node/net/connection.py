@@ -149,7 +149,8 @@ class ServerConnection:
         self._check_version(head)
         if head.api_key == SASL_HANDSHAKE:
             return self._handshake(read_request(frame))
-        if head.api_key == SASL_AUTHENTICATE:
+        is_before_handshake = self._principal is None and self._login is None
+        if head.api_key == SASL_AUTHENTICATE and not is_before_handshake:
             return self._authenticate(read_request(frame))
         if self._principal is None or self._login is not None:
             raise Malformed(f"API {head.api_key} was requested before the login")

@@ -465,6 +465,14 @@ def test_nothing_is_asked_before_the_login() -> None:
         list(connection.receive(framed(write_request(describe_acls(), 1, "test"))))
 
 
+def test_sasl_authenticate_must_follow_a_handshake() -> None:
+    """SaslServerAuthenticator.handleKafkaRequest of Kafka 4.4.0 closes the connection."""
+    connection = server(with_login=True)
+    request = request_type(36, 2)(auth_bytes=b"token")
+    with pytest.raises(Malformed, match="before the login"):
+        list(connection.receive(framed(write_request(request, 1, "test"))))
+
+
 def test_before_the_login_a_frame_is_small() -> None:
     connection = server(with_login=True)
     with pytest.raises(Malformed, match=str(BEFORE_LOGIN_BYTES)):
