@@ -137,7 +137,7 @@ def measure(traffic: str, count: str) -> None:
     tables = Tables.make(session, out)
     log = Logs(str(FOLDER / "log"), environ=os.environ)
     audit = str(archive(Case(traffic, int(count))))
-    build(tables, BuildInputs(log, Configuration(), Zone("UTC"), [audit]), at=at)
+    build(tables, BuildInputs(log, Configuration(), Zone("UTC"), [audit]), on_step=at)
     at("")
     seconds = time.perf_counter() - clock
     sizes, load = [_sizes(session)], os.getloadavg()[1]

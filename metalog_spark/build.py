@@ -98,25 +98,25 @@ def build(
     tables: Tables,
     inputs: BuildInputs,
     *,
-    at: Callable[[str], None],
+    on_step: Callable[[str], None],
     warn: Callable[[str], None] = lambda line: None,
 ) -> FilesRead:
-    """Fill the tables from ``inputs``, which ``check`` must have accepted. ``at`` gets the name of
-    each step, ``warn`` gets warnings about the log."""
+    """Fill the tables from ``inputs``, which ``check`` must have accepted. ``on_step`` gets the
+    name of each step, ``warn`` gets warnings about the log."""
     check_is_built(tables.path, tables.contents)
     inputs = inputs._replace(
         requests=list(dict.fromkeys(map(placed, inputs.requests))),
         tables=list(dict.fromkeys(map(table_name, inputs.tables))),
     )
-    at("reading the metadata log")
+    on_step("reading the metadata log")
     *log, level = read_changelog(
         tables.session, inputs.log, skip_damaged=inputs.skip_damaged, warn=warn
     )
     inputs = inputs._replace(configuration=inputs.configuration.deciding_as(version_for(level)))
-    at("looking for audit files")
+    on_step("looking for audit files")
     audit = _audit_input(tables, inputs)
     with tables.at_once():
-        return _fill(tables, inputs, audit, (log[0], log[1]), at)
+        return _fill(tables, inputs, audit, (log[0], log[1]), on_step)
 
 
 def _audit_input(tables: Tables, inputs: BuildInputs) -> AuditInput:
@@ -133,31 +133,31 @@ def _fill(
     inputs: BuildInputs,
     audit: AuditInput,
     log: tuple[pa.Table, pa.Table],
-    at: Callable[[str], None],
+    on_step: Callable[[str], None],
 ) -> FilesRead:
     decider = Decider(packed_rows(*log), inputs.configuration)
     files = audit.files.file_count
-    at(f"reading {counted_words(files, 'audit file')}, and deciding")
+    on_step(f"reading {counted_words(files, 'audit file')}, and deciding")
     staged = stage(tables, audit, decider) if files or audit.tables else None
     is_new = not tables.has(DECISIONS)
     new = _NewInput.of(staged, None if is_new else tables.read(FILES), inputs.every_table)
     if is_new and staged is not None and not inputs.requests and not new.has_lines:
         named = new.files_read().named
         raise no_audit_line(named[0].file, len(named))
-    there = frozenset() if is_new else _days(tables.read(COVERAGE).where("allowed + denied > 0"))
-    stale = None if is_new else _stale_days(tables, log, inputs.configuration, there)
+    filled = frozenset() if is_new else _days(tables.read(COVERAGE).where("allowed + denied > 0"))
+    stale = None if is_new else _stale_days(tables, log, inputs.configuration, filled)
     replace_changelog(tables, *log)
     tables.replace(CONFIGURATION, inputs.configuration.rows(tables.session))
-    at("adding the requests to the tables")
-    taken = _take(tables, inputs, new, decider, there, stale or frozenset())
-    at("counting what brokers logged")
+    on_step("adding the requests to the tables")
+    changed = _add_requests(tables, inputs, new, decider, filled, stale or frozenset())
+    on_step("counting what brokers logged")
     hours = None if staged is None else staged.hours(new.found.same)
-    _cover(tables, taken.touched, taken.fresh, hours)
-    at("counting uses")
-    every = taken.touched | (stale or frozenset())
-    _put(tables, USAGE, _usage(tables, staged, taken.fresh, every), None if is_new else every)
+    _cover(tables, changed.touched, changed.fresh, hours)
+    on_step("counting uses")
+    days = changed.touched | (stale or frozenset())
+    _put(tables, USAGE, _usage(tables, staged, changed.fresh, days), None if is_new else days)
     return new.files_read()._replace(
-        nothing_new=bool(inputs.audit) and not files and not is_new, days_again=len(every & there)
+        nothing_new=bool(inputs.audit) and not files and not is_new, days_again=len(days & filled)
     )
 
 
@@ -188,7 +188,7 @@ class _NewInput(NamedTuple):
     def days(self) -> set[date]:
         return set().union(self.kept.days, *(each.days for each in self.tables.values()))
 
-    def days_of_others(self) -> set[date]:
+    def days_to_correct(self) -> set[date]:
         """The days of the files that are left out, and of the files that get a new name."""
         if self.staged is None:
             return set()
@@ -207,11 +207,11 @@ def _stale_days(
     return stale_days(deciding_in(tables), now, days)
 
 
-def _take(
-    tables: Tables, inputs: BuildInputs, new: _NewInput, decider: Decider, there: Days, stale: Days
-) -> _Taken:
+def _add_requests(
+    tables: Tables, inputs: BuildInputs, new: _NewInput, decider: Decider, filled: Days, stale: Days
+) -> _ChangedDays:
     """Update DECISIONS, POSSIBLE, REJECTED and FILES. Requests of ``stale`` days are decided again.
-    ``there`` has the days with requests of earlier builds."""
+    ``filled`` has the days with requests of earlier builds."""
     session, is_new = tables.session, not tables.has(DECISIONS)
     staged, found, old = new.staged, new.found, tables.read(REQUESTS)
     shown_before = tables.facts.get(FORMS, {})
@@ -225,15 +225,15 @@ def _take(
             touched |= _days(old.join(gone, "file", "left_semi"))
         if read.shown != shown_before:
             touched |= _days(old.where(is_half(read.shown)))
-        redecided |= touched & there
-    redecided |= new.days_of_others()
+        redecided |= touched & filled
+    redecided |= new.days_to_correct()
     again = (
-        [read.resolved(_left(old.where(_is_of(redecided)), gone), redecided)] if redecided else []
+        [read.resolved(_not_of(old.where(_is_of(redecided)), gone), redecided)] if redecided else []
     )
     if staged is not None or is_new:
         for table, of in (REJECTED, rejected_of), (POSSIBLE, possible_of):
-            before = [] if is_new else [_left(tables.read(table), gone)]
-            tables.replace(table, _all(*before, *map(of, [read.rows, *again])))
+            before = [] if is_new else [_not_of(tables.read(table), gone)]
+            tables.replace(table, _union(*before, *map(of, [read.rows, *again])))
         files = frame_of(session, [], FACTS) if staged is None else staged.files
         tables.replace(FILES, after(files, found, tables.read(FILES)))
         tables.state(**{FORMS: read.shown})
@@ -242,12 +242,12 @@ def _take(
     if staged is not None and (is_new or touched - redecided):
         tables.put(DECISIONS, staged.place, touched - redecided)
     if redecided or not tables.has(DECISIONS):
-        rows = requests_of(_all(*again) if again else frame_of(session, [], READ))
+        rows = requests_of(_union(*again) if again else frame_of(session, [], READ))
         _put(tables, DECISIONS, decider.of(rows), frozenset(redecided))
-    return _Taken(frozenset(touched | redecided), frozenset(touched - redecided))
+    return _ChangedDays(frozenset(touched | redecided), frozenset(touched - redecided))
 
 
-class _Taken(NamedTuple):
+class _ChangedDays(NamedTuple):
     """``touched`` has the days whose rows this build writes or removes. ``fresh`` has the days in
     ``touched`` on which no request was decided again."""
 
@@ -269,7 +269,7 @@ class _Lines(NamedTuple):
         staged, kept = new.staged, new.kept
         if staged is None:
             return cls(frame_of(session, [], READ), shown, False, None)
-        rows = _called(staged.read(), new.found)
+        rows = _with_names(staged.read(), new.found)
         lacks_rule = staged.lacks_rule or kept.lacks_rule
         may_be_broken = lacks_rule and kept.may_be_broken
         shown = earliest(shown, staged.shown, kept.shown)
@@ -286,21 +286,20 @@ class _Lines(NamedTuple):
         return days
 
     def resolved(self, others: DataFrame, days: Collection[date]) -> DataFrame:
-        """The rows ``others`` of REQUESTS, and the staged requests of ``days``. Half lines become
-        rejected lines."""
+        """``others``, and the staged requests of ``days``. Half lines become rejected lines."""
         own = requests_of(self.rows).where(_is_of(days))
         return divided(as_read(own.unionByName(others)), self.shown, self.broken)
 
 
-def _all(*rows: DataFrame) -> DataFrame:
+def _union(*rows: DataFrame) -> DataFrame:
     return reduce(lambda one, more: one.unionByName(more), rows)
 
 
-def _left(rows: DataFrame, gone: DataFrame) -> DataFrame:
+def _not_of(rows: DataFrame, gone: DataFrame) -> DataFrame:
     return rows.join(gone, "file", "left_anti")
 
 
-def _called(read: DataFrame, found: ClassifiedFiles) -> DataFrame:
+def _with_names(read: DataFrame, found: ClassifiedFiles) -> DataFrame:
     """The rows of ``read``, except rows of files that are left out. ``file`` is the file's path, or
     ``PATH (2)`` if rows of an earlier file with other content already have the path."""
     from pyspark.sql import functions as f
@@ -324,7 +323,7 @@ def _cover(
         counts.append(counted(tables.read(REQUESTS).where(_is_of(again))))
     if hours is not None and fresh:
         counts.append(hours.where(_is_of(fresh, "to_date(hour)")))
-    tables.replace(COVERAGE, covered(_all(*counts)))
+    tables.replace(COVERAGE, covered(_union(*counts)))
 
 
 def _usage(tables: Tables, staged: Staged | None, fresh: Days, days: Days) -> DataFrame:
@@ -335,7 +334,7 @@ def _usage(tables: Tables, staged: Staged | None, fresh: Days, days: Days) -> Da
         rows.append(usage(tables.read(DECISIONS).where(_is_of(others))))
     if staged is not None and done:
         rows.append(added_up(staged.usage().where(_is_of(done))))
-    return _all(*rows)
+    return _union(*rows)
 
 
 def _put(tables: Tables, table: TableSchema, rows: DataFrame, days: Days | None) -> None:

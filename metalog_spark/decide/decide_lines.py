@@ -27,12 +27,12 @@ ALIKE: Final = (
 )  # fmt: skip
 """Requests with equal values in these columns share a row of USAGE."""
 COUNTED: Final = ("requests", "first_time", "last_time")
-_AGAIN: Final = list(zip(COUNTED, ("sum", "min", "max"), strict=True))
-_FEWER, _FEW = 3, 1 << 16
-"""Sums are yielded if each stands for ``_FEWER`` requests or more on average, or if there are at
-most ``_FEW`` sums. Otherwise all sums are dropped, because a sum costs more than a row, and their
-days are added to ``uncounted``."""
-_MOST: Final = 1 << 18
+_AGGREGATIONS: Final = list(zip(COUNTED, ("sum", "min", "max"), strict=True))
+_REQUESTS_PER_SUM, _FEW_SUMS = 3, 1 << 16
+"""Sums are yielded if each stands for at least ``_REQUESTS_PER_SUM`` requests on average, or if
+there are at most ``_FEW_SUMS``. Otherwise all sums are dropped, because a sum costs more than a
+row, and their days are added to ``uncounted``."""
+_MOST_SUMS: Final = 1 << 18
 """If a task holds more sums than this, the sums of equal requests are added up. If more than half
 of this number are left, all sums are yielded or dropped."""
 _REQUEST: Final = SCHEMA.names[: SCHEMA.names.index("day")]
@@ -69,7 +69,7 @@ class UsageSums:
 
     def __init__(self) -> None:
         self.uncounted: set[int] = set()
-        self._waiting: list[pa.Table] = []
+        self._kept: list[pa.Table] = []
         self._sums = self._requests = 0
 
     def add(self, rows: pa.RecordBatch) -> Iterator[pa.Table]:
@@ -77,35 +77,35 @@ class UsageSums:
         the columns ``ALIKE`` and ``COUNTED``."""
         if self._days(rows) <= self.uncounted:
             return
-        self._wait(_summed(rows), len(rows))
-        if self._sums > _MOST:
-            requests, sums = self._requests, self._taken()
-            if len(sums) > _MOST // 2:
-                yield from self._counted(sums, requests)
+        self._keep(_summed(rows), len(rows))
+        if self._sums > _MOST_SUMS:
+            requests, sums = self._requests, self._take_all()
+            if len(sums) > _MOST_SUMS // 2:
+                yield from self._yield_or_drop(sums, requests)
             else:
-                self._wait(sums, requests)
+                self._keep(sums, requests)
 
     def finish(self) -> Iterator[pa.Table]:
         requests = self._requests
         if requests:
-            yield from self._counted(self._taken(), requests)
+            yield from self._yield_or_drop(self._take_all(), requests)
 
-    def _wait(self, sums: pa.Table, requests: int) -> None:
-        self._waiting.append(sums)
+    def _keep(self, sums: pa.Table, requests: int) -> None:
+        self._kept.append(sums)
         self._sums += len(sums)
         self._requests += requests
 
-    def _taken(self) -> pa.Table:
-        whole = pa.concat_tables(self._waiting)
-        if len(self._waiting) > 1:
-            whole = whole.group_by(list(ALIKE), use_threads=False).aggregate(_AGAIN)
-            whole = whole.select([*ALIKE, *("_".join(each) for each in _AGAIN)])
+    def _take_all(self) -> pa.Table:
+        whole = pa.concat_tables(self._kept)
+        if len(self._kept) > 1:
+            whole = whole.group_by(list(ALIKE), use_threads=False).aggregate(_AGGREGATIONS)
+            whole = whole.select([*ALIKE, *("_".join(each) for each in _AGGREGATIONS)])
             whole = whole.rename_columns([*ALIKE, *COUNTED])
-        self._waiting, self._sums, self._requests = [], 0, 0
+        self._kept, self._sums, self._requests = [], 0, 0
         return whole
 
-    def _counted(self, sums: pa.Table, requests: int) -> Iterator[pa.Table]:
-        if len(sums) > max(_FEW, requests // _FEWER):
+    def _yield_or_drop(self, sums: pa.Table, requests: int) -> Iterator[pa.Table]:
+        if len(sums) > max(_FEW_SUMS, requests // _REQUESTS_PER_SUM):
             self.uncounted |= self._days(sums)
         else:
             yield sums

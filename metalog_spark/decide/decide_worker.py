@@ -58,11 +58,11 @@ ANSWERS: Final = (
 )
 """The possible results, each with its rule."""
 NOTHING: Final = len(ANSWERS)
-REMEMBERED: Final = 1 << 20
+MOST_ENTRIES: Final = 1 << 20
 """A cache of names, hosts or questions with more entries than this is emptied."""
 MOST_QUESTIONS: Final = np.iinfo(np.int64).max
-_TO_SUPER_USER, _BY_DEFAULT, _NOT_BY_DEFAULT, _BY_DENY, _BY_ALLOW = range(len(ANSWERS))
-_BY_NUMBER: Final = tuple(Operation)
+_TO_SUPER_USER, _ALLOW_BY_DEFAULT, _DENY_BY_DEFAULT, _BY_DENY, _BY_ALLOW = range(len(ANSWERS))
+_OPERATIONS: Final = tuple(Operation)
 _WORDS: Final = {
     BETWEEN_WORDS.join((operation.name.encode(), resource_type.name.encode())): number
     for number, (operation, resource_type) in enumerate(product(Operation, ResourceType))
@@ -107,7 +107,7 @@ class DecideWorker:
         timeline = state.timeline or Timeline(Edge(0, 0), ())
         self._intervals = _Intervals(state, periods)
         self._timelines = DecisionTimelines(timeline)
-        self._sessions = len(self._timelines.principals), self._timelines.host_count
+        self._counts = len(self._timelines.principals), self._timelines.host_count
         self._principals = {name.encode(): at for name, at in self._timelines.principals.items()}
         self._versions = [period.config.kafka for period in periods]
         has_blocks = self._timelines.host_count > len(self._timelines.hosts)
@@ -115,15 +115,15 @@ class DecideWorker:
         self._ignores_blocks = has_blocks and not matches_blocks
         self._of_host: dict[KafkaVersion, dict[bytes, int]] = {each: {} for each in KafkaVersion}
         self._super_users = [set(map(str.encode, period.config.super_users)) for period in periods]
-        self._opens = np.array([period.config.allow_everyone for period in periods])
+        self._allow_everyone = np.array([period.config.allow_everyone for period in periods])
         lifetimes = timeline.lifetimes
         allows = (lifetime.acl.permission_type is ALLOW for lifetime in lifetimes)
         by_lives = [_BY_ALLOW if is_allow else _BY_DENY for is_allow in allows]
-        self._answers = np.array([_NOT_BY_DEFAULT] * BEFORE_LIFETIMES + by_lives, np.int32)
+        self._answers = np.array([_DENY_BY_DEFAULT] * BEFORE_LIFETIMES + by_lives, np.int32)
         ids = [None] * BEFORE_LIFETIMES + [uuid_text(lifetime.id) for lifetime in lifetimes]
         self._ids = pa.array(ids, pa.string())
         self._offsets = np.array(timeline.offsets)
-        self._turns = TimelineColumns(len(timeline))
+        self._timeline_columns = TimelineColumns(len(timeline))
         self._is_open = bytearray()
         """By name group (a set of ACLs as a number): whether its ACLs name ``User:*`` or many
         principals."""
@@ -145,7 +145,7 @@ class DecideWorker:
         times = pc.fill_null(times_us.cast(pa.int64()), _LONG_AGO)
         intervals = self._intervals.of(times.to_numpy(zero_copy_only=False))
         versions, periods = self._intervals.versions[intervals], self._intervals.periods[intervals]
-        question = _Question(
+        question = _QuestionNumbers(
             principals.numbers(self._principals, 0),
             self._hosts_by(hosts, periods),
             words.numbers(_WORDS, _NONE),
@@ -162,7 +162,7 @@ class DecideWorker:
             _, others = self._by(names.texts(), in_blocks.only(rows))
             since[rows] = np.maximum(since[rows], others)
         answers = self._answers[by]
-        answers[(by == _NO_PATTERN) & self._opens[periods]] = _BY_DEFAULT
+        answers[(by == _NO_PATTERN) & self._allow_everyone[periods]] = _ALLOW_BY_DEFAULT
         if any(self._super_users):
             is_super = self._are_super_users(principals)[periods, principals.places]
             answers[is_super] = _TO_SUPER_USER
@@ -201,16 +201,17 @@ class DecideWorker:
 
         return dict(zip(texts, _remembered(known, texts, number), strict=True))
 
-    def _by(self, texts: Sequence[str], question: _Question) -> tuple[Numbers, Numbers]:
+    def _by(self, texts: Sequence[str], question: _QuestionNumbers) -> tuple[Numbers, Numbers]:
         """For each row, the number of the ACL lifetime that decides, and the version of the history
         since which the same ACLs match."""
-        of_principals, of_hosts = self._sessions
+        principal_count, host_count = self._counts
         operations, types = np.divmod(question.words, len(ResourceType))
         name_groups = self._name_groups(texts, types, question.names)
-        sessions = (name_groups * of_principals + question.principals) * of_hosts + question.hosts
-        questions = sessions * len(_BY_NUMBER) + operations
+        named_principals = name_groups * principal_count + question.principals
+        sessions = named_principals * host_count + question.hosts
+        questions = sessions * len(_OPERATIONS) + operations
         timelines = self._recent_questions.find(questions, self._timelines_of)
-        return self._turns.at(timelines, question.versions)
+        return self._timeline_columns.at(timelines, question.versions)
 
     def _timelines_of(self, questions: Numbers) -> Numbers:
         distinct = pa.array(questions).dictionary_encode()
@@ -223,29 +224,29 @@ class DecideWorker:
     def _alike(self, questions: Numbers) -> Numbers:
         """``questions``, with one common number in each name group for all questions that no ACL
         can match."""
-        of_principals, of_hosts = self._sessions
-        named_principals = questions // (of_hosts * len(_BY_NUMBER))
-        name_groups = named_principals // of_principals
+        principal_count, host_count = self._counts
+        named_principals = questions // (host_count * len(_OPERATIONS))
+        name_groups = named_principals // principal_count
         may_match = np.fromiter(map(self._named.__contains__, named_principals.tolist()), np.bool_)
         may_match |= np.frombuffer(self._is_open, np.bool_)[name_groups]
-        nobody = name_groups * (of_principals * of_hosts * len(_BY_NUMBER))
+        nobody = name_groups * (principal_count * host_count * len(_OPERATIONS))
         return np.where(may_match, questions, nobody)
 
     def _timeline_of(self, question: int) -> int:
-        of_principals, of_hosts = self._sessions
-        rest, operation = divmod(question, len(_BY_NUMBER))
-        rest, host = divmod(rest, of_hosts)
-        name_group, principal = divmod(rest, of_principals)
+        principal_count, host_count = self._counts
+        rest, operation = divmod(question, len(_OPERATIONS))
+        rest, host = divmod(rest, host_count)
+        name_group, principal = divmod(rest, principal_count)
         timeline = self._timelines.timeline_by_numbers(
-            principal, host, _BY_NUMBER[operation], name_group
+            principal, host, _OPERATIONS[operation], name_group
         )
-        return self._turns.number(timeline)
+        return self._timeline_columns.number(timeline)
 
-    def _name_groups(self, words: Sequence[str], types: Numbers, names: Numbers) -> Numbers:
+    def _name_groups(self, texts: Sequence[str], types: Numbers, names: Numbers) -> Numbers:
         """For each row, the set of ACLs that reach the resource, as a number. Equal sets have one
         number."""
         resources = names * len(ResourceType) + types
-        is_there = np.zeros(len(words) * len(ResourceType), np.bool_)
+        is_there = np.zeros(len(texts) * len(ResourceType), np.bool_)
         is_there[resources] = True
         name_groups: Numbers = np.zeros(len(is_there), np.int64)
         for resource_type in ResourceType:
@@ -253,7 +254,7 @@ class DecideWorker:
             if len(of_type):
                 found = _remembered(
                     self._of_name[resource_type],
-                    [words[place] for place in of_type.tolist()],
+                    [texts[place] for place in of_type.tolist()],
                     partial(self._name_group, resource_type),
                 )
                 name_groups[of_type * len(ResourceType) + resource_type] = found
@@ -266,16 +267,17 @@ class DecideWorker:
             self._check_has_numbers(name_group)
             named = self._timelines.named_principals(name_group)
             self._is_open.append(named is None)
-            self._named.update(name_group * self._sessions[0] + each for each in named or ())
+            self._named.update(name_group * self._counts[0] + each for each in named or ())
         return name_group
 
     def _check_has_numbers(self, name_group: int) -> None:
-        of_principals, of_hosts = self._sessions
-        if (name_group + 1) * of_principals * of_hosts * len(_BY_NUMBER) > MOST_QUESTIONS:
+        principal_count, host_count = self._counts
+        if (name_group + 1) * principal_count * host_count * len(_OPERATIONS) > MOST_QUESTIONS:
             raise InvalidRequest(
-                f"the history's ACLs name {counted(of_principals, 'principal')},"
-                f" {counted(of_hosts, 'host')} and {name_group + 1:,} different groups of resource"
-                " names: too many combinations for 64-bit numbers; build from less of the history"
+                f"the history's ACLs name {counted(principal_count, 'principal')},"
+                f" {counted(host_count, 'host')} and {name_group + 1:,} different groups of"
+                " resource names: too many combinations for 64-bit numbers; build from less of the"
+                " history"
             )
 
     def _are_super_users(self, principals: _Coded) -> Truths:
@@ -286,7 +288,7 @@ class DecideWorker:
         return np.array(found, np.bool_)
 
 
-class _Question(NamedTuple):
+class _QuestionNumbers(NamedTuple):
     """By row, the numbers of the parts of the question. ``versions`` has the history's version at
     the time of the question."""
 
@@ -296,8 +298,8 @@ class _Question(NamedTuple):
     names: Numbers
     versions: Numbers
 
-    def only(self, rows: Numbers | slice) -> _Question:
-        return _Question(*(part[rows] for part in self))
+    def only(self, rows: Numbers | slice) -> _QuestionNumbers:
+        return _QuestionNumbers(*(part[rows] for part in self))
 
 
 class _Coded(NamedTuple):
@@ -373,7 +375,7 @@ def _places(coded: pa.DictionaryArray) -> Numbers:
 
 
 def _remembered(known: dict[K, int], keys: list[K], compute: Callable[[K], int]) -> list[int]:
-    if len(known) > REMEMBERED:
+    if len(known) > MOST_ENTRIES:
         known.clear()
     found = list(map(known.get, keys))
     if None in found:

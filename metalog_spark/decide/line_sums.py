@@ -30,7 +30,7 @@ SUMS: Final = (
 - its start, the fields of ``ReadSplit``, the numbers of requests, other lines and broken lines, one
   reason why a line is broken, and a damaged file's fault;
 - each hour with requests: its number (hours since 1970), and the first five fields of ``_Run``;
-- of unambiguous lines, the first time of one with a request name, and of one that also has a rule;
+- the first times of an unambiguous line with a request name, and of one that also has a rule;
 - the first time at which a clock was set back (by ten minutes to two hours);
 - whether a request has no rule, and whether a line is the end of a record cut by an LF in a name.
 """
@@ -116,11 +116,11 @@ def _runs(batch: pa.RecordBatch, us: Numbers, begins: Numbers) -> Iterator[_Run]
     lacks_rule, lacks_request = _is_null(batch["rule"]), _is_null(batch["request_name"])
     is_allowed = pc.equal(batch["result"], ALLOWED.name).to_numpy(zero_copy_only=False)
     of_controller = pc.is_in(batch["request_name"], _OF_CONTROLLERS).to_numpy(zero_copy_only=False)
-    is_sure, is_form = is_allowed & ~ambiguous, ~lacks_request & ~ambiguous
+    is_sure, has_request = is_allowed & ~ambiguous, ~lacks_request & ~ambiguous
     counted = (is_allowed, ~is_allowed, ambiguous, is_sure, is_sure & of_controller)
     columns = [np.add.reduceat(each.astype(np.int64), begins).tolist() for each in counted]
     columns.append(np.logical_or.reduceat(lacks_rule, begins).tolist())
-    for each in (is_form, is_form & ~lacks_rule):
+    for each in (has_request, has_request & ~lacks_rule):
         columns.append(np.minimum.reduceat(np.where(each, us, _NEVER), begins).tolist())
     return map(_Run, *columns)
 

@@ -35,7 +35,7 @@ class PastLogEnd(NamedTuple):
 
 @kept_until_commit
 def history_rows(tables: Tables) -> list[Any]:
-    """The ``kind`` of each row of HISTORY, ``why``, and ``to_ms``, the end of the row's range."""
+    """The columns ``kind``, ``why`` and ``to_ms`` (the end of the row's range) of HISTORY."""
     columns = ("kind", "why", "unix_millis(to_time) AS to_ms")
     return tables.read(HISTORY).selectExpr(*columns).collect()
 

@@ -47,8 +47,8 @@ class NumberSlots:
 
 
 class TimelineColumns:
-    def __init__(self, versions: int) -> None:
-        self._versions = versions
+    def __init__(self, version_count: int) -> None:
+        self._version_count = version_count
         self._numbers: dict[DecisionTimeline, int] = {}
         self._firsts = array("q")
         self._counts = array("q")
@@ -61,7 +61,7 @@ class TimelineColumns:
             number = self._numbers[timeline] = len(self._firsts)
             self._firsts.append(len(self._by))
             self._counts.append(len(timeline.by))
-            self._since.extend([number * self._versions + version for version in timeline.since])
+            self._since.extend([number * self._version_count + since for since in timeline.since])
             self._by.extend([by + BEFORE_LIFETIMES for by in timeline.by])
         return number
 
@@ -73,6 +73,6 @@ class TimelineColumns:
         places = firsts[timelines]
         turning = np.flatnonzero(counts[timelines] > 1)
         if len(turning):
-            wanted = timelines[turning] * self._versions + versions[turning]
+            wanted = timelines[turning] * self._version_count + versions[turning]
             places[turning] = np.searchsorted(since, wanted, "right") - 1
-        return by[places], since[places] - timelines * self._versions
+        return by[places], since[places] - timelines * self._version_count

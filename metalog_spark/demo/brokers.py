@@ -95,7 +95,7 @@ class _BrokerLog:
         self._file: gzip.GzipFile | None = None
         self.lines: list[str] = []
 
-    def hour_is_over(self, begin: int) -> None:
+    def write_lines(self, begin: int) -> None:
         if not self.lines:
             return
         month = stamp(begin)[:7]
@@ -130,7 +130,7 @@ def write_audit(
                 tally.rejected += text.count("\n")
         _write_hour(begin, requests, decider, activities, [log.lines for log in logs], tally)
         for log in logs:
-            log.hour_is_over(begin)
+            log.write_lines(begin)
     for log in logs:
         log.close()
     return tally

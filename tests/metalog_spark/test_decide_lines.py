@@ -140,8 +140,8 @@ def test_requests_that_are_alike_are_counted(written: Path) -> None:
 def test_sums_of_several_batches_are_added_up_or_their_days_are_named(
     monkeypatch: pytest.MonkeyPatch, written: Path, most: int, few: int
 ) -> None:
-    monkeypatch.setattr("metalog_spark.decide.decide_lines._MOST", most)
-    monkeypatch.setattr("metalog_spark.decide.decide_lines._FEW", few)
+    monkeypatch.setattr("metalog_spark.decide.decide_lines._MOST_SUMS", most)
+    monkeypatch.setattr("metalog_spark.decide.decide_lines._FEW_SUMS", few)
     texts = [f"{line(each, f'a{each % 30}')}{RULE}\n" for each in range(300)]
     texts += [f"{line(300 + each, f'b{each}')}{RULE}\n" for each in range(100)]
     written.write_text("".join(texts))

@@ -239,7 +239,7 @@ def test_of_no_rows_none_come_back() -> None:
 
 
 def test_more_names_and_questions_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("metalog_spark.decide.decide_worker.REMEMBERED", 2)
+    monkeypatch.setattr("metalog_spark.decide.decide_worker.MOST_ENTRIES", 2)
     monkeypatch.setattr("metalog_spark.decide.timeline_columns.SLOT_BITS", 1)
     deciding = DecideWorker(FolderState(Timeline(Edge(0, 0), ONE), ()), Configuration().periods)
     operations = ("READ", "WRITE", "ALTER", "DESCRIBE", "DELETE", "READ")

@@ -168,7 +168,7 @@ def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]
             files_read = build(
                 tables,
                 inputs,
-                at=lambda doing: setattr(progress, "doing", doing),
+                on_step=lambda doing: setattr(progress, "doing", doing),
                 warn=warnings.append,
             )
         for line in warnings:

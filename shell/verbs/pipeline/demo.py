@@ -142,7 +142,7 @@ def _build(tables: Tables, made: Made, output: Output) -> None:
     log = Logs(str(made.log), environ=os.environ)
     inputs = BuildInputs(log, configuration, Zone("UTC"), audit=[str(made.audit)])
     with _step("building the tables", output) as (at, step):
-        logs = build(tables, inputs, at=at).logs
+        logs = build(tables, inputs, on_step=at).logs
         files = sum(each.files for each in logs)
         read = sum(each.requests for each in logs)
         rejected = sum(each.rejected for each in logs)
