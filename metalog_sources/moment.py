@@ -111,7 +111,7 @@ def resolve_moment(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
     time = time_text(epoch_ms)
     times = _Times(log, epoch_ms)
     if times.first is None or times.last is None:
-        times.check_end()
+        times.raise_damage()
         raise _no_times(bounds)
     offset = times.offset
     if offset is None:
@@ -119,7 +119,7 @@ def resolve_moment(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
             raise InvalidMoment(
                 f"{time} is in the future: the log's last record has time {time_text(times.last)}"
             )
-        times.check_end()
+        times.raise_damage()
         offset = log.bounds().end
     if epoch_ms < times.first:
         raise _BeforeStart(
@@ -191,7 +191,7 @@ class _Times:
             elif time > epoch_ms + _LARGEST_CLOCK_DIFFERENCE_MS:
                 break
 
-    def check_end(self) -> None:
+    def raise_damage(self) -> None:
         """Raise the damage, if any, that stopped the search before the log's end."""
         if self.damage is not None:
             raise self.damage

@@ -76,7 +76,7 @@ def look_up(text: str, environ: Mapping[str, str], cwd: Path, files: Files) -> N
 
 
 def is_packaged(path: Path) -> bool:
-    """Whether ``path`` lies in this package, as the log of ``@demo`` does. It must not change."""
+    """Whether ``path`` lies in this package (as ``@demo``'s log), which must not change."""
     return path.resolve().is_relative_to(_PACKAGED.resolve())
 
 
@@ -86,7 +86,7 @@ def known_names(environ: Mapping[str, str], cwd: Path, files: Files) -> list[str
     trusted = _trusted(environ)
     for path in _places(environ, cwd):
         with suppress(OSError, InvalidSource):
-            if files.is_file(path) and not _others(path, cwd, trusted, files):
+            if files.is_file(path) and not _untrusted(path, cwd, trusted, files):
                 names.update(dict.fromkeys(_sources(path, files)))
     return [*names, *({_DEMO} - names.keys())]
 
@@ -99,9 +99,9 @@ def _in_files(name: str, environ: Mapping[str, str], cwd: Path, files: Files) ->
     for path in _places(environ, cwd):
         if not files.is_file(path):
             continue
-        others = _others(path, cwd, trusted, files)
-        if others:
-            whose = ", ".join(map(str, sorted(others)))
+        owners = _untrusted(path, cwd, trusted, files)
+        if owners:
+            whose = ", ".join(map(str, sorted(owners)))
             skipped.append(f"{path} is skipped: it belongs to user {whose}, not to you or root")
             continue
         sources = _sources(path, files)
@@ -145,7 +145,7 @@ def _places(environ: Mapping[str, str], cwd: Path) -> Iterator[Path]:
         yield Path(home) / ".config" / _USER_FOLDER / NAMES_FILE
 
 
-def _others(path: Path, cwd: Path, trusted: frozenset[int], files: Files) -> frozenset[int]:
+def _untrusted(path: Path, cwd: Path, trusted: frozenset[int], files: Files) -> frozenset[int]:
     """The owners of ``path`` that are not ``trusted``; empty if ``path`` is not above ``cwd``."""
     is_above = path.parent in cwd.absolute().parents
     return files.owners(path) - trusted if is_above else frozenset()
@@ -221,7 +221,7 @@ def _supported_kafka(version: str | None, place: str) -> str | None:
 
 
 def _with_dotted_keys(entry: Any) -> Any:
-    """``entry`` with the key ``kafka.version``. TOML's reader has made a table ``kafka`` of it."""
+    """``entry`` with the key ``kafka.version``. TOML's reader makes a table of this key."""
     if not isinstance(entry, dict) or not isinstance(entry.get("kafka"), dict):
         return entry
     others = {key: value for key, value in entry.items() if key != "kafka"}

@@ -45,7 +45,7 @@ def image_at(
         The image; ``image.provenance`` has its offset and time.
 
     Raises:
-        InvalidSource: the source cannot be opened, or has no history.
+        InvalidSource: the source cannot be opened, or is a store and ``moment`` is not None.
         InvalidMoment: ``moment`` has none of the forms, or the log has no state at ``moment``.
         AuthorizerNotReady: the log has no record before ``moment``.
         CorruptLog: the log is damaged, or the source has a doubt.

@@ -36,7 +36,7 @@ class RecordNotes(Protocol):
         ...
 
     def note(self, batch: Batch, offset: int, parts: Sequence[Part]) -> None:
-        """Note ``parts``, decoded records of ``batch``. The first record has ``offset``."""
+        """Note ``parts``, decoded records of ``batch``. ``offset`` is the first record's."""
         ...
 
 

@@ -31,12 +31,12 @@ NO_HISTORY: Final = "not a log: it has only the present state, without offsets a
 class SourceKinds(NamedTuple):
     """The kinds of SOURCE that a verb accepts.
 
-    ``forms`` maps kinds as ``FORMS`` does. ``lacks`` is the reason against other kinds. But if a
-    verb accepts only logs, the reason against a store is that a store has no history.
+    ``forms`` maps kinds as ``FORMS`` does. ``reason`` says why other kinds are refused. But if
+    a verb accepts only logs, a store is refused because it has no history.
     """
 
     forms: Mapping[str, str]
-    lacks: str
+    reason: str
     is_target: bool = False
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ class SourceKinds(NamedTuple):
         *others, last = self.forms.values()
         error = InvalidTarget if self.is_target else InvalidSource
         only_logs = self.forms.keys() <= set(_LOG_KINDS) and not self.is_target
-        why = NO_HISTORY if only_logs and kind not in _LOG_KINDS else self.lacks
+        why = NO_HISTORY if only_logs and kind not in _LOG_KINDS else self.reason
         return error(f"{text}: {why}; give {', '.join(others)} or {last}")
 
 
@@ -77,7 +77,7 @@ FOLLOWED: Final = SourceKinds(
 WITH_TOPICS: Final = SourceKinds(_of(*_LOG_KINDS, "cluster"), "does not list topics")
 ACL_TARGETS: Final = SourceKinds(
     _of("cluster", "zookeeper") | _STOPPED,
-    "cannot be the TARGET, which comes first",
+    "cannot be the TARGET, the first argument",
     is_target=True,
 )
 USER_TARGETS: Final = SourceKinds(

@@ -66,7 +66,7 @@ class Store(Protocol):
 
 @runtime_checkable
 class NarrowStore(Store, Protocol):
-    """A store that can return only the ACLs on some resources."""
+    """A store that can return a part of its ACLs."""
 
     def state_about(
         self, patterns: Sequence[ResourcePatternFilter], principals: Sequence[str] = ()
@@ -152,7 +152,7 @@ def is_folder_of_yaml(folder: Path, files: Files) -> bool:
     names = files.names(folder)
     if any(name in _LOG_MARKS or name.endswith(_LOG_SUFFIXES) for name in names):
         return False
-    return any(map(_is_yaml, _visible_files(folder, files, is_whole=False)))
+    return any(map(_is_yaml, _visible_files(folder, files, refuses_deeper=False)))
 
 
 def yaml_files(folder: Path, files: Files) -> Iterator[Path]:
@@ -165,7 +165,7 @@ def yaml_files(folder: Path, files: Files) -> Iterator[Path]:
 
 
 def _visible_files(
-    folder: Path, files: Files, depth: int = 0, *, is_whole: bool = True
+    folder: Path, files: Files, depth: int = 0, *, refuses_deeper: bool = True
 ) -> Iterator[Path]:
     for name in files.names(folder):
         path = folder / name
@@ -174,8 +174,8 @@ def _visible_files(
         if not files.is_folder(path):
             yield path
         elif depth < _DEEPEST:
-            yield from _visible_files(path, files, depth + 1, is_whole=is_whole)
-        elif is_whole:
+            yield from _visible_files(path, files, depth + 1, refuses_deeper=refuses_deeper)
+        elif refuses_deeper:
             raise InvalidSource(
                 f"{path}: more than {_DEEPEST} nested folders; give a folder further down as"
                 " SOURCE, or remove a link that leads back"

@@ -168,7 +168,7 @@ class ClusterStore:
     def topics(self) -> list[ListedTopic]:
         return self._call("list topics", self._client.topics)
 
-    def takes_passwords(self) -> PasswordOffer:
+    def password_offer(self) -> PasswordOffer:
         """Whether the cluster is a node of this project (KIP-506), and is reached over TLS."""
         try:
             with self._passwords() as client:

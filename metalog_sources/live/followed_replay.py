@@ -19,9 +19,9 @@ class LiveReplay:
         """``loader`` is the loader that produced ``replayed``."""
         self._replayed = replayed
         self._loader = loader
-        loader_faults = set(map(id, (doubt.fault for doubt in loader.doubts.values())))
+        loader_fault_ids = set(map(id, (doubt.fault for doubt in loader.doubts.values())))
         self._other_doubts = [
-            doubt for doubt in replayed.doubts if id(doubt.fault) not in loader_faults
+            doubt for doubt in replayed.doubts if id(doubt.fault) not in loader_fault_ids
         ]
 
     def __call__(self) -> Replayed:

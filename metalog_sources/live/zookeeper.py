@@ -84,19 +84,19 @@ class ZookeeperStore:
     def create(self, acls: Sequence[Acl]) -> None:
         self._change(
             {
-                znodes.path_of(resource): (resource, more.union)
-                for resource, more in _by_resource(acls).items()
+                znodes.path_of(resource): (resource, added.union)
+                for resource, added in _by_resource(acls).items()
             }
         )
 
     def delete(self, acls: Sequence[Acl]) -> None:
-        """Delete ``acls`` at every path, also at paths as KIP-11 and KIP-290 spell them."""
+        """Delete ``acls`` at every path, also at the older paths of KIP-11 and KIP-290."""
         if self._old_paths is None:
             self._old_paths = _old_paths_of(self._places()[0])
         edits: dict[str, tuple[Resource, Edit]] = {}
-        for resource, less in _by_resource(acls).items():
+        for resource, removed in _by_resource(acls).items():
             for path in (znodes.path_of(resource), *self._old_paths.get(resource, ())):
-                edits[path] = resource, partial(_without, less)
+                edits[path] = resource, partial(_without, removed)
         self._change(edits)
 
     def close(self) -> None:
@@ -114,8 +114,8 @@ class ZookeeperStore:
         }
 
     def _places(self) -> tuple[dict[str, Resource], list[str], tuple[LoadDoubt, ...]]:
-        """The path of every node that can have ACLs; lines about nodes that Kafka ignores; and a
-        doubt if no node shows that Kafka keeps ACLs here."""
+        """By path, the resource of each node that can have ACLs; lines about nodes that Kafka
+        ignores; and a doubt if no node shows that Kafka keeps ACLs here."""
         session = self._session
         types = session.children(list(znodes.ROOTS))
         problems = []
@@ -163,7 +163,7 @@ class ZookeeperStore:
             stale = {write.path for write in self._session.write(writes)}
             if not stale:
                 return
-            edits = {path: edit for path, edit in edits.items() if path in stale}
+            edits = {path: edits[path] for path in edits if path in stale}
         raise InvalidTarget(
             f"{self._url}: cannot write {min(edits)}: another client keeps changing it; try again"
         )
@@ -195,7 +195,7 @@ def _by_resource(acls: Iterable[Acl]) -> dict[Resource, set[Acl]]:
 
 
 def _old_paths_of(places: dict[str, Resource]) -> dict[Resource, list[str]]:
-    """The paths as KIP-11 and KIP-290 spell them, by the resource whose ACLs they hold."""
+    """The older paths (KIP-11, KIP-290), by the resource whose ACLs they hold."""
     paths_of: dict[Resource, list[str]] = {}
     for path, resource in places.items():
         if path != znodes.path_of(resource):

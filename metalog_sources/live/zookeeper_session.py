@@ -24,7 +24,7 @@ CONNECT_S: Final = 5.0
 """How long, in seconds, an ensemble may take to accept the session."""
 ANSWER_S: Final = 10.0
 """How long, in seconds, the ensemble may take to answer one request."""
-_AT_ONCE: Final = 1000
+_REQUESTS_AT_ONCE: Final = 1000
 _quiet = logging.getLogger(f"{__name__}.kazoo")
 _quiet.addHandler(logging.NullHandler())
 _quiet.propagate = False
@@ -78,7 +78,7 @@ class ZooKeeperSession:
     def write(self, writes: Sequence[Write]) -> list[Write]:
         """Apply ``writes``. A write and its event take effect together or not at all. Returns the
         writes that failed because another client had changed, created or removed the node."""
-        acls = self._node_acls_of({above for write in writes for above in _above(write)})
+        acls = self._node_acls_of({parent for write in writes for parent in _parents(write)})
         stale = []
         for part in _parts(writes):
             with self._one_line_errors("write", part[0].path) as client:
@@ -123,10 +123,10 @@ class ZooKeeperSession:
                 return client.get_acls_async(path).get(timeout=ANSWER_S)[0]
             except faults.NoNodeError:
                 pass
-        above = self._acl_of_created(path.rpartition("/")[0] or "/")
+        parent_acl = self._acl_of_created(path.rpartition("/")[0] or "/")
         with self._one_line_errors("write", path) as client:
             with suppress(faults.NodeExistsError):
-                client.create_async(path, acl=above).get(timeout=ANSWER_S)
+                client.create_async(path, acl=parent_acl).get(timeout=ANSWER_S)
             return client.get_acls_async(path).get(timeout=ANSWER_S)[0]
 
     def _is_done(self, results: Sequence[Any]) -> bool:
@@ -190,26 +190,26 @@ class NotAllowed(InvalidSource):
     """A node's ZooKeeper ACL forbids the request."""
 
 
-def _above(write: Write) -> tuple[str, str]:
+def _parents(write: Write) -> tuple[str, str]:
     return write.path.rpartition("/")[0], write.event[0].rpartition("/")[0]
 
 
 def _transaction(client: Any, write: Write, acls: dict[str, Any]) -> Any:
     """Write the node and the event in one transaction, because brokers read a resource again only
     if an event names the resource."""
-    above, events = _above(write)
-    both = client.transaction()
+    parent, event_parent = _parents(write)
+    transaction = client.transaction()
     if write.data is None:
-        both.delete(write.path, version=write.version)
+        transaction.delete(write.path, version=write.version)
     elif write.version is None:
-        both.create(write.path, write.data, acl=acls[above])
+        transaction.create(write.path, write.data, acl=acls[parent])
     else:
-        both.set_data(write.path, write.data, version=write.version)
+        transaction.set_data(write.path, write.data, version=write.version)
     path, data = write.event
-    both.create(path, data, acl=acls[events], sequence=True)
-    return both.commit_async()
+    transaction.create(path, data, acl=acls[event_parent], sequence=True)
+    return transaction.commit_async()
 
 
 def _parts(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    for start in range(0, len(items), _AT_ONCE):
-        yield items[start : start + _AT_ONCE]
+    for start in range(0, len(items), _REQUESTS_AT_ONCE):
+        yield items[start : start + _REQUESTS_AT_ONCE]

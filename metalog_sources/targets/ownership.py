@@ -79,7 +79,7 @@ def outside_text(owner: OwnsEntry | None) -> str:
 
 
 def overlap_text(overlap: Overlap) -> str:
-    """The reason for an ``Overlap``, as a clause about the second file's entry."""
+    """The reason for an ``Overlap``, as a clause to show beside its second entry."""
     return (
         f"{own_text(overlap.first.own)} are owned by {overlap.first.position} too: --prune with "
         "only one of the files removes the ACLs of the other"

@@ -73,8 +73,8 @@ class PlanStep(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Two kinds of unwanted ACLs stay in the target: no file owns ``unowned``, and nobody requested
-    the removal of ``unpruned``."""
+    """Unwanted ACLs stay in the target: ``unowned`` because no file owns them, ``unpruned`` because
+    nobody requested their removal."""
 
     steps: tuple[PlanStep, ...]
     unowned: tuple[Acl, ...] = ()
@@ -114,7 +114,7 @@ def phases(steps: Sequence[PlanStep]) -> list[list[PlanStep]]:
 
 
 def after(current: Iterable[Acl], steps: Iterable[PlanStep]) -> set[Acl]:
-    """The ACLs ``current`` after all ``steps``."""
+    """The ACLs that all ``steps`` make of ``current``."""
     acls = set(current)
     for step in steps:
         if step.change is ChangeKind.ADD:
@@ -126,7 +126,7 @@ def after(current: Iterable[Acl], steps: Iterable[PlanStep]) -> set[Acl]:
 
 class PlanProof(NamedTuple):
     """A proof that ``claims`` (those of ``--only-gain``, as YAML) cover all requests that a plan
-    newly allows. ``cells`` is the number of cells that the proof compared."""
+    newly allows. ``cells`` counts the cells of requests that the proof compared."""
 
     claims: tuple[str, ...]
     cells: int

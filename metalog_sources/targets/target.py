@@ -24,7 +24,7 @@ from metalog_sources.targets.answers import PartlyDone
 from metalog_sources.targets.plan import ChangeKind, PlanStep, phases
 
 _AT_ONCE: Final = 500
-"""A request has at most this many ACLs; Kafka accepts at most 10,000 changes."""
+"""A request has at most this many ACLs; Kafka accepts at most 10,000 changes in one request."""
 
 
 _Resource = tuple[ResourceType, str, PatternType]
@@ -66,8 +66,8 @@ class LogTarget(_Target, Protocol):
         users: Sequence[ScramUser],
         before: Collection[Acl] | None = None,
     ) -> None:
-        """Apply all ``steps`` and the credentials of ``users``, or nothing. With ``before``, apply
-        nothing if the log's ACLs are not ``before``."""
+        """Apply all ``steps`` and the credentials of ``users``, or nothing. If ``before`` is not
+        None and differs from the log's ACLs, apply nothing."""
         ...
 
 

@@ -81,7 +81,7 @@ def test_a_file_is_no_target(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text("acls: []")
     with pytest.raises(
-        InvalidTarget, match="cannot be the TARGET, which comes first; give cluster://"
+        InvalidTarget, match="cannot be the TARGET, the first argument; give cluster://"
     ):
         target_of(open_source(str(path), environ={}))
 

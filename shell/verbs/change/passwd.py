@@ -139,7 +139,7 @@ def _set(
     mechanisms = _chosen(arguments) or sorted(has) or list(ScramMechanism)
     password = _password(arguments, output)
     if isinstance(target, TakesPasswords):
-        offer = target.takes_passwords()
+        offer = target.password_offer()
         if offer is PasswordOffer.TAKEN and arguments.iterations is None:
             _send(target, arguments.user, mechanisms, password, output)
             return
