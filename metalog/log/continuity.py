@@ -8,7 +8,7 @@ batches come from.
 from __future__ import annotations
 
 from metalog.errors import CorruptLog
-from metalog.log.folder.layout import LeaderEpochs
+from metalog.log.epochs import LeaderEpochs
 from metalog.records.batch import Batch
 from metalog.records.messages import LeaderChangeMessage
 

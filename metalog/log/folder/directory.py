@@ -16,9 +16,10 @@ from typing import Final
 from metalog.disk.files import LOCAL_FILES, Files, opened
 from metalog.errors import CorruptLog
 from metalog.ids import FORMATTED_SNAPSHOT, SnapshotId
+from metalog.log.epochs import LeaderEpochs
 from metalog.log.folder.commit import ARCHIVED, NOT_ON_DISK, Proven, proven_by_one
 from metalog.log.folder.extent import LogExtent, missing_after
-from metalog.log.folder.layout import LeaderEpochs, MetaProperties, QuorumState
+from metalog.log.folder.layout import MetaProperties, QuorumState
 from metalog.log.folder.location import LogFolder, read_folder, unreadable
 from metalog.log.folder.segment import TornTail
 from metalog.log.folder.single_file import SegmentSplit, read_checkpoint

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 from metalog.config.properties import parse_properties, properties_mapping
 from metalog.errors import CorruptLog
 from metalog.ids import METADATA_TOPIC_ID, ZERO_UUID, SnapshotId, Uuid, parse_uuid, uuid_text
+from metalog.log.epochs import EpochStart, LeaderEpochs
 from metalog.text.plurals import counted
 
 PARTITION_FOLDER: Final = "__cluster_metadata-0"
@@ -123,31 +124,6 @@ def unfinished(names: Iterable[str], before: SnapshotId | None = None) -> list[s
     ]
 
 
-class CheckpointedEpoch(NamedTuple):
-    epoch: int
-    start_offset: int
-
-
-class LeaderEpochs(NamedTuple):
-    """``leader-epoch-checkpoint``: the start of each leader epoch, oldest first.
-
-    When Kafka deletes segments, it raises the first entry's offset to the log's start. So the first
-    entry is only an upper bound of its epoch's start; the other entries are exact.
-    """
-
-    file: str
-    starts: tuple[CheckpointedEpoch, ...] = ()
-
-    def epoch_at(self, offset: int) -> int | None:
-        """The epoch that a record at ``offset`` must have; None below the first entry."""
-        epoch = None
-        for start in self.starts:
-            if start.start_offset > offset:
-                break
-            epoch = start.epoch
-        return epoch
-
-
 def parse_leader_epochs(data: bytes, file: str) -> LeaderEpochs:
     """The lines are: the version (0), the number of entries, and ``epoch offset`` per entry."""
     lines = data.decode("latin-1").removesuffix("\n").split("\n")
@@ -155,7 +131,7 @@ def parse_leader_epochs(data: bytes, file: str) -> LeaderEpochs:
         return LeaderEpochs(file)
     try:
         version, count, *entries = [[int(word) for word in line.split(" ")] for line in lines]
-        starts = tuple(CheckpointedEpoch(*entry) for entry in entries)
+        starts = tuple(EpochStart(*entry) for entry in entries)
     except (TypeError, ValueError):
         raise _bad_epochs("not a leader-epoch-checkpoint", file) from None
     if version != [0]:
@@ -174,7 +150,7 @@ def parse_leader_epochs(data: bytes, file: str) -> LeaderEpochs:
     return LeaderEpochs(file, starts)
 
 
-def leader_epochs_bytes(starts: Sequence[CheckpointedEpoch]) -> bytes:
+def leader_epochs_bytes(starts: Sequence[EpochStart]) -> bytes:
     lines = ["0", str(len(starts)), *(f"{epoch} {offset}" for epoch, offset in starts)]
     return "".join(f"{line}\n" for line in lines).encode()
 

@@ -13,9 +13,10 @@ from typing import Final, NamedTuple, TypeVar
 from metalog.disk.files import Files, read_whole
 from metalog.errors import CorruptLog, InvalidSource
 from metalog.ids import METADATA_TOPIC_ID, SnapshotId
+from metalog.log.epochs import LeaderEpochs
 from metalog.log.folder import layout
 from metalog.log.folder.extent import LogExtent, find_extents
-from metalog.log.folder.layout import ArchiveProperties, LeaderEpochs, MetaProperties, QuorumState
+from metalog.log.folder.layout import ArchiveProperties, MetaProperties, QuorumState
 
 _Parsed = TypeVar("_Parsed")
 _SEARCH_LIMIT: Final = 200

@@ -14,10 +14,10 @@ from metalog.disk.files import LOCAL_FILES, Files, opened, read_whole
 from metalog.errors import CorruptLog, CorruptSnapshot, InvalidSource
 from metalog.ids import SnapshotId
 from metalog.log.continuity import NO_EPOCHS, Continuity
+from metalog.log.epochs import LeaderEpochs
 from metalog.log.folder import layout
 from metalog.log.folder.commit import NOT_ON_DISK, Proven
 from metalog.log.folder.extent import LogExtent, find_extents, missing_after
-from metalog.log.folder.layout import LeaderEpochs
 from metalog.log.folder.location import unreadable
 from metalog.log.folder.segment import SegmentReader, TornTail, find_batch
 from metalog.ports import (

@@ -18,8 +18,8 @@ from metalog.disk.files import Files, opened, replace_whole
 from metalog.errors import InvalidRequest
 from metalog.ids import SnapshotId
 from metalog.log.config import LogConfig
+from metalog.log.epochs import EpochStart
 from metalog.log.folder import layout
-from metalog.log.folder.layout import CheckpointedEpoch
 from metalog.log.folder.location import LogFolder
 from metalog.log.folder.single_file import read_checkpoint
 from metalog.records.messages import SnapshotHeaderRecord
@@ -108,11 +108,11 @@ def _remove_beside(folder: LogFolder, base: int, files: Files) -> None:
             files.remove(folder.partition / name)
 
 
-def _from_start(starts: Sequence[CheckpointedEpoch], start: int) -> list[CheckpointedEpoch]:
+def _from_start(starts: Sequence[EpochStart], start: int) -> list[EpochStart]:
     """The epochs from ``start`` on. As in Kafka, the epoch in force at ``start`` begins there."""
     later = [each for each in starts if each.start_offset > start]
     earlier = [each for each in starts if each.start_offset <= start]
-    return [CheckpointedEpoch(earlier[-1].epoch, start), *later] if earlier else later
+    return [EpochStart(earlier[-1].epoch, start), *later] if earlier else later
 
 
 def _size(path: Path, files: Files) -> int:

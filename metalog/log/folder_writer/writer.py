@@ -20,9 +20,10 @@ from pathlib import Path
 from metalog.disk.files import LOCAL_FILES, FileLock, Files, replace_whole
 from metalog.errors import CorruptLog, InvalidRequest, InvalidTarget, LogFenced
 from metalog.ids import SnapshotId
+from metalog.log.epochs import EpochStart
 from metalog.log.folder import layout
 from metalog.log.folder.directory import DirectoryLog
-from metalog.log.folder.layout import CheckpointedEpoch, QuorumState
+from metalog.log.folder.layout import QuorumState
 from metalog.log.folder.location import LogFolder
 from metalog.log.folder.segment import TornTail
 from metalog.log.folder.single_file import read_checkpoint
@@ -251,7 +252,7 @@ class WritableDirectoryLog:
         replace_whole(
             self._files,
             partition / layout.LEADER_EPOCH_CHECKPOINT,
-            layout.leader_epochs_bytes([*epochs, CheckpointedEpoch(self._epoch, self._end)]),
+            layout.leader_epochs_bytes([*epochs, EpochStart(self._epoch, self._end)]),
         )
         self._append(self._epoch, _beginning_of_epoch(owner))
 
@@ -263,7 +264,7 @@ class WritableDirectoryLog:
         size = ends.read_position.byte if ends.read_position is not None and is_last else 0
         return Appender(partition, segments[-1], self._files, self._limits, size=size)
 
-    def _epoch_starts(self) -> list[CheckpointedEpoch]:
+    def _epoch_starts(self) -> list[EpochStart]:
         """The start of each epoch in the log.
 
         The checkpoint can lack the newest epoch, and can have an epoch without a batch.
@@ -273,7 +274,7 @@ class WritableDirectoryLog:
         if (starts[-1].epoch if starts else -1) < ends.epoch:
             for batch in self._log.batches(ends.start):
                 if not starts or batch.epoch > starts[-1].epoch:
-                    starts.append(CheckpointedEpoch(batch.epoch, batch.base_offset))
+                    starts.append(EpochStart(batch.epoch, batch.base_offset))
         return starts
 
     def _append(self, epoch: int, records: Sequence[tuple[Message | ControlMessage, int]]) -> int:

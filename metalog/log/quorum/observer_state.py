@@ -11,12 +11,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from enum import Enum, auto
-from typing import Final, NamedTuple
+from typing import Final
 
 from metalog.errors import CorruptLog, ErrorCode, InvalidSource
 from metalog.hosts.host_port import Address
 from metalog.ids import SnapshotId
 from metalog.log.continuity import Continuity
+from metalog.log.epochs import EpochStart
 from metalog.ports import Appended, Gap, HighWatermark, LogEvent, SnapshotNeeded, Truncated
 from metalog.records.batch import Batch, batch_size, decode_batch
 from metalog.wire.fetch import EpochLeader, Fetched, FetchPosition
@@ -30,11 +31,6 @@ UNKNOWN_LEADER_EPOCH."""
 _INCONSISTENT_CLUSTER_ID: Final = 104
 
 
-class EpochBoundary(NamedTuple):
-    start: int
-    epoch: int
-
-
 class Epochs:
     """The epochs of the records that were read, for truncation (KIP-595, "Log Reconciliation").
 
@@ -43,7 +39,7 @@ class Epochs:
     """
 
     def __init__(self, start: int = 0, before: int | None = None) -> None:
-        self._starts: list[EpochBoundary] = []
+        self._starts: list[EpochStart] = []
         self._before = before
         self.start = start
         self.end = start
@@ -51,13 +47,13 @@ class Epochs:
     def extend(self, epoch: int, end: int) -> None:
         """Remember that the next records, up to offset ``end``, have this epoch."""
         if not self._starts or self._starts[-1].epoch != epoch:
-            self._starts.append(EpochBoundary(self.end, epoch))
+            self._starts.append(EpochStart(epoch, self.end))
         self.end = end
 
     def at(self, offset: int) -> int | None:
         if offset == self.start - 1:
             return self._before
-        index = bisect_right(self._starts, offset, key=lambda each: each.start)
+        index = bisect_right(self._starts, offset, key=lambda each: each.start_offset)
         return self._starts[index - 1].epoch if index and offset < self.end else None
 
     def common_end(self, epoch: int, end: int) -> int:
@@ -69,12 +65,12 @@ class Epochs:
         for index in reversed(range(len(self._starts))):
             if self._starts[index].epoch <= epoch:
                 following = self._starts[index + 1 :]
-                own_end = following[0].start if following else self.end
+                own_end = following[0].start_offset if following else self.end
                 return min(own_end, end) if self._starts[index].epoch == epoch else own_end
         return self.start
 
     def truncate(self, offset: int) -> None:
-        while self._starts and self._starts[-1].start >= offset:
+        while self._starts and self._starts[-1].start_offset >= offset:
             self._starts.pop()
         self.end = min(self.end, offset)
 

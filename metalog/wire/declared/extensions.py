@@ -3,6 +3,11 @@
 ``envelope`` describes version 1 of Envelope. ScramPassword has the fields of KIP-506; its API key
 is ours (docs/formats/README.md). This module must not know what any message is for. It must not
 import ``annotations`` from ``__future__``, because its annotations are read at run time.
+
+``metalog.controller.scram_password`` has the same five types without ``Wire``. They are public API
+for callers that have no connection: they take plain numbers, and arguments by position. kio's
+reader needs the types here, with keyword-only fields and kio's number types; only the wire and the
+node may import kio.
 """
 
 from collections.abc import Mapping

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from metalog.errors import CorruptLog
 from metalog.log.continuity import NO_EPOCHS, Continuity
-from metalog.log.folder.layout import LeaderEpochs, parse_leader_epochs
+from metalog.log.epochs import LeaderEpochs
+from metalog.log.folder.layout import parse_leader_epochs
 from metalog.log.folder.segment import SegmentReader
 from metalog.records.batch import Batch, assemble_batch, encode_batch
 from metalog.records.checkpoint import check_snapshot

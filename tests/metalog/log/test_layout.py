@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from metalog.errors import CorruptLog
 from metalog.ids import METADATA_TOPIC_ID, SnapshotId
+from metalog.log.epochs import EpochStart
 from metalog.log.folder.layout import (
-    CheckpointedEpoch,
     MetaProperties,
     QuorumState,
     parse_leader_epochs,
@@ -57,7 +57,7 @@ def test_snapshots_are_told_from_leftovers() -> None:
 
 def test_leader_epochs() -> None:
     epochs = parse_leader_epochs(b"0\n2\n1 608\n4 723\n", "f")
-    assert epochs.starts == (CheckpointedEpoch(1, 608), CheckpointedEpoch(4, 723))
+    assert epochs.starts == (EpochStart(1, 608), EpochStart(4, 723))
     assert [epochs.epoch_at(offset) for offset in (0, 608, 722, 723, 9999)] == [None, 1, 1, 4, 4]
     assert parse_leader_epochs(b"", "f").starts == ()
     assert parse_leader_epochs(b"0\n0\n", "f").starts == ()
