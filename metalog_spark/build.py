@@ -38,8 +38,8 @@ from metalog_spark.ingest.file_facts import (
     kept_facts,
 )
 from metalog_spark.ingest.file_groups import FileGroups
-from metalog_spark.ingest.known_files import ClassifiedFiles, after, classified, unread
-from metalog_spark.ingest.lines.line_forms import FORMS, Shown, as_read, divided, earliest, is_half
+from metalog_spark.ingest.known_files import ClassifiedFiles, classified, files_after, unread
+from metalog_spark.ingest.lines.line_forms import FORMS, Forms, as_read, divided, earliest, is_half
 from metalog_spark.ingest.requests import READ, possible_of, rejected_of, requests_of
 from metalog_spark.ingest.set_back import SET_BACK, joined
 from metalog_spark.staging import AuditInput, Decider, Staged, read_tables, stage
@@ -214,8 +214,8 @@ def _add_requests(
     ``filled`` has the days with requests of earlier builds."""
     session, is_new = tables.session, not tables.has(DECISIONS)
     staged, found, old = new.staged, new.found, tables.read(REQUESTS)
-    shown_before = tables.facts.get(FORMS, {})
-    read = _Lines.of(session, new, shown_before)
+    forms_before = tables.facts.get(FORMS, {})
+    read = _Lines.of(session, new, forms_before)
     names = [each.file for each in found.gone] + inputs.every_table
     gone = frame_of(session, [(name,) for name in names], "file STRING")
     touched = new.days().union(*(each.days for each in found.gone))
@@ -223,8 +223,8 @@ def _add_requests(
     if not is_new:
         if inputs.every_table:
             touched |= _days(old.join(gone, "file", "left_semi"))
-        if read.shown != shown_before:
-            touched |= _days(old.where(is_half(read.shown)))
+        if read.forms != forms_before:
+            touched |= _days(old.where(is_half(read.forms)))
         redecided |= touched & filled
     redecided |= new.days_to_correct()
     again = (
@@ -235,8 +235,8 @@ def _add_requests(
             before = [] if is_new else [_not_of(tables.read(table), gone)]
             tables.replace(table, _union(*before, *map(of, [read.rows, *again])))
         files = frame_of(session, [], FACTS) if staged is None else staged.files
-        tables.replace(FILES, after(files, found, tables.read(FILES)))
-        tables.state(**{FORMS: read.shown})
+        tables.replace(FILES, files_after(files, found, tables.read(FILES)))
+        tables.state(**{FORMS: read.forms})
     if new.kept.set_back:
         tables.state(**{SET_BACK: joined(tables.facts.get(SET_BACK, {}), new.kept.set_back)})
     if staged is not None and (is_new or touched - redecided):
@@ -257,30 +257,30 @@ class _ChangedDays(NamedTuple):
 
 class _Lines(NamedTuple):
     """``rows`` has the staged lines as rows of ``requests.READ``; ``file`` is the file's name in
-    the tables. ``shown`` has the line forms (see ``FORMS``) of this and of earlier builds."""
+    the tables. ``forms`` has the line forms (see ``FORMS``) of this and of earlier builds."""
 
     rows: DataFrame
-    shown: Shown
+    forms: Forms
     lacks_rule: bool
     broken: DataFrame | None
 
     @classmethod
-    def of(cls, session: SparkSession, new: _NewInput, shown: Shown) -> _Lines:
+    def of(cls, session: SparkSession, new: _NewInput, forms: Forms) -> _Lines:
         staged, kept = new.staged, new.kept
         if staged is None:
-            return cls(frame_of(session, [], READ), shown, False, None)
+            return cls(frame_of(session, [], READ), forms, False, None)
         rows = _with_names(staged.read(), new.found)
         lacks_rule = staged.lacks_rule or kept.lacks_rule
         may_be_broken = lacks_rule and kept.may_be_broken
-        shown = earliest(shown, staged.shown, kept.shown)
-        return cls(rows, shown, lacks_rule, broken_lines(rows) if may_be_broken else None)
+        forms = earliest(forms, staged.forms, kept.forms)
+        return cls(rows, forms, lacks_rule, broken_lines(rows) if may_be_broken else None)
 
     def odd_days(self) -> Days:
         """The days of staged requests that other lines show to be broken or ambiguous."""
         if not self.lacks_rule:
             return frozenset()
         requests = requests_of(self.rows)
-        days = _days(requests.where(is_half(self.shown)))
+        days = _days(requests.where(is_half(self.forms)))
         if self.broken is not None:
             days |= _days(requests.join(self.broken, ["file", "line"], "left_semi"))
         return days
@@ -288,7 +288,7 @@ class _Lines(NamedTuple):
     def resolved(self, others: DataFrame, days: Collection[date]) -> DataFrame:
         """``others``, and the staged requests of ``days``. Half lines become rejected lines."""
         own = requests_of(self.rows).where(_is_of(days))
-        return divided(as_read(own.unionByName(others)), self.shown, self.broken)
+        return divided(as_read(own.unionByName(others)), self.forms, self.broken)
 
 
 def _union(*rows: DataFrame) -> DataFrame:

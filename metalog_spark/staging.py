@@ -36,7 +36,7 @@ from metalog_spark.ingest.audit_tables import read_audit_table
 from metalog_spark.ingest.file_context import IS_CUT
 from metalog_spark.ingest.file_facts import FACTS, FileFacts, facts_of
 from metalog_spark.ingest.file_groups import FileGroup, FileGroups
-from metalog_spark.ingest.lines.line_forms import Shown, as_read, look
+from metalog_spark.ingest.lines.line_forms import Forms, as_read, forms_in
 from metalog_spark.ingest.requests import read_table, requests_of
 from metalog_spark.store.arrow import Mapped, frame_of
 from metalog_spark.store.day_files import DayFiles
@@ -93,14 +93,14 @@ class Staged(NamedTuple):
     """The written rows, in the directory ``place`` of DECISIONS, which is not in force yet.
 
     ``files`` has rows of ``FACTS``. About the input tables, ``facts`` has facts by table name,
-    ``shown`` the line forms (``line_forms.FORMS``), and ``lacks_rule`` whether a line has no rule.
+    ``forms`` the line forms (``line_forms.FORMS``), and ``lacks_rule`` whether a line has no rule.
     """
 
     tables: Tables
     place: str
     files: DataFrame
     facts: Mapping[str, FileFacts]
-    shown: Shown
+    forms: Forms
     lacks_rule: bool
 
     def read(self) -> DataFrame:
@@ -198,7 +198,7 @@ def stage(tables: Tables, audit: AuditInput, decider: Decider) -> Staged:
     if audit.by_table is None:
         return staged
     rows = _of_files(staged.read(), audit.tables)
-    return Staged(tables, place, files, facts_of(rows), *look(rows))
+    return Staged(tables, place, files, facts_of(rows), *forms_in(rows))
 
 
 def _rows(

@@ -26,7 +26,7 @@ from metalog_spark.findings.windows.window import (
     expected_clock_hours,
     seen_of,
 )
-from metalog_spark.ingest.lines.audit_log import OTHERS
+from metalog_spark.ingest.lines.audit_log import NOT_AUDIT_REASONS
 from metalog_spark.ingest.lines.line_forms import FORMS, HALF
 from metalog_spark.store.tables import (
     ACL_CHANGELOG,
@@ -96,7 +96,7 @@ def summary(tables: Tables) -> Summary:
     from pyspark.sql import functions as f
 
     known = f.col("known")
-    is_other = f.col("reason").isin(*OTHERS)
+    is_other = f.col("reason").isin(*NOT_AUDIT_REASONS)
     is_otherwise = known & (f.col("decided") != f.col("result"))
     repeated = repeated_in(tables, *_EVER)
     covered = _covered(tables, repeated)

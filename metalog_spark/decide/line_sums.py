@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from authorizer.engine.decide import ALLOWED
 from metalog_spark.ingest.audit_files import DAMAGED
 from metalog_spark.ingest.controllers import CONTROLLER_REQUESTS
-from metalog_spark.ingest.file_context import ends_one
-from metalog_spark.ingest.lines.audit_log import OTHERS
+from metalog_spark.ingest.file_context import ends_record
+from metalog_spark.ingest.lines.audit_log import NOT_AUDIT_REASONS
 
 SUMS: Final = (
     "start BIGINT, lines BIGINT, bytes BIGINT, size BIGINT, head ARRAY<BIGINT>, requests BIGINT,"
@@ -64,13 +64,13 @@ class SplitSums:
             *(batch[name].to_pylist() for name in names), strict=True
         ):
             found = self._at(file, start)
-            is_other = reason in OTHERS
+            is_other = reason in NOT_AUDIT_REASONS
             found["not_audit" if is_other else "broken"] += 1
             if not is_other:
                 found["why"] = min(found["why"] or reason, reason)
             if reason.startswith(DAMAGED):
                 found["fault"] = max(found["fault"] or reason, reason)
-            found["has_end"] |= ends_one(text)
+            found["has_end"] |= ends_record(text)
 
     def add_requests(self, batch: pa.RecordBatch) -> None:
         """Add requests in runs of rows with one split and hour. Most lines of a log are in order of

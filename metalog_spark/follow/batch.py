@@ -40,7 +40,7 @@ from metalog_spark.ingest.audit_source import read_audit
 from metalog_spark.ingest.file_context import resolved
 from metalog_spark.ingest.file_facts import facts_of
 from metalog_spark.ingest.lines.audit_log import LOST
-from metalog_spark.ingest.lines.line_forms import FORMS, Shown
+from metalog_spark.ingest.lines.line_forms import FORMS, Forms
 from metalog_spark.ingest.requests import IS_REQUEST, READ, possible_of, rejected_of, requests_of
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.local_path import local_path
@@ -201,7 +201,7 @@ class _Batch:
         self._progress = progress
         self._alerts = alerts
         self._uncounted_us: int | None = tables.facts.get(UNCOUNTED)
-        self._shown: Shown = tables.facts.get(FORMS, {})
+        self._forms: Forms = tables.facts.get(FORMS, {})
 
     def commit(
         self, added: dict[TableSchema, DataFrame], replaced: Mapping[TableSchema, DataFrame]
@@ -215,7 +215,7 @@ class _Batch:
         facts = {
             FOLLOW: self._progress._asdict(),
             UNCOUNTED: self._uncounted_us,
-            FORMS: self._shown,
+            FORMS: self._forms,
         }
         self._tables.commit(f"batch-{number}", added=added, replaced=replaced, **facts)
 
@@ -224,7 +224,7 @@ class _Batch:
         from pyspark.sql import functions as f
 
         lines = self._read(new).persist()
-        read, self._shown = resolved(lines, self._shown)
+        read, self._forms = resolved(lines, self._forms)
         requests = requests_of(read)
         is_known = f.unix_millis("time") <= f.lit(horizon_ms)
         try:

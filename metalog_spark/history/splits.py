@@ -32,8 +32,8 @@ class LogSplit(NamedTuple):
     """The records of ``split`` from offset ``start`` up to ``until``, which one task reads.
 
     A ``dense`` split has every offset up to ``end``, or is damaged; its ``until`` is ``end``. The
-    last batch of any other split can cross ``end``; the split has all records of this batch.
-    ``source`` is the split's folder, file or address.
+    last batch of any other split can cross ``end``; the split has this batch's records up to
+    ``until``. ``source`` is the split's folder, file or address.
     """
 
     split: Split
@@ -135,13 +135,13 @@ class WholeSplit(NamedTuple):
         InvalidSource: the log no longer reaches ``end``.
     """
 
-    text: str
+    source: str
     command_config: Path | None
     start: int
     end: int
 
     def read(self) -> Iterator[Batch]:
-        log = open_source(self.text, environ={}, command_config=self.command_config).log
+        log = open_source(self.source, environ={}, command_config=self.command_config).log
         for event in read_range(log, self.start, self.end):
             if isinstance(event, Appended):
                 yield event.batch

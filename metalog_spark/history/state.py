@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _KNOWN: Final = "KNOWN"
-_WORDS: Final[dict[str, Any]] = {
+_ENUMS: Final[dict[str, Any]] = {
     "resource_type": ResourceType,
     "pattern_type": PatternType,
     "operation": Operation,
@@ -114,14 +114,14 @@ def _edge(offset: int | None, ms: int | None) -> Edge | None:
 
 
 def _values(table: pa.Table, name: str) -> Iterable[Any]:
-    """Equal words share one object."""
+    """The column ``name``, in which equal words share one object."""
     column = table[name]
     if not pa.types.is_dictionary(column.type):
         values: list[Any] = column.to_pylist()
         return values
     encoded = column.combine_chunks()
     words = encoded.dictionary.to_pylist()
-    decoded = [_WORDS[name][word] for word in words] if name in _WORDS else words
+    decoded = [_ENUMS[name][word] for word in words] if name in _ENUMS else words
     return map(decoded.__getitem__, encoded.indices.to_pylist())
 
 

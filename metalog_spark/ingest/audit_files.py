@@ -23,13 +23,13 @@ DAMAGED: Final = "the packed file is damaged"
 LONGEST_LINE: Final = 1 << 20
 SHOWN_BYTES: Final = 1_000
 TOO_LONG: Final = f"longer than {LONGEST_LINE:,} bytes; the text is the line's beginning"
-DAMAGE: Final = (zlib.error, EOFError, OSError)
+DAMAGE_ERRORS: Final = (zlib.error, EOFError, OSError)
 """The exceptions of decompressing a damaged file."""
 GZIP_MAGIC: Final = b"\x1f\x8b"
 _gzip_stream: Final = partial(zlib.decompressobj, 16 + zlib.MAX_WBITS)
 _BZIP2_MAGIC: Final = b"BZh"
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
-_READS: Final = 1 << 16
+_READ_BYTES: Final = 1 << 16
 """The number of compressed bytes that one read returns. Arrow's reads have the same size."""
 _KAFKAS_NAME: Final = "kafka-authorizer"
 BrokerPattern = re.Pattern[str] | None
@@ -72,7 +72,7 @@ def name_found(pattern: re.Pattern[str], text: str) -> str | None:
 
 def unpacked(content: pa.Buffer) -> Iterator[bytes]:
     """Yield the decompressed content in blocks. If it is damaged, yield all content that can be
-    decompressed, then raise one of ``DAMAGE``."""
+    decompressed, then raise one of ``DAMAGE_ERRORS``."""
     magic = content[:4].to_pybytes()
     file = pa.BufferReader(content)
     if magic.startswith(GZIP_MAGIC):
@@ -94,7 +94,7 @@ def _decompressed(content: pa.Buffer, stream_of: Callable[[Any], Any]) -> Iterat
             yield chunk
     except (OSError, zlib.error):
         end = file.tell()
-        again = stream_of(_SlowFile(content.slice(0, end), end - _READS))
+        again = stream_of(_SlowFile(content.slice(0, end), end - _READ_BYTES))
         while size:
             size -= len(again.read(min(size, BLOCK_BYTES)))
         yield from _before_damage(iter(lambda: again.read(1), b""))
@@ -117,7 +117,7 @@ class _Streams:
         while not found:
             is_over = self._unpacker.eof
             if not self._rest and (is_over or getattr(self._unpacker, "needs_input", True)):
-                self._rest = self._file.read(_READS)
+                self._rest = self._file.read(_READ_BYTES)
                 if not self._rest and is_over:
                     break
                 if not self._rest:
@@ -154,7 +154,7 @@ def _before_damage(single_bytes: Iterator[bytes]) -> Iterator[bytes]:
     """If a call of a decompressor raises an error, all bytes of the call are lost. So each call
     returns one byte."""
     found = bytearray()
-    with suppress(*DAMAGE):
+    with suppress(*DAMAGE_ERRORS):
         for byte in single_bytes:
             found += byte
     for at in range(0, len(found), BLOCK_BYTES):
@@ -164,14 +164,14 @@ def _before_damage(single_bytes: Iterator[bytes]) -> Iterator[bytes]:
 def whole_lines(chunks: Iterable[bytes]) -> Iterator[Block]:
     """Split ``chunks``, each of at most ``BLOCK_BYTES``, into lines. A line of more than
     ``LONGEST_LINE`` bytes, not counting its LF, is a fault."""
-    rest, is_within = b"", False
+    rest, is_in_long_line = b"", False
     try:
         for chunk in chunks:
-            begins = chunk.find(b"\n") + 1 if is_within else 0
-            if is_within and not begins:
+            begins = chunk.find(b"\n") + 1 if is_in_long_line else 0
+            if is_in_long_line and not begins:
                 continue
             rest += chunk[begins:]
-            is_within = False
+            is_in_long_line = False
             end = rest.find(b"\n")  # only the first line can be too long
             if end > LONGEST_LINE:
                 yield Block(rest[:SHOWN_BYTES], TOO_LONG)
@@ -182,8 +182,8 @@ def whole_lines(chunks: Iterable[bytes]) -> Iterator[Block]:
                 rest = rest[cut:]
             if len(rest) > LONGEST_LINE:
                 yield Block(rest[:SHOWN_BYTES], TOO_LONG)
-                rest, is_within = b"", True
-    except DAMAGE as damage:
+                rest, is_in_long_line = b"", True
+    except DAMAGE_ERRORS as damage:
         if rest:
             yield Block(rest, f"cut: {DAMAGED} here")
         yield Block(b"", f"{DAMAGED}, and the rest is lost: {damage}")

@@ -13,19 +13,19 @@ import pyarrow as pa
 
 from metalog.errors import InvalidRequest
 from metalog.text.plurals import counted
-from metalog_spark.ingest.audit_files import DAMAGE, BrokerPattern, broker_of, unpacked
+from metalog_spark.ingest.audit_files import DAMAGE_ERRORS, BrokerPattern, broker_of, unpacked
 from metalog_spark.store.preflight import PARQUET, files_below, files_named, first_bytes
 
 _IN_EACH_LINE: Final = b"Principal "
-_OF_ACLS: Final = ("cluster", "quorum", "zookeeper")
-_LOOKED_AT: Final = 64 << 20
+_ACL_SCHEMES: Final = ("cluster", "quorum", "zookeeper")
+_MOST_BYTES: Final = 64 << 20
 """The search for an audit line ends after approximately this many bytes of all files."""
 
 
 def refuse_acls(audit: str) -> None:
     """Raise ``InvalidRequest`` if ``audit`` is a SOURCE of ACLs, which has no audit lines."""
     scheme, is_uri, _ = audit.partition("://")
-    if is_uri and scheme in _OF_ACLS:
+    if is_uri and scheme in _ACL_SCHEMES:
         raise InvalidRequest(
             f"--audit {audit}: ACLs and not audit lines; name the brokers' kafka-authorizer.log"
         )
@@ -70,9 +70,9 @@ def holds_parquet(audit: str) -> bool:
 
 
 def check_has_line(patterns: Sequence[str]) -> None:
-    """Raise ``InvalidRequest`` if no file has an audit line. After ``_LOOKED_AT`` bytes, the
+    """Raise ``InvalidRequest`` if no file has an audit line. After ``_MOST_BYTES``, the
     search ends without an error."""
-    left, first, count = _LOOKED_AT, "", 0
+    left, first, count = _MOST_BYTES, "", 0
     for file in (file for audit in patterns for file in files_named(audit)):
         before = b""
         for chunk in _chunks(file):
@@ -110,6 +110,6 @@ def _chunks(file: Path) -> Iterator[bytes]:
     """The decompressed content of ``file``. Damage counts as an audit line."""
     with pa.memory_map(str(file)) if file.stat().st_size else pa.BufferReader(b"") as opened:
         try:
-            yield from unpacked(opened.read_buffer(_LOOKED_AT))
-        except DAMAGE:
+            yield from unpacked(opened.read_buffer(_MOST_BYTES))
+        except DAMAGE_ERRORS:
             yield _IN_EACH_LINE

@@ -44,26 +44,26 @@ _JARS: Final = {
 _NO_ANSWER: Final = re.compile(r"\bjava\.(?:net|nio|io)\.\w+Exception\b")
 _WITH_A_COLON: Final = "Relative path in absolute URI: "
 """Hadoop's error if a pattern is compared with a name that has a colon."""
-_AS_ON_THE_DISK: Final = {
+_RAW_FILES: Final = {
     "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "fs.file.impl.disable.cache": "true",
 }
 """Options of a reader, not of the session, so that they also apply with Spark Connect. Hadoop's
 default file system for a disk fails if a file's name has a colon, because it looks for a checksum
 file beside the file."""
-_PATTERN: Final = re.compile(r"([*?\[\]{}\\])")
+_SPECIAL: Final = re.compile(r"([*?\[\]{}\\])")
 _AT_ANY_DEPTH: Final = "/**/"
 _LOCAL: Final = "regexp_replace(path, '^file:/+', '/') AS path"
 
 
 def listed(session: SparkSession, patterns: Sequence[str]) -> DataFrame:
-    """The files that ``patterns`` name, as rows of ``LISTED``. A pattern is a file, a folder (all
-    files below it), a pattern of Spark, or ``FOLDER/**/NAME``.
+    """The files that ``patterns`` name, as rows of ``LISTED``. Each is a file, a folder (all files
+    below it), a pattern of Spark, or ``FOLDER/**/NAME``.
 
     Raises:
         InvalidRequest: a pattern matches nothing, or Spark cannot read the place that it names.
     """
-    found = _all(_listed(session, pattern) for pattern in dict.fromkeys(patterns))
+    found = _union(_listed(session, pattern) for pattern in dict.fromkeys(patterns))
     return frame_of(session, [], LISTED) if found is None else found.dropDuplicates(["path"])
 
 
@@ -88,10 +88,10 @@ def _listed(session: SparkSession, pattern: str) -> DataFrame:
             raise InvalidRequest(
                 f"{pattern}: no file has this name or matches this pattern"
             ) from None
-        raise no_file_system(pattern, error) or error from None
+        raise _unreachable(pattern, error) or error from None
 
 
-def no_file_system(place: str, error: Exception) -> InvalidRequest | None:
+def _unreachable(place: str, error: Exception) -> InvalidRequest | None:
     """The error if Spark has no file system for the scheme of the URI ``place``, or cannot reach
     ``place``; None for any other ``error``."""
     scheme, is_uri, _ = place.partition(":/")
@@ -162,11 +162,11 @@ class AuditFiles:
             found.append(lines.mapInArrow(on_worker(read_splits), schema))
         if self._contents is not None:
             found.append(self._contents.mapInArrow(on_worker(read_packed), schema))
-        every = _all(found)
-        return frame_of(self._session, [], schema) if every is None else every
+        rows = _union(found)
+        return frame_of(self._session, [], schema) if rows is None else rows
 
 
-def _all(frames: Iterable[DataFrame]) -> DataFrame | None:
+def _union(frames: Iterable[DataFrame]) -> DataFrame | None:
     found = [*frames]
     return reduce(lambda one, more: one.unionAll(more), found) if found else None
 
@@ -174,12 +174,12 @@ def _all(frames: Iterable[DataFrame]) -> DataFrame | None:
 def _lines_in(session: SparkSession, paths: Iterable[str]) -> DataFrame:
     from metalog_spark.ingest.audit_splits import LINES
 
-    lines = session.read.options(**_AS_ON_THE_DISK, lineSep="\n").text([*map(_literal, paths)])
+    lines = session.read.options(**_RAW_FILES, lineSep="\n").text([*map(_literal, paths)])
     return lines.selectExpr(LINES, *_OF_SPLIT, "_metadata.file_size AS size")
 
 
 def _contents_of(session: SparkSession, paths: Iterable[str]) -> DataFrame:
-    reader = session.read.format("binaryFile").options(**_AS_ON_THE_DISK)
+    reader = session.read.format("binaryFile").options(**_RAW_FILES)
     return reader.load([*map(_literal, paths)]).select("path", "content")
 
 
@@ -194,4 +194,4 @@ def _numbered(lines: DataFrame, before: DataFrame | None) -> DataFrame:
 
 def _literal(path: str) -> str:
     """``path``, escaped so that Spark does not read it as a pattern."""
-    return _PATTERN.sub(r"\\\1", path)
+    return _SPECIAL.sub(r"\\\1", path)

@@ -1,7 +1,7 @@
 """Reads audit files and a topic's records in a worker.
 
 Spark sends a plain file as splits, line by line, and a compressed file whole. This module
-decompresses files itself, so that it reads the content before damage. Only LF ends a line. The last
+decompresses files itself, to read a damaged file up to the damage. Only LF ends a line. The last
 row of a split is about the split itself: a build uses this row to number lines, and later builds
 recognize the file by it. This module must not know what a line says, nor how Spark lists files.
 """
@@ -49,8 +49,8 @@ LINES: Final = (
 whole length in bytes."""
 _MISNAMED: Final = "packed by gzip, and its name does not end in .gz: rename the file"
 _HEAD_BYTES: Final = 16 << 10
-"""How many bytes at a file's start are fingerprinted. Start scripts can begin many files with equal
-output, but this output is shorter."""
+"""How many bytes at a file's start are fingerprinted. Many files can begin with the same output of
+a start script, but this output is shorter."""
 _MOST_LINES: Final = 16_384
 _MOST_BYTES: Final = 16 << 20
 """A batch ends after this many bytes of lines, because a topic's records can have any size."""
@@ -97,7 +97,7 @@ def file_at(uri: str) -> str:
     return local_path(unquote(uri, errors="backslashreplace"))
 
 
-class _Running:
+class _OpenSplit:
     def __init__(self, path: str, start: int, size: int, pattern: BrokerPattern) -> None:
         self.path, self.start, self.size = path, start, size
         self.file = file_at(path)
@@ -127,39 +127,39 @@ def read_splits(
     """Read batches with five columns: ``LINES``, the file's path, the split's start, the file's
     size, and the number of lines before the split. Spark sends texts as ``string`` or as
     ``large_string`` of Arrow."""
-    running: _Running | None = None
+    current: _OpenSplit | None = None
     for batch in batches:
         lines, paths = batch.column(0).cast(pa.binary()), batch.column(1)
         starts = batch.column(2).to_numpy()
         coded = paths.dictionary_encode()
-        of = coded.indices.to_numpy().astype(np.int64)
-        edges = np.flatnonzero((np.diff(of) != 0) | (np.diff(starts) != 0)) + 1
+        path_indexes = coded.indices.to_numpy().astype(np.int64)
+        edges = np.flatnonzero((np.diff(path_indexes) != 0) | (np.diff(starts) != 0)) + 1
         names = coded.dictionary.to_pylist()
         numbers = np.empty(len(lines), np.int64)
         faults, lengths = _too_long(lines)
-        ended, here = [], list[_Running]()
-        of_runs = np.empty(len(lines), np.int64)
+        ended, by_run = [], list[_OpenSplit]()
+        runs = np.empty(len(lines), np.int64)
         for begin, end in zip([0, *edges], [*edges, len(lines)], strict=True):
-            path, start = names[of[begin]], int(starts[begin])
-            if running is None or (running.path, running.start) != (path, start):
-                if running is not None:
-                    ended.append(running.row())
-                running = _Running(path, start, batch.column(3)[int(begin)].as_py(), pattern)
+            path, start = names[path_indexes[begin]], int(starts[begin])
+            if current is None or (current.path, current.start) != (path, start):
+                if current is not None:
+                    ended.append(current.row())
+                current = _OpenSplit(path, start, batch.column(3)[int(begin)].as_py(), pattern)
                 if start == 0 and lines[int(begin)].as_buffer()[:2].to_pybytes() == GZIP_MAGIC:
                     faults[int(begin)] = _MISNAMED
-            first = running.lines + batch.column(4)[int(begin)].as_py() + 1
+            first = current.lines + batch.column(4)[int(begin)].as_py() + 1
             numbers[begin:end] = np.arange(first, first + end - begin)
-            running.add(lines[begin:end], int(lengths[begin:end].sum()))
-            of_runs[begin:end] = len(here)
-            here.append(running)
+            current.add(lines[begin:end], int(lengths[begin:end].sum()))
+            runs[begin:end] = len(by_run)
+            by_run.append(current)
         origin = Origin(
-            [each.file for each in here], [each.broker for each in here], of_runs, starts, numbers
+            [each.file for each in by_run], [each.broker for each in by_run], runs, starts, numbers
         )
         yield from read_lines(_shortened(lines, faults), origin, zone, faults=faults)
         if ended:
             yield split_batch(ended)
-    if running is not None:
-        yield split_batch([running.row()])
+    if current is not None:
+        yield split_batch([current.row()])
 
 
 def _too_long(lines: pa.BinaryArray) -> tuple[dict[int, str], NDArray[np.int64]]:
@@ -235,20 +235,20 @@ def read_records(records: Iterable[Record], zone: Zone) -> Iterator[pa.RecordBat
 
 
 def _add_record(record: Record, gathered: _Gathered) -> None:
-    chunks = record.lines.removesuffix(b"\n") + b"\n"
+    text = record.lines.removesuffix(b"\n") + b"\n"
     number = record.line
-    is_one = b"\n" not in record.lines.removesuffix(b"\n")
+    is_one_line = b"\n" not in record.lines.removesuffix(b"\n")
     for block in whole_lines(
-        chunks[at : at + BLOCK_BYTES] for at in range(0, len(chunks), BLOCK_BYTES)
+        text[at : at + BLOCK_BYTES] for at in range(0, len(text), BLOCK_BYTES)
     ):
         if block.fault is not None:
             gathered.add_fault(record.file, record.broker, number, block.lines, block.fault)
             number += 1
             continue
         texts = block.lines.removesuffix(b"\n").split(b"\n")
-        gathered.add(record.file, record.broker, number, texts, is_shared=not is_one)
+        gathered.add(record.file, record.broker, number, texts, is_shared=not is_one_line)
         number += len(texts)
-    if not is_one:
+    if not is_one_line:
         gathered.add_record(record)
 
 
@@ -261,7 +261,7 @@ class _Gathered:
     def _clear(self) -> None:
         self._files: dict[tuple[str, str], int] = {}
         self._lines: list[bytes] = []
-        self._of: list[int] = []
+        self._indexes: list[int] = []
         self._numbers: list[int] = []
         self._faults: dict[int, str] = {}
         self._unended: set[int] = set()
@@ -284,9 +284,9 @@ class _Gathered:
         is_shared: bool = False,
     ) -> None:
         begin = len(self._lines)
-        of = self._files.setdefault((file, broker), len(self._files))
+        index = self._files.setdefault((file, broker), len(self._files))
         self._lines += texts
-        self._of += [of] * len(texts)
+        self._indexes += [index] * len(texts)
         self._numbers += range(first, first + len(texts))
         self._bytes += sum(map(len, texts))
         if not is_ended:
@@ -300,14 +300,15 @@ class _Gathered:
 
     def add_record(self, record: Record) -> None:
         """Add the whole ``record``; its possible readings come after the rows of its lines."""
-        of = self._files[record.file, record.broker]
-        self._whole.append((self._of.index(of), record.lines))
+        index = self._files[record.file, record.broker]
+        self._whole.append((self._indexes.index(index), record.lines))
 
     def flush(self) -> Iterator[pa.RecordBatch]:
         if self._lines:
             files, brokers = zip(*self._files, strict=True)
-            of, numbers = np.array(self._of, np.int64), np.array(self._numbers, np.int64)
-            origin = Origin(files, brokers, of, np.zeros(len(of), np.int64), numbers)
+            indexes = np.array(self._indexes, np.int64)
+            numbers = np.array(self._numbers, np.int64)
+            origin = Origin(files, brokers, indexes, np.zeros_like(numbers), numbers)
             yield from read_lines(
                 pa.array(self._lines, pa.binary()),
                 origin,

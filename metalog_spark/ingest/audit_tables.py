@@ -59,7 +59,7 @@ def read_audit_table(
     Raises:
         InvalidRequest: Spark cannot read the table, or the table has neither requests nor lines.
     """
-    table, broker = _opened(session, name), _broker_named(name)
+    table, broker = _opened(session, name), _default_broker(name)
     if set(NEEDED).issubset(table.columns):
         return requests_in(table, name, broker)
     return _read_lines(table, name, broker, zone, pattern)
@@ -76,7 +76,7 @@ def _opened(session: SparkSession, name: str) -> DataFrame:
         raise InvalidRequest(f"{name}: Spark reads no table there: {first_line(error)}") from None
 
 
-def _broker_named(name: str) -> str:
+def _default_broker(name: str) -> str:
     """The default broker: the table's name without its database, or a file's name up to the first
     dot."""
     last = name.removeprefix(PREFIX).rstrip("/`").replace("`", "/").rpartition("/")[2]
@@ -90,18 +90,18 @@ def _read_lines(
 
     line = _line_of(table, name)
     own = f.col(_BROKER).cast("string") if _BROKER in table.columns else f.lit(None).cast("string")
-    around = f.lit(None).cast("string") if pattern is None else _as_json(table)
-    rows = table.select(line.alias("line"), own.alias("own"), around.alias("around"))
+    row_json = f.lit(None).cast("string") if pattern is None else _as_json(table)
+    rows = table.select(line.alias("line"), own.alias("own"), row_json.alias("row_json"))
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from metalog_spark.ingest.audit_splits import Record, read_records
 
         def records() -> Iterator[Record]:
             for batch in batches:
-                for line, own, around in zip(*(each.to_pylist() for each in batch), strict=True):
+                for line, own, row_json in zip(*(each.to_pylist() for each in batch), strict=True):
                     text = line or b""
-                    of = own or _broker_around(around, text, name, broker, pattern)
-                    yield Record(name, of, 1, text)
+                    line_broker = own or _broker_of_line(row_json, text, name, broker, pattern)
+                    yield Record(name, line_broker, 1, text)
 
         for batch in read_records(records(), zone):
             place = batch.schema.get_field_index("line")
@@ -137,14 +137,14 @@ def _as_json(table: DataFrame) -> Column:
     return f.to_json(f.struct(*columns))
 
 
-def _broker_around(
-    around: str | None, line: bytes, name: str, broker: str, pattern: BrokerPattern
+def _broker_of_line(
+    row_json: str | None, line: bytes, name: str, broker: str, pattern: BrokerPattern
 ) -> str:
     """Without a ``pattern``, returns ``broker``. A pattern finds the name in another column of the
     row (as ``NAME=VALUE``), in a field of the JSON around the line, or in the table's name."""
     if pattern is None:
         return broker
-    fields = (*fields_around(around or ""), *fields_around(line.decode(errors="replace")), name)
+    fields = (*fields_around(row_json or ""), *fields_around(line.decode(errors="replace")), name)
     for text in fields:
         if found := name_found(pattern, text):
             return found

@@ -50,11 +50,11 @@ _DECIDED: Final = {
     ),
     ResourceType.GROUP: frozenset({Operation.ALTER_CONFIGS, Operation.DESCRIBE_CONFIGS}),
 }
-"""The operations that a controller authorizes. DESCRIBE of a deleted topic is left out, because an
-ACL for DELETE allows it. CREATE_TOKENS is left out, because a broker checks this operation before
-it forwards the request."""
+"""The operations that a controller authorizes. DESCRIBE of a topic to delete is left out, because
+an ACL for DELETE allows it. CREATE_TOKENS is left out, because a broker checks this operation
+before it forwards the request."""
 
 
-def may_decide_by(acl: Acl) -> bool:
+def controller_can_decide_by(acl: Acl) -> bool:
     """Whether it is possible that only a controller's log shows a use of ``acl``."""
     return any(concerns(acl, each) for each in _DECIDED.get(acl.resource_type, ()))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from authorizer.audit.line import HEAD
 from metalog_spark.ingest.lines.audit_lines import CUT, LINE_FEED
 from metalog_spark.ingest.lines.audit_log import LESS_WITH_A_MARK
-from metalog_spark.ingest.lines.line_forms import Shown, divided, earliest, look
+from metalog_spark.ingest.lines.line_forms import Forms, divided, earliest, forms_in
 from metalog_spark.ingest.requests import IS_REQUEST
 
 if TYPE_CHECKING:
@@ -23,39 +23,39 @@ _MOST_LINES: Final = 1_024
 _MOST_SENT: Final = 200_000
 """At most this many rows are broadcast to every task; more rows are joined by sorting."""
 _END: Final = " with resourceRefCount = "
-_ENDS_ONE: Final = (
+_LAST_LINE: Final = (
     f"reason IS NOT NULL AND contains(text, '{_END}') AND NOT contains(text, '{HEAD}')"
 )
 IS_CUT: Final = f"(sum(bytes) > max(size) OR sum(bytes) = max(size) - {LESS_WITH_A_MARK})"
 """An aggregate over the splits of a file: whether the file ends within a line."""
-_BEGINS_ONE: Final = f"{IS_REQUEST} AND line IS NOT NULL AND rule IS NULL"
+_FIRST_LINE: Final = f"{IS_REQUEST} AND line IS NOT NULL AND rule IS NULL"
 
 
-def ends_one(rejected: str) -> bool:
+def ends_record(rejected: str) -> bool:
     return _END in rejected and HEAD not in rejected
 
 
-def resolved(read: DataFrame, known: Shown) -> tuple[DataFrame, Shown]:
+def resolved(read: DataFrame, known: Forms) -> tuple[DataFrame, Forms]:
     """``read`` (rows of ``READ``) with half lines rejected, and with lines numbered from the start
     of their file. Also returns the line forms (``line_forms.FORMS``) of ``known`` and ``read``."""
-    shown, lacks_rules = look(read)
-    shown = earliest(known, shown)
-    edges = _edges(read)
-    if edges.has_splits:
+    forms, lacks_rules = forms_in(read)
+    forms = earliest(known, forms)
+    flags = _flags(read)
+    if flags.has_splits:
         read = _numbered(read)
     if lacks_rules:
-        broken = broken_lines(read) if edges.has_ends or edges.may_be_cut else None
-        read = divided(read, shown, broken)
-    return read, shown
+        broken = broken_lines(read) if flags.has_ends or flags.may_be_cut else None
+        read = divided(read, forms, broken)
+    return read, forms
 
 
-def _edges(read: DataFrame) -> Any:
+def _flags(read: DataFrame) -> Any:
     """One row, in which null means false. ``has_splits``: a file has several splits. ``has_ends``:
     a line ends a record that begins in another line. ``may_be_cut``: a file can end within a
     line."""
     return read.selectExpr(
         "bool_or(start > 0) AS has_splits",
-        f"bool_or({_ENDS_ONE}) AS has_ends",
+        f"bool_or({_LAST_LINE}) AS has_ends",
         "bool_or(lines IS NOT NULL AND bytes <> size) AS may_be_cut",
     ).first()
 
@@ -74,11 +74,11 @@ def _numbered(read: DataFrame) -> DataFrame:
 
 def broken_lines(read: DataFrame) -> DataFrame:
     """The ``file`` and ``line`` of each line that other rows of the file show to be broken, and the
-    reason ``why``. ``why`` is null for a line that can be a part of a name."""
+    reason (``why``), which is null for a line that can be a part of a name."""
     from pyspark.sql import functions as f
 
-    edges = read.where(f"({_ENDS_ONE}) OR ({_BEGINS_ONE})").selectExpr(
-        "file", "line", f"({_ENDS_ONE}) AS is_end", f"CASE WHEN {_BEGINS_ONE} THEN line END AS own"
+    edges = read.where(f"({_LAST_LINE}) OR ({_FIRST_LINE})").selectExpr(
+        "file", "line", f"({_LAST_LINE}) AS is_end", f"CASE WHEN {_FIRST_LINE} THEN line END AS own"
     )
     last = "last_value(own) IGNORE NULLS OVER (PARTITION BY file ORDER BY line) AS begin"
     pairs = edges.selectExpr("file", "line AS end", "is_end", last).where(

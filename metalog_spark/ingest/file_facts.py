@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from metalog.text.plurals import counted
 from metalog_spark.ingest.audit_files import DAMAGED
 from metalog_spark.ingest.audit_source import LISTED
-from metalog_spark.ingest.lines.audit_log import OTHERS
-from metalog_spark.ingest.lines.line_forms import Shown
+from metalog_spark.ingest.lines.audit_log import NOT_AUDIT_REASONS
+from metalog_spark.ingest.lines.line_forms import Forms
 from metalog_spark.ingest.requests import IS_REQUEST
 from metalog_spark.ingest.set_back import SetBack
 from metalog_spark.store.arrow import frame_of
@@ -49,16 +49,16 @@ _NAMED: Final = "CASE WHEN coalesce(requests, 0) = 0 OR fault IS NOT NULL OR is_
 
 class Same(NamedTuple):
     """Why a file is left out: the file named ``file`` begins in the same way and is not shorter. If
-    an earlier build read ``file``, ``longer`` is the number of lines of ``file``."""
+    an earlier build read ``file``, ``known_lines`` is its number of lines."""
 
     file: str
-    longer: int | None
+    known_lines: int | None
 
 
 class FileRead(NamedTuple):
     """The number of lines of each kind. ``why`` says what is wrong with one broken line, ``fault``
-    why a part of the file cannot be read. ``same`` and ``longer`` are the ``file`` and ``longer``
-    of ``Same`` if the file is left out."""
+    why a part of the file cannot be read. ``same`` and ``known_lines`` are the fields of ``Same``
+    if the file is left out."""
 
     file: str
     requests: int
@@ -67,7 +67,7 @@ class FileRead(NamedTuple):
     why: str | None
     fault: str | None
     same: str | None = None
-    longer: int | None = None
+    known_lines: int | None = None
 
     @property
     def lines(self) -> int:
@@ -97,13 +97,13 @@ class FileFacts(NamedTuple):
     days: Sequence[date] = ()
 
     def file_read(self, file: str, same: Same | None) -> FileRead:
-        other, longer = same or (None, None)
-        return FileRead(file, *self[:5], other, longer)
+        other, known_lines = same or (None, None)
+        return FileRead(file, *self[:5], other, known_lines)
 
 
 class LogRead(NamedTuple):
-    """Sums over files of one log: over one file in ``FilesRead.named``, or over all other files.
-    The paths of the log's files begin with ``path``. ``is_kept``: a summed file is not left out."""
+    """Sums over one file in ``FilesRead.named``, or over all other files of a log. The paths of
+    the log's files begin with ``path``. ``is_kept``: a summed file is not left out."""
 
     path: str
     files: int
@@ -162,13 +162,13 @@ def files_read(
 
 class KeptFacts(NamedTuple):
     """Facts about all files that are not left out. ``lines`` counts requests and broken lines. By
-    broker, ``shown`` has the line forms (``line_forms.FORMS``), ``set_back`` the times at which
+    broker, ``forms`` has the line forms (``line_forms.FORMS``), ``set_back`` the times at which
     clocks were set back. ``lacks_rule``: a request has no rule. ``may_be_broken``: a file ends
     within a line, or a line is the end of a record cut by an LF in a name."""
 
     lines: int = 0
     days: Set[date] = frozenset()
-    shown: Shown = MappingProxyType({})
+    forms: Forms = MappingProxyType({})
     set_back: SetBack = MappingProxyType({})
     lacks_rule: bool = False
     may_be_broken: bool = False
@@ -230,8 +230,8 @@ def facts_of(read: DataFrame) -> dict[str, FileFacts]:
 
     reason = f.col("reason")
     is_line = f.expr("possible IS NULL AND lines IS NULL")
-    is_other = is_line & reason.isin(*OTHERS)
-    is_broken = is_line & reason.isNotNull() & ~reason.isin(*OTHERS)
+    is_other = is_line & reason.isin(*NOT_AUDIT_REASONS)
+    is_broken = is_line & reason.isNotNull() & ~reason.isin(*NOT_AUDIT_REASONS)
     is_request = f.expr(IS_REQUEST)
     found = read.groupBy("file").agg(
         f.count_if(is_request).alias("requests"),

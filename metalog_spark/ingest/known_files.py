@@ -50,7 +50,7 @@ class ClassifiedFiles(NamedTuple):
         return [*self.renamed.items(), *((path, None) for path in self.same)]
 
 
-class _Grown(NamedTuple):
+class _Match(NamedTuple):
     """A file at ``path`` that begins as the known file ``file`` does."""
 
     path: str
@@ -72,29 +72,29 @@ def classified(read: DataFrame, known: DataFrame | None) -> ClassifiedFiles:
     same = {path: Same(file, None) for path, file in _copies(read)}
     if known is None:
         return ClassifiedFiles({}, same, ())
-    taken, rows = files_without(read, same), known.where("same IS NULL")
+    originals, rows = files_without(read, same), known.where("same IS NULL")
     gone: dict[str, KnownFile] = {}
-    for path, grown in _grown(taken, rows).items():
-        most = max(grown, key=lambda each: (each.known_lines, each.file))
+    for path, matches in _matches(originals, rows).items():
+        most = max(matches, key=lambda each: (each.known_lines, each.file))
         if most.known_lines > most.lines:
             same[path] = Same(most.file, most.known_lines)
         else:
-            gone |= {each.file: KnownFile(each.file, each.days) for each in grown}
+            gone |= {each.file: KnownFile(each.file, each.days) for each in matches}
     kept = defaultdict[str, set[str]](set)
-    for path, file in _of_the_same_path(taken, rows):
+    for path, file in _of_the_same_path(originals, rows):
         if path not in same and file not in gone:
             kept[path].add(file)
     renamed = {path: _unused(path, files) for path, files in kept.items() if path in files}
     return ClassifiedFiles(renamed, same, [*gone.values()])
 
 
-def after(read: DataFrame, found: ClassifiedFiles, known: DataFrame) -> DataFrame:
+def files_after(read: DataFrame, found: ClassifiedFiles, known: DataFrame) -> DataFrame:
     """The rows of FILES after the build."""
     from pyspark.sql import functions as f
 
     session = known.sparkSession
-    others = [(path, path, each.file) for path, each in found.same.items()]
-    names = [*((path, name, None) for path, name in found.renamed.items()), *others]
+    left_out = [(path, path, each.file) for path, each in found.same.items()]
+    names = [*((path, name, None) for path, name in found.renamed.items()), *left_out]
     named = frame_of(session, names, "path STRING, name STRING, same STRING")
     new = read.join(f.broadcast(named), "path", "left").withColumns(
         {
@@ -105,8 +105,8 @@ def after(read: DataFrame, found: ClassifiedFiles, known: DataFrame) -> DataFram
     )
     gone = frame_of(session, [(each.file,) for each in found.gone], "file STRING")
     kept = known.where("same IS NULL").join(gone, "file", "left_anti")
-    unnamed = known.where("same IS NOT NULL").join(new.select("path"), "path", "left_anti")
-    parts = (each.select(*FILES.columns) for each in (kept, unnamed, new))
+    still_left_out = known.where("same IS NOT NULL").join(new.select("path"), "path", "left_anti")
+    parts = (each.select(*FILES.columns) for each in (kept, still_left_out, new))
     return reduce(lambda one, more: one.unionAll(more), parts)
 
 
@@ -123,25 +123,25 @@ def _copies(read: DataFrame) -> Iterable[tuple[str, str]]:
     return map(tuple, copies.collect())
 
 
-def _grown(taken: DataFrame, known: DataFrame) -> Mapping[str, Sequence[_Grown]]:
+def _matches(originals: DataFrame, known: DataFrame) -> Mapping[str, Sequence[_Match]]:
     """By path, the files that begin as known files do. A known file without a whole line is
     recognized by its path."""
-    own = taken.selectExpr("path", "coalesce(lines, 0) AS lines", "heads")
+    own = originals.selectExpr("path", "coalesce(lines, 0) AS lines", "heads")
     rows = known.selectExpr("path AS at", "head", "file", "lines AS known_lines", "days")
     by_head = own.selectExpr("*", "explode(heads) AS head").join(rows, "head")
     by_path = own.join(rows.where("head IS NULL"), own["path"] == rows["at"])
-    found = defaultdict[str, list[_Grown]](list)
+    found = defaultdict[str, list[_Match]](list)
     for each in (by_head, by_path):
-        for row in each.select(*_Grown._fields).collect():
-            found[row["path"]].append(_Grown(*row))
+        for row in each.select(*_Match._fields).collect():
+            found[row["path"]].append(_Match(*row))
     return found
 
 
-def _of_the_same_path(taken: DataFrame, known: DataFrame) -> Iterable[tuple[str, str]]:
-    """Pairs: the path of a file in ``taken``, and the ``file`` of known rows that were read from
-    this path."""
+def _of_the_same_path(originals: DataFrame, known: DataFrame) -> Iterable[tuple[str, str]]:
+    """Pairs: the path of a file in ``originals``, and the ``file`` of known rows that were read
+    from this path."""
     names = known.selectExpr("file", f"explode({_NAMES}) AS path")
-    return map(tuple, names.join(taken.select("path"), "path").select("path", "file").collect())
+    return map(tuple, names.join(originals.select("path"), "path").select("path", "file").collect())
 
 
 def _unused(path: str, used: Collection[str]) -> str:

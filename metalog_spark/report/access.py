@@ -1,4 +1,4 @@
-"""Makes the access matrix: the grants of each principal on each pattern, and their use.
+"""Makes the access matrix: the ACLs of each principal on each pattern, and their use.
 
 This module must not know Spark, nor how the matrix is drawn.
 """
@@ -14,12 +14,12 @@ from metalog_spark.report.rows import Row
 Pattern = tuple[str, str, str]
 
 
-def access(grants: Iterable[Row], order: Sequence[str]) -> Access:
-    """The matrix of ``grants``: ACLs in force with a ``state`` as in ``unused``. Principals in
+def access(acls: Iterable[Row], order: Sequence[str]) -> Access:
+    """The matrix of ``acls``, which are in force, with a ``state`` as in ``unused``. Principals in
     ``order`` come first, and topics come first among patterns. The caller completes the sentence
     in ``says``."""
     rows_by_cell: dict[tuple[str, Pattern, bool], list[Row]] = {}
-    for row in grants:
+    for row in acls:
         pattern = (row["resource_type"], row["pattern_type"], row["resource_name"])
         key = (row["principal"], pattern, row["permission_type"] == "DENY")
         rows_by_cell.setdefault(key, []).append(row)

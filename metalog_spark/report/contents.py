@@ -71,6 +71,7 @@ class Number(NamedTuple):
 BOTH: Final = "b"
 DENIALS_ONLY: Final = "d"
 NOTHING: Final = "n"
+"""Letters of ``Strip.states``. BOTH: allowed and denied requests are known."""
 
 
 class Strip(NamedTuple):
@@ -97,8 +98,8 @@ class TimeBars(NamedTuple):
 
 class Excess(NamedTuple):
     """One of the principals whose permissions ``least-privilege`` reduces most. ``granted`` and
-    ``used`` count pairs of an operation and a known name. ``commands`` replace the principal's
-    ALLOWs, ``acls`` and ``least`` count these before and after. ``remark`` explains the counts."""
+    ``used`` count pairs of an operation and a known name. ``acls`` and ``least`` count the
+    principal's ALLOWs before and after the ``commands``. ``remark`` explains the counts."""
 
     principal: str
     granted: int
@@ -110,7 +111,7 @@ class Excess(NamedTuple):
 
 
 class Access(NamedTuple):
-    """The grants of each principal on each pattern, and their use."""
+    """The ACLs of each principal on each pattern, and their use."""
 
     principals: tuple[str, ...]
     patterns: tuple[tuple[str, str, str], ...]
@@ -124,8 +125,8 @@ class AccessCell(NamedTuple):
 
     principal: int
     pattern: int
-    granted: str
-    """The granted operations as text."""
+    operations: str
+    """The operations of the ACLs as text."""
     used: str
     share: float | None
     """The share of used ACLs among the ACLs whose use is known; None if there are none."""

@@ -31,14 +31,14 @@ class Cut:
         self._limits = limits
         self._visible = visible
         self._left_out: list[str] = []
-        self._shortened: set[str] = set()
-        self._shorter = 0
+        self._cut_names: set[str] = set()
+        self._cut_lists = 0
 
     def name(self, text: str) -> str:
         shown = self._visible(text)
         if len(shown) <= self._limits.name:
             return shown
-        self._shortened.add(text)
+        self._cut_names.add(text)
         return f"{shown[: self._limits.name]}…"
 
     def lines(self, lines: tuple[str, ...]) -> tuple[str, ...]:
@@ -49,7 +49,7 @@ class Cut:
         fit = sum(size <= room for size in sizes)
         if fit == len(lines):
             return lines
-        self._shorter += 1
+        self._cut_lists += 1
         return (*lines[:fit], f"# and {len(lines) - fit:,} more")
 
     def section(self, section: Section) -> Section:
@@ -74,7 +74,7 @@ class Cut:
         return window._replace(strips=tuple(kept))
 
     def access(self, access: Access) -> Access:
-        """The first principals, and the patterns on which they have grants."""
+        """The first principals, and the patterns on which they have ACLs."""
         cells = access.cells[: self._limits.cells]
         if len(cells) == len(access.cells):
             return access
@@ -96,11 +96,11 @@ class Cut:
         """A line about the omissions. Call this method last. ``section_command`` is as in
         ``ReportContents``."""
         parts = list(self._left_out)
-        if self._shortened:
-            names = "a name" if len(self._shortened) == 1 else counted(len(self._shortened), "name")
+        if self._cut_names:
+            names = "a name" if len(self._cut_names) == 1 else counted(len(self._cut_names), "name")
             parts.append(f"{names} of more than {self._limits.name} characters, shortened")
-        if self._shorter:
-            what = "a list" if self._shorter == 1 else counted(self._shorter, "list")
+        if self._cut_lists:
+            what = "a list" if self._cut_lists == 1 else counted(self._cut_lists, "list")
             parts.append(f"{what} of commands, to {counted(self._limits.lines, 'line')} at most")
         if not parts:
             return "Nothing was cut from this file."

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from metalog_spark.report.gather import Gathered, Parts
     from metalog_spark.report.triage.owners import Team
 
-TOP: Final = 10
+_MOST_SHOWN: Final = 10
 _COMMON_WORDS: Final = ("log", "logs", "data", "metadata", "tables", "__cluster_metadata-0")
 
 
@@ -44,22 +44,23 @@ class _TeamFilter(NamedTuple):
 
     team: Team | None
 
-    def principal(self, name: str) -> bool:
+    def has_principal(self, name: str) -> bool:
         return self.team is None or self.team.answers_for(name)
 
-    def acl(self, acl: Acl) -> bool:
+    def has_acl(self, acl: Acl) -> bool:
         return self.team is None or self.team.covers(acl)
 
-    def row(self, row: Row) -> bool:
+    def has_row(self, row: Row) -> bool:
         """For a row with the columns of an ACL."""
-        return self.team is None or self.acl(acl_of(row[name] for name in ACL_COLUMNS))
+        return self.team is None or self.has_acl(acl_of(row[name] for name in ACL_COLUMNS))
 
-    def pattern(self, row: Row) -> bool:
+    def has_pattern(self, row: Row) -> bool:
         """For a row with the columns of a pattern and a principal."""
-        return self.row({"host": "*", "operation": "ALL", "permission_type": "ALLOW", **row})
+        return self.has_row({"host": "*", "operation": "ALL", "permission_type": "ALLOW", **row})
 
-    def exposed(self, row: Row) -> bool:
-        return self.principal(row["principal"]) or (row["acl"] is not None and self.row(row["acl"]))
+    def has_exposed(self, row: Row) -> bool:
+        acl = row["acl"]
+        return self.has_principal(row["principal"]) or (acl is not None and self.has_row(acl))
 
 
 class _Uses(NamedTuple):
@@ -90,12 +91,12 @@ def contents(
         cluster=_cluster_name(gathered),
         team=None if team is None else team.name,
         facts=tuple(_facts(gathered)),
-        sentence=_sentence(uses, sum(map(owned.acl, gathered.acls)), traffic),
+        sentence=_sentence(uses, sum(map(owned.has_acl, gathered.acls)), traffic),
         caveats=tuple(_caveats(parts)),
         numbers=(
             Number(traffic.requests, f"answers, {sum(traffic.denied):,} of them denied", "window"),
             Number(None if uses is None else uses.can_go, "grants that can go", "unused"),
-            _dangers(list(filter(owned.exposed, parts.exposure))),
+            _dangers(list(filter(owned.has_exposed, parts.exposure))),
             Number(
                 disagreeing.requests,
                 plural(
@@ -107,7 +108,7 @@ def contents(
             ),
         ),
         window=_window(gathered, owned, traffic),
-        excess=tuple(map(_excess, excess[:TOP])),
+        excess=tuple(map(_excess, excess[:_MOST_SHOWN])),
         excess_says=_excess_says(gathered, len(excess), len(least)),
         access=_access(gathered, owned, acls),
         sections=tuple(section_of(parts, section, team) for section in SECTIONS),
@@ -122,13 +123,13 @@ def section_of(parts: Parts, section: str, team: Team | None) -> Section:
     owned = _TeamFilter(team)
     end = log_end(parts.history, parts.window)
     made: dict[str, Callable[[], Section]] = {
-        "may": lambda: sections.access(list(filter(owned.pattern, parts.may)), end),
+        "may": lambda: sections.access(list(filter(owned.has_pattern, parts.may)), end),
         "unused": lambda: _unused(parts, owned, end),
         "least": lambda: sections.least(parts.least, _least(parts, owned), end),
-        "exposure": lambda: sections.exposure(list(filter(owned.exposed, parts.exposure)), end),
+        "exposure": lambda: sections.exposure(list(filter(owned.has_exposed, parts.exposure)), end),
         "denied": lambda: sections.denied(_of_team(parts.denied, owned)),
         "drift": lambda: sections.drift(
-            list(filter(owned.row, parts.drift)), parts.configs, parts.since, end
+            list(filter(owned.has_row, parts.drift)), parts.configs, parts.since, end
         ),
         "disagreements": lambda: sections.disagreements(_of_team(parts.disagreements, owned)),
         "unseen": lambda: sections.unseen(parts),
@@ -137,11 +138,11 @@ def section_of(parts: Parts, section: str, team: Team | None) -> Section:
 
 
 def _in_force(parts: Parts, owned: _TeamFilter) -> list[Row]:
-    return [row for row in parts.unused.rows if row["alive"] and owned.row(row)]
+    return [row for row in parts.unused.rows if row["alive"] and owned.has_row(row)]
 
 
 def _least(parts: Parts, owned: _TeamFilter) -> list[Row]:
-    rows = [row for row in parts.least.rows if owned.principal(row["principal"])]
+    rows = [row for row in parts.least.rows if owned.has_principal(row["principal"])]
     return sorted(rows, key=lambda row: (-row["excess"], row["principal"]))
 
 
@@ -163,10 +164,10 @@ def _unused(parts: Parts, owned: _TeamFilter, end: str) -> Section:
 
 
 def _later(judged: Sequence[Row], today: Sequence[Acl], owned: _TeamFilter) -> list[Acl]:
-    """The ACLs of ``today`` that are not in ``judged``. If ``judged`` has any ACL, these ACLs were
-    added after the window."""
+    """The ACLs of ``today`` that are not in ``judged``. If ``judged`` has any ACL, the returned
+    ACLs were added after the window."""
     known = {acl_of(row[name] for name in ACL_COLUMNS) for row in judged}
-    return [acl for acl in today if owned.acl(acl) and acl not in known]
+    return [acl for acl in today if owned.has_acl(acl) and acl not in known]
 
 
 def _access(gathered: Gathered, owned: _TeamFilter, judged: Sequence[Row]) -> Access:
@@ -272,7 +273,7 @@ def _dangers(exposed: Sequence[Row]) -> Number:
 
 def _window(gathered: Gathered, owned: _TeamFilter, traffic: Traffic) -> TimeBars:
     bars = gathered.bars
-    changed = [bar for bar, acl in gathered.changes if owned.acl(acl_of(acl))]
+    changed = [bar for bar, acl in gathered.changes if owned.has_acl(acl_of(acl))]
     *brokers, log = gathered.strips
     both, denials, nothing = (sum(strip.hours[part] for strip in brokers) for part in range(3))
     hours = both + denials + nothing
@@ -313,11 +314,11 @@ def _excess_says(gathered: Gathered, excessive: int, principals: int) -> str:
     if not excessive:
         return "No principal is granted more than the proposed ACLs allow."
     among = counted(principals, "principal")
-    first = f"; the first {TOP} are shown" if excessive > TOP else ""
+    first = f"; the first {_MOST_SHOWN} are shown" if excessive > _MOST_SHOWN else ""
     are = plural(excessive, "is", "are")
     return (
         f"{excessive:,} of {among} {are} granted more than the proposal (Least privilege){first}."
-        " Used and granted count pairs of an operation and a known name. ACLs counts the ACLs in"
-        f" force at {log_end(gathered.parts.history, gathered.parts.window)} and the proposed ACLs."
-        " The commands replace the ACLs in force by the proposed ACLs."
+        " The columns Used and Granted count pairs of an operation and a known name. The column"
+        f" ACLs counts ACLs in force at {log_end(gathered.parts.history, gathered.parts.window)}"
+        " and the proposed ACLs. The commands replace the ACLs in force by the proposed ACLs."
     )

@@ -1,7 +1,7 @@
 """Collects a report's input from a pipeline's tables, once for all pages.
 
-The input is counts and findings. Its size depends on the number of ACLs, the number of bars, and
-the limits in ``Most``. This module must not know what is shown.
+The input is counts and findings. Its size depends on the number of ACLs, the number of bars of
+time, and the ``RowLimits``. This module must not know what is shown.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 
-class Most(NamedTuple):
+class RowLimits(NamedTuple):
     """Limits for collected rows; the most frequent rows are kept. ``denied`` limits the denials of
     the cluster, ``denied_of_team`` those of one team, and ``rows`` the disagreements and the lines
     that could not be read."""
@@ -60,7 +60,7 @@ class Most(NamedTuple):
     rows: int = 5_000
 
     @classmethod
-    def all_of(cls, section: str) -> Most:
+    def all_of(cls, section: str) -> RowLimits:
         """No limit for the rows of ``section``, and the usual limits for other rows."""
         if section == "denied":
             return cls(denied=_ALL)
@@ -69,7 +69,7 @@ class Most(NamedTuple):
 
 _ALL: Final = (1 << 31) - 1
 _WITH_FIRST_REQUESTS: Final = 100
-"""At most this many disagreements, and as many ACLs, show their first requests."""
+"""At most this many disagreements and at most this many ACLs show their first requests."""
 _STEPS: Final = {
     "looking for unused grants": ("unused",),
     "looking for the least set of grants": ("least",),
@@ -77,7 +77,7 @@ _STEPS: Final = {
     "looking for disagreements": ("disagreements", "history", "rejected", "ambiguous"),
 }
 """Names of steps, and the parts that each step computes."""
-OF_A_PAGE: Final = Most()
+OF_A_PAGE: Final = RowLimits()
 _OF_DENIALS: Final = ("principal", "operation", "resource_type", "resource_name")
 _OF_ANSWERS: Final = ("broker", "principal", "host", *_OF_DENIALS[1:], "result")
 
@@ -93,14 +93,14 @@ class Parts:
         *,
         tolerated: float,
         desired: Tables | None,
-        most: Most = OF_A_PAGE,
+        limits: RowLimits = OF_A_PAGE,
         teams: Sequence[Team] = (),
     ) -> None:
         self.window = window
         self._tables = tables
         self.tolerated = tolerated
         self._desired = desired
-        self._most = most
+        self._limits = limits
         self._teams = teams
 
     @cached_property
@@ -148,12 +148,12 @@ class Parts:
 
     @cached_property
     def denied(self) -> Rows:
-        tables, window, most = self._tables, self.window, self._most
+        tables, window, limits = self._tables, self.window, self._limits
         counts = denial_counts(tables, window)
-        rows: Sequence[Row] = _collected(denied(tables, window, shown=most.denied, counts=counts))
-        if most == OF_A_PAGE:
+        rows: Sequence[Row] = _collected(denied(tables, window, shown=limits.denied, counts=counts))
+        if limits == OF_A_PAGE:
             rows = with_first(tables, window, rows, _OF_DENIALS, result="DENIED")
-        theirs = _of_teams(counts, self._teams, most.denied_of_team, in_order())
+        theirs = _of_teams(counts, self._teams, limits.denied_of_team, in_order())
         of_teams = {
             team: of_team._replace(rows=_collected(explained(tables, of_team.rows)))
             for team, of_team in theirs.items()
@@ -183,7 +183,7 @@ class Parts:
 
     @cached_property
     def disagreements(self) -> Rows:
-        return _disagreements(self._tables, self.window, self._teams, self._most.rows)
+        return _disagreements(self._tables, self.window, self._teams, self._limits.rows)
 
     @cached_property
     def history(self) -> Sequence[Row]:
@@ -191,11 +191,11 @@ class Parts:
 
     @cached_property
     def rejected(self) -> Sequence[Row]:
-        return _rejected(self._tables, self._most.rows)
+        return _rejected(self._tables, self._limits.rows)
 
     @cached_property
     def ambiguous(self) -> Sequence[Row]:
-        return _ambiguous(self._tables, self._most.rows)
+        return _ambiguous(self._tables, self._limits.rows)
 
 
 class Gathered(NamedTuple):
@@ -308,13 +308,13 @@ def _of_teams(
     counted = rows_found.withColumn("team", f.explode(teams_of(teams))).select(
         "*",
         f.count("*").over(team).alias("found"),
-        f.sum("requests").over(team).alias("of_all"),
+        f.sum("requests").over(team).alias("all_requests"),
         f.row_number().over(team.orderBy(*order)).alias("rank"),
     )
     rows: dict[str, list[Row]] = {}
     for row in _collected(counted.where(f.col("rank") <= most).orderBy("team", "rank")):
         rows.setdefault(row["team"], []).append(row)
-    return {name: Rows(own, own[0]["found"], own[0]["of_all"]) for name, own in rows.items()}
+    return {name: Rows(own, own[0]["found"], own[0]["all_requests"]) for name, own in rows.items()}
 
 
 def _disagreements(tables: Tables, window: Window, teams: Sequence[Team], most: int) -> Rows:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog_spark.report.data import contents, section_of
-from metalog_spark.report.gather import Most, Parts, gathered
+from metalog_spark.report.gather import Parts, RowLimits, gathered
 from metalog_spark.report.page import page
 from metalog_spark.report.triage.accepted import marked, with_accepted
 from metalog_spark.report.triage.changes import as_json, changes, findings_of
@@ -123,7 +123,7 @@ def whole_section(
 ) -> tuple[Section, Sequence[Accepted]]:
     """One section of the whole cluster's page with all its rows, and the accepted findings that
     match no row."""
-    most = Most.all_of(section)
-    parts = Parts(tables, window, tolerated=tolerated, desired=desired, most=most)
+    limits = RowLimits.all_of(section)
+    parts = Parts(tables, window, tolerated=tolerated, desired=desired, limits=limits)
     marked_section = marked(section_of(parts, section, None), known.accepted, known.today)
     return marked_section.section, marked_section.idle

@@ -25,7 +25,7 @@ from metalog_spark.findings.usage.usage_classes import (
 )
 from metalog_spark.ingest.audit_splits import Record, read_records
 from metalog_spark.ingest.lines.audit_lines import TORN, read_text
-from metalog_spark.ingest.lines.audit_log import OTHERS
+from metalog_spark.ingest.lines.audit_log import NOT_AUDIT_REASONS
 from tests.support.spark.audit_rows import rows_of
 from tests.support.spark.odd_log import LAYOUTS, OddEvent, damaged, in_members, odd_events
 from tests.support.spark.spoilt_log import some_acls, some_events, spoil
@@ -74,10 +74,10 @@ def test_of_a_torn_line_with_a_verdict_both_requests_are_possible(cut: int) -> N
 
 @pytest.mark.parametrize("cut", range(1, len(LINE)))
 def test_a_reason_calls_a_line_no_audit_line_if_the_counts_do(cut: int) -> None:
-    """A summary counts the reasons of ``OTHERS`` as lines that are not audit lines, and all others
+    """A summary counts ``NOT_AUDIT_REASONS`` as lines that are not audit lines, and all others
     as broken."""
     for _, reason in read_text(LINE[:cut], UTC, is_whole=False).rejected:
-        assert reason.startswith("not an audit line") == (reason in OTHERS), reason
+        assert reason.startswith("not an audit line") == (reason in NOT_AUDIT_REASONS), reason
 
 
 def test_torn_json_is_two_lines_too() -> None:

@@ -21,7 +21,13 @@ from hypothesis import strategies as st
 
 from authorizer.audit.layouts import NOT_AUDIT, Zone
 from metalog.errors import InvalidRequest
-from metalog_spark.ingest.audit_files import BLOCK_BYTES, DAMAGE, LONGEST_LINE, broker_of, unpacked
+from metalog_spark.ingest.audit_files import (
+    BLOCK_BYTES,
+    DAMAGE_ERRORS,
+    LONGEST_LINE,
+    broker_of,
+    unpacked,
+)
 from metalog_spark.ingest.audit_splits import Record, read_records, read_splits
 from metalog_spark.ingest.lines.audit_lines import EMPTY, read_text
 from metalog_spark.ingest.lines.audit_log import SCHEMA
@@ -159,7 +165,7 @@ def test_streams_that_are_packed_one_after_another_are_one_content() -> None:
     for pack in gzip.compress, bz2.compress, lambda data: bytes(cramjam.zstd.compress(data)):
         packed = b"".join(map(pack, parts))
         assert b"".join(unpacked(pa.py_buffer(packed))) == b"".join(parts)
-        with pytest.raises(DAMAGE):
+        with pytest.raises(DAMAGE_ERRORS):
             list(unpacked(pa.py_buffer(packed + b"more")))
 
 
@@ -178,7 +184,7 @@ def test_nothing_that_can_be_read_before_damage_is_lost(
 
     def read_before_damage(damaged: bytes) -> bytes:
         blocks = []
-        with pytest.raises(DAMAGE):
+        with pytest.raises(DAMAGE_ERRORS):
             blocks.extend(unpacked(pa.py_buffer(damaged)))  # it keeps what comes before an error
         assert max(map(len, blocks)) <= BLOCK_BYTES
         return b"".join(blocks)

@@ -4,7 +4,7 @@ import pytest
 
 from authorizer.permissions.table import APIS, Permission
 from metalog.acl import Operation, ResourceType
-from metalog_spark.ingest.controllers import CONTROLLER_REQUESTS, may_decide_by
+from metalog_spark.ingest.controllers import CONTROLLER_REQUESTS, controller_can_decide_by
 from tests.support.worlds.small_acls import allow
 
 LOGGED = {
@@ -39,7 +39,7 @@ def test_a_controllers_log_is_told_from_a_brokers_and_its_uses_are_in_doubt_with
         "IncrementalAlterConfigs",
     }
     for _, operation, kind in LOGGED["controller"]:
-        assert may_decide_by(allow("any", Operation[operation], kind=ResourceType[kind]))
+        assert controller_can_decide_by(allow("any", Operation[operation], kind=ResourceType[kind]))
 
 
 def test_what_every_voter_is_asked_does_not_show_the_active_one() -> None:
@@ -59,7 +59,7 @@ def test_a_grant_that_such_a_request_needs_may_be_used_there(name: str) -> None:
     """Except to describe a deleted topic, which the right to delete implies."""
     implied = Permission(Operation.DESCRIBE, ResourceType.TOPIC)
     for operation, kind, _ in NEEDS[name] - {implied}:
-        assert may_decide_by(allow("any", operation, kind=kind))
+        assert controller_can_decide_by(allow("any", operation, kind=kind))
 
 
 def test_a_grant_of_what_brokers_decide_is_not_in_doubt() -> None:
@@ -68,4 +68,4 @@ def test_a_grant_of_what_brokers_decide_is_not_in_doubt() -> None:
         [api] = [each for each in APIS if each.name == name]
         asked = {each for need in api.needs for each in need.one_of}
         for operation, kind, _ in asked - {among_brokers}:
-            assert not may_decide_by(allow("any", operation, kind=kind))
+            assert not controller_can_decide_by(allow("any", operation, kind=kind))

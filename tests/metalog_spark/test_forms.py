@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from metalog_spark.ingest.lines.line_forms import HALF, as_read, divided, earliest, look
+from metalog_spark.ingest.lines.line_forms import HALF, as_read, divided, earliest, forms_in
 from metalog_spark.ingest.requests import possible_of, rejected_of, requests_of
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.tables import REQUESTS
@@ -44,12 +44,12 @@ def test_half_lines_are_those_without_an_end_that_was_shown_by_then(spark: Spark
     Random(3).shuffle(lines)
     read = as_read(frame_of(spark, [row(*each[:4]) for each in lines], REQUESTS.schema))
     parts = [read.where("second(time) % 2 = 0"), read.where("second(time) % 2 = 1")]
-    shown, lacks_rules = look(read)
+    forms, lacks_rules = forms_in(read)
     assert lacks_rules
-    assert {**earliest(*(look(part)[0] for part in parts))} == {
-        name: list(pair) for name, pair in shown.items()
+    assert {**earliest(*(forms_in(part)[0] for part in parts))} == {
+        name: list(pair) for name, pair in forms.items()
     }
-    found = divided(read, shown).persist()
+    found = divided(read, forms).persist()
     of = {(broker, second) for broker, second, _, _, is_half in LINES if is_half}
     rejected = rejected_of(found).collect()
     assert {(each.file.removesuffix(".log"), each.line) for each in rejected} == of

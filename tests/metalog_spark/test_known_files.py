@@ -12,7 +12,7 @@ from authorizer.audit.layouts import Zone
 from metalog_spark.ingest.audit_source import LISTED
 from metalog_spark.ingest.audit_splits import read_packed
 from metalog_spark.ingest.file_facts import FACTS
-from metalog_spark.ingest.known_files import after, classified, unread
+from metalog_spark.ingest.known_files import classified, files_after, unread
 from metalog_spark.store.arrow import frame_of, names_in
 from metalog_spark.store.tables import FILES
 
@@ -59,7 +59,7 @@ class Builds:
         facts = [read(each.asDict(), files[each["path"]]) for each in new]
         rows = frame_of(spark, facts, FACTS)
         found = classified(rows, self.known)
-        self.known = frame_of(spark, after(rows, found, self.known).collect(), FILES.schema)
+        self.known = frame_of(spark, files_after(rows, found, self.known).collect(), FILES.schema)
         same = {path: each.file for path, each in found.same.items()}
         taken = {each[0]: each[0] for each in facts if each[0] not in same}
         return taken | {**found.renamed}, same, {each.file for each in found.gone}

@@ -14,7 +14,7 @@ from authorizer.history.timeline import AclLifetime
 from authorizer.trace import is_allow
 from metalog.acl import Acl
 from metalog_spark.findings.usage.acl_lifetimes import AclLifetimes, RequestKey
-from metalog_spark.ingest.controllers import may_decide_by
+from metalog_spark.ingest.controllers import controller_can_decide_by
 
 ALLOWED: Final = "ALLOWED"
 NOBODY: Final = -1
@@ -270,7 +270,7 @@ def _verdict(
         observed = ObservedUse.ONLY_DENIED if UsageKind.OVERRIDDEN in kinds else ObservedUse.NEVER
     instead = {by for kind, by in counts if kind in (UsageKind.BESIDE, UsageKind.OVERRIDDEN)}
     gone = any(by == NOBODY or not lifetimes.is_alive(lifetimes.acls[by], None) for by in instead)
-    hidden = not conditions.is_controller_seen and may_decide_by(acl)
+    hidden = not conditions.is_controller_seen and controller_can_decide_by(acl)
     reason = None if uses is not None else _reason(acl, own, kinds, gone, hidden, conditions)
     state = (
         UsageState.USED if uses is not None else UsageState.UNKNOWN if reason else UsageState.UNUSED

@@ -29,7 +29,7 @@ from metalog_spark.findings.windows.repeated import (
     with_repeated,
 )
 from metalog_spark.findings.windows.tolerance import tolerance
-from metalog_spark.ingest.lines.audit_log import LOST_OFFSETS, OTHERS
+from metalog_spark.ingest.lines.audit_log import LOST_OFFSETS, NOT_AUDIT_REASONS
 from metalog_spark.store.derived_values import kept_until_commit
 from metalog_spark.store.refusals import FOLLOWED
 from metalog_spark.store.tables import ACL_CHANGELOG, COVERAGE, DECISIONS, REJECTED, USAGE
@@ -323,7 +323,7 @@ def _broken(tables: Tables) -> int:
         f.regexp_extract(reason, LOST_OFFSETS, group).try_cast("bigint") for group in (1, 2)
     )
     lines = f.when(reason.rlike(LOST_OFFSETS), last - first + 1).otherwise(1)
-    broken = tables.read(REJECTED).where(~reason.isin(*OTHERS))
+    broken = tables.read(REJECTED).where(~reason.isin(*NOT_AUDIT_REASONS))
     [row] = broken.agg(f.coalesce(f.sum(lines), f.lit(0))).collect()
     return int(row[0])
 

@@ -97,18 +97,18 @@ def _read(text: str, zone: Zone, *, is_whole: bool, is_damaged: bool) -> TextRea
     except InvalidRequest as fault:
         rejected.append((rest, str(fault) if rest.strip() else EMPTY))
         return TextRead(None, rejected, [*possible, *half_readings(rest, zone)])
-    may_go_on = row.rule is None and _NEXT_LINE.search(row.resource_name) is not None
-    if row.ambiguous or may_go_on:
+    may_be_joined = row.rule is None and _NEXT_LINE.search(row.resource_name) is not None
+    if row.ambiguous or may_be_joined:
         possible += _of_entry(entry, zone, row)
     if _ESCAPE.search(entry.text) and (torn or HEAD in entry.text[len(HEAD) :]):
         possible += half_readings(entry.text, zone)
-    is_ambiguous = row.ambiguous or may_go_on or bool(torn) or is_damaged
+    is_ambiguous = row.ambiguous or may_be_joined or bool(torn) or is_damaged
     if is_ambiguous or not entry.is_sure:
         row = row._replace(ambiguous=True)
     span = None if entry.is_sure else zone.repeated(entry.micros)
     if span is not None:
-        second = entry.micros + span.set_back_us - span.begin_us
-        possible.append(Possible(row, second, None if is_ambiguous else zone.name))
+        second_us = entry.micros + span.set_back_us - span.begin_us
+        possible.append(Possible(row, second_us, None if is_ambiguous else zone.name))
     return TextRead((row, entry.micros), rejected, possible)
 
 

@@ -29,7 +29,7 @@ from metalog_spark.ingest.lines.audit_lines import (
 )
 from metalog_spark.ingest.lines.common_lines import Common, common_lines
 
-OTHERS: Final = (NOT_AUDIT, EMPTY)
+NOT_AUDIT_REASONS: Final = (NOT_AUDIT, EMPTY)
 """The reasons for rejecting lines that are not audit lines."""
 LOST: Final = "deleted unread"
 LOST_OFFSETS: Final = rf"^{LOST}: offsets (\d+) to (\d+)$"
@@ -84,20 +84,20 @@ last line."""
 
 
 class Origin(NamedTuple):
-    """The origin of lines. For each line, ``of`` is an index into ``files`` and ``brokers``,
-    ``starts`` has the start of its split, and ``numbers`` has its number."""
+    """The origin of lines. For each line, ``indexes`` has the index into ``files`` and
+    ``brokers``, ``starts`` the start of its split, and ``numbers`` its number."""
 
     files: Sequence[str]
     brokers: Sequence[str]
-    of: NDArray[np.int64]
+    indexes: NDArray[np.int64]
     starts: NDArray[np.int64]
     numbers: NDArray[np.int64]
 
     def columns(self, places: NDArray[np.int64]) -> dict[str, pa.Array]:
-        of = pa.array(self.of[places])
+        indexes = pa.array(self.indexes[places])
         return {
-            "file": pa.array(self.files, pa.string()).take(of),
-            "broker": pa.array(self.brokers, pa.string()).take(of),
+            "file": pa.array(self.files, pa.string()).take(indexes),
+            "broker": pa.array(self.brokers, pa.string()).take(indexes),
             "start": pa.array(self.starts[places]),
             "line": pa.array(self.numbers[places]),
         }
@@ -128,29 +128,29 @@ def read_lines(
     has a rule. A shared line is one of several lines of a record, and is ambiguous.
     """
     common = _without(common_lines(lines, zone), faults)
-    is_odd = np.ones(len(lines), np.bool_)
-    is_odd[common.places] = False
+    is_uncommon = np.ones(len(lines), np.bool_)
+    is_uncommon[common.places] = False
     ambiguous = np.zeros(len(common.places), np.bool_)
     if shared:
         ambiguous = np.isin(common.places, list(shared))
     read = _Read([], [], [])
-    for place in np.flatnonzero(is_odd).tolist():
+    for place in np.flatnonzero(is_uncommon).tolist():
         line = lines[place].as_py()
         if place in faults:
             text = shown(line)
             read.rejected.append((place, text, faults[place]))
             read.possible.extend((place, each) for each in half_readings(text, zone))
         else:
-            _read_odd(line, place, zone, read, unended, shared)
+            _read_uncommon(line, place, zone, read, unended, shared)
     batches = [_common_batch(common, ambiguous, origin)] if len(common.places) else []
-    return [*batches, *_odd_batches(read, origin)]
+    return [*batches, *_uncommon_batches(read, origin)]
 
 
 def record_readings(lines: bytes, place: int, origin: Origin, zone: Zone) -> list[pa.RecordBatch]:
     """The possible requests of one record whose ``lines`` are one audit line, because a name has a
     line feed. ``place`` is the position of the record's first line."""
     found = whole_readings(shown(lines), zone)
-    return list(_odd_batches(_Read([], [], [(place, each) for each in found]), origin))
+    return list(_uncommon_batches(_Read([], [], [(place, each) for each in found]), origin))
 
 
 def split_batch(rows: Sequence[tuple[ReadSplit, str, str, int]]) -> pa.RecordBatch:
@@ -174,7 +174,7 @@ def _without(common: Common, faults: Mapping[int, str]) -> Common:
     return Common(common.places[is_good], common.micros[is_good], columns)
 
 
-def _read_odd(
+def _read_uncommon(
     line: bytes,
     place: int,
     zone: Zone,
@@ -200,7 +200,7 @@ def _common_batch(common: Common, ambiguous: NDArray[np.bool_], origin: Origin) 
     return _batch(len(common.places), columns | origin.columns(common.places))
 
 
-def _odd_batches(read: _Read, origin: Origin) -> list[pa.RecordBatch]:
+def _uncommon_batches(read: _Read, origin: Origin) -> list[pa.RecordBatch]:
     batches = []
     if read.rows:
         places, rows, micros = zip(*read.rows, strict=True)

@@ -21,18 +21,18 @@ from authorizer.audit.layouts import Zone
 from authorizer.audit.line import OPERATIONS, TYPES
 from authorizer.engine.decide import MATCHING_ACL
 
-_SIGNS: Final = 6
+_SIGN_COUNT: Final = 6
 _HEAD: Final = np.frombuffer(b"Principal", np.uint8)
 _EQUALS, _SPACE, _BRACKET = b"= ["
 _MINUTE: Final = re.compile(rb"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}")
 _MINUTE_BYTES: Final = 16
-_SECONDS_END: Final = _MINUTE_BYTES + 7
+_TIME_BYTES: Final = _MINUTE_BYTES + 7
 """The length of a time, such as ``2026-11-21 18:35:56,123``."""
 _LAYOUT: Final = re.compile(rb"\]? (?:(?:TRACE|DEBUG|INFO|WARN) )?")
-_LONGEST_PREFIX: Final = 1 + _SECONDS_END + len("] DEBUG ")
+_LONGEST_PREFIX: Final = 1 + _TIME_BYTES + len("] DEBUG ")
 _TAIL_BYTES: Final = 48
 """How many bytes after a line's last separator are parsed; the text before the ACL is shorter."""
-_REMEMBERED: Final = 1 << 16
+_MOST_KNOWN: Final = 1 << 16
 _PARTS: Final = (
     re.compile(rb"(?s:(.*)) is (Allowed|Denied) [Oo]peration"),
     re.compile(rb"([A-Za-z_]+) from host"),
@@ -106,7 +106,7 @@ def common_lines(lines: pa.BinaryArray, zone: Zone) -> Common:
     columns: dict[str, pa.Array] = {}
     is_read = np.ones(len(rows), np.bool_)
     for place, part in enumerate(_parts(lines, edges, rows, signs)):
-        found, is_known = _coded(place, part)
+        found, is_known = _columns(place, part)
         columns |= found
         is_read &= is_known
     if not is_read.all():
@@ -132,8 +132,8 @@ def _with_six_signs(data: NDArray[np.uint8], edges: Numbers) -> tuple[Numbers, N
     equals = equals[(equals > 0) & (equals < len(inside) - 1)]
     equals = equals[(inside[equals - 1] == _SPACE) & (inside[equals + 1] == _SPACE)] + begin
     firsts = np.searchsorted(equals, edges)
-    rows = np.flatnonzero(np.diff(firsts) == _SIGNS)
-    return rows, equals[firsts[rows][:, None] + np.arange(_SIGNS)].reshape(-1, _SIGNS)
+    rows = np.flatnonzero(np.diff(firsts) == _SIGN_COUNT)
+    return rows, equals[firsts[rows][:, None] + np.arange(_SIGN_COUNT)].reshape(-1, _SIGN_COUNT)
 
 
 def _kept(rows: Numbers, signs: Numbers, mask: Truths) -> tuple[Numbers, Numbers]:
@@ -176,15 +176,15 @@ def _times(
     for length in np.flatnonzero(np.bincount(lengths[lengths <= _LONGEST_PREFIX])).tolist():
         rows = np.flatnonzero(lengths == length)
         prefixes = data[begins[rows][:, None] + np.arange(length)]
-        if length > _SECONDS_END + 1 and (prefixes[:, 0] == _BRACKET).all():
+        if length > _TIME_BYTES + 1 and (prefixes[:, 0] == _BRACKET).all():
             prefixes = prefixes[:, 1:]
-        if prefixes.shape[1] > _SECONDS_END:
+        if prefixes.shape[1] > _TIME_BYTES:
             micros[rows], is_timed[rows] = _time_of(prefixes, zone)
     return micros, is_timed
 
 
 def _time_of(prefixes: NDArray[np.uint8], zone: Zone) -> tuple[Numbers, Truths]:
-    minutes, seconds, layout = np.split(prefixes, [_MINUTE_BYTES, _SECONDS_END], axis=1)
+    minutes, seconds, layout = np.split(prefixes, [_MINUTE_BYTES, _TIME_BYTES], axis=1)
     digits = seconds[:, [1, 2, 4, 5, 6]].astype(np.int64) - ord("0")
     is_so = ((digits >= 0) & (digits <= 9)).all(axis=1) & (digits[:, 0] < 6)
     is_so &= (seconds[:, 0] == ord(":")) & np.isin(seconds[:, 3], [ord(","), ord(".")])
@@ -217,14 +217,14 @@ def _by_value(
     values = [value_of(text) for text in coded.dictionary.to_pylist()]
     places = coded.indices.to_numpy()
     numbers = np.array([value or 0 for value in values], np.int64)
-    has_one = np.array([value is not None for value in values], np.bool_)
-    return numbers[places], has_one[places]
+    has_value = np.array([value is not None for value in values], np.bool_)
+    return numbers[places], has_value[places]
 
 
 def _parts(
     lines: pa.BinaryArray, edges: Numbers, rows: Numbers, signs: Numbers
 ) -> Iterator[pa.BinaryArray]:
-    offsets = np.empty((len(rows), 2 * _SIGNS), np.int32)
+    offsets = np.empty((len(rows), 2 * _SIGN_COUNT), np.int32)
     offsets[:, ::2] = signs + 2
     offsets[:, 1:-1:2] = signs[:, 1:] - 1
     ends = edges[rows + 1]
@@ -235,11 +235,11 @@ def _parts(
     pieces = pa.Array.from_buffers(
         pa.binary(), offsets.size, [None, pa.py_buffer(all_offsets), data]
     )
-    for sign in range(_SIGNS):
-        yield pieces.take(pa.array(np.arange(2 * sign, offsets.size, 2 * _SIGNS)))
+    for sign in range(_SIGN_COUNT):
+        yield pieces.take(pa.array(np.arange(2 * sign, offsets.size, 2 * _SIGN_COUNT)))
 
 
-def _coded(place: int, part: pa.BinaryArray) -> tuple[dict[str, pa.Array], Truths]:
+def _columns(place: int, part: pa.BinaryArray) -> tuple[dict[str, pa.Array], Truths]:
     coded = part.dictionary_encode()
     values = _values(place, coded.dictionary.to_pylist())
     names, _ = _READ[place]
@@ -253,7 +253,7 @@ def _coded(place: int, part: pa.BinaryArray) -> tuple[dict[str, pa.Array], Truth
 
 def _values(place: int, texts: list[bytes]) -> list[Values]:
     known = _KNOWN[place]
-    if len(known) > _REMEMBERED:
+    if len(known) > _MOST_KNOWN:
         known.clear()
     found = list(map(known.get, texts))
     for at, text in enumerate(texts):

@@ -23,12 +23,12 @@ FORMS: Final = "forms"
 line with a request name and the first time of a line with a rule, in microseconds since 1970, or
 null."""
 HALF: Final = "half a line: it lacks a part that an earlier line of its broker has"
-Shown = Mapping[str, Sequence[int | None]]
+Forms = Mapping[str, Sequence[int | None]]
 _LINE: Final = f"{IS_REQUEST} AND line IS NOT NULL"
 _LACKS_REQUEST: Final = "request_name IS NULL"
 
 
-def look(read: DataFrame) -> tuple[Shown, bool]:
+def forms_in(read: DataFrame) -> tuple[Forms, bool]:
     """The line forms in ``read`` (rows of ``requests.READ``), and whether any line has no rule.
     Ambiguous rows show no form, because a hostile name can have forged them."""
     from pyspark.sql import functions as f
@@ -45,15 +45,15 @@ def look(read: DataFrame) -> tuple[Shown, bool]:
         )
         .collect()
     )
-    shown = {row["broker"]: (row["request"], row["rule"]) for row in found if row["request"]}
-    return shown, any(row["without"] for row in found)
+    forms = {row["broker"]: (row["request"], row["rule"]) for row in found if row["request"]}
+    return forms, any(row["without"] for row in found)
 
 
-def earliest(*shown: Shown) -> Shown:
-    """All line forms in ``shown``, each with its earliest time."""
+def earliest(*forms: Forms) -> Forms:
+    """All line forms in ``forms``, each with its earliest time."""
     found: dict[str, list[int | None]] = {}
-    for broker in sorted({name for each in shown for name in each}):
-        pairs = [each[broker] for each in shown if broker in each]
+    for broker in sorted({name for each in forms for name in each}):
+        pairs = [each[broker] for each in forms if broker in each]
         found[broker] = [_first(pair[place] for pair in pairs) for place in range(2)]
     return found
 
@@ -62,34 +62,34 @@ def _first(times: Iterable[int | None]) -> int | None:
     return min((time for time in times if time is not None), default=None)
 
 
-def is_half(shown: Shown) -> Column:
+def is_half(forms: Forms) -> Column:
     """Whether a row of REQUESTS is from half a line. False without a line number, as in a row from
     a table."""
     from pyspark.sql import functions as f
 
-    limits = [_by_broker(shown, place) for place in range(2)]
+    limits = [_by_broker(forms, place) for place in range(2)]
     limit = f.when(f.expr(_LACKS_REQUEST), limits[0]).otherwise(limits[1])
     is_log = f.col("line").isNotNull() & f.col("rule").isNull()
     return f.coalesce(is_log & (f.unix_micros("time") >= limit), f.lit(False))
 
 
-def _by_broker(shown: Shown, place: int) -> Column:
+def _by_broker(forms: Forms, place: int) -> Column:
     from pyspark.sql import functions as f
 
-    known = [(name, pair[place]) for name, pair in shown.items() if pair[place] is not None]
+    known = [(name, pair[place]) for name, pair in forms.items() if pair[place] is not None]
     if not known:
         return f.lit(None).cast("bigint")
     pairs = (f.lit(each) for pair in known for each in pair)
     return f.try_element_at(f.create_map(*pairs), f.col("broker"))
 
 
-def divided(read: DataFrame, shown: Shown, broken: DataFrame | None = None) -> DataFrame:
+def divided(read: DataFrame, forms: Forms, broken: DataFrame | None = None) -> DataFrame:
     """``read`` (rows of ``requests.READ``), in which each half line becomes a rejected line and a
     possible request. ``broken`` is the result of ``broken_lines``: all its lines become ambiguous,
     and lines with ``why``, but without a rule, are half lines."""
     from pyspark.sql import functions as f
 
-    half = is_half(shown) & f.expr(_LINE)
+    half = is_half(forms) & f.expr(_LINE)
     reason: Column = f.lit(HALF)
     rows = read
     if broken is not None:

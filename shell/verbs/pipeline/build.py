@@ -356,10 +356,10 @@ def _say_left_out(files_read: FilesRead, damages: Sequence[str], output: Output)
     with_requests = {_log_of(each.path) for each in files_read.logs if each.requests}
     with_requests |= {_log_of(each.file) for each in files_read.named if each.requests}
     for each in files_read.named:
-        if each.longer is not None:
+        if each.known_lines is not None:
             problems.append(
                 f"{each.file}: left out: it has {counted(each.lines, 'line')}, but {each.same},"
-                f" which begins with the same lines, had {each.longer:,} when it was read"
+                f" which begins with the same lines, had {each.known_lines:,} when it was read"
             )
         elif each.same is not None:
             output.note(f"{each.file}: left out, because {each.same} begins with the same lines")

@@ -19,7 +19,7 @@ from metalog_spark.findings.windows.window import DAY_US, Window, WindowCoverage
 from metalog_spark.history.configuration import DEFAULT_PERIOD
 from metalog_spark.report.contents import SECTIONS, Strip
 from metalog_spark.report.data import contents
-from metalog_spark.report.gather import Gathered, Most, Parts
+from metalog_spark.report.gather import Gathered, Parts, RowLimits
 from metalog_spark.report.rows import Row, Rows
 from metalog_spark.report.sections import drift, unused
 from metalog_spark.report.text.words import roughly, share
@@ -214,7 +214,7 @@ def test_what_was_asked_after_the_log_had_ended_is_counted() -> None:
 @pytest.mark.parametrize("section", SECTIONS)
 def test_to_print_one_table_whole_no_other_is_brought_whole(section: str) -> None:
     """The driver has no memory for other tables."""
-    assert sum(map(int.__gt__, Most.all_of(section), Most())) <= 1
+    assert sum(map(int.__gt__, RowLimits.all_of(section), RowLimits())) <= 1
 
 
 @pytest.mark.parametrize(
