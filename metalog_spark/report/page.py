@@ -42,7 +42,7 @@ _LIMITS: Final = (
 _HERE: Final = Path(__file__).parent
 _STEPS: Final = {1: "day", 7: "week"}
 _AFTER_WHICH_TO_BREAK: Final = re.compile(r"(?<=[._,:/-])(?=[^._,:/-])")
-_UNBROKEN: Final = 20
+_MAX_WHOLE: Final = 20
 """A word of at most this length stays whole, for example an IPv4 address."""
 _COVERAGE: Final = (
     Column("Log"),
@@ -173,7 +173,7 @@ def _breaking(name: str) -> Markup:
     """The name with marks at which a browser may break the line; copying the name does not copy
     the marks."""
     words = (
-        Markup("<wbr>").join(_AFTER_WHICH_TO_BREAK.split(word)) if len(word) > _UNBROKEN else word
+        Markup("<wbr>").join(_AFTER_WHICH_TO_BREAK.split(word)) if len(word) > _MAX_WHOLE else word
         for word in name.split(" ")
     )
     return Markup(" ").join(words)
