@@ -26,12 +26,12 @@ from metalog_node import (
     Upstream,
     authorized_topics,
     denied,
+    dev_config,
     joined,
     metadata_api,
     restricted_to,
     topic_api,
     topics_of,
-    trial_config,
     with_answer,
 )
 
@@ -83,7 +83,7 @@ def passing_on(upstream):
 
 
 async def run(folder, upstream):
-    config = trial_config(
+    config = dev_config(
         folder, changed={"listeners": "PLAINTEXT://127.0.0.1:0,SASL_PLAINTEXT://127.0.0.1:0"}
     )
     stopping = asyncio.Event()

@@ -21,9 +21,9 @@ from metalog_node import (
     PRODUCE,
     UNKNOWN_TOPIC,
     Node,
+    dev_config,
     metadata_api,
     topic_api,
-    trial_config,
 )
 
 LATEST = -1
@@ -73,7 +73,7 @@ class Topics:
 
 
 async def run(folder, topics):
-    config = trial_config(
+    config = dev_config(
         folder, changed={"listeners": "PLAINTEXT://127.0.0.1:0,SASL_PLAINTEXT://127.0.0.1:0"}
     )
     stopping = asyncio.Event()

@@ -9,7 +9,7 @@ from metalog.lazy import lazy_names
 
 if TYPE_CHECKING:
     from metalog_node.background import running as running
-    from metalog_node.config.dev_config import trial_config as trial_config
+    from metalog_node.config.dev_config import dev_config as dev_config
     from metalog_node.config.node_config import NodeConfig as NodeConfig
     from metalog_node.config.node_config import config_of as config_of
     from metalog_node.config.node_config import read_config as read_config
@@ -47,7 +47,7 @@ if not TYPE_CHECKING:
             "metalog_node.ops.log_queue": "LogQueue",
             "metalog_node.node": "Node",
             "metalog_node.background": "running",
-            "metalog_node.config.dev_config": "trial_config",
+            "metalog_node.config.dev_config": "dev_config",
             "metalog_node.upstream": "Upstream",
         },
     )

@@ -76,8 +76,8 @@ def metalog_node(
 
     Every client is the super user ``User:ANONYMOUS``.
     """
-    from metalog_node import running, trial_config
+    from metalog_node import dev_config, running
 
     folder = tmp_path_factory.mktemp("metalog-node")
-    with running(trial_config(folder, changed=metalog_node_properties)) as node:
+    with running(dev_config(folder, changed=metalog_node_properties)) as node:
         yield RunningNode(node)

@@ -32,7 +32,7 @@ class PublisherFault(NamedTuple):
     healed: bool
 
 
-class Delivery:
+class Publishers:
     """The publishers of one loader, and their faults.
 
     The loader publishes nothing before it is ready, so a gate opens at the first image.

@@ -31,7 +31,7 @@ from metalog.image.metadata import EMPTY, MetadataImage
 from metalog.image.policy import MARKERS, may_be_marker
 from metalog.image.selection import ImageSelection
 from metalog.loader.other_kafka import refuse_other_kafka, refuse_unknown_kafka
-from metalog.loader.publishing import Delivery, PublisherFault
+from metalog.loader.publishing import PublisherFault, Publishers
 from metalog.loader.record_policy import LoadDoubt, RecordPolicy, Skipped
 from metalog.loader.size import Size
 from metalog.loader.snapshot_replay import replay_snapshot
@@ -89,7 +89,7 @@ class Loader:
         self.high_watermark: int | None = None
         self.kraft_version = 0
         """The level of kraft.version, a feature that only control records set."""
-        self._delivery = Delivery(publishers)
+        self._publishers = Publishers(publishers)
         self._policy = RecordPolicy(tolerant=tolerant)
         self._buffer_limit = buffer_limit
         self._kafka = kafka
@@ -139,7 +139,7 @@ class Loader:
     @property
     def publisher_faults(self) -> Sequence[PublisherFault]:
         """The publishers that raised an error, each with its last error."""
-        return self._delivery.faults
+        return self._publishers.faults
 
     @property
     def skipped(self) -> Mapping[str, Skipped]:
@@ -166,7 +166,7 @@ class Loader:
     def note_staleness(self, for_ms: int) -> None:
         """Tell gates how long the image has been stale; any thread may call this method."""
         if self._is_ready:
-            self._delivery.note_staleness(for_ms)
+            self._publishers.note_staleness(for_ms)
 
     def handle(self, event: LogEvent) -> None:
         """Take the next event of the log. At ``SnapshotNeeded``, call ``load_snapshot`` instead."""
@@ -357,7 +357,7 @@ class Loader:
         if is_due:
             self._publish()
         if was_stale and self._fault is None:
-            self._delivery.note_staleness(0)
+            self._publishers.note_staleness(0)
 
     def _publish(self) -> None:
         delta, provenance = self._delta, self._stable
@@ -373,7 +373,7 @@ class Loader:
         self._delta = MetadataDelta(image)
         self._size = Size()
         self._snapshot = None
-        self._delivery.publish(delta, image, manifest)
+        self._publishers.publish(delta, image, manifest)
 
 
 def feed(loader: Loader, log: Log, events: Iterable[LogEvent]) -> None:

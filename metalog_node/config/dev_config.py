@@ -1,5 +1,5 @@
-"""A node's configuration for trials: one listener, on this machine only, where every client is a
-super user.
+"""The configuration of a development node: one listener, on this machine only, where every client
+is a super user.
 
 The folder is formatted when it is first used. This module must not know what the node is used for.
 """
@@ -18,11 +18,11 @@ _AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 _NODE_ID: Final = 1
 
 
-def trial_config(
+def dev_config(
     folder: str | Path, *, port: int = 0, changed: Mapping[str, str] | None = None
 ) -> NodeConfig:
-    """The configuration of a trial node whose log is in ``folder``. A missing folder is created.
-    Port 0 means any free port.
+    """The configuration of a development node whose log is in ``folder``. A missing folder is
+    created. Port 0 means any free port.
 
     ``changed`` adds or replaces keys of Kafka, such as ``{"super.users": "User:admin"}``.
     """

@@ -118,8 +118,8 @@ class DecideWorker:
         self._allow_everyone = np.array([period.config.allow_everyone for period in periods])
         lifetimes = timeline.lifetimes
         allows = (lifetime.acl.permission_type is ALLOW for lifetime in lifetimes)
-        by_lives = [_BY_ALLOW if is_allow else _BY_DENY for is_allow in allows]
-        self._answers = np.array([_DENY_BY_DEFAULT] * BEFORE_LIFETIMES + by_lives, np.int32)
+        by_lifetime = [_BY_ALLOW if is_allow else _BY_DENY for is_allow in allows]
+        self._answers = np.array([_DENY_BY_DEFAULT] * BEFORE_LIFETIMES + by_lifetime, np.int32)
         ids = [None] * BEFORE_LIFETIMES + [uuid_text(lifetime.id) for lifetime in lifetimes]
         self._ids = pa.array(ids, pa.string())
         self._offsets = np.array(timeline.offsets)

@@ -1,7 +1,7 @@
 """``metalog serve``: runs a node that Kafka's admin tools can drive, until it is stopped.
 
-Without ``--config``, the node is for trials: only this machine can reach its one listener, and
-every client is a super user. This module must not know how a node works.
+Without ``--config``, the node is a development node: only this machine can reach its one
+listener, and every client is a super user. This module must not know how a node works.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _run(arguments: Namespace, output: Output, lost_lines: Callable[[], Mapping[
     from metalog_node.net.event_loop import new_event_loop
 
     if arguments.config is None:
-        config = _trial_config(arguments, output)
+        config = _dev_config(arguments, output)
     else:
         if arguments.dir is not None or arguments.port is not None:
             raise InvalidRequest("--dir and --port are for a node without --config")
@@ -123,19 +123,19 @@ def _raise_file_limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def _trial_config(arguments: Namespace, output: Output) -> NodeConfig:
-    from metalog_node.config.dev_config import is_formatted, trial_config
+def _dev_config(arguments: Namespace, output: Output) -> NodeConfig:
+    from metalog_node.config.dev_config import dev_config, is_formatted
 
     folder = Path(arguments.dir or _FOLDER)
     is_new = not is_formatted(folder)
-    config = trial_config(folder, port=9092 if arguments.port is None else arguments.port)
+    config = dev_config(folder, port=9092 if arguments.port is None else arguments.port)
     if is_new:
         output.line(f"Made a new log in {shown(str(folder))}.")
     return config
 
 
 async def _serve(
-    config: NodeConfig, is_trial: bool, output: Output, lost_lines: Callable[[], Mapping[str, int]]
+    config: NodeConfig, is_dev: bool, output: Output, lost_lines: Callable[[], Mapping[str, int]]
 ) -> None:
     from metalog_node.node import Node
 
@@ -146,7 +146,7 @@ async def _serve(
 
     def say(listener: Listener, address: Address) -> None:
         output.line(f"Listener {listener.name} ({listener.protocol}) is open on {address}.")
-        if is_trial:
+        if is_dev:
             output.line(
                 "Every client on this machine is the super user User:ANONYMOUS. Try\n"
                 f"  kafka-acls.sh --bootstrap-server {address} --add --allow-principal User:app "

@@ -11,7 +11,7 @@ from metalog.errors import CorruptLog, LoadTimeout
 
 
 def test_the_reason_is_told_where_a_node_does_not_open(tmp_path: Path) -> None:
-    config = metalog_node.trial_config(tmp_path / "node")
+    config = metalog_node.dev_config(tmp_path / "node")
     with metalog_node.running(config):
         pass
     [segment] = (tmp_path / "node" / "__cluster_metadata-0").glob("*.log")

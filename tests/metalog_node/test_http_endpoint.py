@@ -23,7 +23,7 @@ from metalog.wire.client.connection import Connection
 from metalog.wire.client.security import PLAINTEXT, client_settings
 from metalog_node import config_of
 from metalog_node.apis import apis_of
-from metalog_node.config.dev_config import trial_config
+from metalog_node.config.dev_config import dev_config
 from metalog_node.ops import http_endpoint, node_state
 from metalog_node.ops.metrics import Condition, Metrics
 from metalog_node.ops.node_state import Probed, health, readiness
@@ -237,7 +237,7 @@ def failing(*_: object) -> None:
 @pytest.mark.parametrize("text", ["127.0.0.1:9404", "https://h:1", "http://a:1,http://b:2"])
 def test_a_metrics_listener_is_one_http_address(tmp_path: Path, text: str) -> None:
     with pytest.raises(ConfigException, match=r"^metrics\.listener: "):
-        trial_config(tmp_path / "node", changed={"metrics.listener": text})
+        dev_config(tmp_path / "node", changed={"metrics.listener": text})
 
 
 def test_a_login_that_fails_is_counted(tmp_path: Path) -> None:

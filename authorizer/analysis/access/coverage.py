@@ -24,21 +24,21 @@ FEW = 16
 """At most this many ACLs of one principal and host are scanned; if there are more, all of them are
 indexed by name."""
 
-_Who = tuple[ResourceType, str, str]
-"""A resource type, a principal and a host."""
+_GroupKey = tuple[ResourceType, str, str]
+"""The resource type, the principal and the host that all ACLs of a group have."""
 
 
 class Coverage:
     """Finds the ACLs that cover an ACL."""
 
     def __init__(self, acls: Iterable[Acl], kafka: KafkaVersion) -> None:
-        self._by_who: dict[_Who, list[Acl]] = {}
+        self._groups: dict[_GroupKey, list[Acl]] = {}
         listed = list(acls)
         self._hosts = MeetingHosts((acl.host for acl in listed), kafka)
         for acl in listed:
-            who = acl.resource_type, acl.principal, acl.host
-            self._by_who.setdefault(who, []).append(acl)
-        self._many = {who: _Many(group) for who, group in self._by_who.items() if len(group) > FEW}
+            key = acl.resource_type, acl.principal, acl.host
+            self._groups.setdefault(key, []).append(acl)
+        self._many = {key: _Many(group) for key, group in self._groups.items() if len(group) > FEW}
 
     def covering(self, acl: Acl) -> Iterator[Acl]:
         """ACLs that match all names, principals and hosts of ``acl``; one of them can be ``acl``.
@@ -50,11 +50,11 @@ class Coverage:
         principals = {acl.principal, WILDCARD_PRINCIPAL}
         hosts = {acl.host, WILDCARD, *self._hosts.around(acl.host)}
         for principal, host in product(principals, hosts):
-            who = kind, principal, host
-            if who in self._many:
-                yield from self._many[who].above(acl)
-            elif who in self._by_who:
-                yield from (each for each in self._by_who[who] if _reaches_all(each, acl))
+            key = kind, principal, host
+            if key in self._many:
+                yield from self._many[key].above(acl)
+            elif key in self._groups:
+                yield from (each for each in self._groups[key] if _reaches_all(each, acl))
 
 
 class _Many:
