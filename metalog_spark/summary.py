@@ -16,15 +16,15 @@ from metalog_spark.coverage.coverage import HOUR_US, seen_hours
 from metalog_spark.decide.past_log_end import PastLogEnd, history_rows, later_in
 from metalog_spark.findings.windows.repeated import (
     RepeatedHours,
-    clocks_text,
+    clock_texts,
     repeated_in,
     with_repeated,
 )
 from metalog_spark.findings.windows.window import (
     Window,
     WindowCoverage,
+    coverage_of,
     expected_clock_hours,
-    seen_of,
 )
 from metalog_spark.ingest.lines.audit_log import NOT_AUDIT_REASONS
 from metalog_spark.ingest.lines.line_forms import FORMS, HALF
@@ -128,7 +128,7 @@ def summary(tables: Tables) -> Summary:
         values[name] = values[name] or 0
     window = _window(values)
     values["seen"] = _seen(values, window)
-    values["clocks"] = clocks_text(tables.facts, repeated, *_EVER)
+    values["clocks"] = clock_texts(tables.facts, repeated, *_EVER)
     for name in ("first", "last"):
         values[name] = _time(values[name])
     for name in ("brokers", "upgraded"):
@@ -174,8 +174,8 @@ def _covered(tables: Tables, repeated: Sequence[RepeatedHours]) -> DataFrame:
         "denied": f.col("denied_lines"),
         "first": f.unix_seconds("first"),
         "last": f.unix_seconds("last"),
-        "led": f.col("controller"),
-        "led_or_repeated": f.col("led_or_repeated"),
+        "with_controller": f.col("controller"),
+        "controller_or_repeated": f.col("controller_or_repeated"),
     }
     return _row(
         by_broker,
@@ -192,13 +192,14 @@ def _window(values: Mapping[str, Any]) -> Window | None:
 
 
 def _seen(values: dict[str, Any], window: Window | None) -> WindowCoverage:
-    led, led_or_repeated = (values.pop(name) or 0 for name in ("led", "led_or_repeated"))
+    names = "with_controller", "controller_or_repeated"
+    with_controller, controller_or_repeated = (values.pop(name) or 0 for name in names)
     brokers = values.pop("of_brokers")
     if window is None:
         return WindowCoverage(0, 0, 0)
-    seen = seen_of([tuple(of.values()) for of in brokers], window.hours)
-    expected = expected_clock_hours(window.hours, led, led_or_repeated)
-    return seen._replace(clock_hours=expected, without_controller=expected - led)
+    seen = coverage_of([tuple(of.values()) for of in brokers], window.hours)
+    expected = expected_clock_hours(window.hours, with_controller, controller_or_repeated)
+    return seen._replace(clock_hours=expected, without_controller=expected - with_controller)
 
 
 def _values(*one_row: DataFrame) -> dict[str, Any]:

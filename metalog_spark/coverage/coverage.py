@@ -97,8 +97,8 @@ def seen_hours(inside: Column, is_repeated: Column | None = None) -> tuple[Colum
     ``ambiguous`` counts ambiguous lines. An hour with several brokers counts once.
 
     ``is_repeated`` marks hours that came twice because clocks were set back. A repeated hour whose
-    state is not BOTH counts in ``repeated``, and not in ``any``. ``led_or_repeated`` counts all
-    repeated hours, and the hours of ``controller``.
+    state is not BOTH counts in ``repeated``, and not in ``any``. ``controller_or_repeated``
+    counts all repeated hours, and the hours of ``controller``.
     """
     from pyspark.sql import functions as f
 
@@ -106,14 +106,14 @@ def seen_hours(inside: Column, is_repeated: Column | None = None) -> tuple[Colum
     again = f.lit(False) if is_repeated is None else inside & is_repeated
     is_left_out = again & (state != BOTH)
     expected = inside & ~is_left_out
-    is_led = inside & f.col("controller")
+    is_controllers = inside & f.col("controller")
     return (
         f.count_distinct(f.when(expected & (state == BOTH), hour)).alias("allowed"),
         f.count_distinct(f.when(expected & (state != NOTHING), hour)).alias("any"),
-        f.count_distinct(f.when(is_led, hour)).alias("controller"),
+        f.count_distinct(f.when(is_controllers, hour)).alias("controller"),
         f.sum(f.when(inside, f.col("ambiguous")).otherwise(0)).alias("ambiguous"),
         f.count_distinct(f.when(is_left_out, hour)).alias("repeated"),
-        f.count_distinct(f.when(is_led | again, hour)).alias("led_or_repeated"),
+        f.count_distinct(f.when(is_controllers | again, hour)).alias("controller_or_repeated"),
     )
 
 

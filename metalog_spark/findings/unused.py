@@ -31,7 +31,11 @@ from metalog_spark.findings.usage.usage_counts import counted
 from metalog_spark.findings.windows.answers import answers_in
 from metalog_spark.findings.windows.request_rows import unseen_command
 from metalog_spark.findings.windows.state import acls_now, config_now, known_from_ms
-from metalog_spark.findings.windows.window import GIVE_CONTROLLERS, refuse_without_allowed, seen_in
+from metalog_spark.findings.windows.window import (
+    GIVE_CONTROLLERS,
+    coverage_in,
+    refuse_without_allowed,
+)
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.derived_values import kept_until_commit, query_threads
 from metalog_spark.store.tables import USAGE
@@ -149,7 +153,7 @@ def classified_acls(tables: Tables, window: Window, *, tolerated: float = 0.0) -
 def _classified(tables: Tables, window: Window, tolerated: float) -> ClassifiedAcls:
     config, today = config_now(tables), tuple(acls_now(tables))
     with query_threads() as threads:
-        coverage = threads.submit(seen_in, tables, window)
+        coverage = threads.submit(coverage_in, tables, window)
         answered = threads.submit(answers_in, tables, window)
         used = threads.submit(counted, tables, window)
         started = threads.submit(unseen_in, tables, window)
@@ -219,7 +223,7 @@ def conditions(
         known_from_ms,
         seen.missing <= tolerated,
         seen.silent <= tolerated,
-        seen.unled <= tolerated,
+        seen.share_without_controller <= tolerated,
         config.allow_everyone,
     )
 

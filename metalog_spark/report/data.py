@@ -248,7 +248,7 @@ def _sentence(uses: _Uses | None, acls: int, traffic: Traffic) -> str:
 
 def _caveats(parts: Parts) -> Iterator[str]:
     seen = parts.seen
-    if seen.unled > parts.tolerated:
+    if seen.share_without_controller > parts.tolerated:
         yield seen.kept_text()
     if seen.broken:
         yield seen.broken_text()

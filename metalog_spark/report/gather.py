@@ -26,7 +26,7 @@ from metalog_spark.findings.windows.request_rows import (
     with_first,
 )
 from metalog_spark.findings.windows.state import config_now, lifetimes_in
-from metalog_spark.findings.windows.window import Window, WindowCoverage, seen_in
+from metalog_spark.findings.windows.window import Window, WindowCoverage, coverage_in
 from metalog_spark.history.configuration import Configuration
 from metalog_spark.report.contents import Strip
 from metalog_spark.report.rows import Row, Rows
@@ -105,7 +105,7 @@ class Parts:
 
     @cached_property
     def seen(self) -> WindowCoverage:
-        return seen_in(self._tables, self.window)
+        return coverage_in(self._tables, self.window)
 
     @cached_property
     def requests(self) -> Counted:

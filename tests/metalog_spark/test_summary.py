@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from metalog_spark.findings.windows.window import WindowCoverage, seen_in, window_of
+from metalog_spark.findings.windows.window import WindowCoverage, coverage_in, window_of
 from metalog_spark.report.traffic import Bars, strips
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.table_store import Tables
@@ -63,7 +63,9 @@ def test_what_is_not_known_is_counted_as_findings_count_it(
     tables = Tables.make(spark, tmp_path)
     tables.replace(COVERAGE, frame_of(spark, rows, COVERAGE.schema))
     found = summary(tables)
-    assert found.seen == (seen_in(tables, window_of(tables)) if rows else WindowCoverage(0, 0, 0))
+    assert found.seen == (
+        coverage_in(tables, window_of(tables)) if rows else WindowCoverage(0, 0, 0)
+    )
     assert (found.allowed, found.denied) == (sum(r[2] for r in rows), sum(r[3] for r in rows))
     out = io.StringIO()
     show_built(found, Output(out, io.StringIO()))
@@ -95,7 +97,7 @@ def test_hours_that_came_twice_are_in_no_share_unless_they_were_logged(
 
     found = summary(tables).seen
     only_in_findings = {"repeated": (), "clocks": (), "ambiguous": 0}
-    assert found == seen_in(tables, window)._replace(**only_in_findings)
+    assert found == coverage_in(tables, window)._replace(**only_in_findings)
     left_out = sum(state != "B" for state in states[1:3])
     assert found.hours == 8 - left_out
     *brokers, _ = strips(tables, Bars.of(window))

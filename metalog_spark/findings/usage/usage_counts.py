@@ -17,7 +17,7 @@ from metalog.acl import Acl, PatternType
 from metalog_spark.findings.usage.acl_lifetimes import AclLifetimes
 from metalog_spark.findings.usage.usage_classes import Count, Request, Tally, UsageKind, tally
 from metalog_spark.findings.windows.answers import askable
-from metalog_spark.findings.windows.pending import pending_in, uncounted_in, with_pending
+from metalog_spark.findings.windows.pending import uncounted_in, waiting_in, with_pending
 from metalog_spark.findings.windows.questions import QUESTION_COLUMNS
 from metalog_spark.findings.windows.repeated import repeated_in, with_a_change
 from metalog_spark.findings.windows.state import config_now, packed_in
@@ -124,7 +124,7 @@ def with_possible(usage: DataFrame, tables: Tables, window: Window) -> DataFrame
     spans = with_a_change(tables, repeated_in(tables, *window))
     shared = [name for name in USAGE.columns if name in POSSIBLE.columns]
     time, found = f.unix_micros("time"), tables.read(POSSIBLE)
-    if pending_in(tables) is None and uncounted_in(tables) is None:
+    if waiting_in(tables) is None and uncounted_in(tables) is None:
         is_inside = (time >= f.lit(window.start_us)) & (time < f.lit(window.end_us))
         found = found.where(f.col("time").isNull() | is_inside)
     changed = ((time >= f.lit(span.set_back_us)) & (time < f.lit(span.end_us)) for span in spans)

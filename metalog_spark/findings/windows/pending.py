@@ -26,7 +26,7 @@ UNCOUNTED: Final = "uncounted"
 decided and not counted, in microseconds since 1970; null if all are counted."""
 
 
-class PendingRequests(NamedTuple):
+class WaitingRequests(NamedTuple):
     """The number of waiting requests, and the time of the first waiting request. The log is known
     up to ``known_ms``."""
 
@@ -64,12 +64,12 @@ class Uncounted(NamedTuple):
         return f"{self.text()}; each can be a use"
 
 
-def pending_in(tables: Tables) -> PendingRequests | None:
+def waiting_in(tables: Tables) -> WaitingRequests | None:
     """The waiting requests, or None. Only a folder of ``follow`` has waiting requests."""
     if not tables.has(WAITING):
         return None
-    requests, first_us = _counted(tables)
-    return PendingRequests(requests, first_us, known_until_ms(tables)) if requests else None
+    requests, first_us = _number_and_first(tables)
+    return WaitingRequests(requests, first_us, known_until_ms(tables)) if requests else None
 
 
 def uncounted_in(tables: Tables) -> Uncounted | None:
@@ -78,19 +78,19 @@ def uncounted_in(tables: Tables) -> Uncounted | None:
 
 
 def with_pending(usage: DataFrame, tables: Tables) -> DataFrame:
-    """The rows of ``usage``, and a row for each question that waits or is not counted. In such a
-    row, ``waits`` is true and the decision is null."""
+    """The rows of ``usage``, and a row for each distinct question of waiting or uncounted requests.
+    In such a row, ``waits`` is true and the decision is null."""
     from pyspark.sql import functions as f
 
     rows = usage.withColumn("waits", f.lit(False))
     uncounted = uncounted_in(tables)
-    if pending_in(tables) is None and uncounted is None:
+    if waiting_in(tables) is None and uncounted is None:
         return rows
     shared = [name for name in USAGE.columns if name in WAITING.columns]
-    behind = tables.read(WAITING).select("time", *shared)
+    extra = tables.read(WAITING).select("time", *shared)
     if uncounted is not None:
-        behind = behind.unionAll(_decided_from(tables, uncounted.first_us).select("time", *shared))
-    questions = behind.groupBy(*shared).agg(
+        extra = extra.unionAll(_decided_from(tables, uncounted.first_us).select("time", *shared))
+    questions = extra.groupBy(*shared).agg(
         f.count("*").alias("requests"),
         f.min("time").alias("first_time"),
         f.max("time").alias("last_time"),
@@ -108,6 +108,6 @@ def _decided_from(tables: Tables, first_us: int) -> DataFrame:
 
 
 @kept_until_commit
-def _counted(tables: Tables) -> tuple[int, int]:
+def _number_and_first(tables: Tables) -> tuple[int, int]:
     [row] = tables.read(WAITING).selectExpr("count(*)", "unix_micros(min(time))").collect()
     return row[0], row[1] or 0

@@ -89,7 +89,7 @@ class Rules(NamedTuple):
 
 class Opened(NamedTuple):
     acls: tuple[Acl, ...]
-    by_name: AclIndex
+    acl_index: AclIndex
     config: AuthorizerConfig
     decider: BulkDecider
 

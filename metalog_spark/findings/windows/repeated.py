@@ -46,7 +46,7 @@ class RepeatedHours(NamedTuple):
             " from either hour, so the coverage leaves both hours out"
         )
 
-    def is_in(self, start_us: int, end_us: int) -> bool:
+    def overlaps(self, start_us: int, end_us: int) -> bool:
         return self.span.begin_us < end_us and self.span.end_us > start_us
 
     def hours(self) -> Iterator[tuple[str, int, bool]]:
@@ -61,7 +61,7 @@ def repeated_in(tables: Tables, start_us: int, end_us: int) -> list[RepeatedHour
     if not tables.has(POSSIBLE):
         return []
     every = _found(tables)
-    return [hours for hours in every if hours.is_in(start_us, end_us)]
+    return [hours for hours in every if hours.overlaps(start_us, end_us)]
 
 
 def with_repeated(
@@ -79,7 +79,7 @@ def with_repeated(
     return joined, f.coalesce("is_repeated", f.lit(False))
 
 
-def clocks_text(
+def clock_texts(
     facts: Mapping[str, Any], repeated: Sequence[RepeatedHours], start_us: int, end_us: int
 ) -> tuple[str, ...]:
     return *(hours.text() for hours in repeated), *set_back_texts(
@@ -87,7 +87,7 @@ def clocks_text(
     )
 
 
-def _of_hours(rows: Iterable[tuple[str, str, int, int]]) -> list[RepeatedHours]:
+def _repeated_hours(rows: Iterable[tuple[str, str, int, int]]) -> list[RepeatedHours]:
     """The repeated hours. A row has a zone, a broker, the second time of a line, and the number of
     lines in the hour of this time."""
     lines_by_span: dict[tuple[str, RepeatedSpan], Counter[str]] = {}
@@ -108,7 +108,7 @@ def _found(tables: Tables) -> list[RepeatedHours]:
     twice = tables.read(POSSIBLE).where("zone IS NOT NULL")
     by_hour = twice.groupBy("zone", "broker", f.date_trunc("hour", "time").alias("hour"))
     counts = by_hour.agg(f.unix_micros(f.min("time")).alias("us"), f.count("*").alias("lines"))
-    return _of_hours(map(tuple, counts.drop("hour").collect()))
+    return _repeated_hours(map(tuple, counts.drop("hour").collect()))
 
 
 def with_a_change(tables: Tables, repeated: Sequence[RepeatedHours]) -> list[RepeatedSpan]:

@@ -29,7 +29,7 @@ class Proof(NamedTuple):
     - ``revoked``: brokers allowed the request, and today's ACLs deny it.
     - ``inexpressible``: brokers and today's ACLs allow the request. The proposed set denies it,
       because no ALLOW can be for its name alone.
-    - ``lost``: brokers and today's ACLs allow the request, the proposed set denies it. Must be 0.
+    - ``lost``: the same, although an ALLOW can be for the name alone. Must be 0.
     - ``gained``: today's ACLs deny the request, the proposed set allows it. Must be 0.
     """
 
@@ -45,15 +45,15 @@ class Proof(NamedTuple):
 _COUNTS: Final = ", ".join(f"{name} BIGINT" for name in Proof._fields)
 
 
-def replayed(questions: DataFrame, now: Rules, then: Rules) -> Proof:
+def replayed(questions: DataFrame, now: Rules, proposed: Rules) -> Proof:
     counted = questions.select(*QUESTION_COLUMNS, "result", "requests").mapInArrow(
-        _replaying(now, then), _COUNTS
+        _replaying(now, proposed), _COUNTS
     )
     sums = [f"coalesce(sum({name}), 0)" for name in Proof._fields]
     return Proof(*counted.selectExpr(*sums).collect()[0])
 
 
-def _replaying(now: Rules, then: Rules) -> Mapped:
+def _replaying(now: Rules, proposed: Rules) -> Mapped:
     def replaying(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         total = [0] * len(Proof._fields)
         for batch in batches:
@@ -62,7 +62,7 @@ def _replaying(now: Rules, then: Rules) -> Mapped:
                 batch.column(len(QUESTION_COLUMNS) + place).to_pylist() for place in range(2)
             )
             before = now.opened.decider.allowed(questions)
-            after = then.opened.decider.allowed(questions)
+            after = proposed.opened.decider.allowed(questions)
             for question, result, times, was, is_still in zip(
                 zip(*questions, strict=True), results, requests, before, after, strict=True
             ):

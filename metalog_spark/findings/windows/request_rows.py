@@ -141,7 +141,7 @@ def _is_matched(tables: Tables, acl_id: str) -> Column:
     wanted_acls = rules(acls, config_now(tables))
 
     def is_matched(*columns: pa.Array) -> pa.Array:
-        index, known = wanted_acls.opened.by_name, dict[tuple[str, ...], bool]()
+        index, known = wanted_acls.opened.acl_index, dict[tuple[str, ...], bool]()
         results = []
         for request in zip(*(column.to_pylist() for column in columns), strict=True):
             if request not in known:

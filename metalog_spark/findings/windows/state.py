@@ -39,8 +39,8 @@ def acls_now(tables: Tables) -> list[Acl]:
 @kept_until_commit
 def known_from_ms(tables: Tables) -> int | None:
     """The first time at which ACLs with an unknown start were certainly in force, in milliseconds
-    since 1970; None if it is unknown. Most logs begin at a snapshot, which does not say when its
-    ACLs were added."""
+    since 1970; None if this time is unknown. Most logs begin at a snapshot, which does not say when
+    its ACLs were added."""
     known = tables.read(HISTORY).where(f"kind = '{KNOWN}'").orderBy("from_offset")
     for offset, time_ms in known.selectExpr("from_offset", "unix_millis(from_time)").head(1):
         return time_ms if offset else 0

@@ -2,7 +2,7 @@
 
 Kafka logs allowed requests only at DEBUG, so a broker's hour without an allowed line does not show
 which ALLOWs were used. Each broker of the folder is expected to have an allowed line in each hour
-that did not come twice (clocks set back). A broker that did not exist looks like a lost log.
+that did not come twice (clocks set back). Hours before a broker existed look like a lost log.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from metalog_sources.moment import AtOffset, AtTime, BeforeLast, Moment, parse_m
 from metalog_spark.coverage.coverage import HOUR_US, seen_hours
 from metalog_spark.decide.past_log_end import PastLogEnd, later_in
 from metalog_spark.findings.windows.pending import (
-    PendingRequests,
     Uncounted,
-    pending_in,
+    WaitingRequests,
     uncounted_in,
+    waiting_in,
 )
 from metalog_spark.findings.windows.repeated import (
     RepeatedHours,
-    clocks_text,
+    clock_texts,
     repeated_in,
     with_repeated,
 )
@@ -89,11 +89,11 @@ class WindowCoverage(NamedTuple):
       broker with the most hours without an unambiguous allowed line.
     - ``clock_hours``: the expected hours of the window. ``without_controller``: how many of these
       have no unambiguous allowed line of a controller.
-    - ``broken``: the number of unreadable audit lines of any time, because no time is known.
-    - ``waiting`` requests are not decided yet, ``uncounted`` requests are not counted yet, and
-      ``later`` requests are newer than the log.
+    - ``broken``: the number of unreadable audit lines, whose times are unknown.
+    - ``waiting``: the requests that are not decided yet. ``uncounted``: those that are not counted
+      yet. ``later``: those that are newer than the log.
     - ``ambiguous``: the number of lines with several readings.
-    - ``repeated`` hours need no coverage. ``clocks``: texts about clocks that were set back.
+    - ``repeated``: the hours that came twice. ``clocks``: texts about clocks that were set back.
     """
 
     hours: int
@@ -104,7 +104,7 @@ class WindowCoverage(NamedTuple):
     clock_hours: int = 0
     without_controller: int = 0
     broken: int = 0
-    waiting: PendingRequests | None = None
+    waiting: WaitingRequests | None = None
     uncounted: Uncounted | None = None
     later: PastLogEnd | None = None
     ambiguous: int = 0
@@ -122,7 +122,7 @@ class WindowCoverage(NamedTuple):
         return self._share(self.without_any)
 
     @property
-    def unled(self) -> float:
+    def share_without_controller(self) -> float:
         """The share of the window in which the requests that controllers allowed are unknown."""
         return self.without_controller / self.clock_hours if self.without_controller else 0.0
 
@@ -155,7 +155,7 @@ class WindowCoverage(NamedTuple):
             return f"{kept}; {GIVE_CONTROLLERS}"
         return (
             f"{kept}; build with the controllers' logs of that time, too, or pass --tolerate"
-            f" {tolerance(self.unled)}"
+            f" {tolerance(self.share_without_controller)}"
         )
 
     def ambiguous_text(self) -> str:
@@ -212,7 +212,7 @@ def window_of(
         raise InvalidMoment(f"the window between --from and --to is empty: {window}")
     if window.end_us <= first_us or window.start_us >= last_us:
         raise InvalidMoment(f"no audit lines in {window}; the audit logs cover {covered}")
-    if (waiting := pending_in(tables)) is not None:
+    if (waiting := waiting_in(tables)) is not None:
         window = _before(window, waiting.first_us, f"decided yet; {waiting.text()}")
     if (uncounted := uncounted_in(tables)) is not None:
         window = _before(window, uncounted.first_us, f"counted yet; {uncounted.text()}")
@@ -229,9 +229,9 @@ def _covered(tables: Tables) -> Window | None:
     return None if first_us is None else Window(first_us, last_us + HOUR_US)
 
 
-def _before(window: Window, first_us: int, why: str) -> Window:
+def _before(window: Window, first_us: int, rest: str) -> Window:
     if first_us <= window.start_us:
-        raise InvalidMoment(f"no request of {window} is {why}")
+        raise InvalidMoment(f"no request of {window} is {rest}")
     return window._replace(end_us=min(window.end_us, first_us))
 
 
@@ -266,7 +266,7 @@ def _time(tables: Tables, moment: Moment, last_us: int) -> int:
 
 
 @kept_until_commit
-def seen_in(tables: Tables, window: Window) -> WindowCoverage:
+def coverage_in(tables: Tables, window: Window) -> WindowCoverage:
     from pyspark.sql import functions as f
 
     is_of_all = f.grouping("broker").alias("is_of_all")
@@ -279,29 +279,29 @@ def seen_in(tables: Tables, window: Window) -> WindowCoverage:
         for row in rows
         if not row["is_of_all"]
     ]
-    led, ambiguous, led_or_repeated = (
+    with_controller, ambiguous, controller_or_repeated = (
         sum(row[name] or 0 for row in rows if row["is_of_all"])
-        for name in ("controller", "ambiguous", "led_or_repeated")
+        for name in ("controller", "ambiguous", "controller_or_repeated")
     )
-    expected = expected_clock_hours(window.hours, led, led_or_repeated)
-    twice = sum(number for hours in repeated for _, number in hours.lines)
-    return seen_of(of_brokers, window.hours)._replace(
+    expected = expected_clock_hours(window.hours, with_controller, controller_or_repeated)
+    repeated_lines = sum(number for hours in repeated for _, number in hours.lines)
+    return coverage_of(of_brokers, window.hours)._replace(
         clock_hours=expected,
-        without_controller=expected - led,
+        without_controller=expected - with_controller,
         broken=_broken(tables),
-        waiting=pending_in(tables),
+        waiting=waiting_in(tables),
         uncounted=uncounted_in(tables),
         later=later_in(tables, *window),
-        ambiguous=max(0, ambiguous - twice),
+        ambiguous=max(0, ambiguous - repeated_lines),
         repeated=tuple(repeated),
-        clocks=clocks_text(tables.facts, repeated, *window),
+        clocks=clock_texts(tables.facts, repeated, *window),
     )
 
 
-def expected_clock_hours(hours: int, led: int, led_or_repeated: int) -> int:
-    """How many of a window's ``hours`` need an allowed line of a controller. ``led`` hours have
-    such a line, and ``led_or_repeated`` hours have such a line or came twice."""
-    return hours - (led_or_repeated - led if led else 0)
+def expected_clock_hours(hours: int, with_controller: int, controller_or_repeated: int) -> int:
+    """How many of a window's ``hours`` need an allowed line of a controller. ``with_controller``
+    hours have such a line, and ``controller_or_repeated`` hours have such a line or came twice."""
+    return hours - (controller_or_repeated - with_controller if with_controller else 0)
 
 
 def touched_by(window: Window) -> Column:
@@ -328,7 +328,7 @@ def _broken(tables: Tables) -> int:
     return int(row[0])
 
 
-def seen_of(brokers: Sequence[tuple[str, int, int, int]], hours: int) -> WindowCoverage:
+def coverage_of(brokers: Sequence[tuple[str, int, int, int]], hours: int) -> WindowCoverage:
     """The coverage of a window of ``hours`` hours. For each broker, ``brokers`` has the number of
     hours with an allowed line, of hours with any line, and of hours that are not expected."""
     expected = [hours - repeated for *_, repeated in brokers]

@@ -363,11 +363,11 @@ def _is_over(query: StreamingQuery) -> bool:
 
 
 def _complete(following: FollowJob, now: Tables, output: Output) -> None:
-    from metalog_spark.findings.windows.pending import pending_in
+    from metalog_spark.findings.windows.pending import waiting_in
     from metalog_spark.follow.tables import complete
 
     history = following.log.look()
     with output.busy("updating the derived tables"):
         complete(now, history, following.log.text)
-    if waiting := pending_in(now):
+    if waiting := waiting_in(now):
         output.note(waiting.text())

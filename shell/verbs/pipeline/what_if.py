@@ -105,7 +105,7 @@ def run(arguments: Namespace, output: Output) -> int:
     from metalog_spark.findings.what_if import what_if
     from metalog_spark.findings.windows.answers import answers_in
     from metalog_spark.findings.windows.state import acls_now, config_now
-    from metalog_spark.findings.windows.window import seen_in
+    from metalog_spark.findings.windows.window import coverage_in
     from metalog_spark.report.triage.accepted_rows import marked, matching
 
     known = AcceptedFindings(arguments.accepted, "what-if")
@@ -116,7 +116,7 @@ def run(arguments: Namespace, output: Output) -> int:
         config = _config(now, settings, arguments, output)
         proposed = _proposed(today, read, config, output)
         changed = meaning(today, proposed, now, config) if arguments.prove else None
-        seen = seen_in(tables, window)
+        seen = coverage_in(tables, window)
         with output.busy("deciding"):
             timed = what_if(tables, window, proposed, config).selectExpr(
                 "*", "unix_micros(last_time) AS last_us"

@@ -93,13 +93,13 @@ def share_of(option: str) -> Callable[[str], float]:
 
 
 def chosen_window(arguments: Namespace, tables: Tables, output: Output) -> Window:
-    from metalog_spark.findings.windows.pending import pending_in, uncounted_in
+    from metalog_spark.findings.windows.pending import uncounted_in, waiting_in
     from metalog_spark.findings.windows.window import window_of
 
     with output.busy("looking for the window"):
         window = window_of(tables, arguments.start, arguments.end, say=output.note)
     output.note(f"requests of {window}")
-    if waiting := pending_in(tables):
+    if waiting := waiting_in(tables):
         output.warn(waiting.uses_text())
     if uncounted := uncounted_in(tables):
         output.warn(uncounted.uses_text())
@@ -138,7 +138,7 @@ def _missing(options: FindingOptions, seen: WindowCoverage) -> Iterator[str]:
         yield f"{seen.ambiguous_text()}: no grant that such a line can have used is called unused"
     if seen.later is not None:
         yield seen.later.text()
-    if seen.unled > tolerated:
+    if seen.share_without_controller > tolerated:
         yield seen.kept_text()
     if not seen.without_allowed:
         return

@@ -23,7 +23,7 @@ from metalog_spark.findings.windows.window import (
     DAY_US,
     Window,
     WindowCoverage,
-    seen_in,
+    coverage_in,
     tolerance,
     usage_in,
     window_of,
@@ -475,7 +475,7 @@ def test_a_broker_of_which_the_window_has_no_line_counts_and_is_shown(
     tables: Tables, day: Window
 ) -> None:
     next_day = Window(day.end_us, day.end_us + DAY_US)
-    seen = seen_in(tables, next_day)
+    seen = coverage_in(tables, next_day)
     assert (seen.hours, seen.without_allowed, seen.without_any) == (24, 24, 24)
     assert (seen.clock_hours, seen.without_controller) == (24, 24)
     broker, _ = strips(tables, Bars.of(next_day))

@@ -14,7 +14,7 @@ from metalog_sources.formats.document import Own
 from metalog_spark.coverage.coverage import HOUR_US
 from metalog_spark.decide.past_log_end import PastLogEnd
 from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS
-from metalog_spark.findings.windows.pending import PendingRequests, Uncounted
+from metalog_spark.findings.windows.pending import Uncounted, WaitingRequests
 from metalog_spark.findings.windows.window import DAY_US, Window, WindowCoverage
 from metalog_spark.history.configuration import DEFAULT_PERIOD
 from metalog_spark.report.contents import SECTIONS, Strip
@@ -180,7 +180,7 @@ def test_without_a_controllers_log_it_is_said_what_is_not_known() -> None:
 
 
 def test_a_request_that_waits_can_be_a_use() -> None:
-    waiting = PendingRequests(2, WINDOW.end_us, WINDOW.start_us // 1000)
+    waiting = WaitingRequests(2, WINDOW.end_us, WINDOW.start_us // 1000)
     found = DARK._replace(parts=parts(seen=DARK.parts.seen._replace(waiting=waiting)))
     assert contents(found, None).caveats == (
         "2 requests wait: the log is known up to 2024-10-04T00:00:00.000Z, and later ACLs are "
