@@ -112,7 +112,7 @@ def build(
     *log, level = read_changelog(
         tables.session, inputs.log, skip_damaged=inputs.skip_damaged, warn=warn
     )
-    inputs = inputs._replace(configuration=inputs.configuration.deciding_as(version_for(level)))
+    inputs = inputs._replace(configuration=inputs.configuration.with_default(version_for(level)))
     on_step("looking for audit files")
     audit = _audit_input(tables, inputs)
     with tables.at_once():

@@ -139,7 +139,7 @@ def stale_days_in(
         return frozenset()
     before = deciding_by(*(parquet.read_table(place) for place in places))
     changelog, history, level = read_changelog(None, logs, skip_damaged=skip_damaged)
-    configuration = configuration.deciding_as(version_for(level))
+    configuration = configuration.with_default(version_for(level))
     now = deciding_by(changelog, history, configuration.table())
     return stale_days(before, now, days)
 

@@ -27,7 +27,7 @@ NO_AUDIT: Final = "no-audit-log"
 NO_BROKER: Final = "no-broker"
 NOTHING: Final = -1
 """The offset of a log that has not been read yet."""
-NAMED: Final = 3
+MOST_LISTED: Final = 3
 """An alert describes at most this many lines or files, and counts the others."""
 
 ConfigAt = Callable[[int], AuthorizerConfig]
@@ -108,7 +108,7 @@ def _dangers(acl: Acl, config: AuthorizerConfig) -> Iterator[tuple[str, Severity
     for kind, finding in findings:
         yield kind, finding.severity, finding.message
     if not findings and acl.principal == WILDCARD_PRINCIPAL and is_allow(acl):
-        yield everyone.id, Severity.INFO, "whoever can connect may do it"
+        yield everyone.id, Severity.INFO, "every principal may do it"
 
 
 def of_storm(storm: Storm) -> Alert:
@@ -121,24 +121,24 @@ def of_storm(storm: Storm) -> Alert:
 
 def of_lost_lines(time_ms: int, first: Sequence[str], lost: int, *, topic: bool) -> Alert:
     """An alert about lines that Kafka deleted from a topic, or that could not be read in files.
-    ``lost`` is the number of lines, and ``first`` describes at most ``NAMED`` of them."""
+    ``lost`` is the number of lines, and ``first`` describes at most ``MOST_LISTED`` of them."""
     advice = (
         "read the topic sooner, or have it keep records longer"
         if topic
         else "put the missing lines into a file with another name"
     )
-    message = f"{_first(first, lost)}; the requests of that time are unknown: {advice}"
+    message = f"{_listed(first, lost)}; the requests in these lines are unknown: {advice}"
     return Alert(time_ms, LINES_LOST, Severity.ERROR, None, None, message)
 
 
 def of_no_audit(time_ms: int, files: Sequence[str]) -> Alert:
     """An alert about files without any readable audit line; ``files`` describes them."""
-    return Alert(time_ms, NO_AUDIT, Severity.WARNING, None, None, _first(files, len(files)))
+    return Alert(time_ms, NO_AUDIT, Severity.WARNING, None, None, _listed(files, len(files)))
 
 
-def _first(texts: Sequence[str], count: int) -> str:
-    more = [f"and {count - NAMED:,} more"] if count > NAMED else []
-    return "; ".join([*texts[:NAMED], *more])
+def _listed(texts: Sequence[str], count: int) -> str:
+    more = [f"and {count - MOST_LISTED:,} more"] if count > MOST_LISTED else []
+    return "; ".join([*texts[:MOST_LISTED], *more])
 
 
 def of_no_broker(time_ms: int, topic: str, lines: int) -> Alert:

@@ -1,4 +1,4 @@
-"""One batch of ``follow``: decides requests up to the time of the log's end; later requests wait.
+"""One batch of ``follow``: decides requests up to ``lateness_ms`` before the log's end.
 
 A batch's lines and decisions are one commit of the pipeline's folder, under the batch's number. If
 Spark does not know that a batch finished, it repeats the batch with the same files or offsets. A
@@ -20,7 +20,7 @@ from metalog.acl import words_of
 from metalog_spark.decide.decide_job import decided
 from metalog_spark.findings.windows.pending import UNCOUNTED
 from metalog_spark.follow.alerts import (
-    NAMED,
+    MOST_LISTED,
     NOTHING,
     Alert,
     of_grants,
@@ -30,7 +30,7 @@ from metalog_spark.follow.alerts import (
     of_storm,
 )
 from metalog_spark.follow.log import FollowedLog, known_until_ms
-from metalog_spark.follow.storms import counted, denials_of, with_denials
+from metalog_spark.follow.storms import denials_of, find_storms, with_denials
 from metalog_spark.follow.topic import SPANS, Span, read_topic
 from metalog_spark.history.changelog import changelog_table, history_table
 from metalog_spark.history.configuration import Configuration
@@ -75,7 +75,7 @@ _GONE: Final = "the file was gone before it was read"
 _IS_LOST: Final = f"reason RLIKE '^({LOST}|{DAMAGED}|{_GONE})'"
 _UNREAD: Final = "file STRING, text STRING, reason STRING"
 _MOST_PLACES: Final = 100
-"""``Tables.join`` merges places if more than this many were merged equally often."""
+"""``Tables.join`` merges a table's places of equal level if they are more than this many."""
 
 
 class Progress(NamedTuple):
@@ -231,11 +231,11 @@ class _Batch:
             counts = self._counts(read, is_known)
             self._progress = self._progress.counting(counts)
             if new:
-                self._alert_about_lost_lines(read, counts, new.at_ms)
+                self._alert_about_lines(read, counts, new.at_ms)
             if new.files and counts["rejected"]:
-                self._alert_about_other_files(read, counts, new.at_ms)
+                self._alert_about_no_audit(read, counts, new.at_ms)
             waiting = requests.where(~is_known)
-            replaced = self._waits(waiting, counts["waits_from_ms"])
+            replaced = self._waiting(waiting, counts["waits_from_ms"])
             added = {REJECTED: rejected_of(read)} if counts["rejected"] else {}
             if counts["possible"]:
                 added[POSSIBLE] = possible_of(read)
@@ -264,7 +264,7 @@ class _Batch:
                 before = self._tables.read(DENIALS)
                 whole = with_denials(before, denials_of(answers)).persist()
                 cached.callback(whole.unpersist)
-                counted_denials = counted(whole, self._following.storm_from)
+                counted_denials = find_storms(whole, self._following.storm_from)
                 self._alerts = [*self._alerts, *map(of_storm, counted_denials.storms)]
                 replaced = {**replaced, DENIALS: counted_denials.denials}
             self.commit(added | {REQUESTS: due, DECISIONS: answers}, replaced)
@@ -306,12 +306,12 @@ class _Batch:
         )
         return counted.collect()[0]
 
-    def _alert_about_lost_lines(self, read: DataFrame, counts: Row, at_ms: int) -> None:
-        """Alert about this batch's lost or damaged lines, and once for each folder about a topic's
-        lines without a broker."""
+    def _alert_about_lines(self, read: DataFrame, counts: Row, at_ms: int) -> None:
+        """Alert about this batch's lost or damaged lines, and about a topic's lines without a
+        broker, if no earlier batch did."""
         topic = self._following.topic
         if counts["lost"]:
-            lost = read.where(_IS_LOST).orderBy("file", "line", "reason").limit(NAMED)
+            lost = read.where(_IS_LOST).orderBy("file", "line", "reason").limit(MOST_LISTED)
             texts = [f"{row['file']}: {row['reason']}" for row in lost.collect()]
             self._alerts.append(of_lost_lines(at_ms, texts, counts["lost"], topic=bool(topic)))
         unnamed = counts["unnamed"]
@@ -319,7 +319,7 @@ class _Batch:
             self._alerts.append(of_no_broker(at_ms, str(topic.address), unnamed))
             self._progress = self._progress._replace(unnamed=True)
 
-    def _alert_about_other_files(self, read: DataFrame, counts: Row, at_ms: int) -> None:
+    def _alert_about_no_audit(self, read: DataFrame, counts: Row, at_ms: int) -> None:
         if counts["lost"]:
             lost = read.where(_IS_LOST).select("file").distinct()
             read = read.join(lost, "file", "left_anti")
@@ -328,7 +328,7 @@ class _Batch:
         if lines := [each for each in texts if each is not None]:
             self._alerts.append(of_no_audit(at_ms, lines))
 
-    def _waits(self, waiting: DataFrame, from_ms: int | None) -> dict[TableSchema, DataFrame]:
+    def _waiting(self, waiting: DataFrame, from_ms: int | None) -> dict[TableSchema, DataFrame]:
         waited = self._progress.waits_from_ms is not None
         self._progress = self._progress._replace(waits_from_ms=from_ms)
         return {WAITING: waiting} if waited or from_ms is not None else {}

@@ -1,7 +1,7 @@
 """Metrics of ``follow`` in Prometheus' format.
 
-The folder stores the counts of requests, lines and alerts with each batch, so a restart does not
-reset these counts. It resets the counters of the webhook. This module must not know HTTP.
+The folder stores the counts of requests, lines and alerts with each batch, so a restart resets
+only the counters of the webhook. This module must not know HTTP.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Figures(Collector):
         )
         yield _counter("alerts", "Alerts that were raised", progress.alerts)
         yield _gauge("requests_waiting", "Requests that wait for the log", progress.waiting)
-        yield _gauge("batch", "The last batch that was committed, from 0 on", progress.batch)
+        yield _gauge("batch", "The number of the last committed batch, from 0 on", progress.batch)
         if progress.waits_from_ms is not None:
             text = "The time of the first request that waits, in seconds since 1970"
             yield _gauge("waiting_since_timestamp_seconds", text, progress.waits_from_ms / 1000)

@@ -84,8 +84,8 @@ def start(
 
     session = tables.session
     register(session)
-    came = _offsets if is_topic(audit) else _files
-    rows = came(following, session, audit, at_once).unionByName(_news(following, session))
+    new_input = _offsets if is_topic(audit) else _files
+    rows = new_input(following, session, audit, at_once).unionByName(_news(following, session))
     rows = rows.withColumn(AT, f.unix_millis(f.current_timestamp()))
     writer = rows.writeStream.queryName(FOLLOW)
     writer = writer.option("checkpointLocation", f"{tables.path}/{_CHECKPOINT}")

@@ -59,7 +59,7 @@ def with_denials(before: DataFrame, added: DataFrame) -> DataFrame:
     return totals.select(*_OF_WINDOW, "denied", "mostly.*", "before")
 
 
-def counted(whole: DataFrame, storm_from: int) -> CountedDenials:
+def find_storms(whole: DataFrame, storm_from: int) -> CountedDenials:
     """The denials to keep, and the new storms, from ``whole``, the result of ``with_denials``. A
     storm is new if none of its windows had ``storm_from`` denials before the batch."""
     from pyspark.sql import functions as f

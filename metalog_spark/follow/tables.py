@@ -51,7 +51,7 @@ def keep(tables: Tables, configuration: Configuration) -> None:
     if tables.has(CONFIGURATION):
         stored = Configuration.of(tables.read(CONFIGURATION))
         if (kafka := stored.periods[-1].config.kafka_version) is not None:
-            configuration = configuration.deciding_as(kafka)
+            configuration = configuration.with_default(kafka)
         edges = sorted({_ALWAYS_US, *stored.starts, *configuration.starts})
         differing = (edge for edge in edges if stored.at(edge) != configuration.at(edge))
         from_us = next(differing, None)

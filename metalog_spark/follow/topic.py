@@ -101,19 +101,19 @@ def records_in(
 
 
 def broker_of_record(record: Stored, pattern: re.Pattern[str] | None) -> str | None:
-    """The broker that wrote the record, or None. Without ``pattern``, this is the record's key.
-    With ``pattern``, it is the first result of ``name_found`` in the key, in a header as
+    """The broker that wrote the record's line, or None. Without ``pattern``, this is the record's
+    key. With ``pattern``, it is the first result of ``name_found`` in the key, in a header as
     ``NAME=VALUE``, or in a field of the JSON around the line as ``host.name=VALUE``."""
     key = _text(record.key)
     if pattern is None:
         return key or None
-    for text in (key, *_topic_facts(record)):
+    for text in (key, *_headers_and_fields(record)):
         if found := name_found(pattern, text):
             return found
     return None
 
 
-def _topic_facts(record: Stored) -> Iterator[str]:
+def _headers_and_fields(record: Stored) -> Iterator[str]:
     yield from (f"{name}={_text(value)}" for name, value in record.headers)
     yield from fields_around(_text(record.value))
 
@@ -207,11 +207,11 @@ def _shared(spans: Collection[Span], limit: ReadLimit) -> Iterator[Span]:
         yield from spans
         return
     left = limit.max_rows
-    for others, span in zip(
+    for sharing, span in zip(
         range(len(spans), 0, -1),
         sorted(spans, key=lambda span: span.past - span.first),
         strict=True,
     ):
-        past = min(span.past, span.first + left // others)
+        past = min(span.past, span.first + left // sharing)
         left -= past - span.first
         yield span._replace(past=past)

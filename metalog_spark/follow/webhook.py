@@ -106,13 +106,13 @@ def _headers(text: str) -> Mapping[str, str]:
 
 
 class Webhook:
-    """Posts the alerts passed to ``send``. ``delivered`` is the last batch that was posted
+    """Posts the alerts passed to ``send``. ``delivered_batch`` is the last batch that was posted
     completely. ``trouble`` says why the last attempt failed, or is None. ``refusal`` is the
     endpoint's latest refusal for good."""
 
-    def __init__(self, endpoint: WebhookEndpoint, delivered: int) -> None:
+    def __init__(self, endpoint: WebhookEndpoint, delivered_batch: int) -> None:
         self._endpoint = endpoint
-        self._batch = self.delivered = delivered
+        self._batch = self.delivered_batch = delivered_batch
         self._left: list[Mapping[str, Any]] = []
         self._changed = Condition()
         self._closing = Event()
@@ -134,7 +134,7 @@ class Webhook:
                 raise ValueError("the previous batch is not posted yet")
             self._batch, self._left = batch, [*alerts]
             if not self._left:
-                self.delivered = batch
+                self.delivered_batch = batch
             self._changed.notify_all()
 
     def settle(self, patience_s: float) -> bool:
@@ -175,7 +175,7 @@ class Webhook:
             del self._left[0]
             self.trouble = None
             if not self._left:
-                self.delivered = self._batch
+                self.delivered_batch = self._batch
             self._changed.notify_all()
 
     def _failed(self, why: str) -> None:
@@ -202,9 +202,9 @@ class Webhook:
         finally:
             too_long.cancel()
             connection.close()
-        return self._taken(status)
+        return self._why_again(status)
 
-    def _taken(self, status: int) -> str | None:
+    def _why_again(self, status: int) -> str | None:
         if 200 <= status < 300:
             self.counts = self.counts._replace(delivered=self.counts.delivered + 1)
             return None

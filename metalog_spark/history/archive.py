@@ -207,7 +207,7 @@ def is_pattern(text: str) -> bool:
 def _named(text: str) -> Sequence[str]:
     if not is_pattern(text):
         return [text]
-    if matches := sorted(glob.glob(text)):  # noqa: PTH207 - the pattern may be absolute
+    if matches := sorted(glob.glob(text)):  # noqa: PTH207 - the pattern can be absolute
         return matches
     raise InvalidSource(f"{text}: nothing matches this pattern")
 

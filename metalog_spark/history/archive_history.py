@@ -44,7 +44,7 @@ _NO_SNAPSHOT: Final = "there are records, but no snapshot from which to replay t
 
 
 class RelevantRecord(NamedTuple):
-    """A record that concerns ACLs, or shows the version of Kafka. ``time_ms`` is the latest time in
+    """A record of an ACL, a transaction or the version of Kafka. ``time_ms`` is the latest time in
     the split up to this record's batch."""
 
     offset: int
@@ -289,16 +289,16 @@ def _based(
     why, is_damage = _NO_SNAPSHOT, False
     unknown: list[HistoryRange] = []
     reached = run.start
-    for known, copies in groupby(snapshots, key=itemgetter(0)):
-        if not run.start <= known.end_offset <= run.end:
+    for snapshot, copies in groupby(snapshots, key=itemgetter(0)):
+        if not run.start <= snapshot.end_offset <= run.end:
             continue
-        if known.end_offset > reached:
-            unknown.append(_lost(is_damage, reached, known.end_offset, why))
-            reached = known.end_offset
+        if snapshot.end_offset > reached:
+            unknown.append(_lost(is_damage, reached, snapshot.end_offset, why))
+            reached = snapshot.end_offset
         faults = []
         for _, member in copies:
             try:
-                return _snapshot_acls(member, known), unknown
+                return _snapshot_acls(member, snapshot), unknown
             except CorruptLog as error:
                 faults.append(error.found)
         if advice is not None:
@@ -353,7 +353,7 @@ def _with_times(ranges: Sequence[HistoryRange]) -> list[HistoryRange]:
 def _lifetimes(
     replayed: Sequence[_ReplayedRange], source_at: Callable[[int], str]
 ) -> Iterator[ChangelogRow]:
-    """The ended lifetimes, in order of their ends; then the open lifetimes."""
+    """The ended lifetimes; then the open lifetimes."""
     lasting: dict[Uuid, ChangelogRow] = {}
     before: _ReplayedRange | None = None
     for part in replayed:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
 ASSUMED: Final = "assumed"
-"""The source of settings that no file has."""
+"""The ``source`` of a period without a file."""
 
 
 class ConfigPeriod(NamedTuple):
@@ -80,7 +80,7 @@ class Configuration:
         ]
         return table_of(rows, CONFIGURATION.schema)
 
-    def deciding_as(self, default: KafkaVersion) -> Configuration:
+    def with_default(self, default: KafkaVersion) -> Configuration:
         """The same configuration, with the version ``default`` in periods without a version."""
         return Configuration(
             period._replace(

@@ -1,4 +1,4 @@
-"""Selects the records of a batch that a history needs: records that concern ACLs, or that show the
+"""Selects the records of a batch that a history needs: records of ACLs, of transactions and of the
 version of Kafka.
 
 If a strict loader would stop at a record because of ACLs, this module raises ``CorruptLog``. This
@@ -37,7 +37,7 @@ _RELEVANT_TYPES: Final = (
 )
 _RELEVANT: Final = frozenset(kind.API_KEY for kind in _RELEVANT_TYPES)
 _UNREAD: Final = UnreadTypes.all_but((*_RELEVANT_TYPES, FeatureLevelRecord))
-_PASSED: Final = METADATA.keys() - _RELEVANT - {FeatureLevelRecord.API_KEY}
+_NOT_NEEDED: Final = METADATA.keys() - _RELEVANT - {FeatureLevelRecord.API_KEY}
 """The known types of records that a history does not need."""
 
 
@@ -55,7 +55,7 @@ def relevant(batch: Batch) -> Iterator[tuple[int, bytes]]:
         if (why := refusal(raw, is_control=False)) is not None:
             raise _unreadable(f"{why}, which Kafka refuses", batch, offset)
         value = raw.value or b""
-        if len(value) < 2 or value[0] != 1 or value[1] not in _PASSED:
+        if len(value) < 2 or value[0] != 1 or value[1] not in _NOT_NEEDED:
             yield offset, value
 
 

@@ -39,7 +39,7 @@ _US_PER_MS: Final = 1000
 _MECHANISMS: Final = {mechanism.value: mechanism.mechanism_name for mechanism in ScramMechanism}
 TYPE_NAMES: Final = frozenset(kind.TYPE_NAME for kind in map(message_type, METADATA) if kind)
 """The names of all known types of metadata records."""
-_KEYS: Final = ("salt", "stored_key", "server_key")
+_SECRETS: Final = ("salt", "stored_key", "server_key")
 
 
 class RecordFilter(NamedTuple):
@@ -52,7 +52,7 @@ class RecordFilter(NamedTuple):
     until_us: int | None = None
     types: frozenset[str] | None = None
 
-    def at(self, timestamp_ms: int) -> bool:
+    def admits(self, timestamp_ms: int) -> bool:
         moment = timestamp_ms * _US_PER_MS
         return (self.since_us is None or moment >= self.since_us) and (
             self.until_us is None or moment <= self.until_us
@@ -140,7 +140,7 @@ def _rows(batch: Batch, wanted: RecordFilter, unread: UnreadTypes | None) -> Ite
     if batch.is_control and wanted.types is not None:
         return
     for record in batch.records(unread):
-        if not wanted.start <= record.offset < wanted.end or not wanted.at(record.timestamp):
+        if not wanted.start <= record.offset < wanted.end or not wanted.admits(record.timestamp):
             continue
         row = _decoded(batch, record, record.value or b"")
         if wanted.types is None or _type(row) in wanted.types:
@@ -207,7 +207,7 @@ def _credential_with_secrets(row: _Row) -> dict[str, object] | None:
     known = _credential(row)
     if known is None:
         return None
-    return known | {name: b64encode(getattr(row.legible, name)).decode("ascii") for name in _KEYS}
+    return known | {key: b64encode(getattr(row.legible, key)).decode("ascii") for key in _SECRETS}
 
 
 def _removed_credential(row: _Row) -> dict[str, str] | None:

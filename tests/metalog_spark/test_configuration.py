@@ -63,9 +63,9 @@ def test_the_kafka_that_decides_is_each_files_own_or_the_logs(files: Path) -> No
     versions = [period.config.kafka_version for period in configuration.periods]
     assert versions == [None, KafkaVersion.V4_4]
     for default in KafkaVersion:
-        periods = configuration.deciding_as(default).periods
+        periods = configuration.with_default(default).periods
         assert [period.config.kafka for period in periods] == [default, KafkaVersion.V4_4]
-        columns = configuration.deciding_as(default).table()["kafka_version"].to_pylist()
+        columns = configuration.with_default(default).table()["kafka_version"].to_pylist()
         assert columns == [default.value, "4.4"]
 
 

@@ -19,7 +19,7 @@ _BEFORE_HOSTS: Final = " from "
 
 
 def _kind(text: str) -> str:
-    """``everyone`` from ``whoever can connect may do it (everyone)``."""
+    """``everyone`` from ``every principal may do it (everyone)``."""
     match = _KIND.search(text)
     return text if match is None else match[1]
 

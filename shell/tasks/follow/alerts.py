@@ -29,9 +29,9 @@ _ORDER: Final = ("batch", "time", "kind", "principal")
 class Alerts:
     """Delivers alerts. ``tables`` are the tables at the start.
 
-    The webhook, if any, gets the alerts of the batches after ``webhook.delivered``. ``show`` takes
-    rows of ALERTS. ``warn`` takes the webhook's faults, and the number of alerts that the webhook
-    refused for good.
+    The webhook, if any, gets the alerts of the batches after ``webhook.delivered_batch``. ``show``
+    takes rows of ALERTS. ``warn`` takes the webhook's faults, and the number of alerts that the
+    webhook refused for good.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Alerts:
         self._shown = _batch_of(tables.marked(SHOWN))
         self._reported: str | None = None
         self._refused = 0
-        self._posted = -1 if webhook is None else webhook.delivered
+        self._posted = -1 if webhook is None else webhook.delivered_batch
         if webhook is not None and tables.marked(_POSTED) is None:
             tables.mark(_POSTED, self._posted)
 
@@ -69,8 +69,8 @@ class Alerts:
         if webhook is None:
             return
         self._warn_of(webhook)
-        if webhook.delivered > self._posted:
-            self._posted = webhook.delivered
+        if webhook.delivered_batch > self._posted:
+            self._posted = webhook.delivered_batch
             now.mark(_POSTED, self._posted)
         if webhook.pending or progress_of(now).alerted <= self._posted:
             return

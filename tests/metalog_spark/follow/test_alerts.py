@@ -33,7 +33,7 @@ def test_of_what_is_lost_some_is_named_and_what_to_do() -> None:
     of_files, of_topic = (
         of_lost_lines(7, first, 5, topic=topic).message for topic in (False, True)
     )
-    assert of_files.startswith("a: gone; b: gone; c: gone; and 2 more; the requests of that")
+    assert of_files.startswith("a: gone; b: gone; c: gone; and 2 more; the requests in these")
     assert of_files.endswith(": put the missing lines into a file with another name")
     assert of_topic.endswith(": read the topic sooner, or have it keep records longer")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from metalog_spark.follow.alerts import WINDOW_MS, Storm
-from metalog_spark.follow.storms import counted, denials_of, with_denials
+from metalog_spark.follow.storms import denials_of, find_storms, with_denials
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.tables import DENIALS
 
@@ -102,7 +102,7 @@ def test_however_lines_are_cut_into_batches_a_walk_over_them_finds_the_same(
     table = frame_of(spark, [], DENIALS.schema)
     for base_ms in (0, 0, WINDOW_MS, WEEK_MS + 2 * WINDOW_MS):
         lines = drawn(chance, base_ms)
-        found = counted(with_denials(table, denials_of(answers(spark, lines))), STORM_FROM)
+        found = find_storms(with_denials(table, denials_of(answers(spark, lines))), STORM_FROM)
         assert list(found.storms) == scan.batch(lines)
         rows = found.denials.selectExpr(
             "principal", "unix_millis(since)", "denied", *DENIALS.columns[-3:]

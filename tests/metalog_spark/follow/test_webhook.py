@@ -64,21 +64,21 @@ def test_each_alert_is_posted_in_order_with_its_id() -> None:
     with closing(Received()) as received, posting(received.url, f"X-Key: {TOKEN}\n") as posted:
         posted.send(4, ALERTS)
         assert posted.settle(30)
-        assert (posted.delivered, posted.counts) == (4, Counts(3))
+        assert (posted.delivered_batch, posted.counts) == (4, Counts(3))
         assert [body for *_, body in received.posts] == ALERTS
         path, headers, _ = received.posts[0]
         assert path == f"/hooks/{TOKEN}?team=a"
         assert headers["Idempotency-Key"] == ALERTS[0]["id"]
         assert (headers["Content-Type"], headers["X-Key"]) == ("application/json", TOKEN)
         posted.send(7, [])
-        assert posted.delivered == 7, "a batch without alerts is done at once"
+        assert posted.delivered_batch == 7, "a batch without alerts is done at once"
 
 
 @pytest.mark.parametrize("status", [302, 401, 404, 408, 429, 500, 503])
 def test_what_is_not_taken_is_posted_again_before_the_next(status: int) -> None:
     with closing(Received([status, status])) as received, posting(received.url) as posted:
         posted.send(1, ALERTS[:2])
-        until(lambda: posted.delivered == 1)
+        until(lambda: posted.delivered_batch == 1)
         assert [body for *_, body in received.posts] == [ALERTS[0]] * 3 + [ALERTS[1]]
         assert posted.counts == Counts(2, 0, 2)
         assert posted.trouble is None
@@ -118,7 +118,7 @@ def test_where_nobody_listens_it_is_said_without_the_token_and_tried_until_someb
         assert posted.trouble == f"webhook {place}: Connection refused"
         assert TOKEN not in repr(endpoint(url, f"Authorization: Bearer {TOKEN}"))
         until(lambda: posted.counts.failed > 3)
-        assert (posted.delivered, posted.pending) == (-1, 1)
+        assert (posted.delivered_batch, posted.pending) == (-1, 1)
 
 
 def test_who_answers_nothing_or_for_ever_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
