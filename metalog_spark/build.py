@@ -38,7 +38,7 @@ from metalog_spark.ingest.file_facts import (
     kept_facts,
 )
 from metalog_spark.ingest.file_groups import FileGroups
-from metalog_spark.ingest.known_files import ClassifiedFiles, classified, files_after, unread
+from metalog_spark.ingest.file_matching import ClassifiedFiles, classified, files_after, unread
 from metalog_spark.ingest.lines.line_forms import FORMS, Forms, as_read, divided, earliest, is_half
 from metalog_spark.ingest.requests import READ, possible_of, rejected_of, requests_of
 from metalog_spark.ingest.set_back import SET_BACK, joined

@@ -22,9 +22,9 @@ from metalog_spark.findings.producers import narrowest
 from metalog_spark.findings.remedy import commands
 from metalog_spark.findings.unused import ClassifiedAcls, classified_acls
 from metalog_spark.findings.usage.cover_job import Total, cover, done_in, totals
-from metalog_spark.findings.usage.known_names import known_names, ranks_in
 from metalog_spark.findings.usage.minimal_cover import USUAL, CoverLimits
 from metalog_spark.findings.usage.name_intervals import Ranks, allowed_pairs
+from metalog_spark.findings.usage.resource_names import ranks_in, resource_names
 from metalog_spark.findings.usage.usage_classes import Reason, UsageState, Verdict
 from metalog_spark.findings.windows.questions import questions_in, rules
 from metalog_spark.findings.windows.replay import Proof, replayed
@@ -120,7 +120,7 @@ def least_set(
     questions = stored.coalesce(tasks)
     done = done_in(questions, now, tasks).persist()
     try:
-        known = known_names(questions, today)
+        known = resource_names(questions, today)
         unknown = _unknown(used)
         proposed = cover(done, known, now, unknown, limits)
         least = [*unknown, *_with_producers(proposed, unknown, used)]

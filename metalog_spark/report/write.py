@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 
-class KnownFindings(NamedTuple):
-    """``today`` is compared with the last days of the ``accepted`` findings. ``before`` has the
-    findings of an earlier report, or is None."""
+class Baseline(NamedTuple):
+    """What a report is compared with: accepted findings, and the findings ``before`` of an earlier
+    report, or None. An accepted finding whose last day is before ``today`` is expired."""
 
     accepted: Sequence[Accepted]
     today: date
     before: Findings | None = None
 
 
-NOTHING_KNOWN: Final = KnownFindings((), date.min)
+NO_BASELINE: Final = Baseline((), date.min)
 
 
 class ReportFile(NamedTuple):
@@ -65,7 +65,7 @@ def write_report(
     teams: Sequence[Team] = (),
     tolerated: float = 0.0,
     desired: Tables | None = None,
-    known: KnownFindings = NOTHING_KNOWN,
+    baseline: Baseline = NO_BASELINE,
     doing: Callable[[str], None] = lambda _: None,
 ) -> list[ReportFile]:
     """Write the page ``out``, the pages of ``teams``, and the findings.
@@ -89,12 +89,14 @@ def write_report(
         )
         if team is None:
             now = findings_of(str(window), page_contents.sections)
-        page_contents, idle = with_accepted(page_contents, known.accepted, known.today, elsewhere)
+        page_contents, idle = with_accepted(
+            page_contents, baseline.accepted, baseline.today, elsewhere
+        )
         if team is None:
-            elsewhere = [entry for entry in known.accepted if entry not in idle]
-        if team is None and known.before is not None:
+            elsewhere = [entry for entry in baseline.accepted if entry not in idle]
+        if team is None and baseline.before is not None:
             page_contents = page_contents._replace(
-                sections=(changes(known.before, now), *page_contents.sections)
+                sections=(changes(baseline.before, now), *page_contents.sections)
             )
         made = page(page_contents, visible)
         path.write_bytes(made)
@@ -119,11 +121,11 @@ def whole_section(
     *,
     tolerated: float = 0.0,
     desired: Tables | None = None,
-    known: KnownFindings = NOTHING_KNOWN,
+    baseline: Baseline = NO_BASELINE,
 ) -> tuple[Section, Sequence[Accepted]]:
     """One section of the whole cluster's page with all its rows, and the accepted findings that
     match no row."""
     limits = RowLimits.all_of(section)
     parts = Parts(tables, window, tolerated=tolerated, desired=desired, limits=limits)
-    marked_section = marked(section_of(parts, section, None), known.accepted, known.today)
+    marked_section = marked(section_of(parts, section, None), baseline.accepted, baseline.today)
     return marked_section.section, marked_section.idle

@@ -77,7 +77,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     if arguments.query:
-        from shell.tasks.known_names import names_in
+        from shell.tasks.completion_names import names_in
 
         if arguments.shell != NAMES:
             raise InvalidRequest(f"{arguments.query[0]}: completion takes only the name of a shell")

@@ -17,6 +17,8 @@ NAMED_BY_KAFKA = (
 )
 """KIP-11's interface (Acl, Authorizer, Session) and Kafka's messages have Kafka's own names."""
 NOT_NOUNS = {"asked", "beforehand", "given", "held", "meant", "said", "told"}
+NOT_IN_NAMES = {*NOT_NOUNS, "known", "later"}
+"""No word of a class or module name is one of these; a value may be ``known``."""
 
 
 def modules() -> Iterator[tuple[Path, ast.Module]]:
@@ -58,6 +60,31 @@ def test_a_name_is_a_noun() -> None:
         if bound_name(node).strip("_") in NOT_NOUNS
     ]
     assert verbs == []
+
+
+def words(name: str) -> set[str]:
+    """The words of ``name``, which are joined by capitals or by underscores."""
+    return {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
+
+
+def test_words_are_joined_by_capitals_or_underscores() -> None:
+    assert words("_AskedThings") == {"asked", "things"}
+    assert words("KIPSaid") == {"kip", "said"}
+    assert words("known_files2") == {"known", "files"}
+    assert words("UnknownNames") == {"unknown", "names"}
+
+
+def test_no_class_or_module_has_a_word_that_is_not_a_noun() -> None:
+    named = [
+        f"{path}: {name}"
+        for path, module in modules()
+        for name in (
+            *path.with_suffix("").parts,
+            *(node.name for node in ast.walk(module) if isinstance(node, ast.ClassDef)),
+        )
+        if words(name) & NOT_IN_NAMES
+    ]
+    assert named == []
 
 
 def written_names(method: ast.AST) -> Iterator[str]:

@@ -14,7 +14,6 @@ from authorizer.config import AuthorizerConfig
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD, Acl, Operation, PatternType, ResourceType
 from metalog_spark.findings.usage.acl_lifetimes import matching
-from metalog_spark.findings.usage.known_names import known_under
 from metalog_spark.findings.usage.minimal_cover import (
     IMPLIED_BY_NONE,
     PREFIXED_TYPES,
@@ -25,6 +24,7 @@ from metalog_spark.findings.usage.minimal_cover import (
     prefixes,
     staying,
 )
+from metalog_spark.findings.usage.resource_names import names_under
 from metalog_spark.findings.windows.questions import (
     QUESTION_COLUMNS,
     Rules,
@@ -118,7 +118,7 @@ def cover(
     done: DataFrame, known: DataFrame, now: Rules, kept: Sequence[Acl], limits: CoverLimits
 ) -> list[Acl]:
     """The ALLOWs to propose in addition to ``kept``. ``done`` is the result of ``done_in``, and
-    ``known`` the result of ``known_names``. Persist ``done``, because Spark reads it several
+    ``known`` the result of ``resource_names``. Persist ``done``, because Spark reads it several
     times."""
     stays = staying(_inexpressible(done, now), kept)
     proposed = list(stays)
@@ -167,7 +167,7 @@ def _prefixed(
     counted = (
         done.select(*_NAMED, "by", "done")
         .mapInArrow(_counting(now, kept, operations), _COUNTED)
-        .unionByName(known_under(known), allowMissingColumns=True)
+        .unionByName(names_under(known), allowMissingColumns=True)
         .repartition("resource_type", "prefix")
         .groupBy("resource_type", "prefix", "principal", "host", "operation")
         .agg(*(f.sum(name).alias(name) for name in ("wanted", "used", "known")))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from metalog_spark.report.contents import Cell as ReportCell
     from metalog_spark.report.contents import Section
     from metalog_spark.report.triage.accepted import Accepted
-    from metalog_spark.report.write import KnownFindings
+    from metalog_spark.report.write import Baseline
     from metalog_spark.store.table_store import Tables
 
 USAGE: Final = "DIR [--out FILE] [--owners FILE] [--from MOMENT] [--to MOMENT] [options]"
@@ -112,7 +112,7 @@ def _write(arguments: Namespace, output: Output) -> None:
 
     owners = arguments.owners
     teams = () if owners is None else read_owners(_text(Path(owners)), owners)
-    known = _known(arguments, findings_file(out))
+    baseline = _baseline(arguments, findings_file(out))
     with opened_folder(arguments, output) as tables:
         window = chosen_window(arguments, tables, output)
         desired = _other_cluster(arguments, tables)
@@ -128,7 +128,7 @@ def _write(arguments: Namespace, output: Output) -> None:
                 teams=teams,
                 tolerated=arguments.tolerate,
                 desired=desired,
-                known=known,
+                baseline=baseline,
                 doing=lambda what: setattr(busy, "doing", what),
             )
     _warn_of_idle(written[0].idle, output)
@@ -152,7 +152,7 @@ def _print(arguments: Namespace, output: Output) -> None:
             raise InvalidRequest(f"--section prints a table and writes no page: leave out {option}")
     if arguments.accepted is not None:
         check_is_section_of_findings(arguments.section)
-    known = _known(arguments, None)
+    baseline = _baseline(arguments, None)
     with opened_folder(arguments, output) as tables:
         window = chosen_window(arguments, tables, output)
         with output.busy("reading the tables"):
@@ -162,7 +162,7 @@ def _print(arguments: Namespace, output: Output) -> None:
                 arguments.section,
                 tolerated=arguments.tolerate,
                 desired=_other_cluster(arguments, tables),
-                known=known,
+                baseline=baseline,
             )
     _warn_of_idle(idle, output)
     if not section.columns:
@@ -212,11 +212,11 @@ def _other_cluster(arguments: Namespace, tables: Tables) -> Tables | None:
     return None if arguments.compare is None else Tables.open(tables.session, arguments.compare)
 
 
-def _known(arguments: Namespace, beside: Path | None) -> KnownFindings:
+def _baseline(arguments: Namespace, beside: Path | None) -> Baseline:
     """``--since`` names the file of the earlier report's findings; the default is ``beside``."""
     from metalog_spark.report.triage.accepted import read_accepted
     from metalog_spark.report.triage.changes import read_findings
-    from metalog_spark.report.write import KnownFindings
+    from metalog_spark.report.write import Baseline
 
     accepted: Sequence[Accepted] = ()
     if arguments.accepted is not None:
@@ -226,7 +226,7 @@ def _known(arguments: Namespace, beside: Path | None) -> KnownFindings:
         before = read_findings(_text(beside), str(beside))
     if arguments.since is not None:
         before = read_findings(_text(Path(arguments.since)), arguments.since)
-    return KnownFindings(accepted, datetime.now(UTC).date(), before)
+    return Baseline(accepted, datetime.now(UTC).date(), before)
 
 
 def _warn_of_idle(idle: Sequence[Accepted], output: Output) -> None:

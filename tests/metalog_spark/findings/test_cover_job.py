@@ -20,9 +20,9 @@ from metalog.acl import (
     ResourceType,
 )
 from metalog_spark.findings.usage.cover_job import Total, cover, done_in, totals
-from metalog_spark.findings.usage.known_names import known_names, ranks_in
 from metalog_spark.findings.usage.minimal_cover import CoverLimits, is_expressible, staying
 from metalog_spark.findings.usage.name_intervals import places, ranked
+from metalog_spark.findings.usage.resource_names import ranks_in, resource_names
 from metalog_spark.findings.windows.questions import QUESTION_COLUMNS, rules
 from metalog_spark.store.arrow import frame_of
 from tests.support.worlds import spec
@@ -142,7 +142,7 @@ def test_the_least_set_is_that_of_the_spec(spark: SparkSession, limits: CoverLim
 
     now = rules(worlds.today, worlds.config)
     questions = frame_of(spark, worlds.questions, QUESTIONS)
-    done, known = done_in(questions, now, 1).persist(), known_names(questions, worlds.today)
+    done, known = done_in(questions, now, 1).persist(), resource_names(questions, worlds.today)
     found = cover(done, known, now, kept, limits)
     assert len(found) == len(set(found))
     assert {*kept, *found} == expected

@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-KNOWN: Final = "resource_type STRING, resource_name STRING"
+_NAMES: Final = "resource_type STRING, resource_name STRING"
 _UNDER: Final = "resource_type STRING, prefix STRING, known BIGINT"
 _PLACED: Final = "resource_type STRING, place BIGINT, names BIGINT"
 
 
-def known_names(questions: DataFrame, acls: Iterable[Acl]) -> DataFrame:
-    """Rows of ``KNOWN``: the distinct names of allowed requests and of LITERAL ACLs."""
+def resource_names(questions: DataFrame, acls: Iterable[Acl]) -> DataFrame:
+    """Rows of ``_NAMES``: the distinct names of allowed requests and of LITERAL ACLs."""
     allowed = questions.where("result = 'ALLOWED'").select("resource_type", "resource_name")
     named = {
         (acl.resource_type.name, acl.resource_name)
         for acl in acls
         if acl.pattern_type is PatternType.LITERAL and acl.resource_name != WILDCARD
     }
-    return allowed.unionAll(frame_of(questions.sparkSession, sorted(named), KNOWN)).distinct()
+    return allowed.unionAll(frame_of(questions.sparkSession, sorted(named), _NAMES)).distinct()
 
 
-def known_under(known: DataFrame) -> DataFrame:
+def names_under(known: DataFrame) -> DataFrame:
     """Rows of ``_UNDER``. A prefix's sum of ``known`` is the number of known names under it."""
     from pyspark.sql import functions as f
 

@@ -1,8 +1,8 @@
-"""Recognizes known audit files, and decides which files are left out and which rows are replaced.
+"""Recognizes audit files of earlier builds: which files are left out, which rows are replaced.
 
-The table FILES has the known files. A file with the path, length and modification time of a known
-file is not read again. Fingerprints of the first 16 KiB show whether a file begins as a known file
-does; the paths can differ. Such a file replaces the known file, or is left out if it has fewer
+A known file is a row of the table FILES. A file with the path, length and modification time of a
+known file is not read again. Fingerprints of the first 16 KiB show whether a file begins as a known
+file does; the paths can differ. Such a file replaces the known file, or is left out if it has fewer
 lines. The driver gets only files that match another file. This module must not know lines.
 """
 
@@ -28,8 +28,9 @@ _NUMBER: Final = r"' \\([0-9]+\\)$'"
 _NAMES: Final = f"array_distinct(array(file, regexp_replace(file, {_NUMBER}, '')))"
 
 
-class KnownFile(NamedTuple):
-    """A known file: its name in other tables, and the days of its requests."""
+class ReplacedFile(NamedTuple):
+    """A known file whose rows are replaced: its name in other tables, and the days of its
+    requests."""
 
     file: str
     days: Sequence[date]
@@ -42,7 +43,7 @@ class ClassifiedFiles(NamedTuple):
 
     renamed: Mapping[str, str]
     same: Mapping[str, Same]
-    gone: Sequence[KnownFile]
+    gone: Sequence[ReplacedFile]
 
     def names(self) -> list[tuple[str, str | None]]:
         """The path and the new name of each renamed file; for each file that is left out, the path
@@ -73,13 +74,13 @@ def classified(read: DataFrame, known: DataFrame | None) -> ClassifiedFiles:
     if known is None:
         return ClassifiedFiles({}, same, ())
     originals, rows = files_without(read, same), known.where("same IS NULL")
-    gone: dict[str, KnownFile] = {}
+    gone: dict[str, ReplacedFile] = {}
     for path, matches in _matches(originals, rows).items():
         most = max(matches, key=lambda each: (each.known_lines, each.file))
         if most.known_lines > most.lines:
             same[path] = Same(most.file, most.known_lines)
         else:
-            gone |= {each.file: KnownFile(each.file, each.days) for each in matches}
+            gone |= {each.file: ReplacedFile(each.file, each.days) for each in matches}
     kept = defaultdict[str, set[str]](set)
     for path, file in _of_the_same_path(originals, rows):
         if path not in same and file not in gone:

@@ -12,7 +12,7 @@ from authorizer.audit.layouts import Zone
 from metalog_spark.ingest.audit_source import LISTED
 from metalog_spark.ingest.audit_splits import read_packed
 from metalog_spark.ingest.file_facts import FACTS
-from metalog_spark.ingest.known_files import classified, files_after, unread
+from metalog_spark.ingest.file_matching import classified, files_after, unread
 from metalog_spark.store.arrow import frame_of, names_in
 from metalog_spark.store.tables import FILES
 
