@@ -53,23 +53,23 @@ def passing_on(upstream):
         )
 
     def metadata(services, incoming):
-        here, asked = services.addresses[incoming.listener.name], incoming.request.body.topics
+        here, topics = services.addresses[incoming.listener.name], incoming.request.body.topics
 
-        def with_proxy(told):
-            names = [topic.name for topic in told.topics]
-            allowed = authorized_topics(services, incoming, names, log_denied=asked is not None)
+        def with_proxy(answer):
+            names = [topic.name for topic in answer.topics]
+            allowed = authorized_topics(services, incoming, names, log_denied=topics is not None)
 
             def shown(topic):
                 if topic.name in allowed:
                     return topic
                 error = ErrorCode.topic_authorization_failed
-                return None if asked is None else replace(topic, error_code=error, partitions=())
+                return None if topics is None else replace(topic, error_code=error, partitions=())
 
-            [broker] = told.brokers
+            [broker] = answer.brokers
             return replace(
-                told,
+                answer,
                 brokers=(replace(broker, host=here.host, port=here.port),),
-                topics=tuple(filter(None, map(shown, told.topics))),
+                topics=tuple(filter(None, map(shown, answer.topics))),
             )
 
         return upstream.ask_and(incoming, with_proxy)

@@ -16,7 +16,7 @@ from metalog.hosts.client_host import client_host
 from tests.prove.promise import Promise
 from tests.support.worlds.small_world import random_acl, random_question
 
-Asked = TypeVar("Asked", Acl, Question)
+AclOrQuestion = TypeVar("AclOrQuestion", Acl, Question)
 
 WORLDS, QUESTIONS, ACLS = 40, 12, 12
 DEFAULT_HOST = "10.0.0.1"
@@ -57,15 +57,15 @@ def unit(seed: int) -> int:
     return WORLDS * QUESTIONS * 6
 
 
-def with_other_principal(each: Asked) -> Asked:
+def with_other_principal(each: AclOrQuestion) -> AclOrQuestion:
     return each._replace(principal=OTHER_NAMES.get(each.principal, each.principal))
 
 
-def with_other_name(each: Asked) -> Asked:
+def with_other_name(each: AclOrQuestion) -> AclOrQuestion:
     return each._replace(resource_name=each.resource_name.translate(OTHER_LETTERS))
 
 
-def with_other_address(each: Asked) -> Asked:
+def with_other_address(each: AclOrQuestion) -> AclOrQuestion:
     return each._replace(host=moved(each.host or DEFAULT_HOST))
 
 

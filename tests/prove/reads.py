@@ -36,10 +36,10 @@ ACTIONS = [Action(operation, topic(name)) for name in NAMES for operation in OPE
 TOPIC = ResourceType.TOPIC
 QUESTIONS = 2 + len(OPERATIONS) + len(ACTIONS)
 
-Said = tuple[frozenset[Acl], tuple[bool, ...], tuple[bool, ...]]
+Answers = tuple[frozenset[Acl], tuple[bool, ...], tuple[bool, ...]]
 
 
-def _said_by(acls: frozenset[Acl]) -> Said:
+def _said_by(acls: frozenset[Acl]) -> Answers:
     return (
         acls,
         tuple(
@@ -95,7 +95,7 @@ def _ask(authorizer: StandardAuthorizer, question: int) -> object:
     return authorizer.is_allowed(ME, ACTIONS[question - 2 - len(OPERATIONS)])
 
 
-def _expected(image: Said, question: int) -> object:
+def _expected(image: Answers, question: int) -> object:
     if question < 2:
         return image[question]
     by_type = image[2]

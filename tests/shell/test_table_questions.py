@@ -51,10 +51,10 @@ class NoSpark:
         return "Spark: no column nope" if isinstance(error, BrokenInSpark) else None
 
 
-Asked = tuple[TableSession, Callable[[], tuple[str, str]]]
+Visit = tuple[TableSession, Callable[[], tuple[str, str]]]
 
 
-def visit(format: str = "text", *, has_numbers: bool = False) -> Asked:
+def visit(format: str = "text", *, has_numbers: bool = False) -> Visit:
     output = Output(io.StringIO(), io.StringIO(), format=format)
     questions = TableSession("prod", VERBS, NoSpark(), output, None, has_numbers=has_numbers)
     return questions, lambda: (output.out.getvalue(), output.err.getvalue())

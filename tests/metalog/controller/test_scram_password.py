@@ -29,7 +29,7 @@ from metalog.scram import ScramMechanism, credential_of, salted_password
 SHA_256, SHA_512 = ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512
 DEFAULTS = ScramPasswordConfig()
 ADMIN_OVER_TLS = Caller(is_encrypted=True, is_super_user=True)
-Given = tuple[str, int, str | None]
+PasswordChange = tuple[str, int, str | None]
 Answers = dict[tuple[int, str], tuple[int, str | None]]
 
 
@@ -46,7 +46,7 @@ class LongEnough:
 
 
 def planned(
-    *given: Given,
+    *given: PasswordChange,
     caller: Caller = ADMIN_OVER_TLS,
     config: ScramPasswordConfig = DEFAULTS,
     policy: ScramPasswordPolicy | None = None,
@@ -130,7 +130,7 @@ def test_no_password_deletes() -> None:
     ],
 )
 def test_all_users_get_the_same_error_or_none_does(caller: Caller, code: ErrorCode) -> None:
-    given: list[Given] = [("a", 1, "x"), ("b", 9, "y"), ("a", 1, "z"), ("c", 2, None)]
+    given: list[PasswordChange] = [("a", 1, "x"), ("b", 9, "y"), ("a", 1, "z"), ("c", 2, None)]
     plan = planned(*given, caller=caller, policy=LongEnough())
     assert not plan.requests
     assert dict.fromkeys([(1, "a"), (9, "b"), (2, "c")], code) == codes(plan)
@@ -152,7 +152,7 @@ def test_a_user_and_mechanism_named_twice_is_left_alone() -> None:
 def test_a_mechanism_that_is_not_enabled_is_refused() -> None:
     key = "sasl.scram.password.change.enabled.mechanisms"
     only_512 = ScramPasswordConfig.configured({key: "SHA512"})
-    given: list[Given] = [("a", 1, "x"), ("a", 2, "x"), ("b", 1, None), ("c", 3, "x")]
+    given: list[PasswordChange] = [("a", 1, "x"), ("a", 2, "x"), ("b", 1, None), ("c", 3, "x")]
     response = carried_out(planned(*given, config=only_512))[1]
     refusal = (
         ErrorCode.UNSUPPORTED_SASL_MECHANISM,
@@ -217,7 +217,7 @@ def test_an_outcome_that_never_came_is_no_success() -> None:
     st.booleans(),
 )
 def test_each_that_is_named_has_one_result_and_only_what_is_carried_out_changes(
-    given: list[Given], is_encrypted: bool, is_super_user: bool
+    given: list[PasswordChange], is_encrypted: bool, is_super_user: bool
 ) -> None:
     plan = planned(*given, caller=Caller(is_encrypted, is_super_user), policy=LongEnough())
     image, response = carried_out(plan)

@@ -24,9 +24,10 @@ ANSWERS = (
     "time TIMESTAMP, principal STRING, operation STRING, resource_type STRING,"
     " resource_name STRING, result STRING"
 )
-Asked = tuple[str, str, str]
-Line = tuple[int, str, Asked, str]
-"""The time in milliseconds, the principal, what was asked, and the broker's answer."""
+Access = tuple[str, str, str]
+"""An operation, a resource type and a resource name."""
+Line = tuple[int, str, Access, str]
+"""The time in milliseconds, the principal, the access, and the broker's answer."""
 
 
 class Scan:
@@ -34,12 +35,12 @@ class Scan:
 
     def __init__(self) -> None:
         self.counts: Counter[tuple[int, str]] = Counter()
-        self.mostly: dict[tuple[int, str], Asked] = {}
+        self.mostly: dict[tuple[int, str], Access] = {}
 
     def batch(self, lines: Sequence[Line]) -> list[Storm]:
         """The storms that the batch begins."""
         before = self.counts.copy()
-        asked: dict[tuple[int, str], Counter[Asked]] = {}
+        asked: dict[tuple[int, str], Counter[Access]] = {}
         for time_ms, principal, what, result in lines:
             if result == "DENIED":
                 window = time_ms // WINDOW_MS * WINDOW_MS, principal

@@ -10,7 +10,7 @@ from metalog.acl import IMPLIED_BY, Acl, Operation, PatternType, PermissionType,
 from metalog.hosts.host_block import client_address, host_block
 
 LITERAL, ALLOW, DENY = PatternType.LITERAL, PermissionType.ALLOW, PermissionType.DENY
-Who = tuple[Set[str], str]  # the principals of a session, and its host
+Subject = tuple[Set[str], str]  # the principals of a session, and its host
 V4_3 = KafkaVersion.V4_3
 
 
@@ -28,7 +28,7 @@ def matches_host(host: str, client: str, kafka: KafkaVersion) -> bool:
 
 def matches(
     acl: Acl,
-    who: Who,
+    who: Subject,
     op: Operation,
     kafka: KafkaVersion = V4_3,
     implied: Collection[Operation] = (),
@@ -47,7 +47,7 @@ def order(acl: Acl, name: str) -> tuple[object, ...]:
 
 def decide(
     acls: Collection[Acl],
-    who: Who,
+    who: Subject,
     op: Operation,
     kind: ResourceType,
     name: str,
@@ -69,7 +69,7 @@ def decide(
 
 def is_allowed_by_resource_type(
     acls: Collection[Acl],
-    who: Who,
+    who: Subject,
     op: Operation,
     kind: ResourceType,
     default: bool,
