@@ -1,6 +1,6 @@
 """Tables of verbs: one for ``metalog``, and one for each verb that has inner verbs.
 
-The module of a verb with inner verbs has the table ``TABLE``; the module of another verb is a
+The module of a verb with inner verbs has the table ``TABLE``; every other verb's module is a
 ``VerbModule``. This module must not know what any verb does.
 """
 
@@ -36,7 +36,7 @@ class VerbModule(Protocol):
 
 
 class Verb(NamedTuple):
-    """A verb's line in the table's help, and the name of the verb's module."""
+    """A verb's group and line in the table's help, and the name of its module."""
 
     group: str
     line: str
@@ -59,8 +59,8 @@ class Verb(NamedTuple):
 
 
 def verbs_of(groups: Mapping[tuple[str, str], Mapping[str, str]]) -> dict[str, Verb]:
-    """The verbs of ``groups``: a group's title and package, with the line of help for each verb of
-    the group. A verb's module has the verb's name."""
+    """``groups`` maps a group's title and package to a line of help for each verb of the group. A
+    verb's module has the verb's name."""
     return {
         name: Verb(group, line, f"{package}.{name.replace('-', '_')}")
         for (group, package), lines in groups.items()

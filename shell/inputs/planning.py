@@ -148,7 +148,7 @@ def _gains_of(arguments: Namespace) -> tuple[GainLimit, ...]:
     return (_limit_of_texts(texts),)
 
 
-def gains_of_saved(plan: SavedPlan, file: str, limits: PlanLimits) -> PlanLimits:
+def limits_of_saved(plan: SavedPlan, file: str, limits: PlanLimits) -> PlanLimits:
     """The ``limits``, with the gain limit of the saved ``plan``'s proof, if it has a proof."""
     if plan.proof is None:
         return limits

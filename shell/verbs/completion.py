@@ -114,16 +114,16 @@ def _completed(parser: ArgumentParser) -> CompletedVerb:
     found = []
     words: dict[str, None] = {}
     positionals = [action.dest for action in parser._actions if not action.option_strings]
-    reads = bool(positionals) and positionals[0] in _SOURCES
+    has_source = bool(positionals) and positionals[0] in _SOURCES
     for action in parser._actions:
         if not action.option_strings:
             words.update(dict.fromkeys(_values(action)))
         elif action.help != SUPPRESS:
             line = (action.help or "").replace("%%", "%")
             values = None if action.nargs == 0 else _values(action)
-            kind = _OPTION_KINDS.get(action.dest, "") if reads and values == () else ""
+            kind = _OPTION_KINDS.get(action.dest, "") if has_source and values == () else ""
             found.append(CompletedOption(tuple(action.option_strings), line, values, kind))
-    kinds = [_WORD_KINDS[name] for name in positionals if reads and name in _WORD_KINDS]
+    kinds = [_WORD_KINDS[name] for name in positionals if has_source and name in _WORD_KINDS]
     return CompletedVerb(found, tuple(words), kinds[0] if kinds else "")
 
 

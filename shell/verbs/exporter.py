@@ -65,11 +65,11 @@ def run(arguments: Namespace, output: Output) -> int:
             "metalog exporter needs prometheus-client, which is not installed; "
             "pip install 'kraft-metalog[node]'"
         ) from None
-    registry, figures = CollectorRegistry(), SourceFigures(arguments, output)
-    registry.register(figures)
+    registry, collector = CollectorRegistry(), SourceCollector(arguments, output)
+    registry.register(collector)
     if arguments.listen is None:
         output.line(generate_latest(registry).decode().rstrip())
-        return 0 if figures.is_up else 2
+        return 0 if collector.is_up else 2
     host, colon, port = arguments.listen.rpartition(":")
     if not colon or not port.isdigit():
         raise InvalidRequest(f"--listen {arguments.listen}: give HOST:PORT, such as 127.0.0.1:9405")
@@ -87,7 +87,7 @@ def run(arguments: Namespace, output: Output) -> int:
     return 0
 
 
-class SourceFigures:
+class SourceCollector:
     """A collector of the metrics of SOURCE, computed at each scrape."""
 
     def __init__(self, arguments: Namespace, output: Output) -> None:
@@ -103,7 +103,7 @@ class SourceFigures:
     def collect(self) -> Iterator[Metric]:
         """All metrics, or only ``metalog_source_up 0`` if SOURCE or another file cannot be read."""
         try:
-            found = list(self._figures())
+            found = list(self._metrics())
             self.is_up = True
         except (MetalogError, OSError) as error:
             why = os_error_text(error) if isinstance(error, OSError) else str(error)
@@ -113,7 +113,7 @@ class SourceFigures:
         yield _gauge("up", "1 if SOURCE gives answers", int(self.is_up))
         yield from found
 
-    def _figures(self) -> Iterator[Metric]:
+    def _metrics(self) -> Iterator[Metric]:
         from shell.tasks.history import time_of
 
         replayed = replayed_source(self._arguments, self._output, warn=False)

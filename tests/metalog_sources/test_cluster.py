@@ -278,6 +278,6 @@ def test_a_cluster_announces_which_kafka_decides(
     assert f"would answer {'DENIED' if is_allowed else 'ALLOWED'}" in done.stderr
     assert (linted.returncode == 0) is is_allowed, linted.stderr + linted.stdout
     assert "would answer differently" in linted.stderr
-    turned_already = "note: Kafka 4.4 decides already; the report compares it with 4.3"
+    turned_already = "note: Kafka 4.4 is already in use; the report compares it with 4.3"
     assert (turned_already in upgraded.stderr) is is_allowed
     assert "a downgrade is impossible" not in upgraded.stderr

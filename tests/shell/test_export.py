@@ -82,9 +82,9 @@ def test_odd_names_are_read_back(
     assert acls(target) == acls(source)
     assert main(["can", str(target), "User:a", "Read", "group:plain", "--super-users", ""]) == 0
     printed = capsys.readouterr().err
-    assert ("kafka-security-manager reads another name" in printed) is (format == "csv")
+    assert ("kafka-security-manager reads the escaped name" in printed) is (format == "csv")
     if format == "csv":
-        assert "a spreadsheet or a terminal would act on a name in 5 ACLs" in printed
+        assert "a spreadsheet or a terminal would interpret a name in 5 ACLs" in printed
 
 
 def test_to_standard_output(capfdbinary: pytest.CaptureFixture[bytes], tmp_path: Path) -> None:

@@ -283,7 +283,7 @@ def test_a_quorum_announces_which_kafka_decides(
         assert (told["result"], told["kafkaVersion"]) == (answer, kafka)
         assert f"kafka.version={kafka}" in told["assumed"]
         linted = run_here(capsys, "lint", source, "--for", "4.4")
-        assert ("Kafka 4.4 decides already" in linted.stderr) is (kafka == "4.4")
+        assert ("Kafka 4.4 is already in use" in linted.stderr) is (kafka == "4.4")
 
 
 def test_a_command_to_go_on_with_keeps_the_kafka(
@@ -317,7 +317,7 @@ def test_a_block_is_offered_where_it_can_be_created(
         why = f"DENIED, because it compares hosts as text: {block}"
     assert f"would answer {why}; Kafka {'4.4' if offered else '4.3'} is assumed" in done.stderr
     done = run_here(capsys, "lint", log, "--for", "4.4")
-    assert ("Kafka 4.4 decides already; the report compares it with 4.3" in done.stderr) is offered
+    assert ("Kafka 4.4 is already in use; the report compares it" in done.stderr) is offered
 
 
 def test_plan_says_what_the_kafka_of_a_folder_refuses(

@@ -94,10 +94,10 @@ def run(arguments: Namespace, output: Output) -> int:
         if queries.context.config.allow_everyone and not is_super_user:
             output.note(f"{shown(principal)} may do {_BY_DEFAULT}")
     is_open = is_super_user or queries.context.config.allow_everyone
-    return 0 if is_open or any(map(_is_some, found)) else 1
+    return 0 if is_open or any(map(_allows_any, found)) else 1
 
 
-def _is_some(part: PrincipalAccess) -> bool:
+def _allows_any(part: PrincipalAccess) -> bool:
     return any(on.operations for on in part.patterns) or any(on.operations for on in part.names)
 
 
@@ -166,8 +166,8 @@ def _records(
     principal: str, found: Iterable[PrincipalAccess], queries: Queries, *, is_super_user: bool
 ) -> Iterator[dict[str, Any]]:
     for part in found:
-        all_on: list[PatternAccess | NameAccess] = [*part.patterns, *part.names]
-        for on in all_on:
+        accesses: list[PatternAccess | NameAccess] = [*part.patterns, *part.names]
+        for on in accesses:
             record: dict[str, Any] = {
                 "principal": principal,
                 "host": part.host,

@@ -69,8 +69,9 @@ def run(arguments: Namespace, output: Output) -> int:
             _print_next(arguments, None, output)
         return code
     parsed = read_question(arguments)
-    question = [parsed.question]
-    code = _answer(parsed, queries_of(arguments, output, parsed.lines, question, question), output)
+    question_list = [parsed.question]
+    queries = queries_of(arguments, output, parsed.lines, question_list, question_list)
+    code = _answer(parsed, queries, output)
     if code and output.is_text:
         _print_next(arguments, parsed.question, output)
     return code
@@ -137,16 +138,16 @@ def _answer_many(
     return 2 if many.bad else 1 if denied else 0
 
 
-def _row(group: QuestionGroup, decision: Decision, counted: bool) -> list[Cell | str]:
+def _row(group: QuestionGroup, decision: Decision, is_audit: bool) -> list[Cell | str]:
     question = group.parsed.question
     allowed = bool(decision.result)
     remarks = (changed_since(group.parsed, allowed), line_remark(group.parsed))
     return [
-        *([f"{group.times:>6,}"] if counted else ()),
+        *([f"{group.times:>6,}"] if is_audit else ()),
         result_cell(allowed),
         shown(question.principal),
         f"{question.operation.name} on {resource_text(question)}",
         f"from {host_text(question)}",
-        *([Cell(", ".join(filter(None, remarks)), "warn")] if counted else ()),
+        *([Cell(", ".join(filter(None, remarks)), "warn")] if is_audit else ()),
         Cell(decision.rule if decision.acl is None else sentence(decision.acl), "faint"),
     ]

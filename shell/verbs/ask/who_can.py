@@ -58,9 +58,10 @@ def run(arguments: Namespace, output: Output) -> int:
     acls = queries.image.acls.by_id.values()
     found = who_can(acls, queries.context.config, operation, *resource, host)
     if (other := queries.of_other_kafka) is not None:
-        others = who_can(acls, other.context.config, operation, *resource, host)
-        if others != found:
-            say_other_result(differing_acls(found, others), queries.context.config.kafka, output)
+        other_found = who_can(acls, other.context.config, operation, *resource, host)
+        if other_found != found:
+            differing = differing_acls(found, other_found)
+            say_other_result(differing, queries.context.config.kafka, output)
     unknown = (str(each) for each in queries.unknown(question) if each.what != "principal")
     for note in (*unknown, *notes_on_resource(question), *notes_on_host(host)):
         output.note(note)

@@ -23,8 +23,8 @@ from shell.inputs.planning import (
     add_planning,
     config_of_saved,
     current_state,
-    gains_of_saved,
     limits_of,
+    limits_of_saved,
     planned,
 )
 from shell.output.output import Output
@@ -55,10 +55,11 @@ metalog apply FOLDER zookeeper://zk:2181/kafka --include-credentials
 In a folder all changes are one metadata transaction. Elsewhere apply adds DENYs first, then
 ALLOWs, and removes ALLOWs before DENYs. A saved plan is refused if the ACLs that its files own
 have changed, if the plan would now change other decisions than planned, or if the super users or
-the default rule differ. For a plan saved with --no-new-access or --only-gain, a new proof on the
-current ACLs replaces the first two checks. The limits of this command must hold, too.
+the default rule differ. Instead of the first two checks, a plan saved with --no-new-access or
+--only-gain needs a new proof on the current ACLs, and must not remove more access than planned.
+Limits given to apply must hold, too.
 Exit code: 0 done or nothing to do, 2 not done."""
-_MOST_NAMED: Final = 20
+_CHANGES_NAMED: Final = 20
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -85,12 +86,12 @@ def _apply(target: Target, arguments: Namespace, output: Output) -> int:
     credentials = moves(made.users, target, arguments, output)
     limits = limits_of(made.source, arguments)
     if plan is not None:
-        limits = gains_of_saved(plan, arguments.wanted[0], limits)
+        limits = limits_of_saved(plan, arguments.wanted[0], limits)
     refusal = checked(made, limits, target).refusal
     if output.is_text:
         print_steps(steps, output, credentials, refusal)
     if plan is not None and plan.proof is not None:
-        _refuse_unproven(plan, made)
+        _refuse_more_losses(plan, made)
     elif plan is not None:
         _refuse_changed(plan, made.current, made.config, output)
     _refuse(refusal)
@@ -117,7 +118,7 @@ def _refuse_changed(
     advice: str = "make a new plan with metalog plan",
 ) -> None:
     found = list(changed_since(plan, current, config))
-    for each in found[1:_MOST_NAMED]:
+    for each in found[1:_CHANGES_NAMED]:
         output.warn(f"since this plan was made, {each}")
     if found:
         more = f", and {counted(len(found) - 1, 'more such change')}" if len(found) > 1 else ""
@@ -126,7 +127,7 @@ def _refuse_changed(
         )
 
 
-def _refuse_unproven(plan: SavedPlan, made: Planned) -> None:
+def _refuse_more_losses(plan: SavedPlan, made: Planned) -> None:
     """Raise ``InvalidRequest`` if the plan removes more access now than when it was made."""
     planned_sets = plan.before, after(plan.before, plan.steps)
     refusal = losses_refused(made, planned_sets, made.config)

@@ -123,7 +123,7 @@ def _export(arguments: Namespace, output: Output) -> int:
     document = exported.document
     if not arguments.include_credentials:
         document = document._replace(users=tuple(map(_without_credential, document.users)))
-    _refuse_nothing(document, output)
+    _refuse_inexpressible(document, output)
     left_out = ExportOmissions()
     write_whole = _writer(arguments, output, left_out)
 
@@ -149,17 +149,17 @@ def _writes_users(arguments: Namespace, output: Output) -> bool:
     return output.format not in _ACLS_ALONE
 
 
-def _refuse_nothing(document: Document, output: Output) -> None:
+def _refuse_inexpressible(document: Document, output: Output) -> None:
     acls = document.acls
     if not acls and document.users and output.format in _ACLS_ALONE:
         raise InvalidRequest(f"-o {output.format} contains ACLs only, and SOURCE has only users")
-    if (acls or document.users) and not _has_expressible_acl(document, output):
+    if (acls or document.users) and not _is_expressible(document, output):
         users = f" and {counted(len(document.users), 'SCRAM user')}" if document.users else ""
         what = f"{counted(len(acls), 'ACL')}{users}"
         raise InvalidRequest(f"-o {output.format} cannot express any of the {what}")
 
 
-def _has_expressible_acl(document: Document, output: Output) -> bool:
+def _is_expressible(document: Document, output: Output) -> bool:
     if output.format == "strimzi":
         from metalog_sources.formats.strimzi import has_resources
 
@@ -176,9 +176,10 @@ def _warn_of_escapes(document: Document, output: Output) -> None:
 
     if escaped := escaped_acls(document):
         output.warn(
-            f"a spreadsheet or a terminal would act on a name in {counted(len(escaped), 'ACL')},"
-            f" such as {sentence(escaped[0])}; the name is escaped: metalog reads the original"
-            " name, but kafka-security-manager reads another name; export YAML or JSON for it"
+            "a spreadsheet or a terminal would interpret a name in"
+            f" {counted(len(escaped), 'ACL')}, such as {sentence(escaped[0])}; the name is escaped:"
+            " metalog reads the original name, but kafka-security-manager reads the escaped name;"
+            " export YAML or JSON to keep it"
         )
 
 

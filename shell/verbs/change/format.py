@@ -49,7 +49,7 @@ def configure(parser: ArgumentParser) -> None:
         "-c",
         "--config",
         metavar="FILE",
-        help="the node's server.properties; all folders in this file are formatted",
+        help="the node's server.properties; all folders that it names are formatted",
     )
     node.add_argument(
         "--node-id", type=int, metavar="N", help="node.id (default: as configured, else 1)"
@@ -253,8 +253,8 @@ def _controllers(arguments: Namespace, config: NodeFolders) -> Sequence[Controll
         )
     if arguments.standalone and config.controller is not None:
         return (Controller(config.node_id, Endpoint(*config.controller)),)
-    is_open = config.controller is not None and not config.has_static_voters
-    if is_open and not arguments.no_initial_controllers:
+    needs_voters = config.controller is not None and not config.has_static_voters
+    if needs_voters and not arguments.no_initial_controllers:
         raise InvalidRequest(
             "no voters are configured: set controller.quorum.voters, or give --standalone for a"
             " quorum of this node alone, --initial-controllers for a quorum of several nodes, or"

@@ -77,10 +77,10 @@ _VALUED: Final = {
         ("--operation", "OPERATION", "Read, Write, DescribeConfigs, … (default: All)"),
     ),
     "on what": (
-        ("--topic", "TOPIC", "* is all"),
-        ("--group", "GROUP", "a consumer group; * is all"),
-        ("--transactional-id", "ID", "* is all"),
-        ("--delegation-token", "TOKEN", "* is all"),
+        ("--topic", "TOPIC", "* is every topic"),
+        ("--group", "GROUP", "* is every consumer group"),
+        ("--transactional-id", "ID", "* is every transactional id"),
+        ("--delegation-token", "TOKEN", "* is every token"),
         ("--user-principal", "PRINCIPAL", "a user as a resource, for CreateTokens"),
         (
             "--resource-pattern-type",
@@ -149,7 +149,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
 def _check_target(arguments: Namespace) -> None:
     for option in _UNSUPPORTED:
-        for value in _value(arguments, option):
+        for value in _values(arguments, option):
             raise InvalidRequest(f"{option} is not supported; {_instead(option, value)}")
     if arguments.source is None:
         raise InvalidRequest(
@@ -164,7 +164,7 @@ def _instead(option: str, value: str) -> str:
     return f"type metalog kafka-acls {scheme}://{address} …"
 
 
-def _value(arguments: Namespace, option: str) -> list[str]:
+def _values(arguments: Namespace, option: str) -> list[str]:
     found: list[str] = getattr(arguments, option.removeprefix("--").replace("-", "_"))
     return found
 
@@ -173,8 +173,8 @@ def _options(arguments: Namespace) -> CommandOptions:
     valued = [option for group in _VALUED.values() for option, _, _ in group]
     flags = [option for group in _FLAGS.values() for option, _ in group]
     return CommandOptions(
-        {option: _value(arguments, option) for option in valued},
-        {option for option in flags if _value(arguments, option)},
+        {option: _values(arguments, option) for option in valued},
+        {option for option in flags if _values(arguments, option)},
     )
 
 
@@ -193,9 +193,9 @@ def _list(wanted: EntriesByResource, existing: Iterable[Acl], output: Output) ->
 
 def _print_acls(acls: Iterable[Acl], output: Output) -> None:
     for resource, group in groupby(acls, _resource_of):
-        output.line(f"Current ACLs for resource `{_pattern(resource)}`:")
+        output.line(f"Current ACLs for resource `{_pattern_text(resource)}`:")
         for acl in group:
-            output.line("\t" + _entry(_entry_of(acl)))
+            output.line("\t" + _entry_text(_entry_of(acl)))
         output.line()
 
 
@@ -231,12 +231,12 @@ def _add(
         for acl in listed:
             if acl in existing:
                 output.line(
-                    f"Acl (pattern={_pattern(resource)}, entry={_entry(_entry_of(acl))}) "
+                    f"Acl (pattern={_pattern_text(resource)}, entry={_entry_text(_entry_of(acl))}) "
                     "already exists."
                 )
         entries = [_entry_of(acl) for acl in listed if acl not in existing]
         if entries:
-            output.line(f"Adding ACLs for resource `{_pattern(resource)}`: ")
+            output.line(f"Adding ACLs for resource `{_pattern_text(resource)}`: ")
             _print_entries(entries, output)
             output.line()
     output.flush()
@@ -252,7 +252,7 @@ def _remove(
 ) -> None:
     if not arguments.force:
         require_terminal(output.out, "--force")
-    _refuse_unseen(wanted, target)
+    _refuse_unrepresentable(wanted, target)
 
     def removals(resource: ResourcePatternFilter) -> list[PlanStep]:
         existing = _acls_on([resource], target, arguments, output)
@@ -306,7 +306,7 @@ def _warn_of_default(
             output.warn(str(finding))
 
 
-def _refuse_unseen(wanted: EntriesByResource, target: Target) -> None:
+def _refuse_unrepresentable(wanted: EntriesByResource, target: Target) -> None:
     """Refuse to remove ACLs that the target cannot represent, because no list would show them."""
     anybody = AccessControlEntryFilter("User:*", "*", Operation.ALL, PermissionType.ALLOW)
     for resource, entries in wanted.entries.items():
@@ -317,7 +317,7 @@ def _refuse_unseen(wanted: EntriesByResource, target: Target) -> None:
 def _print_question(
     resource: ResourcePatternFilter, entries: Sequence[AccessControlEntryFilter], output: Output
 ) -> None:
-    question = f"resource filter `{_pattern(resource)}`? (y/n)"
+    question = f"resource filter `{_pattern_text(resource)}`? (y/n)"
     if entries:
         output.line("Are you sure you want to remove ACLs: ")
         _print_entries(entries, output)
@@ -330,7 +330,7 @@ def _print_question(
 def _print_entries(entries: Sequence[AccessControlEntryFilter], output: Output) -> None:
     """As in kafka-acls, the first entry is indented by one more blank."""
     for number, entry in enumerate(entries):
-        output.line(f"{'' if number else ' '}\t{_entry(entry)}")
+        output.line(f"{'' if number else ' '}\t{_entry_text(entry)}")
 
 
 def _acls_on(
@@ -352,14 +352,14 @@ def _entry_of(acl: Acl) -> AccessControlEntryFilter:
     return AccessControlEntryFilter(acl.principal, acl.host, acl.operation, acl.permission_type)
 
 
-def _pattern(resource: ResourcePatternFilter) -> str:
+def _pattern_text(resource: ResourcePatternFilter) -> str:
     return (
         f"ResourcePattern(resourceType={resource.resource_type.name}, "
         f"name={safe(resource.name or '')}, patternType={resource.pattern_type.name})"
     )
 
 
-def _entry(entry: AccessControlEntryFilter) -> str:
+def _entry_text(entry: AccessControlEntryFilter) -> str:
     return (
         f"(principal={safe(entry.principal or '')}, host={safe(entry.host or '')}, "
         f"operation={entry.operation.name}, permissionType={entry.permission_type.name})"

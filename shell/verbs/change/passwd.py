@@ -115,7 +115,7 @@ def _check(arguments: Namespace) -> None:
             ("--iterations", arguments.iterations),
         ):
             if value is not None:
-                raise InvalidRequest(f"--delete needs no {option}; leave one of the two out")
+                raise InvalidRequest(f"--delete needs no {option}; leave out one of these options")
     iterations = arguments.iterations
     if iterations is not None and not MIN_ITERATIONS <= iterations <= MAX_ITERATIONS:
         raise InvalidRequest(
@@ -133,10 +133,10 @@ def _check_name(user: str, users: Iterable[str]) -> None:
 def _set(
     target: CredentialTarget,
     arguments: Namespace,
-    has: Mapping[ScramMechanism, int],
+    old_iterations: Mapping[ScramMechanism, int],
     output: Output,
 ) -> None:
-    mechanisms = _chosen(arguments) or sorted(has) or list(ScramMechanism)
+    mechanisms = _chosen(arguments) or sorted(old_iterations) or list(ScramMechanism)
     password = _password(arguments, output)
     if isinstance(target, TakesPasswords):
         offer = target.password_offer()
@@ -149,7 +149,7 @@ def _set(
                 f"{why}, metalog salts the password, so the node does not apply a password policy"
             )
     for mechanism in mechanisms:
-        iterations = arguments.iterations or has.get(mechanism, MIN_ITERATIONS)
+        iterations = arguments.iterations or old_iterations.get(mechanism, MIN_ITERATIONS)
         salt = os.urandom(SALT_BYTES)
         target.set_password(arguments.user, mechanism, password, salt, iterations)
         _say(output, "set", arguments.user, mechanism, iterations)

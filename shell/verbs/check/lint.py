@@ -43,7 +43,7 @@ metalog lint SOURCE --for 4.4 --audit kafka-authorizer.log      what an upgrade 
 Exit code: 0 no finding of the severity of --fail-on or worse, 1 such a finding, or a changed
 request of --audit, 2 no answer, or an unreadable line of --audit."""
 
-_SHOWN: Final = 20
+_FINDINGS_SHOWN: Final = 20
 _STYLES: Final = {Severity.ERROR: "bad", Severity.WARNING: "warn", Severity.INFO: "faint"}
 _GITHUB: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 _SEVERITIES: Final = {severity.name.lower(): severity for severity in reversed(Severity)}
@@ -91,7 +91,7 @@ def run(arguments: Namespace, output: Output) -> int:
     if output.is_text:
         _print(results, lint_input, output, whole=arguments.all)
     elif output.format == "json":
-        for check, finding in _each(results):
+        for check, finding in _findings(results):
             output.record(_as_json(check, finding, lint_input))
     elif output.format == "sarif":
         from shell.output.sarif import print_sarif
@@ -121,7 +121,7 @@ def _say_if_other_kafka_differs(
     config = subject.config
     other = config._replace(kafka_version=config.kafka.other)
     here, there = (
-        dict.fromkeys(_each(each))
+        dict.fromkeys(_findings(each))
         for each in (results, lint(subject._replace(config=other), checks))
     )
     differing = [finding.acl for _, finding in here.keys() ^ there.keys()]
@@ -133,12 +133,12 @@ def _say_if_other_kafka_differs(
 def _say_upgrade(
     lint_input: LintInput, to: KafkaVersion, arguments: Namespace, output: Output
 ) -> int:
-    """Print the effect of the version ``to``. Returns the exit code of ``--audit``: 2 if a line is
-    unreadable, 1 if an answer changes."""
+    """Print notes on the version ``to``, and its effect on the requests of ``--audit``. Returns the
+    exit code of ``--audit``: 2 if a line is unreadable, 1 if an answer changes."""
     level = lint_input.metadata_version
     if lint_input.subject.config.kafka is to:
         output.note(
-            f"Kafka {to.value} decides already; the report compares it with {to.other.value}"
+            f"Kafka {to.value} is already in use; the report compares it with {to.other.value}"
         )
     if level is not None and level >= CIDR_HOSTS_SINCE:
         output.note(
@@ -196,7 +196,7 @@ def _say_left_out(results: Iterable[CheckResult], output: Output) -> None:
         output.note(f"skipped {checks} {', '.join(names)}: {verb} {need}")
 
 
-def _each(results: Iterable[CheckResult]) -> Iterator[tuple[Check, Finding]]:
+def _findings(results: Iterable[CheckResult]) -> Iterator[tuple[Check, Finding]]:
     return ((check, finding) for check, found in results for finding in found or ())
 
 
@@ -207,7 +207,7 @@ def _print(
         if not found:
             continue
         output.line(f"{output.paint(check.id, 'name')}: {output.paint(check.title, 'strong')}")
-        kept = found if whole else found[:_SHOWN]
+        kept = found if whole else found[:_FINDINGS_SHOWN]
         for heading, findings in groupby(kept, key=attrgetter("severity", "message", "advice")):
             _print_group(heading, output)
             for finding in findings:
@@ -248,9 +248,9 @@ def _where(finding: Finding, lint_input: LintInput) -> list[str]:
     return [f"/acl/id/{each}" for each in ids] if len(ids) > 1 else []
 
 
-def _summary(results: Iterable[CheckResult], acls: int) -> str:
-    counts = Counter(finding.severity for _, finding in _each(results))
-    among = counted(acls, "ACL")
+def _summary(results: Iterable[CheckResult], acl_count: int) -> str:
+    counts = Counter(finding.severity for _, finding in _findings(results))
+    among = counted(acl_count, "ACL")
     if not counts:
         return f"Nothing found in {among}."
     parts = [
@@ -300,7 +300,7 @@ def _print_annotations(
 ) -> None:
     from shell.output.ci_reports import annotation
 
-    for check, finding in _each(results):
+    for check, finding in _findings(results):
         position = lint_input.position_of(finding)
         at = (position.file, position.line, position.column) if position is not None else ("", 0, 0)
         message = f"{_subject(finding)}: {finding.message}"

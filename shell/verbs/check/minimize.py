@@ -35,7 +35,7 @@ It leaves out ACLs that others make redundant, replaces a complete list of opera
 replaces literals by a prefix if the prefix grants nothing more. Each step is proven: no decision
 changes for any kind of request that the ACLs distinguish.
 
-Exit code: 0 done, also if no ACL can go; 2 no answer."""
+Exit code: 0 done, also if no smaller set was found; 2 no answer."""
 
 
 def configure(parser: ArgumentParser) -> None:

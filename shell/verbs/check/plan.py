@@ -51,8 +51,8 @@ metalog apply @prod plan.json                                         exactly th
 gains access that no CLAIM allows.
 Exit code: 0 a plan; 1 changes (--exit-code) or broken requests (--fail-on-broken); 2 no plan,
 a plan that apply would refuse, or a line of --audit or --requests that is not a request."""
-_SHOWN: Final = 20
-_ANNOTATING: Final = ("markdown", "github", "junit")
+_QUESTIONS_SHOWN: Final = 20
+_WITH_FINDINGS: Final = ("markdown", "github", "junit")
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -95,8 +95,8 @@ def run(arguments: Namespace, output: Output) -> int:
     limits = limits_of(made.source, arguments)
     refusal, gains = checked(made, limits, made.source.opened)
     audit, groups = _audited(made, arguments, output) if has_requests else (None, ())
-    unsafe = _unsafe(audit, arguments)
-    if output.format not in _ANNOTATING:
+    failure = _failure(audit, arguments)
+    if output.format not in _WITH_FINDINGS:
         for finding in made.findings:
             output.warn(str(finding))
     say_other_plan(made, groups, output)
@@ -112,17 +112,17 @@ def run(arguments: Namespace, output: Output) -> int:
             "github": print_annotations,
             "junit": print_cases,
         }
-        printers[output.format](made, audit, refusal or unsafe, output)
+        printers[output.format](made, audit, refusal or failure, output)
     if refusal is not None:
         raise InvalidRequest(refusal.message)
     if arguments.save is not None:
         _save(made, limits, gains, arguments)
     if audit is not None and audit.bad:
         return 2
-    return 1 if unsafe or (arguments.exit_code and made.plan.steps) else 0
+    return 1 if failure or (arguments.exit_code and made.plan.steps) else 0
 
 
-def _unsafe(audit: Audit | None, arguments: Namespace) -> Refusal | None:
+def _failure(audit: Audit | None, arguments: Namespace) -> Refusal | None:
     """Why this verb fails, though ``apply`` would take the plan."""
     if audit is None:
         return None
@@ -175,10 +175,10 @@ def _print_audit(audit: Audit, output: Output) -> None:
             Cell("DENIED", "bad") if each.are_allowed else Cell("ALLOWED", "good"),
             *request_words(each),
         ]
-        for each in audit.turned[:_SHOWN]
+        for each in audit.turned[:_QUESTIONS_SHOWN]
     )
-    if len(audit.turned) > _SHOWN:
-        output.line(f"and {counted(len(audit.turned) - _SHOWN, 'more question')}; -o json has all")
+    if (more := len(audit.turned) - _QUESTIONS_SHOWN) > 0:
+        output.line(f"and {counted(more, 'more question')}; -o json has all")
 
 
 def _as_json(made: Planned, audit: Audit | None, refusal: Refusal | None, output: Output) -> None:
@@ -228,7 +228,7 @@ def _as_markdown(
                     result_word(not each.are_allowed),
                     *request_words(each),
                 )
-                for each in audit.turned[:_SHOWN]
+                for each in audit.turned[:_QUESTIONS_SHOWN]
             ),
         )
 

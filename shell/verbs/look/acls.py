@@ -40,8 +40,8 @@ FORMATS: Final = ("text", "json", "csv", "markdown")
 PAGED: Final = True
 EPILOG: Final = """\
 With a name and no --resource-pattern-type, only LITERAL ACLs of the name are listed, as by
-kafka-acls; the type match lists every ACL that reaches the name. A repeated option lists the ACLs
-of each value."""
+kafka-acls; --resource-pattern-type match lists every ACL that reaches the name. A repeated option
+lists the ACLs of each value."""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -74,8 +74,8 @@ def _source(
     entries: list[AccessControlEntryFilter],
     output: Output,
 ) -> Source:
-    """The part of SOURCE with the ACLs to list; the whole SOURCE if no ACL is to be listed,
-    because a note then counts all ACLs."""
+    """The part of SOURCE with the ACLs to list; the whole SOURCE if no ACL matches, because a
+    note then counts all ACLs."""
     from shell.tasks.narrow_source import for_listing
 
     reaching = patterns

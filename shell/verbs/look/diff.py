@@ -54,14 +54,14 @@ metalog diff @main @dr --meaning --config server.properties       who gains and 
 
 If the log begins after --from, the log's start is used. ACLs are compared by their fields, not
 by their ids. -o commands prints the commands that give A the ACLs of B. --meaning compares the
-decisions for every kind of request that an ACL of only one side can change.
+decisions for every kind of request whose decision an ACL of only one side can change.
 Exit code: 0 compared, 1 anything differs (with --exit-code), 2 no answer."""
 
 
 class _State(NamedTuple):
     acls: frozenset[Acl]
     users: Users
-    names_users: bool
+    knows_users: bool
     """False for a store that has no users."""
     unread_users: tuple[LoadDoubt, ...]
     command_target: CommandTarget
@@ -94,11 +94,11 @@ def run(arguments: Namespace, output: Output) -> int:
         refuse_config_options(
             arguments, "ACLs do not depend on this option; add --meaning to compare decisions"
         )
-    one = _state(arguments.source, start, arguments, output, begins=True)
+    one = _state(arguments.source, start, arguments, output, is_from=True)
     other = _state(arguments.other or arguments.source, arguments.to, arguments, output)
     if arguments.meaning:
         return _compare_meaning(one, other, arguments, output)
-    if _has_users(one, other):
+    if _both_know_users(one, other):
         refuse_doubts_about((*one.unread_users, *other.unread_users), arguments, output)
     found = _difference(one, other, output)
     steps = [PlanStep(ChangeKind.ADD, acl) for acl in found.added]
@@ -134,11 +134,11 @@ def _print_difference(
 
 
 def _state(
-    text: str, moment: str | None, arguments: Namespace, output: Output, *, begins: bool = False
+    text: str, moment: str | None, arguments: Namespace, output: Output, *, is_from: bool = False
 ) -> _State:
-    """With ``begins``, the state at the log's start if the log begins after ``moment``."""
+    """``is_from``: if the log begins after ``moment``, return the state at the log's start."""
     source = opened_text(text, arguments, output)
-    at = begin_moment(moment, source.log) if begins and moment is not None else moment
+    at = begin_moment(moment, source.log) if is_from and moment is not None else moment
     options = Namespace(**{**vars(arguments), "source": text, "at": at})
     replayed = replayed_source(options, output, source)
     image, unread_users = replayed.image, replayed.unread_users
@@ -148,8 +148,8 @@ def _state(
         for user, credential in users.items()
     }
     acls = frozenset(image.acls.by_id.values())
-    names_users = source.store is None or bool(users or unread_users)
-    return _State(acls, users, names_users, unread_users, CommandTarget.of(source), source, image)
+    knows_users = source.store is None or bool(users or unread_users)
+    return _State(acls, users, knows_users, unread_users, CommandTarget.of(source), source, image)
 
 
 def _compare_meaning(one: _State, other: _State, arguments: Namespace, output: Output) -> int:
@@ -178,7 +178,7 @@ def _compare_meaning(one: _State, other: _State, arguments: Namespace, output: O
 def _config_of_both(
     one: _State, other: _State, arguments: Namespace, output: Output
 ) -> tuple[AuthorizerConfig, str | None]:
-    """The configuration for both sides, and its file: ``--config``, or else that of A or B."""
+    """The configuration for both sides, and the file of ``--config``, or else of A or B."""
     sides = [one, other] if one.source.config or not other.source.config else [other, one]
     first = read_config(arguments, sides[0].source, output, decides=True)
     if sides[0].source.config and sides[1].source.config:
@@ -194,16 +194,16 @@ def _config_of_both(
     return config, None if file is None else str(file)
 
 
-def _has_users(one: _State, other: _State) -> bool:
-    return one.names_users and other.names_users
+def _both_know_users(one: _State, other: _State) -> bool:
+    return one.knows_users and other.knows_users
 
 
 def _difference(one: _State, other: _State, output: Output) -> Difference:
     are_read = not (one.unread_users or other.unread_users)
-    compared = are_read and _has_users(one, other)
+    compared = are_read and _both_know_users(one, other)
     if are_read and not compared and (one.users or other.users):
-        silent = "A" if not one.names_users else "B"
-        output.note(f"SCRAM users are not compared, because {silent} has no SCRAM users")
+        side = "A" if not one.knows_users else "B"
+        output.note(f"SCRAM users are not compared, because {side} has no SCRAM users")
     no_users: Users = {}
     return difference(
         one.acls,

@@ -50,7 +50,11 @@ def run(arguments: Namespace, output: Output) -> int:
         entries = _entries(*_batches(source, arguments, output), progress)
         if output.is_text:
             output.aligned(
-                (_row(batch, each, arguments.show_secrets) for batch, of in entries for each in of),
+                (
+                    _row(batch, each, arguments.show_secrets)
+                    for batch, of_batch in entries
+                    for each in of_batch
+                ),
                 whole=True,
             )
         else:

@@ -157,15 +157,15 @@ def run(arguments: Namespace, output: Output) -> int:
         if replayed.ready:
             queries = Queries(replayed, context, lambda: None)
             say_other_answers([parsed.question], queries, output)
-        _answers(parsed.question, context.config, view, output)
+        _show_answers(parsed.question, context.config, view, output)
     elif wanted is not None:
-        _changes(wanted, view, output)
+        _show_changes(wanted, view, output)
     return 0
 
 
 class _HistoryView(NamedTuple):
-    """The history up to the end of the replay. Changes after the moment ``first`` are shown; with
-    ``follows`` and a negative ``first``, only new changes."""
+    """The history up to the replay's end. Changes that take effect at offset ``first`` or later are
+    shown; with ``follows`` and a negative ``first``, only new changes."""
 
     history: ChangeHistory
     replayed: Replayed
@@ -202,7 +202,7 @@ def _filter(arguments: Namespace) -> Filter:
     )
 
 
-def _changes(wanted: Filter, view: _HistoryView, output: Output) -> None:
+def _show_changes(wanted: Filter, view: _HistoryView, output: Output) -> None:
     in_force = _InForce(dict(view.history.base), dict(view.history.iterations))
     passing = _lines(view.history.changes, in_force, wanted)
     lines = [line for line in passing if line.change.at > view.first]
@@ -268,7 +268,7 @@ def _row(line: HistoryLine) -> list[Cell | str]:
     change = line.change
     when: list[Cell | str] = [Cell(f"--at {change.at}", "name"), time_text(change.time_ms)]
     if isinstance(change, CredentialChange):
-        named = "another mechanism" if change.mechanism is None else change.mechanism.mechanism_name
+        named = "unknown mechanism" if change.mechanism is None else change.mechanism.mechanism_name
         text = f"user {shown(change.user)} {named}"
         if change.iterations is None:
             return [*when, Cell("-", "bad"), text]
@@ -309,12 +309,12 @@ def _as_json(line: HistoryLine) -> dict[str, Any]:
     )
 
 
-def _answers(
+def _show_answers(
     question: Question, config: AuthorizerConfig, view: _HistoryView, output: Output
 ) -> None:
     history = view.history
     turns = DecisionChanges(history.base.items(), config, question)
-    began = turns.allowed
+    allowed_at_start = turns.allowed
     every = turns.following(history.of_acls)
     found = [turn for turn in every if turn.change.at > view.first]
     if output.is_text:
@@ -322,7 +322,7 @@ def _answers(
     if not view.follows:
         _print_turns(reversed(found), output)
         if history.start > view.first:
-            _print_start(began, history.start, output)
+            _print_start(allowed_at_start, history.start, output)
         return
     if view.shows_past:
         _print_turns(found, output)
