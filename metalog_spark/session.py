@@ -49,11 +49,11 @@ _ALWAYS: Final = {
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
     "spark.sql.hive.filesourcePartitionFileCacheSize": "0",
 }
-"""Settings of every session. Audit logs can have hundreds of thousands of small files, so many
-files share one task, few tasks list folders, and Spark does not keep the lists
+"""Settings of every session. Audit logs can have hundreds of thousands of small files. So one
+task reads many files, few tasks list folders, and Spark does not keep the lists
 (docs/decisions/0066-audit-files-through-spark.md). A task that writes at most eight days at once
 does not sort its rows by day."""
-_STARTED_HERE: Final = {
+_WHEN_STARTED: Final = {
     "spark.ui.enabled": "false",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
@@ -65,7 +65,7 @@ _ON_THIS_MACHINE: Final = {
     "spark.driver.memory": "2g",
 }
 _SOCKETS: Final = "spark.python.unix.domain.socket"
-_SOCKET_NAME: Final = len("/.12345678-1234-1234-1234-123456789012.sock")
+_SOCKET_NAME_LENGTH: Final = len("/.12345678-1234-1234-1234-123456789012.sock")
 _LONGEST_SOCKET: Final = 103
 """The longest path of a socket on macOS, in bytes; Linux allows a few more."""
 _DEFAULT_OPTIONS: Final = "spark.driver.defaultJavaOptions"
@@ -82,7 +82,7 @@ _SMALL_SETTINGS: Final = {
 }
 """Without compiled plans and without the optimizing compiler, a build of twelve lines takes one
 third less CPU time (docs/performance/small-queries.md)."""
-_OWN_OPTIONS: Final = re.compile(rf"-XX:\+Use\w+GC\b|{re.escape(_DEFAULT_OPTIONS)}")
+_USERS_OPTIONS: Final = re.compile(rf"-XX:\+Use\w+GC\b|{re.escape(_DEFAULT_OPTIONS)}")
 _WITH_OPTIONS: Final = (
     "PYSPARK_SUBMIT_ARGS",
     "SPARK_SUBMIT_OPTS",
@@ -93,11 +93,11 @@ _WITH_OPTIONS: Final = (
 """Environment variables with options for a JVM."""
 _OURS: Final = re.compile(r"^\s*metalog\.errors\.(\w+): (.+)$", re.MULTILINE)
 _LACKING: Final = re.compile(r"^\s*ModuleNotFoundError: No module named '(\w+)'", re.MULTILINE)
-_NO_NEWS: Final = re.compile(r"An error occurred while calling \S+$")
-_OF_DATA: Final = ("CorruptLog", "CorruptSnapshot", "UnreadableRecord")
+_GENERIC: Final = re.compile(r"An error occurred while calling \S+$")
+_DATA_ERRORS: Final = ("CorruptLog", "CorruptSnapshot", "UnreadableRecord")
 _SERVERS: Final = re.compile(r"(?:spark|sc)://([^/;]+:\d+)(?:[/;]|$)")
 _LISTENS_WITHIN_S: Final = 5
-_HOME: Final = "SPARK_HOME"
+_SPARK_HOME: Final = "SPARK_HOME"
 _LOCALE: Final = "LC_ALL"
 _ASCII: Final = ("ANSI_X3.4-1968", "US-ASCII")
 """The names of the encoding of the locales C and POSIX, in glibc and in other C libraries."""
@@ -171,7 +171,7 @@ def errors_of_spark() -> tuple[type[Exception], ...]:
 def first_line(error: Exception) -> str:
     """The message of Spark's ``error``, without its long context."""
     lines = (line.strip().removeprefix(": ") for line in str(error).splitlines())
-    message = next((line for line in lines if line and not _NO_NEWS.match(line)), "no reason given")
+    message = next((line for line in lines if line and not _GENERIC.match(line)), "no reason given")
     return message.removesuffix(".")
 
 
@@ -181,7 +181,7 @@ def error_of_ours(error: Exception) -> MetalogError | None:
     text = str(error)
     if errors := _OURS.findall(text):
         kind, message = errors[-1]
-        return CorruptLog(message) if kind in _OF_DATA else InvalidRequest(message)
+        return CorruptLog(message) if kind in _DATA_ERRORS else InvalidRequest(message)
     if lacking := _LACKING.search(text):
         return InvalidRequest(
             f"Spark's Python has no {lacking[1]}; pip install 'kraft-metalog[spark]' on each"
@@ -227,7 +227,7 @@ def _started(
     from pyspark.sql import SparkSession
 
     check_java(os.environ)
-    options = {**_ALWAYS, **_STARTED_HERE}
+    options = {**_ALWAYS, **_WHEN_STARTED}
     if master.startswith(_HERE):
         options |= _ON_THIS_MACHINE | sockets(_own_folder())
         of_java = _SMALL_JAVA_OPTIONS if has_small_input else _JAVA_OPTIONS
@@ -260,10 +260,10 @@ def _connected(remote: str, settings: Mapping[str, str], log: Path | None) -> Sp
 def _by_this_python(place: str) -> Iterator[None]:
     """In this block, a started JVM runs its local workers with this Python and this PySpark. By
     default, workers import PySpark from an archive, which each worker process compiles again."""
-    is_ours = place.startswith(_HERE) and (
+    is_this_python = place.startswith(_HERE) and (
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable) == sys.executable
     )
-    if not is_ours or _HOME in os.environ:
+    if not is_this_python or _SPARK_HOME in os.environ:
         yield
         return
     import pyspark
@@ -271,7 +271,7 @@ def _by_this_python(place: str) -> Iterator[None]:
     home = _own_folder()
     for name in ("bin", "jars"):
         (home / name).symlink_to(Path(pyspark.__file__).with_name(name))
-    with _environment(_HOME, str(home)):
+    with _environment(_SPARK_HOME, str(home)):
         yield
 
 
@@ -280,20 +280,20 @@ def java_options(
 ) -> dict[str, str]:
     """The setting that gives the options ``ours`` to Spark's JVM. Empty if the user configures this
     setting or a garbage collector, because a JVM does not start with two collectors."""
-    folder = environ.get("SPARK_CONF_DIR") or Path(environ.get(_HOME, ""), "conf")
+    folder = environ.get("SPARK_CONF_DIR") or Path(environ.get(_SPARK_HOME, ""), "conf")
     defaults = Path(folder, "spark-defaults.conf")
     settings_text = [word for setting in settings.items() for word in setting]
     settings_text += [environ.get(name, "") for name in _WITH_OPTIONS]
     if defaults.is_file():
         settings_text.append(defaults.read_text(errors="replace"))
-    return {} if any(map(_OWN_OPTIONS.search, settings_text)) else {_DEFAULT_OPTIONS: ours}
+    return {} if any(map(_USERS_OPTIONS.search, settings_text)) else {_DEFAULT_OPTIONS: ours}
 
 
 def sockets(folder: Path) -> dict[str, str]:
     """Settings for Unix sockets in ``folder`` between Spark and its Python workers; empty if the
     path is too long. Over TCP, both sides blocked forever when each side sent megabytes
     (docs/performance/worker-sockets.md)."""
-    if len(os.fsencode(folder)) + _SOCKET_NAME > _LONGEST_SOCKET:
+    if len(os.fsencode(folder)) + _SOCKET_NAME_LENGTH > _LONGEST_SOCKET:
         return {}
     return {f"{_SOCKETS}.enabled": "true", f"{_SOCKETS}.dir": str(folder)}
 

@@ -93,7 +93,7 @@ class Staged(NamedTuple):
     """The written rows, in the directory ``place`` of DECISIONS, which is not in force yet.
 
     ``files`` has rows of ``FACTS``. About the input tables, ``facts`` has facts by table name,
-    ``forms`` the line forms (``line_forms.FORMS``), and ``lacks_rule`` whether a line has no rule.
+    and ``forms`` the line forms (``FORMS``). ``lacks_rule``: one of their lines has no rule.
     """
 
     tables: Tables
@@ -124,7 +124,7 @@ class Staged(NamedTuple):
 
     def hours(self, without: Collection[str]) -> DataFrame:
         """The counts of each broker and hour, in the columns of ``coverage.counted``. ``without``
-        has the paths of files that do not count."""
+        has the paths of files to leave out."""
         from pyspark.sql import functions as f
 
         session = self.tables.session
@@ -264,7 +264,7 @@ def _rows_of(by_table: DataFrame, decider: Decider) -> DataFrame:
 
 
 def _may_be_split(group: FileGroup) -> bool:
-    """The result depends only on file lengths, because the number of Spark's tasks varies."""
+    """Whether a file can have several splits, for whatever number of Spark's tasks."""
     return group.longest > max(_SMALL_BYTES, group.total // _LARGE_PART)
 
 

@@ -53,11 +53,11 @@ class Summary(NamedTuple):
 
     - ``first`` and ``last`` are the first and last hour with requests; ``seen`` is the coverage
       from ``first`` to ``last``.
-    - ``questions`` counts rows of USAGE; ``lifetimes`` and ``in_force`` count lifetimes of ACLs.
+    - ``usage_rows`` counts rows of USAGE; ``lifetimes`` and ``in_force`` count lifetimes of ACLs.
     - ``disagree`` counts requests that the broker and the pipeline decide differently.
     - ``not_known`` counts requests before the log or in a gap of the log; ``later`` is about
       requests after the log's end.
-    - ``halves`` counts lines without a part that earlier lines of their broker have.
+    - ``halves`` counts lines that lack a part that earlier lines of their broker have.
     - ``upgraded`` names the brokers whose earlier lines had no rule.
     - ``clocks`` has sentences about clocks that were set back.
     """
@@ -70,7 +70,7 @@ class Summary(NamedTuple):
     seen: WindowCoverage
     not_audit: int
     broken: int
-    questions: int
+    usage_rows: int
     disagree: int
     not_known: int
     lifetimes: int
@@ -96,14 +96,14 @@ def summary(tables: Tables) -> Summary:
     from pyspark.sql import functions as f
 
     known = f.col("known")
-    is_other = f.col("reason").isin(*NOT_AUDIT_REASONS)
-    is_otherwise = known & (f.col("decided") != f.col("result"))
+    is_not_audit = f.col("reason").isin(*NOT_AUDIT_REASONS)
+    disagrees = known & (f.col("decided") != f.col("result"))
     repeated = repeated_in(tables, *_EVER)
     covered = _covered(tables, repeated)
     rejected = _row(
         tables.read(REJECTED),
-        not_audit=f.count_if(is_other),
-        broken=f.count_if(~is_other),
+        not_audit=f.count_if(is_not_audit),
+        broken=f.count_if(~is_not_audit),
         halves=f.count_if(f.col("reason") == HALF),
     )
     has_rules = [name for name, (_, rule) in tables.facts.get(FORMS, {}).items() if rule]
@@ -114,8 +114,8 @@ def summary(tables: Tables) -> Summary:
     )
     used = _row(
         tables.read(USAGE),
-        questions=f.count("*"),
-        disagree=f.sum(f.when(is_otherwise, f.col("requests"))),
+        usage_rows=f.count("*"),
+        disagree=f.sum(f.when(disagrees, f.col("requests"))),
         not_known=f.sum(f.when(~known, f.col("requests"))),
     )
     lifetimes = _row(
@@ -167,7 +167,7 @@ def _covered(tables: Tables, repeated: Sequence[RepeatedHours]) -> DataFrame:
     coverage, is_repeated = with_repeated(tables.read(COVERAGE), repeated)
     hours = seen_hours(f.lit(True), is_repeated)
     by_broker = coverage.rollup("broker").agg(is_of_all, *lines.values(), *edges, *hours)
-    is_one, all_have = f.col("is_of_all") == 0, f.col("is_of_all") == 1
+    is_one, is_all = f.col("is_of_all") == 0, f.col("is_of_all") == 1
     one = f.when(is_one, f.struct("broker", "allowed", "any", "repeated"))
     of_all = {
         "allowed": f.col("allowed_lines"),
@@ -181,7 +181,7 @@ def _covered(tables: Tables, repeated: Sequence[RepeatedHours]) -> DataFrame:
         by_broker,
         of_brokers=f.sort_array(f.collect_list(one)),
         brokers=f.sort_array(f.collect_list(f.when(is_one, f.col("broker")))),
-        **{name: f.max(f.when(all_have, column)) for name, column in of_all.items()},
+        **{name: f.max(f.when(is_all, column)) for name, column in of_all.items()},
     )
 
 
@@ -197,7 +197,7 @@ def _seen(values: dict[str, Any], window: Window | None) -> WindowCoverage:
     brokers = values.pop("of_brokers")
     if window is None:
         return WindowCoverage(0, 0, 0)
-    seen = coverage_of([tuple(of.values()) for of in brokers], window.hours)
+    seen = coverage_of([tuple(broker.values()) for broker in brokers], window.hours)
     expected = expected_clock_hours(window.hours, with_controller, controller_or_repeated)
     return seen._replace(clock_hours=expected, without_controller=expected - with_controller)
 

@@ -61,7 +61,7 @@ def check_it_follows(out: str, contents: CommittedState, source: str, audit: str
     check_is_outside(out, "--audit", audit)
     check_is_outside(out, "--log", source)
     known = contents.facts.get(FOLLOWED)
-    if known is None and contents.places_of(contents.stored(REQUESTS.name, REQUESTS.within)):
+    if known is None and contents.places_of(contents.stored_as(REQUESTS.name, REQUESTS.within)):
         raise InvalidTarget(f"{out}: written by metalog pipeline build; name another folder")
     if known is not None and _followed(**known) != _followed(source, audit):
         raise InvalidTarget(

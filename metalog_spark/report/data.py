@@ -28,7 +28,7 @@ from metalog_spark.report.contents import (
 from metalog_spark.report.rows import Row, Rows
 from metalog_spark.report.text.times import configuration_text, log_end
 from metalog_spark.report.text.words import day, roughly, share
-from metalog_spark.report.traffic import EVERYBODY, Traffic, each_bar
+from metalog_spark.report.traffic import EVERYBODY, Traffic, counts_by_bar
 
 if TYPE_CHECKING:
     from metalog.acl import Acl
@@ -45,7 +45,7 @@ class _TeamFilter(NamedTuple):
     team: Team | None
 
     def has_principal(self, name: str) -> bool:
-        return self.team is None or self.team.answers_for(name)
+        return self.team is None or self.team.owns_principal(name)
 
     def has_acl(self, acl: Acl) -> bool:
         return self.team is None or self.team.covers(acl)
@@ -290,7 +290,7 @@ def _window(gathered: Gathered, owned: _TeamFilter, traffic: Traffic) -> TimeBar
         bars.step,
         traffic.allowed,
         traffic.denied,
-        each_bar(changed, bars),
+        counts_by_bar(changed, bars),
         gathered.strips,
         says,
     )

@@ -80,7 +80,7 @@ def lines(remedy: str | None) -> tuple[str, ...]:
 
 
 def _remedy(row: Row) -> Cell:
-    """The commands as lines to expand and copy, or the sentence of a remedy."""
+    """The remedy's commands as separate lines, or the remedy's sentence."""
     text: str | None = row["remedy"]
     return lines(text) if text and "kafka-acls --" in text else text and text.removeprefix("# ")
 
@@ -323,7 +323,7 @@ def unseen(parts: Parts) -> Section:
     ranges = [row for row in parts.history if row["kind"] != "KNOWN"]
     cells: list[tuple[Cell, ...]] = [
         (
-            "damaged and skipped" if row["kind"] == "DAMAGED" else "gap in the metadata log",
+            "damaged part, skipped" if row["kind"] == "DAMAGED" else "gap in the metadata log",
             row["source"],
             offsets(row),
             None,
@@ -333,7 +333,7 @@ def unseen(parts: Parts) -> Section:
     ]
     cells += [
         (
-            "rejected lines, the first:",
+            "rejected lines (position of the first)",
             row["first"]["file"],
             _line(row["first"]["line"]),
             row["lines"],
@@ -342,7 +342,13 @@ def unseen(parts: Parts) -> Section:
         for row in parts.rejected
     ]
     cells += [
-        ("ambiguous lines, the first:", row["file"], _line(row["first"]), row["lines"], _AMBIGUOUS)
+        (
+            "ambiguous lines (position of the first)",
+            row["file"],
+            _line(row["first"]),
+            row["lines"],
+            _AMBIGUOUS,
+        )
         for row in parts.ambiguous
     ]
     columns = (
@@ -354,7 +360,7 @@ def unseen(parts: Parts) -> Section:
     )
     says = (
         "Changes in a gap are unknown, and each finding that depends on them says so. Lines are "
-        "of any time, also outside of this window; the table rejected has every rejected line."
+        "of any time, also outside of this window; all rejected lines are in the table rejected."
         if cells
         else "The metadata log has no gap, and every line of the audit logs was read."
     )

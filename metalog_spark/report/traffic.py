@@ -1,6 +1,6 @@
 """Counts the coverage and the answers over time for the charts.
 
-A bar is a day, or enough weeks for a chart of at most ``_BARS`` bars. A team's requests are those
+A bar is a day, or some weeks if the window has over ``_BARS`` days. A team's requests are those
 of its principals or for its resources. This module must not know how the counts are shown.
 """
 
@@ -32,7 +32,7 @@ _BARS: Final = 400
 _WEEK: Final = 7
 _LOG: Final = "metadata log"
 _HourCounts = tuple[int, int, int]
-"""Hours with allowed lines, hours with any line, and hours in which no line is expected."""
+"""Hours with allowed lines, hours with any line, and repeated hours (``seen_hours``)."""
 
 
 class Bars(NamedTuple):
@@ -56,7 +56,7 @@ class Bars(NamedTuple):
         return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(self.first)).date()
 
     def at(self, column: str) -> str:
-        """SQL for the bar of a column of times or days."""
+        """SQL for the bar with the time or day in ``column``."""
         return f"CAST((unix_date(CAST({column} AS DATE)) - {self.first}) DIV {self.step} AS INT)"
 
     def hours(self, bar: int) -> range:
@@ -125,7 +125,7 @@ def _is_owned(own: Own) -> Column:
 
 
 def changes(tables: Tables, bars: Bars) -> list[tuple[int, tuple[str, ...]]]:
-    """For each added or removed ACL: its bar, and its words in the order of ``ACL_COLUMNS``."""
+    """For each added or removed ACL: its bar, and its values of ``ACL_COLUMNS``."""
     from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS
 
     lifetimes = tables.read(ACL_CHANGELOG)
@@ -204,7 +204,7 @@ def _strip(name: str, counts: Iterable[_HourCounts], bars: Bars) -> Strip:
     return Strip(name, states, (sums[0], sums[1], sums[2]))
 
 
-def each_bar(bar_numbers: Iterable[int], bars: Bars) -> tuple[int, ...]:
+def counts_by_bar(bar_numbers: Iterable[int], bars: Bars) -> tuple[int, ...]:
     counts = [0] * bars.number
     for bar in bar_numbers:
         counts[bar] += 1

@@ -67,7 +67,7 @@ class CommittedState(NamedTuple):
 
     def as_change(self) -> dict[str, Any]:
         """The change that turns any state into this state."""
-        days = {table: [[*each] for each in laid] for table, laid in self.days.items()}
+        days = {name: [[*one] for one in replacements] for name, replacements in self.days.items()}
         whole = {"places": self.places, "facts": self.facts, "parts": self.parts, "days": days}
         return {_STATE: whole}
 
@@ -75,8 +75,8 @@ class CommittedState(NamedTuple):
     def _of(cls, whole: Mapping[str, Any]) -> CommittedState:
         parts = {table: tuple(places) for table, places in whole["parts"].items()}
         days = {
-            table: tuple(Days(place, values) for place, values in laid)
-            for table, laid in whole["days"].items()
+            table: tuple(Days(place, values) for place, values in replacements)
+            for table, replacements in whole["days"].items()
         }
         return cls(0, whole["places"], whole["facts"], parts, days)
 
@@ -90,7 +90,7 @@ class CommittedState(NamedTuple):
             *(each.place for each in self.days.get(table, ())),
         ]
 
-    def stored(self, table: str, within: str | None) -> str:
+    def stored_as(self, table: str, within: str | None) -> str:
         """The table whose directories have the rows of ``table``: either ``table`` or
         ``within``."""
         return table if within is None or self.places_of(table) else within
@@ -149,7 +149,7 @@ def _in_order(written: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     by_time = sorted(written, key=lambda change: change.get("written_ns", 0))
     last = {change["serial"]: change for change in by_time}
     changes = sorted(last.values(), key=lambda change: change["serial"])
-    states = [place for place, change in enumerate(changes) if _STATE in change]
+    states = [index for index, change in enumerate(changes) if _STATE in change]
     return changes[states[-1] :] if states else changes
 
 

@@ -17,8 +17,8 @@ from pyarrow import parquet
 from metalog_spark.store.places import WITHOUT_DAY
 
 MOST_WAITING: Final = 1 << 17
-"""At most this many rows wait for more rows of their day, because a small file costs as much as a
-large one."""
+"""Rows wait for more rows of their day, because a small file costs as much as a large one. At most
+this many rows wait."""
 _DIFFERENT: Final = (pa.timestamp("us", "UTC"), pa.int64())
 """The types of columns whose values mostly differ, so that a dictionary saves nothing."""
 DAY: Final = "day"
@@ -37,9 +37,9 @@ class DayFiles:
 
     def add(self, rows: pa.RecordBatch) -> None:
         days = rows[DAY]
-        different = days.unique()
-        for day in different:
-            own = rows if len(different) == 1 else rows.filter(_is_of(days, day))
+        distinct = days.unique()
+        for day in distinct:
+            own = rows if len(distinct) == 1 else rows.filter(_is_of(days, day))
             key = (str(day), "") if day.is_valid else (WITHOUT_DAY, own[self._kind][0].as_py())
             self._waiting.setdefault(key, []).append(own.drop_columns([DAY]))
             self._sizes[key] = self._sizes.get(key, 0) + len(own)

@@ -39,7 +39,7 @@ def name_of(place: str) -> str:
 
 
 def merged_place(table: TableSchema, level: int, rows: int, serial: int) -> str:
-    """The new place for the rows of merged places of ``level``; ``rows`` is their number. The
+    """The new place for the rows of merged places of ``level``. ``rows`` counts these rows. The
     ``serial`` makes the place's name unique."""
     kind = f"joined{level + 1}-" if rows < MANY_ROWS else _WHOLE
     return place_of(table, f"{kind}{serial}")
@@ -63,14 +63,14 @@ def _level_of(place: str) -> int | None:
     return int(merged[1] or 1) if merged else 0
 
 
-def is_newest(table: TableSchema, laid: Sequence[Days]) -> Column:
-    """Whether a row is in the newest place with the row's day; ``laid`` is in commit order."""
+def is_newest(table: TableSchema, replacements: Sequence[Days]) -> Column:
+    """Whether a row is in the newest place with its day. ``replacements`` are in commit order."""
     from pyspark.sql import functions as f
 
     [key] = table.partitions
     place, day = f.col("place"), f.col(key).cast("string")
-    newest = {value: name_of(each.place) for each in laid for value in each.days}
-    is_below = ~place.isin([name_of(each.place) for each in laid])
+    newest = {value: name_of(each.place) for each in replacements for value in each.days}
+    is_below = ~place.isin([name_of(each.place) for each in replacements])
     is_last = is_below & ~f.coalesce(day.isin(list(newest)), f.lit(False))
     for name in dict.fromkeys(newest.values()):
         own = [value for value, last in newest.items() if last == name]

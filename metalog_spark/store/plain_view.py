@@ -28,13 +28,13 @@ CURRENT: Final = "current"
 VERSIONS: Final = "versions"
 _KEPT: Final = 3
 """This many of the newest versions are kept, for readers that have already resolved the link."""
-PASSED_OVER: Final = ("_", ".")
+IGNORED: Final = ("_", ".")
 """First characters of names that Spark ignores."""
 _PARQUET: Final = ".parquet"
-_NO_DAY: Final = "1970-01-01"
+_DAY_OF_EMPTY: Final = "1970-01-01"
 _EMPTY: Final = f"no-rows{_PARQUET}"
 _DAY: Final = "day="
-_NOWHERE: Final = f"{_DAY}{WITHOUT_DAY}"
+_DAYLESS: Final = f"{_DAY}{WITHOUT_DAY}"
 """The directory of rows without a day. Such rows are never in force."""
 
 
@@ -47,7 +47,7 @@ def publish(folder: Path, contents: CommittedState) -> None:
     made, version = versions / f".{contents.serial}", versions / str(contents.serial)
     shutil.rmtree(made, ignore_errors=True)
     for table in TABLES.values():
-        stored = contents.stored(table.name, table.within)
+        stored = contents.stored_as(table.name, table.within)
         _fill(made / table.name, table, in_force(folder, stored, contents))
     if set(_paths(made)) != set(_paths(version)):
         shutil.rmtree(version, ignore_errors=True)
@@ -58,9 +58,9 @@ def publish(folder: Path, contents: CommittedState) -> None:
 
 def in_force(folder: Path, table: str, contents: CommittedState) -> Mapping[str, Path]:
     """The table's files in force, by their paths below the table's folder in ``current``."""
-    laid = contents.days.get(table, ())
-    newest = {day: each.place for each in laid for day in each.days}
-    of_days = {each.place for each in laid}
+    replacements = contents.days.get(table, ())
+    newest = {day: each.place for each in replacements for day in each.days}
+    of_days = {each.place for each in replacements}
     found = {}
     for place in contents.places_of(table):
         for file in _files(folder / place):
@@ -89,7 +89,7 @@ def lines_of(commit_log: Path) -> Sequence[str]:
 
 def _lines_in(commit_log: Path) -> Iterator[str]:
     for file in commit_log.iterdir():
-        if not (file.is_dir() or file.name.startswith(PASSED_OVER)):
+        if not (file.is_dir() or file.name.startswith(IGNORED)):
             lines = file.read_text(encoding="utf-8", errors="replace").split("\n")
             yield from filter(None, lines)
 
@@ -118,11 +118,9 @@ def _paths(version: Path) -> Iterator[Path]:
 
 def _files(place: Path) -> Iterator[Path]:
     for above, folders, names in os.walk(place):
-        folders[:] = [
-            name for name in folders if not name.startswith(PASSED_OVER) and name != _NOWHERE
-        ]
+        folders[:] = [name for name in folders if not name.startswith(IGNORED) and name != _DAYLESS]
         for name in names:
-            if name.endswith(_PARQUET) and not name.startswith(PASSED_OVER):
+            if name.endswith(_PARQUET) and not name.startswith(IGNORED):
                 yield Path(above, name)
 
 
@@ -150,19 +148,19 @@ def _link(file: Path, target: Path) -> None:
 
 
 def _write_empty(place: Path, table: TableSchema) -> None:
-    """Write a file without rows, so that a pattern finds the table's columns."""
+    """Write a file without rows, so that a reader finds the table's columns."""
     from pyarrow import parquet
 
     rows = table_of([], table.schema)
     for name in table.partitions:
-        place /= f"{name}={_NO_DAY}"
+        place /= f"{name}={_DAY_OF_EMPTY}"
         rows = rows.drop_columns([name])
     place.mkdir(parents=True)
     parquet.write_table(rows, place / _EMPTY)
 
 
 def _point(link: Path, version: Path) -> None:
-    """Replace the link by one rename, so that a reader finds the old version or the new version."""
+    """Replace the link in one step, so that a reader finds the old version or the new version."""
     made = link.with_name(f".{link.name}")
     made.unlink(missing_ok=True)
     made.symlink_to(version)

@@ -18,7 +18,7 @@ from metalog.disk.files import LOCAL_FILES, FileLock
 from metalog.errors import InvalidRequest, InvalidSource, InvalidTarget
 from metalog.records.primitives.text import has_lone_surrogate
 from metalog_spark.store.commit_log import COMMIT_LOG, CommittedState, replayed
-from metalog_spark.store.plain_view import PASSED_OVER, lines_of
+from metalog_spark.store.plain_view import IGNORED, lines_of
 from metalog_spark.store.refusals import lacks_table, no_folder, occupied
 from metalog_spark.store.table_store import checked_folder, is_pattern, placed
 
@@ -29,7 +29,7 @@ _SMALL_BYTES: Final = 16 << 20
 _FEW_FILES: Final = 1_000
 PACKED: Final = (".gz", ".bz2", ".zst", ".zstd")
 """File name suffixes of compressed audit files."""
-_UNPACKED: Final = 20
+_UNPACKED_RATIO: Final = 20
 """The content of a packed audit file is approximately this many times as large as the file."""
 _WITHOUT_LOCKS: Final = frozenset({ENOLCK, ENOSYS, EOPNOTSUPP})
 """The errors of a file system without locks, such as some NFS mounts."""
@@ -72,7 +72,7 @@ def is_small(paths: Iterable[str]) -> bool:
     places = chain.from_iterable(map(_named, paths))
     for number, file in enumerate(chain.from_iterable(map(files_below, places))):
         with suppress(FileNotFoundError):
-            left -= file.stat().st_size * (_UNPACKED if file.suffix in PACKED else 1)
+            left -= file.stat().st_size * (_UNPACKED_RATIO if file.suffix in PACKED else 1)
         if left < 0 or number == _FEW_FILES:
             return False
     return True
@@ -215,5 +215,5 @@ def files_below(place: Path) -> Iterator[Path]:
     if place.is_file():
         yield place
     for folder, folders, names in os.walk(place):
-        folders[:] = (name for name in folders if not name.startswith(PASSED_OVER))
-        yield from (Path(folder, name) for name in names if not name.startswith(PASSED_OVER))
+        folders[:] = (name for name in folders if not name.startswith(IGNORED))
+        yield from (Path(folder, name) for name in names if not name.startswith(IGNORED))

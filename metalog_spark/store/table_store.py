@@ -46,7 +46,7 @@ _FORMAT: Final = "parquet"
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:/")
 _PATTERN: Final = re.compile(r"[*?\[\]{}\\]")
 _SIDES: Final = ("a", "b")
-_MOST_DAYS: Final = 8
+_MOST_REPLACEMENTS: Final = 8
 """At most this many directories replace days of a table. One more replacement rewrites the whole
 table."""
 _STAGED: Final = "-read"
@@ -69,7 +69,7 @@ class Tables:
     def open(cls, session: SparkSession, path: str | Path) -> Tables:
         """Open the tables in ``path``. Raises ``InvalidSource`` if ``path`` is not a pipeline's
         folder."""
-        contents = _read_list(session, checked_folder(path))
+        contents = _read_state(session, checked_folder(path))
         if contents is None:
             raise no_folder(path)
         return cls(session, path, contents)
@@ -79,7 +79,7 @@ class Tables:
         """Open the tables in ``path``, which can be missing: the first write creates the folder.
         Raises ``InvalidTarget`` if other files are in ``path``."""
         place = checked_folder(path)
-        contents = _read_list(session, place)
+        contents = _read_state(session, place)
         if contents is None:
             _check_is_empty(session, path)
             return cls(session, path, NOTHING)
@@ -127,15 +127,15 @@ class Tables:
                 self._note({"all": changes})
 
     def mark(self, name: str, number: int) -> None:
-        """Store ``number`` beside the commit log, for a caller that must not write the commit log.
-        If two Spark jobs append to one directory at once, one job undoes the other's append."""
+        """Store ``number`` beside the commit log, for a caller that must not write the commit log:
+        if two Spark jobs append to one directory at once, one job undoes the other's append."""
         last = self.marked(name)
         self._append(name, str(number if last is None else max(number, last)), alone=True)
 
     def marked(self, name: str) -> int | None:
         """The largest number that ``mark`` stored."""
-        rows = _rows(self.session, self._inside(name))
-        return max(map(int, rows), default=None) if rows else None
+        lines = _lines(self.session, self._inside(name))
+        return max(map(int, lines), default=None) if lines else None
 
     def has(self, table: TableSchema) -> bool:
         """Whether the table was ever written."""
@@ -150,9 +150,9 @@ class Tables:
         rows = self._loaded(table, places)
         for name in table.partitions:
             rows = rows.where(f"{name} IS NOT NULL")
-        laid = self._contents.days.get(self._stored(table))
-        if laid is not None:
-            rows = rows.where(is_newest(table, laid))
+        replacements = self._contents.days.get(self._stored_as(table))
+        if replacements is not None:
+            rows = rows.where(is_newest(table, replacements))
         return rows.drop("place")
 
     def staged(self, table: TableSchema, place: str) -> DataFrame:
@@ -160,11 +160,11 @@ class Tables:
         return self._loaded(table, [place]).drop("place")
 
     def _loaded(self, table: TableSchema, places: Sequence[str]) -> DataFrame:
-        """A Connect server checks ``places`` only when code reads the columns."""
+        """This reads the columns, because only then a Connect server checks ``places``."""
         from pyspark.errors import AnalysisException
 
         read = self.session.read.format(_FORMAT).schema(table.schema)
-        read = read.option("basePath", self._inside(self._stored(table)))
+        read = read.option("basePath", self._inside(self._stored_as(table)))
         try:
             rows = read.load([self._inside(place) for place in places])
             return rows.select("*") if rows.columns else rows
@@ -174,10 +174,10 @@ class Tables:
             raise
 
     def _places(self, table: TableSchema) -> list[str]:
-        return self._contents.places_of(self._stored(table))
+        return self._contents.places_of(self._stored_as(table))
 
-    def _stored(self, table: TableSchema) -> str:
-        return self._contents.stored(table.name, table.within)
+    def _stored_as(self, table: TableSchema) -> str:
+        return self._contents.stored_as(table.name, table.within)
 
     def replace(self, table: TableSchema, rows: DataFrame) -> None:
         """Replace all rows of the table; a reader sees the old rows or the new rows."""
@@ -271,12 +271,12 @@ class Tables:
             self._note({"places": {table.name: place}})
             return
         self._note({"days": {table.name: [place, sorted(map(str, days))]}})
-        if len(self._contents.days[table.name]) > _MOST_DAYS:
+        if len(self._contents.days[table.name]) > _MOST_REPLACEMENTS:
             self.replace(table, self.read(table))
 
     def _next_place(self, table: TableSchema) -> str:
-        laid = len(self._contents.days.get(table.name, ()))
-        return f"{self._contents.places[table.name]}{laid + 1}"
+        number = len(self._contents.days.get(table.name, ()))
+        return f"{self._contents.places[table.name]}{number + 1}"
 
     def _check_is_not_added_to(self, table: TableSchema) -> None:
         if table.name in self._contents.parts:
@@ -333,11 +333,11 @@ class Tables:
         frame.write.mode("append").text(self._inside(place))
 
 
-def _read_list(session: SparkSession, path: str) -> CommittedState | None:
-    return replayed(lambda: _rows(session, f"{path}/{COMMIT_LOG}"), path)
+def _read_state(session: SparkSession, path: str) -> CommittedState | None:
+    return replayed(lambda: _lines(session, f"{path}/{COMMIT_LOG}"), path)
 
 
-def _rows(session: SparkSession, path: str) -> list[str] | None:
+def _lines(session: SparkSession, path: str) -> list[str] | None:
     from pyspark.errors import AnalysisException
 
     folder = folder_here(session, path)

@@ -123,8 +123,8 @@ DECISIONS: Final = TableSchema(
 """Every request, decided again by the ACLs and the configuration in force at its time.
 
 ``log_offset`` is the offset of the last earlier change that concerns the request. From
-this change up to the request, the same ACLs match. If no ACL matches, it also stays the same
-whether any ACL reaches the resource's name. So equal requests of a day mostly have one offset.
+this change up to the request, the same ACLs match. If no ACL matches, ACLs reach the
+resource's name all this time or at no time. So equal requests of a day mostly have one offset.
 
 ``known`` is false in a gap and before the history begins. ``disagrees`` says whether our answer
 differs from the broker's; it is null if ``known`` is false. ``acl_id`` is null if no ACL decided.
@@ -156,8 +156,8 @@ DENIALS: Final = TableSchema(
     "principal STRING, since TIMESTAMP, denied BIGINT,"
     " operation STRING, resource_type STRING, resource_name STRING",
 )
-"""How many denials of a principal ``follow`` counted in the five minutes that begin at ``since``,
-and the most frequent denial of the latest batch."""
+"""The number of a principal's denials that ``follow`` counted in the five minutes from ``since``
+on, and the most frequent denial of the latest batch."""
 
 ALERTS: Final = TableSchema(
     "alerts",

@@ -374,7 +374,7 @@ def test_damage_is_skipped_where_that_is_asked_for_and_is_in_the_reports_list(
     [damage] = json.loads(done.stdout)["damages"]
     words = ("report", pipeline.folder / "out", "--section", "unseen", "--json")
     [row] = map(json.loads, run_here(capsys, "pipeline", *words).stdout.splitlines())
-    assert (row["what"], row["from"]) == ("damaged and skipped", "offsets 2 to ?")
+    assert (row["what"], row["from"]) == ("damaged part, skipped", "offsets 2 to ?")
     assert row["why"].startswith(damage)
 
 

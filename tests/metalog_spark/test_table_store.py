@@ -95,7 +95,7 @@ def test_days_are_replaced_as_days(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For any number of times: now and then the table is written anew."""
-    monkeypatch.setattr("metalog_spark.store.table_store._MOST_DAYS", 2)
+    monkeypatch.setattr("metalog_spark.store.table_store._MOST_REPLACEMENTS", 2)
     tables = Tables.make(spark, tmp_path)
     first, second = "2026-01-01", "2026-01-02"
     tables.replace_days(COUNTED, counts(spark, (first, 1), (second, 2)), [first, second])

@@ -35,10 +35,10 @@ def log_end(history: Sequence[Row], window: Window) -> str:
 
 def configuration_text(periods: Sequence[ConfigPeriod], window: Window) -> str:
     """The configuration in the window, its changes, and today's configuration if it differs."""
-    inside = list(_different(_touched(periods, window)))
+    inside = list(_distinct(_touched(periods, window)))
     parts = [_rules(inside[0].config)]
     parts += [f"from {_at(period)} on: {_rules(period.config)}" for period in inside[1:]]
-    today = list(_different(periods))[-1]
+    today = list(_distinct(periods))[-1]
     if today.config != inside[-1].config:
         parts.append(f"from {_at(today)} on, after this window: {_rules(today.config)}")
     return "; ".join(parts)
@@ -52,7 +52,7 @@ def _touched(periods: Sequence[ConfigPeriod], window: Window) -> Iterator[Config
             yield period
 
 
-def _different(periods: Iterator[ConfigPeriod] | Sequence[ConfigPeriod]) -> Iterator[ConfigPeriod]:
+def _distinct(periods: Iterator[ConfigPeriod] | Sequence[ConfigPeriod]) -> Iterator[ConfigPeriod]:
     listed = list(periods)
     yield from listed[:1]
     yield from (period for before, period in pairwise(listed) if period.config != before.config)

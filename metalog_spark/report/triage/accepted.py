@@ -116,8 +116,8 @@ def marked(
     used: set[FilePosition] = set()
     others = {entry.position for entry in elsewhere}
     accepted = findings = 0
-    left: list[tuple[Cell, ...]] = []
-    behind: list[tuple[Cell, ...]] = []
+    open_rows: list[tuple[Cell, ...]] = []
+    accepted_rows: list[tuple[Cell, ...]] = []
     for row in section.rows:
         matching = [entry for entry in own if entry.covers(fields_in(section, row))]
         used.update(entry.position for entry in matching)
@@ -127,14 +127,14 @@ def marked(
         findings += finding
         accepted += is_accepted and finding
         shown = last if is_accepted or finding else None
-        (behind if is_accepted else left).append((*row, _cell(shown, today)))
-    says = [_without(accepted, section.says, findings), *_says(len(behind), left)]
+        (accepted_rows if is_accepted else open_rows).append((*row, _cell(shown, today)))
+    says = [_subtracted(accepted, section.says, findings), *_says(len(accepted_rows), open_rows)]
     unmatched = [entry for entry in own if entry.position not in used | others]
     if unmatched:
         places = ", ".join(str(entry.position) for entry in unmatched)
         says.append(f"Accepted findings that match no row: {places}.")
     columns = (*section.columns, _COLUMN)
-    made = section._replace(says=" ".join(says), columns=columns, rows=[*left, *behind])
+    made = section._replace(says=" ".join(says), columns=columns, rows=[*open_rows, *accepted_rows])
     return Marked(made, accepted, unmatched)
 
 
@@ -144,8 +144,8 @@ def _cell(entry: Accepted | None, today: date) -> Cell:
     return f"{'until' if entry.until >= today else 'ended on'} {entry.until}: {entry.reason}"
 
 
-def _says(accepted: int, left: Sequence[tuple[Cell, ...]]) -> Iterable[str]:
-    ended = sum(row[-1] is not None for row in left)
+def _says(accepted: int, open_rows: Sequence[tuple[Cell, ...]]) -> Iterable[str]:
+    ended = sum(row[-1] is not None for row in open_rows)
     if accepted:
         stand = "is accepted and comes last" if accepted == 1 else "are accepted and come last"
         yield f"{counted(accepted, 'row')} {stand}."
@@ -159,8 +159,8 @@ def with_accepted(
     today: date,
     elsewhere: Collection[Accepted] = (),
 ) -> tuple[ReportContents, list[Accepted]]:
-    """The page with marked accepted findings, and the idle entries. Accepted findings do not count
-    as grants that can go or as dangers. ``elsewhere`` is as in ``marked``."""
+    """``contents`` with the accepted findings marked, and the idle entries. Accepted findings do
+    not count as grants that can go or as dangers. ``elsewhere`` is as in ``marked``."""
     marked_sections = {
         section.id: marked(section, entries, today, elsewhere) for section in contents.sections
     }
@@ -170,7 +170,7 @@ def with_accepted(
     idle = [entry for each in marked_sections.values() for entry in each.idle]
     can_go = contents.numbers[1]
     return contents._replace(
-        sentence=_without(
+        sentence=_subtracted(
             _accepted_of(can_go, marked_sections), contents.sentence, can_go.value or 0
         ),
         sections=sections,
@@ -178,8 +178,8 @@ def with_accepted(
     ), idle
 
 
-def _without(accepted: int, text: str, can_go: int) -> str:
-    """A text about ``can_go`` grants, in which accepted grants do not count."""
+def _subtracted(accepted: int, text: str, can_go: int) -> str:
+    """Subtract the accepted grants from the number ``can_go`` in ``text``."""
     return text.replace(can_go_text(can_go), can_go_text(can_go - accepted, accepted))
 
 

@@ -26,7 +26,7 @@ class Team(NamedTuple):
     name: str
     owns: tuple[Own, ...]
 
-    def answers_for(self, principal: str) -> bool:
+    def owns_principal(self, principal: str) -> bool:
         return any(own.principal == principal for own in self.owns)
 
     def covers(self, acl: Acl) -> bool:

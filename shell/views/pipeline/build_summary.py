@@ -45,7 +45,7 @@ def show_built(found: Summary, output: Output) -> None:
                 "rejected": {"notAudit": found.not_audit, "broken": found.broken},
                 "halves": found.halves,
                 "upgraded": found.upgraded,
-                "questions": found.questions,
+                "questions": found.usage_rows,
                 "disagree": found.disagree,
                 "notKnown": found.not_known,
                 "later": 0 if found.later is None else found.later.requests,
@@ -77,7 +77,7 @@ def show_built(found: Summary, output: Output) -> None:
             f"{found.disagree:,} that the broker decided differently, {found.not_known:,} not known"
             f"{_WHY_NOT if found.not_known else ''}{_CAUSES if found.disagree else ''}",
         ),
-        ("usage", found.questions, "a row for each day and each different question and answer"),
+        ("usage", found.usage_rows, "a row for each day and each different question and answer"),
     ]
     output.aligned(
         (Cell(name, "name"), f"{rows:>{_WIDE},}", safe(text)) for name, rows, text in rows

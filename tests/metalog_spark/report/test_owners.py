@@ -30,8 +30,8 @@ def topic(name: str, principal: str = "User:x") -> Acl:
 def test_a_team_has_principals_and_resources() -> None:
     payments, search = read_owners(OWNERS, "owners.yaml")
     assert (payments.name, search.name) == ("payments", "search")
-    assert payments.answers_for("User:ledger")
-    assert not payments.answers_for("User:crawler")
+    assert payments.owns_principal("User:ledger")
+    assert not payments.owns_principal("User:crawler")
     assert payments.covers(topic("payments-eu"))
     assert payments.covers(topic("orders", "User:billing"))
     assert not payments.covers(topic("orders"))
@@ -48,8 +48,8 @@ def test_the_example_of_the_guide_is_one() -> None:
 
 def test_two_documents_may_speak_of_one_team() -> None:
     [team] = read_owners("a: [{principal: User:x}]\n---\na: [{principal: User:y}]\n", "o.yaml")
-    assert team.answers_for("User:x")
-    assert team.answers_for("User:y")
+    assert team.owns_principal("User:x")
+    assert team.owns_principal("User:y")
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,8 @@ def test_a_row_of_a_table_has_no_line_number() -> None:
     assert first.endswith("DENIED READ from h (lines.parquet)")
     row = {"first": {"file": "lines.parquet", "line": None}, "lines": 3, "reason": "why"}
     parts = SimpleNamespace(history=[], rejected=[row], ambiguous=[])
-    assert unseen(parts).rows == [("rejected lines, the first:", "lines.parquet", None, 3, "why")]
+    what = "rejected lines (position of the first)"
+    assert unseen(parts).rows == [(what, "lines.parquet", None, 3, "why")]
 
 
 @pytest.mark.parametrize("name", [HOSTILE, "plain", "-o", "a:b", "*"])
