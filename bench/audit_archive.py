@@ -23,7 +23,7 @@ _AT_ONCE: Final = 50_000
 _LINES_A_FRIEND: Final = 20
 
 
-class Traffic(NamedTuple):
+class AuditTraffic(NamedTuple):
     """The shape of the audit logs: ``a_day`` lines per day. With ``is_distinct``, each line names a
     different resource. With ``strangers``, nineteen of twenty lines are denials, each for a
     different principal."""
@@ -34,9 +34,9 @@ class Traffic(NamedTuple):
     strangers: bool = False
 
 
-REAL: Final = Traffic("real", is_distinct=False)
-HARD: Final = Traffic("hard", is_distinct=True)
-STRANGERS: Final = Traffic("strangers", is_distinct=False, strangers=True)
+REAL: Final = AuditTraffic("real", is_distinct=False)
+HARD: Final = AuditTraffic("hard", is_distinct=True)
+STRANGERS: Final = AuditTraffic("strangers", is_distinct=False, strangers=True)
 
 
 def write_log(folder: Path) -> None:
@@ -86,7 +86,7 @@ def resource_name(number: int) -> str:
     return f"team-{number % 50:02d}.orders.events-{number:04d}"
 
 
-def lines(traffic: Traffic, count: int, seed: int = 7) -> Iterator[str]:
+def lines(traffic: AuditTraffic, count: int, seed: int = 7) -> Iterator[str]:
     """``count`` lines in order of time."""
     chance = random.Random(seed)
     rests = [_rest(chance) for _ in range(_QUESTIONS)]
@@ -142,7 +142,7 @@ def _rest(chance: random.Random) -> Callable[[int | None], str]:
     return lambda number: f"{begin}{end}" if number is None else f"{begin}-{number}{end}"
 
 
-def write_file(path: Path, traffic: Traffic, count: int) -> None:
+def write_file(path: Path, traffic: AuditTraffic, count: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8") as file:
         file.writelines(lines(traffic, count))
@@ -151,7 +151,7 @@ def write_file(path: Path, traffic: Traffic, count: int) -> None:
 def write_small_files(folder: Path, count: int, lines_each: int) -> None:
     """Write one file per hour for each of thirty brokers, as Kafka rolls its files by default."""
     source = lines(
-        Traffic("small", is_distinct=False, a_day=24 * 30 * lines_each), count * lines_each
+        AuditTraffic("small", is_distinct=False, a_day=24 * 30 * lines_each), count * lines_each
     )
     for number in range(count):
         hour, broker = divmod(number, 30)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import audit_archive
 import workloads
-from audit_archive import HARD, REAL, STRANGERS, Traffic
+from audit_archive import HARD, REAL, STRANGERS, AuditTraffic
 from changes_page import table
 from pipeline import ROOT, family_cpu
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FOLDER = workloads.FOLDER / "builds"
-TRAFFICS: Mapping[str, Traffic] = {traffic.name: traffic for traffic in (REAL, HARD, STRANGERS)}
+TRAFFICS: Mapping[str, AuditTraffic] = {each.name: each for each in (REAL, HARD, STRANGERS)}
 SMALL = "small files"
 LINES_EACH = 40
 GOAL = 100_000
@@ -64,7 +64,7 @@ _FORMULA = """\
 No build was longer than those above. By the growth above"""
 
 
-class Case(NamedTuple):
+class BuildCase(NamedTuple):
     """A number of lines of a traffic, or small files."""
 
     traffic: str
@@ -75,7 +75,7 @@ class Case(NamedTuple):
         return self.size * LINES_EACH if self.traffic == SMALL else self.size
 
 
-class Measured(NamedTuple):
+class BuildFigures(NamedTuple):
     """The figures of one build: CPU seconds ``by_step``, and the elapsed seconds in ``clock``.
     Sizes of the driver are in MiB, after the build and after *unused* and *denied most*: the peak
     of its Python, and the content of its JVM's heap. ``load`` is that of the machine at the build's
@@ -93,7 +93,7 @@ class Measured(NamedTuple):
         return sum(seconds for _, seconds in self.by_step)
 
 
-def archive(case: Case) -> Path:
+def archive(case: BuildCase) -> Path:
     """The folder of a case's audit files, made once."""
     if not (FOLDER / "log").exists():
         audit_archive.write_log(FOLDER / "log")
@@ -136,7 +136,7 @@ def measure(traffic: str, count: str) -> None:
     session = open_session(master="local[1]", log=workloads.FOLDER / "spark.log")
     tables = Tables.make(session, out)
     log = Logs(str(FOLDER / "log"), environ=os.environ)
-    audit = str(archive(Case(traffic, int(count))))
+    audit = str(archive(BuildCase(traffic, int(count))))
     build(tables, BuildInputs(log, Configuration(), Zone("UTC"), [audit]), on_step=at)
     at("")
     seconds = time.perf_counter() - clock
@@ -146,10 +146,10 @@ def measure(traffic: str, count: str) -> None:
     denied(tables, window).collect()
     sizes.append(_sizes(session))
     python, heap = ([size[side] for size in sizes] for side in (0, 1))
-    figures = Measured(steps, seconds, tables.read(DECISIONS).count(), python, heap, load)
+    figures = BuildFigures(steps, seconds, tables.read(DECISIONS).count(), python, heap, load)
     session.stop()
     rmtree(out)
-    _kept(Case(traffic, int(count))).write_text(json.dumps(figures))
+    _kept(BuildCase(traffic, int(count))).write_text(json.dumps(figures))
 
 
 def _sizes(session: SparkSession) -> tuple[float, float]:
@@ -161,14 +161,14 @@ def _sizes(session: SparkSession) -> tuple[float, float]:
     return getrusage(RUSAGE_SELF).ru_maxrss / 1024, heap / (1 << 20)
 
 
-def _kept(case: Case) -> Path:
+def _kept(case: BuildCase) -> Path:
     """The stored measurements, so that an interrupted run continues."""
     return FOLDER / f"{case.traffic.replace(' ', '-')}-{case.size}.json"
 
 
-def measured(case: Case) -> Measured:
+def measured(case: BuildCase) -> BuildFigures:
     if _kept(case).exists():
-        return Measured(*json.loads(_kept(case).read_text()))
+        return BuildFigures(*json.loads(_kept(case).read_text()))
     archive(case)
     print(f"{case.traffic}, {case.size:,}", file=sys.stderr)
     done = subprocess.run(
@@ -179,18 +179,18 @@ def measured(case: Case) -> Measured:
     )
     if done.returncode:
         raise SystemExit(f"{case} failed: {done.stderr}")
-    figures = Measured(*json.loads(_kept(case).read_text()))
+    figures = BuildFigures(*json.loads(_kept(case).read_text()))
     if figures.requests != case.lines:
         raise SystemExit(f"{case}: {figures.requests} rows of {case.lines} lines")
     return figures
 
 
-def _case(kept: Path) -> Case:
+def _case(kept: Path) -> BuildCase:
     name, _, size = kept.stem.rpartition("-")
-    return Case(name.replace("-", " "), int(size))
+    return BuildCase(name.replace("-", " "), int(size))
 
 
-def page(found: Mapping[Case, Measured], command: str) -> str:
+def page(found: Mapping[BuildCase, BuildFigures], command: str) -> str:
     parts = [
         "# Whole builds",
         f"Written by `{command}` on {time.strftime('%Y-%m-%d')}; no number here is typed by hand. "
@@ -227,7 +227,7 @@ def page(found: Mapping[Case, Measured], command: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _rows(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
+def _rows(found: Mapping[BuildCase, BuildFigures]) -> Iterator[list[str]]:
     for case, figures in found.items():
         more = _more(found, case)
         of_line = ["", ""] if more is None else [f"{more * 1e6:.1f}", f"{1 / more:,.0f}"]
@@ -241,11 +241,11 @@ def _rows(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
         ]
 
 
-def _name(case: Case) -> str:
+def _name(case: BuildCase) -> str:
     return f"{case.size:,} {SMALL}" if case.traffic == SMALL else case.traffic
 
 
-def _more(found: Mapping[Case, Measured], case: Case) -> float | None:
+def _more(found: Mapping[BuildCase, BuildFigures], case: BuildCase) -> float | None:
     """CPU seconds per line beyond those of the shortest build of its kind."""
     least = min((case_ for case_ in found if case_.traffic == case.traffic), key=lambda c: c.lines)
     if least == case:
@@ -253,7 +253,7 @@ def _more(found: Mapping[Case, Measured], case: Case) -> float | None:
     return (found[case].cpu - found[least].cpu) / (case.lines - least.lines)
 
 
-def _steps(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
+def _steps(found: Mapping[BuildCase, BuildFigures]) -> Iterator[list[str]]:
     names = dict.fromkeys(_step(step) for figures in found.values() for step, _ in figures.by_step)
     for name in names:
         cells = []
@@ -268,7 +268,7 @@ def _step(step: str) -> str:
     return re.sub(r"[0-9,]+ audit files?", "audit files", step)
 
 
-def _formulas(found: Mapping[Case, Measured]) -> Iterator[str]:
+def _formulas(found: Mapping[BuildCase, BuildFigures]) -> Iterator[str]:
     for kind in dict.fromkeys(case.traffic for case in found):
         cases = sorted(case for case in found if case.traffic == kind)
         more = _more(found, cases[-1])
@@ -284,10 +284,10 @@ def _formulas(found: Mapping[Case, Measured]) -> Iterator[str]:
 
 def cases(
     sizes: Sequence[int], files: Sequence[int], traffics: Sequence[str] = tuple(TRAFFICS)
-) -> Iterator[Case]:
+) -> Iterator[BuildCase]:
     for name in traffics:
-        yield from (Case(name, size) for size in sizes)
-    yield from (Case(SMALL, count) for count in files)
+        yield from (BuildCase(name, size) for size in sizes)
+    yield from (BuildCase(SMALL, count) for count in files)
 
 
 def main() -> None:

@@ -45,11 +45,11 @@ def casbin_asker() -> Ask:
         policy.write_text("\n".join(lines))
         enforcer = casbin.Enforcer(str(model), str(policy))
     enforcer.add_function("startsWith", str.startswith)
-    asked = [
+    questions = [
         (request.principal, request.operation, request.resource_type, request.name)
         for request in small_requests()
     ]
-    return lambda number, _: bool(enforcer.enforce(*asked[number]))
+    return lambda number, _: bool(enforcer.enforce(*questions[number]))
 
 
 def cedar_asker() -> Ask:
@@ -72,7 +72,7 @@ def cedar_asker() -> Ask:
     ]
     policies = cedarpy.PolicySet.from_str("\n".join(statements))
     known = cedarpy.Entities.from_json_str(json.dumps(entities))
-    asked = [
+    questions = [
         {
             "principal": f'User::"{request.principal}"',
             "action": f'Action::"{request.operation}"',
@@ -80,7 +80,7 @@ def cedar_asker() -> Ask:
         }
         for request in requests
     ]
-    return lambda number, _: cedarpy.is_authorized(asked[number], policies, known).allowed
+    return lambda number, _: cedarpy.is_authorized(questions[number], policies, known).allowed
 
 
 ASKERS = {"casbin": casbin_asker, "cedar": cedar_asker}

@@ -27,9 +27,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import workloads
-from changes import ROOT, Server, cpu_of
+from changes import ROOT, Effort, Server, cpu_of
 from changes_page import LINGER, OURS
-from node_page import BUSY, IDLE, LISTED, LISTERS, Load, Measured, page
+from node_page import BUSY, IDLE, LISTED, LISTERS, Load, NodeFigures, page
 
 from metalog.wire.frames import framed
 from metalog.wire.messages import write_request
@@ -43,17 +43,15 @@ LOOKS = 6
 """How often the memory is read while ACLs are created and deleted in turn."""
 
 
-class Effort(NamedTuple):
-    """Durations in seconds of elapsed time; ``lasting_s`` is how long memory is observed."""
+class NodeEffort(NamedTuple):
+    """The rounds of each load, and the seconds in which memory is observed."""
 
-    warmup_s: float
-    round_s: float
-    rounds: int
+    loads: Effort
     lasting_s: float
 
 
-FULL = Effort(10, 4, 5, 60)
-QUICK = Effort(4, 2, 3, 6)
+FULL = NodeEffort(Effort(10, 4, 5), 60)
+QUICK = NodeEffort(Effort(4, 2, 3), 6)
 
 
 class Side(NamedTuple):
@@ -69,12 +67,12 @@ class Side(NamedTuple):
         return int(match[1]) / 1024 if match else 0.0
 
 
-class Client:
+class RawClient:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
 
     @classmethod
-    async def connected(cls, port: int) -> Client:
+    async def connected(cls, port: int) -> RawClient:
         client = cls(*await asyncio.open_connection("127.0.0.1", port, limit=1 << 20))
         await client.ask(HELLO)
         return client
@@ -116,12 +114,12 @@ def listings() -> Iterator[bytes]:
         yield LIST
 
 
-async def load(side: Side, asking: list[tuple[Client, Iterator[bytes]]], seconds: float) -> Load:
+async def load(side: Side, asking: list[tuple[RawClient, Iterator[bytes]]], seconds: float) -> Load:
     began, cpu = time.perf_counter(), cpu_of(side.process)
     until = began + seconds
     took: list[float] = []
 
-    async def ask_on(client: Client, frames: Iterator[bytes]) -> None:
+    async def ask_on(client: RawClient, frames: Iterator[bytes]) -> None:
         while (begun := time.perf_counter()) < until:
             await client.ask(next(frames))
             took.append(time.perf_counter() - begun)
@@ -133,41 +131,41 @@ async def load(side: Side, asking: list[tuple[Client, Iterator[bytes]]], seconds
 
 
 async def rounds(
-    side: Side, asking: list[tuple[Client, Iterator[bytes]]], effort: Effort
+    side: Side, asking: list[tuple[RawClient, Iterator[bytes]]], effort: Effort
 ) -> list[Load]:
     await load(side, asking, effort.warmup_s)
     return [await load(side, asking, effort.round_s) for _ in range(effort.rounds)]
 
 
-async def measured(side: Side, effort: Effort) -> Measured:
-    first = await Client.connected(side.port)
+async def measured(side: Side, effort: NodeEffort) -> NodeFigures:
+    first = await RawClient.connected(side.port)
     for begin in range(0, LISTED, ACLS_A_REQUEST):
         names = [f"listed-{number}" for number in range(begin, begin + ACLS_A_REQUEST)]
         many = [creation(resource_name=name, principal="User:listed") for name in names]
         await first.ask(frame_of(create(*many)))
     at_start = side.mebibytes
-    idle = [await Client.connected(side.port) for _ in range(IDLE)]
+    idle = [await RawClient.connected(side.port) for _ in range(IDLE)]
     with_idle = side.mebibytes
-    listers = [(await Client.connected(side.port), listings()) for _ in range(LISTERS)]
-    unchanged = await rounds(side, listers, effort)
+    listers = [(await RawClient.connected(side.port), listings()) for _ in range(LISTERS)]
+    unchanged = await rounds(side, listers, effort.loads)
     async with changing(first):
-        changed = await rounds(side, listers, effort)
-    busy = [await Client.connected(side.port) for _ in range(BUSY)]
+        changed = await rounds(side, listers, effort.loads)
+    busy = [await RawClient.connected(side.port) for _ in range(BUSY)]
     frames = creations()
-    created = await rounds(side, [(client, frames) for client in busy], effort)
+    created = await rounds(side, [(client, frames) for client in busy], effort.loads)
     turns = [(client, by_turns(number)) for number, client in enumerate(busy)]
-    await load(side, turns, effort.warmup_s)
+    await load(side, turns, effort.loads.warmup_s)
     lasting = [side.mebibytes]
     for _ in range(LOOKS - 1):
         await load(side, turns, effort.lasting_s / (LOOKS - 1))
         lasting.append(side.mebibytes)
     for client in (first, *idle, *(each for each, _ in listers), *busy):
         client.close()
-    return Measured(created, unchanged, changed, at_start, with_idle, lasting)
+    return NodeFigures(created, unchanged, changed, at_start, with_idle, lasting)
 
 
 @asynccontextmanager
-async def changing(client: Client) -> AsyncIterator[None]:
+async def changing(client: RawClient) -> AsyncIterator[None]:
     """During the block, ``client`` creates and deletes an ACL in turn, without a pause."""
     is_over = False
 

@@ -46,7 +46,7 @@ class Load(NamedTuple):
     cpu_s: float
 
 
-class Measured(NamedTuple):
+class NodeFigures(NamedTuple):
     """One side's rounds of each load, and its memory in MiB."""
 
     creates: Sequence[Load]
@@ -57,7 +57,7 @@ class Measured(NamedTuple):
     lasting: Sequence[float]
 
 
-def page(found: Mapping[str, Measured], command: str, kafka_version: str) -> str:
+def page(found: Mapping[str, NodeFigures], command: str, kafka_version: str) -> str:
     parts = [
         heading("A node and Kafka side by side", command, kafka_version),
         _WHO,
@@ -91,7 +91,7 @@ def _loads(kinds: Mapping[str, Mapping[str, Sequence[Load]]], what: str, digits:
     return table([*([""] if len(kinds) > 1 else []), *heads], rows)
 
 
-def _memory(found: Mapping[str, Measured]) -> str:
+def _memory(found: Mapping[str, NodeFigures]) -> str:
     rows = []
     for side, figures in found.items():
         begun, *_, ended = figures.lasting

@@ -177,11 +177,11 @@ def bulk(folder: Path, watch: Stopwatch, acl_set: str) -> None:
     gc.freeze()
     zipf = _columns(folder, "zipf")
     round_and_round = RequestColumns._make([*column] * LAPS for column in zipf)
-    asked_of = {"skewed": round_and_round, "first": zipf, "distinct": _distinct()}
-    for name, columns in asked_of.items():
+    by_traffic = {"skewed": round_and_round, "first": zipf, "distinct": _distinct()}
+    for name, columns in by_traffic.items():
 
-        def decide_all(asked: RequestColumns = columns) -> list[bool]:
-            return BulkDecider(index, AuthorizerConfig()).allowed(asked)
+        def decide_all(requests: RequestColumns = columns) -> list[bool]:
+            return BulkDecider(index, AuthorizerConfig()).allowed(requests)
 
         watch.time_whole(name, len(columns.hosts), decide_all)
 

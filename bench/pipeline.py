@@ -33,8 +33,8 @@ from pipeline_page import (
     STRANGE,
     UDF,
     YEAR,
-    Case,
-    Measured,
+    PipelineCase,
+    PipelineFigures,
     page,
 )
 
@@ -55,7 +55,7 @@ _AT_ONCE = 2_500_000
 """The number of rows of a task."""
 
 
-class Effort(NamedTuple):
+class RoundSizes(NamedTuple):
     """The number of rounds, and of rows per round."""
 
     rounds: int
@@ -63,13 +63,13 @@ class Effort(NamedTuple):
     udf_rows: int
     join_rows: int
 
-    def rounds_of(self, case: Case) -> int:
+    def rounds_of(self, case: PipelineCase) -> int:
         """The number of rounds for a case; one with ten times as many rows needs only one."""
         return 1 if case.rows > self.rows else self.rounds
 
 
-FULL = Effort(3, 5_000_000, 500_000, 2_000)
-QUICK = Effort(1, 1_000_000, 100_000, 200)
+FULL = RoundSizes(3, 5_000_000, 500_000, 2_000)
+QUICK = RoundSizes(1, 1_000_000, 100_000, 200)
 
 
 def acl(number: int) -> Acl:
@@ -244,7 +244,7 @@ def measure(way: str, traffic: str, acls: str, changes: str, rows: str, rounds: 
     for _ in range(int(rounds)):
         making.append(run(made))
         deciding.append(run(decide(made)))
-    print(json.dumps(Measured(int(rows), making, deciding, worker_mib())))
+    print(json.dumps(PipelineFigures(int(rows), making, deciding, worker_mib())))
     session.stop()
 
 
@@ -298,7 +298,7 @@ def worker_mib() -> float:
     return max(peaks) / 1024
 
 
-def measured(case: Case, rounds: int) -> Measured:
+def measured(case: PipelineCase, rounds: int) -> PipelineFigures:
     job = [case.way, case.traffic, case.acls, case.changes, case.rows, rounds]
     paths = os.pathsep.join(map(str, (ROOT / "bench", ROOT)))
     print(f"{case.way}, {case.traffic}, {case.acls:,} ACLs, {case.rows:,} rows", file=sys.stderr)
@@ -310,21 +310,21 @@ def measured(case: Case, rounds: int) -> Measured:
     )
     if done.returncode:
         raise SystemExit(f"{job} failed: {done.stderr}")
-    return Measured(*json.loads(done.stdout.splitlines()[-1]))
+    return PipelineFigures(*json.loads(done.stdout.splitlines()[-1]))
 
 
-def cases(effort: Effort) -> Iterator[Case]:
+def cases(sizes: RoundSizes) -> Iterator[PipelineCase]:
     for acls in SIZES:
         for traffic in (SKEWED, DISTINCT, STRANGE):
-            yield Case(OURS, traffic, acls, YEAR, effort.rows)
+            yield PipelineCase(OURS, traffic, acls, YEAR, sizes.rows)
             if acls == SIZES[0]:
-                yield Case(NOTHING, traffic, acls, YEAR, effort.rows)
+                yield PipelineCase(NOTHING, traffic, acls, YEAR, sizes.rows)
         for traffic in (SKEWED, DISTINCT):
-            yield Case(UDF, traffic, acls, YEAR, effort.udf_rows)
-        yield Case(JOINS, SKEWED, acls, YEAR, effort.join_rows * SIZES[0] // acls)
+            yield PipelineCase(UDF, traffic, acls, YEAR, sizes.udf_rows)
+        yield PipelineCase(JOINS, SKEWED, acls, YEAR, sizes.join_rows * SIZES[0] // acls)
     for acls in SIZES:
-        yield Case(OURS, SKEWED, acls, YEAR, effort.rows * GROWTH)
-    yield Case(OURS, DISTINCT, SIZES[-1], LONG, effort.rows)
+        yield PipelineCase(OURS, SKEWED, acls, YEAR, sizes.rows * GROWTH)
+    yield PipelineCase(OURS, DISTINCT, SIZES[-1], LONG, sizes.rows)
 
 
 def main() -> None:
@@ -335,9 +335,9 @@ def main() -> None:
     if arguments.job:
         measure(*arguments.job)
         return
-    effort = QUICK if arguments.quick else FULL
+    sizes = QUICK if arguments.quick else FULL
     workloads.FOLDER.mkdir(parents=True, exist_ok=True)
-    results = {case: measured(case, effort.rounds_of(case)) for case in cases(effort)}
+    results = {case: measured(case, sizes.rounds_of(case)) for case in cases(sizes)}
     command = "make bench-pipeline" + (" QUICK=1" if arguments.quick else "")
     text = page(results, command)
     target = workloads.FOLDER if arguments.quick else ROOT / "bench"

@@ -60,7 +60,7 @@ The peak memory (RSS) of a Python worker, including Spark's own part, at {LONG:,
 it grows with the ACLs that ever existed, not with the versions. Goal: {WORKER_MIB:,} MiB."""
 
 
-class Case(NamedTuple):
+class PipelineCase(NamedTuple):
     way: str
     traffic: str
     acls: int
@@ -68,7 +68,7 @@ class Case(NamedTuple):
     rows: int
 
 
-class Measured(NamedTuple):
+class PipelineFigures(NamedTuple):
     """The figures of one case: CPU and elapsed seconds for rounds that only generate ``rows``, and
     for rounds that also decide them; and the peak memory of a Python worker."""
 
@@ -83,7 +83,7 @@ class Measured(NamedTuple):
         return self.rows / (_cpu(self.deciding) - _cpu(self.making))
 
 
-def page(found: Mapping[Case, Measured], command: str) -> str:
+def page(found: Mapping[PipelineCase, PipelineFigures], command: str) -> str:
     parts = [
         "# Deciding by the million",
         f"Written by `{command}` on {time.strftime('%Y-%m-%d')}; no number here is typed by hand. "
@@ -113,7 +113,7 @@ def page(found: Mapping[Case, Measured], command: str) -> str:
 _CLOCK = ("whole job, µs of CPU each", "rows a second by the clock")
 
 
-def _of(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
+def _of(found: Mapping[PipelineCase, PipelineFigures]) -> Iterator[list[str]]:
     for case, each in found.items():
         if case.way == OURS and case.changes == YEAR and case.rows == _rows(found):
             goal = GOALS.get(case.traffic)
@@ -128,7 +128,7 @@ def _of(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
             ]
 
 
-def _on_the_way(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
+def _on_the_way(found: Mapping[PipelineCase, PipelineFigures]) -> Iterator[list[str]]:
     for case, each in found.items():
         if case.way == NOTHING:
             ours = found[case._replace(way=OURS)]
@@ -140,7 +140,7 @@ def _goal(reached: float, goal: float) -> str:
     return f"{goal:,}" if reached >= goal else f"{goal:,}: **not met**"
 
 
-def _beside(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
+def _beside(found: Mapping[PipelineCase, PipelineFigures]) -> Iterator[list[str]]:
     for case, each in found.items():
         ours, joins = (_found(found, way, case.traffic, case.acls) for way in (OURS, JOINS))
         if case.way == UDF and ours is not None:
@@ -154,7 +154,7 @@ def _beside(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
             yield row
 
 
-def _growing(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
+def _growing(found: Mapping[PipelineCase, PipelineFigures]) -> Iterator[list[str]]:
     for acls in SIZES:
         for case, each in found.items():
             if case[:4] == (OURS, SKEWED, acls, YEAR):
@@ -169,21 +169,23 @@ def _growing(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
                 ]
 
 
-def _memory(found: Mapping[Case, Measured]) -> Iterator[list[str]]:
+def _memory(found: Mapping[PipelineCase, PipelineFigures]) -> Iterator[list[str]]:
     for case, each in found.items():
         if case.way == OURS:
             sizes = f"{case.acls:,}", f"{case.changes:,}"
             yield [*sizes, f"{case.traffic}, {each.rows:,}", f"{each.worker_mib:,.0f}"]
 
 
-def _found(found: Mapping[Case, Measured], way: str, traffic: str, acls: int) -> Measured | None:
+def _found(
+    found: Mapping[PipelineCase, PipelineFigures], way: str, traffic: str, acls: int
+) -> PipelineFigures | None:
     for case, each in found.items():
         if case[:4] == (way, traffic, acls, YEAR):
             return each
     return None
 
 
-def _rows(found: Mapping[Case, Measured]) -> int:
+def _rows(found: Mapping[PipelineCase, PipelineFigures]) -> int:
     return min(case.rows for case in found if case.way == OURS)
 
 

@@ -41,7 +41,7 @@ FULL: Final = (10_000, 20_000, 50_000)
 QUICK: Final = (1_000, 2_000)
 
 
-class Job(NamedTuple):
+class ProofJob(NamedTuple):
     """A job, and its limit: ``most_s`` seconds with ``at`` ACLs."""
 
     name: str
@@ -51,9 +51,9 @@ class Job(NamedTuple):
 
 
 JOBS: Final = (
-    Job("change", "a change of 10 ACLs: every request whose answer changes", 10_000, 2),
-    Job("same", "two sets, shuffled, one with each ALL written as its operations", 50_000, 60),
-    Job("claim", "nobody but its team may do anything on topics of a prefix", 50_000, 1),
+    ProofJob("change", "a change of 10 ACLs: every request whose answer changes", 10_000, 2),
+    ProofJob("same", "two sets, shuffled, one with each ALL written as its operations", 50_000, 60),
+    ProofJob("claim", "nobody but its team may do anything on topics of a prefix", 50_000, 1),
 )
 
 

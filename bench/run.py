@@ -30,7 +30,7 @@ LIBRARIES = FOLDER / "libraries"
 DEMO = ROOT / "metalog_sources" / "demo" / "log-dir"
 
 
-class Effort(NamedTuple):
+class Schedule(NamedTuple):
     """CPU seconds per measurement; ``whole_runs`` is the number of runs of jobs that are timed as a
     whole.
 
@@ -48,8 +48,8 @@ class Effort(NamedTuple):
     left_out: tuple[str, ...] = ()
 
 
-FULL = Effort(2, 5.0, 1.0, 0.5, 5, 2, 1_000_000, 5)
-QUICK = Effort(
+FULL = Schedule(2, 5.0, 1.0, 0.5, 5, 2, 1_000_000, 5)
+QUICK = Schedule(
     1, 1.5, 0.1, 0.2, 3, 1, 200_000, 1, left_out=("W2-plain-hot", "W4-plain-zipf", "W7b-chain")
 )
 START_RECORDS = 500_000
@@ -77,7 +77,7 @@ COLD_JOBS = {
 }
 
 
-def kafka_command(effort: Effort, *job: str) -> list[str]:
+def kafka_command(schedule: Schedule, *job: str) -> list[str]:
     jars = f"{PEER / 'peer.jar'}:{PEER / 'jars'}/*"
     java = ["java", "-XX:+UseSerialGC", "-Xmx8g", "-Dorg.slf4j.simpleLogger.defaultLogLevel=info"]
     return [
@@ -85,32 +85,32 @@ def kafka_command(effort: Effort, *job: str) -> list[str]:
         "-cp",
         jars,
         "kraftmetalog.peer.Peer",
-        *_arguments(effort, effort.warmup_s),
+        *_arguments(schedule, schedule.warmup_s),
         *job,
     ]
 
 
-def our_command(effort: Effort, *job: str) -> list[str]:
+def our_command(schedule: Schedule, *job: str) -> list[str]:
     return [
         sys.executable,
         str(ROOT / "bench" / "ours.py"),
-        *_arguments(effort, effort.our_warmup_s),
+        *_arguments(schedule, schedule.our_warmup_s),
         *job,
     ]
 
 
-def library_command(effort: Effort, library: str) -> list[str]:
+def library_command(schedule: Schedule, library: str) -> list[str]:
     python = LIBRARIES / "bin" / "python"
     return [
         str(python),
         str(ROOT / "bench" / "libraries.py"),
-        *_arguments(effort, effort.our_warmup_s),
+        *_arguments(schedule, schedule.our_warmup_s),
         library,
     ]
 
 
-def _arguments(effort: Effort, warmup_s: float) -> list[str]:
-    return [str(FOLDER), str(warmup_s), str(effort.round_s), str(effort.rounds)]
+def _arguments(schedule: Schedule, warmup_s: float) -> list[str]:
+    return [str(FOLDER), str(warmup_s), str(schedule.round_s), str(schedule.rounds)]
 
 
 def run(command: list[str]) -> Figures:
@@ -121,13 +121,13 @@ def run(command: list[str]) -> Figures:
     return figures
 
 
-def side_by_side(name: str, effort: Effort, *job: str, with_kafka: bool = True) -> Sides:
+def side_by_side(name: str, schedule: Schedule, *job: str, with_kafka: bool = True) -> Sides:
     """Both sides in turn; the figures of all passes together."""
     sides = Sides({}, {})
-    for _ in range(effort.passes):
+    for _ in range(schedule.passes):
         if with_kafka:
-            _add(sides.kafka, run(kafka_command(effort, *job)))
-        _add(sides.ours, run(our_command(effort, *job)))
+            _add(sides.kafka, run(kafka_command(schedule, *job)))
+        _add(sides.ours, run(our_command(schedule, *job)))
     say(f"{name}: measured")
     return sides
 
@@ -157,10 +157,10 @@ def started(command: list[str], times: int) -> tuple[float, float]:
     return median(walls), median(cpus)
 
 
-def start_ups(effort: Effort) -> Seconds:
+def start_ups(schedule: Schedule) -> Seconds:
     log = workloads.shorter_log(START_RECORDS)
     metalog = str(Path(sys.executable).with_name("metalog"))
-    once = effort._replace(warmup_s=0, our_warmup_s=0, rounds=0)
+    once = schedule._replace(warmup_s=0, our_warmup_s=0, rounds=0)
     commands = {
         "`python -c pass`": [sys.executable, "-c", "pass"],
         "`metalog --version`": [metalog, "--version"],
@@ -168,13 +168,13 @@ def start_ups(effort: Effort) -> Seconds:
         f"kafka: {FIRST_DECISION}": kafka_command(once, "first-decision", log),
         f"ours: {FIRST_DECISION}": our_command(once, "first-decision", log),
     }
-    return {name: started(command, effort.starts) for name, command in commands.items()}
+    return {name: started(command, schedule.starts) for name, command in commands.items()}
 
 
-def libraries(effort: Effort) -> dict[str, Figures]:
-    by_library = {"kraft-metalog": run(our_command(effort, "small"))}
+def libraries(schedule: Schedule) -> dict[str, Figures]:
+    by_library = {"kraft-metalog": run(our_command(schedule, "small"))}
     for name, library in (("Cedar (cedarpy)", "cedar"), ("Casbin (pycasbin)", "casbin")):
-        by_library[name] = run(library_command(effort, library))
+        by_library[name] = run(library_command(schedule, library))
         if by_library[name]["allowed"] != by_library["kraft-metalog"]["allowed"]:
             raise SystemExit(f"{name} and kraft-metalog do not answer alike")
     return by_library
@@ -184,36 +184,38 @@ def say(text: str) -> None:
     print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
-def measure(effort: Effort) -> Results:
-    whole = effort._replace(warmup_s=0, our_warmup_s=0, rounds=effort.whole_runs)
-    log, records = "replay.log", effort.replayed
+def measure(schedule: Schedule) -> Results:
+    whole = schedule._replace(warmup_s=0, our_warmup_s=0, rounds=schedule.whole_runs)
+    log, records = "replay.log", schedule.replayed
     if records < workloads.REPLAY_BATCHES * workloads.REPLAY_BATCH_RECORDS:
         log = workloads.shorter_log(records)
     return Results(
         decisions={
-            name: side_by_side(name, effort, "decide", *job)
+            name: side_by_side(name, schedule, "decide", *job)
             for name, job in DECISIONS.items()
-            if name not in effort.left_out
+            if name not in schedule.left_out
         },
-        cold={name: side_by_side(name, effort, *job) for name, job in COLD_JOBS.items()},
-        by_type=side_by_side("W8-by-resource-type", effort, "by-resource-type", "bench"),
+        cold={name: side_by_side(name, schedule, *job) for name, job in COLD_JOBS.items()},
+        by_type=side_by_side("W8-by-resource-type", schedule, "by-resource-type", "bench"),
         many=MANY,
-        many_actions=side_by_side("many actions", effort, "many", "plain", "uniform", str(MANY)),
-        bulk=side_by_side("bulk", effort, "bulk", "plain", with_kafka=False),
-        blocks=side_by_side("blocks", effort, "blocks", "uniform", with_kafka=False),
+        many_actions=side_by_side("many actions", schedule, "many", "plain", "uniform", str(MANY)),
+        bulk=side_by_side("bulk", schedule, "bulk", "plain", with_kafka=False),
+        blocks=side_by_side("blocks", schedule, "blocks", "uniform", with_kafka=False),
         load=side_by_side("load", whole, "load", "load"),
-        update=side_by_side("update", effort, "update", "load"),
+        update=side_by_side("update", schedule, "update", "load"),
         heap=heap(whole),
         replayed=records,
         replay=side_by_side("replay", whole, "replay", log, str(records)),
-        start_ups=start_ups(effort),
-        libraries=libraries(effort),
+        start_ups=start_ups(schedule),
+        libraries=libraries(schedule),
     )
 
 
-def heap(effort: Effort) -> Sides:
+def heap(schedule: Schedule) -> Sides:
     log = workloads.shorter_log(START_RECORDS)
-    return Sides(run(kafka_command(effort, "heap", "load")), run(our_command(effort, "heap", log)))
+    return Sides(
+        run(kafka_command(schedule, "heap", "load")), run(our_command(schedule, "heap", log))
+    )
 
 
 def main() -> None:

@@ -36,7 +36,7 @@ class Spent(NamedTuple):
     memory_mib: float
 
 
-class Job(NamedTuple):
+class VerbJob(NamedTuple):
     """A verb with its arguments after SOURCE, and the goal: the largest CPU time."""
 
     name: str
@@ -45,15 +45,15 @@ class Job(NamedTuple):
 
 
 JOBS: Final = (
-    Job("acls", (), 2),
-    Job("can", QUESTION, 2),
-    Job("who-can", QUESTION[1:], 2),
-    Job("lint", (), 2),
-    Job("explain", QUESTION, 3),
-    Job("history", (), 3),
-    Job("history --from the last 7 % of offsets", ("--from", MIDDLE), 3),
-    Job("acls --at an early time", ("--at", "@1700003000000"), 2),
-    Job("status", (), 6),
+    VerbJob("acls", (), 2),
+    VerbJob("can", QUESTION, 2),
+    VerbJob("who-can", QUESTION[1:], 2),
+    VerbJob("lint", (), 2),
+    VerbJob("explain", QUESTION, 3),
+    VerbJob("history", (), 3),
+    VerbJob("history --from the last 7 % of offsets", ("--from", MIDDLE), 3),
+    VerbJob("acls --at an early time", ("--at", "@1700003000000"), 2),
+    VerbJob("status", (), 6),
 )
 IMAGE: Final = "whole image"
 DUMP: Final = "every record printed"

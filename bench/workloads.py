@@ -84,7 +84,7 @@ class Grant(NamedTuple):
     permission_type: str = "ALLOW"
 
 
-class Request(NamedTuple):
+class WorkloadRequest(NamedTuple):
     principal: str
     operation: str
     resource_type: str
@@ -312,92 +312,92 @@ def _read_or_write(random: SplitMix64) -> str:
     return ("READ", "WRITE")[random.below(2)]
 
 
-def _uniform(random: SplitMix64) -> Iterator[Request]:
+def _uniform(random: SplitMix64) -> Iterator[WorkloadRequest]:
     while True:
         i = random.below(RESOURCES)
-        yield Request(user(0), _read_or_write(random), resource_type(i), f"{PREFIX}{i}")
+        yield WorkloadRequest(user(0), _read_or_write(random), resource_type(i), f"{PREFIX}{i}")
 
 
-def _zipf(random: SplitMix64) -> Iterator[Request]:
+def _zipf(random: SplitMix64) -> Iterator[WorkloadRequest]:
     cumulated = list(accumulate(1.0 / (k + 1) for k in range(RESOURCES)))
     while True:
         i = 7919 * bisect_left(cumulated, random.unit() * cumulated[-1]) % RESOURCES
-        yield Request(user(0), _read_or_write(random), resource_type(i), f"{PREFIX}{i}")
+        yield WorkloadRequest(user(0), _read_or_write(random), resource_type(i), f"{PREFIX}{i}")
 
 
-def _miss(random: SplitMix64) -> Iterator[Request]:
+def _miss(random: SplitMix64) -> Iterator[WorkloadRequest]:
     for start in cycle(("qux-", "foo-bar35_nope-")):
-        yield Request(user(0), "READ", "TOPIC", f"{start}{random.below(1_000_000)}")
+        yield WorkloadRequest(user(0), "READ", "TOPIC", f"{start}{random.below(1_000_000)}")
 
 
-def _long_requests(random: SplitMix64) -> Iterator[Request]:
+def _long_requests(random: SplitMix64) -> Iterator[WorkloadRequest]:
     while True:
         name = long_name(random.below(RESOURCES))
-        yield Request(user(0), _read_or_write(random), "TOPIC", name)
+        yield WorkloadRequest(user(0), _read_or_write(random), "TOPIC", name)
 
 
-def _nested_requests(roots: int) -> Callable[[SplitMix64], Iterator[Request]]:
-    def requests(random: SplitMix64) -> Iterator[Request]:
+def _nested_requests(roots: int) -> Callable[[SplitMix64], Iterator[WorkloadRequest]]:
+    def requests(random: SplitMix64) -> Iterator[WorkloadRequest]:
         while True:
             name = f"r{random.below(roots):04d}-{'m' * 40}z"
-            yield Request(user(0), "READ", "TOPIC", name)
+            yield WorkloadRequest(user(0), "READ", "TOPIC", name)
 
     return requests
 
 
-def _one_requests(random: SplitMix64) -> Iterator[Request]:
+def _one_requests(random: SplitMix64) -> Iterator[WorkloadRequest]:
     while True:
-        yield Request(f"User:user-{random.below(50_000)}", "READ", "TOPIC", "one")
+        yield WorkloadRequest(f"User:user-{random.below(50_000)}", "READ", "TOPIC", "one")
 
 
-def _fleet_requests(random: SplitMix64) -> Iterator[Request]:
+def _fleet_requests(random: SplitMix64) -> Iterator[WorkloadRequest]:
     """Requests of 100,000 clients, about two of each, each client from its own host."""
     while True:
         client, team, number = random.below(CLIENTS), random.below(TEAMS), random.below(10)
         who, host = certificate(client), f"10.{client >> 16}.{client >> 8 & 255}.{client & 255}"
         if random.below(4):
             name = _team_topic(team, number)
-            yield Request(who, _read_or_write(random), "TOPIC", name, host)
+            yield WorkloadRequest(who, _read_or_write(random), "TOPIC", name, host)
         else:
-            yield Request(who, "READ", "GROUP", f"team-{team:03d}.group-{number}", host)
+            yield WorkloadRequest(who, "READ", "GROUP", f"team-{team:03d}.group-{number}", host)
 
 
-def _churn_requests(random: SplitMix64) -> Iterator[Request]:
+def _churn_requests(random: SplitMix64) -> Iterator[WorkloadRequest]:
     """Requests, half of them by a service that has an ACL on the resource."""
     while True:
         i = random.below(STREAMS)
         own = ACLS_A_RESOURCE * i + random.below(ACLS_A_RESOURCE)
         service = (own if random.below(2) else random.below(SERVICES)) % SERVICES
-        yield Request(f"User:service-{service}", "READ", resource_type(i), _stream(i))
+        yield WorkloadRequest(f"User:service-{service}", "READ", resource_type(i), _stream(i))
 
 
-def _page_requests(_: SplitMix64) -> Iterator[Request]:
+def _page_requests(_: SplitMix64) -> Iterator[WorkloadRequest]:
     for i in cycle(range(PAGE_TOPICS)):
-        yield Request(PORTAL, "DESCRIBE", "TOPIC", _page_topic(i))
+        yield WorkloadRequest(PORTAL, "DESCRIBE", "TOPIC", _page_topic(i))
 
 
-def _sensors_requests(random: SplitMix64) -> Iterator[Request]:
+def _sensors_requests(random: SplitMix64) -> Iterator[WorkloadRequest]:
     """Requests of 60,000 devices, three of each, for 80,000 sensors, about two for each."""
     while True:
         i, operation = random.below(DEVICES), ("READ", "WRITE", "DESCRIBE")[random.below(3)]
         host = f"172.{i >> 16}.{i >> 8 & 255}.{i & 255}"
-        yield Request(_device(i), operation, "TOPIC", _sensor(random), host)
+        yield WorkloadRequest(_device(i), operation, "TOPIC", _sensor(random), host)
 
 
-def _domains_requests(random: SplitMix64) -> Iterator[Request]:
+def _domains_requests(random: SplitMix64) -> Iterator[WorkloadRequest]:
     """Requests, two thirds of them by the user of the ACL on the name."""
     while True:
         i = random.below(DOMAIN_ACLS)
         user = i % 5000 if random.below(3) else random.below(9_000)
-        yield Request(f"User:u{user}", "READ", "TOPIC", _domain(i))
+        yield WorkloadRequest(f"User:u{user}", "READ", "TOPIC", _domain(i))
 
 
-def _tables_requests(_: SplitMix64) -> Iterator[Request]:
+def _tables_requests(_: SplitMix64) -> Iterator[WorkloadRequest]:
     for i in cycle(range(TABLES)):
-        yield Request("User:x7", "DESCRIBE", "TOPIC", f"bu{i % 23}-table{i}")
+        yield WorkloadRequest("User:x7", "DESCRIBE", "TOPIC", f"bu{i % 23}-table{i}")
 
 
-REQUEST_LISTS: dict[str, tuple[int, Callable[[SplitMix64], Iterator[Request]]]] = {
+REQUEST_LISTS: dict[str, tuple[int, Callable[[SplitMix64], Iterator[WorkloadRequest]]]] = {
     "uniform": (3, _uniform),
     "zipf": (4, _zipf),
     "miss": (5, _miss),
@@ -421,7 +421,7 @@ def small_acls() -> list[Grant]:
     return list(_grants(SMALL_RESOURCES))
 
 
-def small_requests() -> list[Request]:
+def small_requests() -> list[WorkloadRequest]:
     """The requests of ``uniform`` on these 100 resources."""
     names = {f"{PREFIX}{i}" for i in range(SMALL_RESOURCES)}
     requests = islice(_uniform(SplitMix64(REQUEST_LISTS["uniform"][0])), REQUESTS)
@@ -435,7 +435,8 @@ def _acl_lines(name: str) -> Iterator[bytes]:
 
 def _request_lines(name: str) -> Iterator[bytes]:
     if name == "hot":
-        requests: Iterable[Request] = [Request(user(0), "WRITE", "TOPIC", f"{PREFIX}95")]
+        one = WorkloadRequest(user(0), "WRITE", "TOPIC", f"{PREFIX}95")
+        requests: Iterable[WorkloadRequest] = [one]
     else:
         seed, made = REQUEST_LISTS[name]
         requests = islice(made(SplitMix64(seed)), LENGTHS.get(name, REQUESTS))

@@ -39,12 +39,13 @@ def test_lines_are_kafkas_and_the_hard_ones_name_a_topic_each(tmp_path: Path) ->
 
 
 def test_the_page_tells_what_lines_cost_beyond_the_first() -> None:
-    from builds import SMALL, Case, Measured, page
+    from builds import SMALL, BuildCase, BuildFigures, page
 
+    step = "reading 1 audit file, and deciding"
     found = {
-        Case("real", 1_000_000): Measured([("reading 1 audit file, and deciding", 50.0)], 9, 0),
-        Case("real", 3_000_000): Measured([("reading 1 audit file, and deciding", 90.0)], 9, 0),
-        Case(SMALL, 1_000): Measured(
+        BuildCase("real", 1_000_000): BuildFigures([(step, 50.0)], 9, 0),
+        BuildCase("real", 3_000_000): BuildFigures([(step, 90.0)], 9, 0),
+        BuildCase(SMALL, 1_000): BuildFigures(
             [("reading 1,000 audit files, and deciding", 7.0)], 9, 0, [170, 180], [90, 80], 3
         ),
     }

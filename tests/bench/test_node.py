@@ -12,12 +12,12 @@ def test_the_page_compares_medians(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("changes_page", "node_page"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     from changes_page import OURS
-    from node_page import Load, Measured, page
+    from node_page import Load, NodeFigures, page
 
     slow, fast = [Load(10, 0.2, 1e-3)] * 3, [Load(5, 9, 9), Load(40, 0.1, 2e-4), Load(80, 0, 0)]
     found = {
-        "Kafka": Measured(slow, slow, slow, 300, 310, [400, 410, 405]),
-        OURS: Measured(fast, fast, slow, 40, 80, [90, 91, 90]),
+        "Kafka": NodeFigures(slow, slow, slow, 300, 310, [400, 410, 405]),
+        OURS: NodeFigures(fast, fast, slow, 40, 80, [90, 91, 90]),
     }
     text = page(found, "make it", "4.3.1")
     assert "| Kafka | 10 | 200 | 1,000 | 4.00 |" in text

@@ -49,21 +49,21 @@ def test_the_page_takes_off_what_making_the_rows_costs() -> None:
         SKEWED,
         UDF,
         YEAR,
-        Case,
-        Measured,
+        PipelineCase,
+        PipelineFigures,
         page,
     )
 
-    ours = Measured(6_000_000, [(5, 9), (1, 9), (3, 9)], [(9, 4), (6, 3), (7, 5)], 300.4)
-    slow = Measured(1_000_000, [(1, 1)], [(5, 4)], 200)
-    joins = Measured(1_000, [(0, 1)], [(10, 4)], 0)
+    ours = PipelineFigures(6_000_000, [(5, 9), (1, 9), (3, 9)], [(9, 4), (6, 3), (7, 5)], 300.4)
+    slow = PipelineFigures(1_000_000, [(1, 1)], [(5, 4)], 200)
+    joins = PipelineFigures(1_000, [(0, 1)], [(10, 4)], 0)
     found = {
-        Case(OURS, SKEWED, 10_000, YEAR, 6_000_000): ours,
-        Case(OURS, DISTINCT, 10_000, YEAR, 6_000_000): ours._replace(deciding=[(43, 9)]),
-        Case(NOTHING, SKEWED, 10_000, YEAR, 6_000_000): ours._replace(deciding=[(6, 9)]),
-        Case(UDF, SKEWED, 10_000, YEAR, 1_000_000): slow,
-        Case(JOINS, SKEWED, 10_000, YEAR, 1_000): joins,
-        Case(OURS, SKEWED, 10_000, YEAR, 60_000_000): ours._replace(rows=60_000_000),
+        PipelineCase(OURS, SKEWED, 10_000, YEAR, 6_000_000): ours,
+        PipelineCase(OURS, DISTINCT, 10_000, YEAR, 6_000_000): ours._replace(deciding=[(43, 9)]),
+        PipelineCase(NOTHING, SKEWED, 10_000, YEAR, 6_000_000): ours._replace(deciding=[(6, 9)]),
+        PipelineCase(UDF, SKEWED, 10_000, YEAR, 1_000_000): slow,
+        PipelineCase(JOINS, SKEWED, 10_000, YEAR, 1_000): joins,
+        PipelineCase(OURS, SKEWED, 10_000, YEAR, 60_000_000): ours._replace(rows=60_000_000),
     }
     text = page(found, "make it")
     assert "| 10,000 | skewed | 1,500,000 | 500,000 | 0.67 | 1.17 | 1,500,000 |" in text

@@ -1,4 +1,6 @@
-"""Names of the whole project: a public class name means one thing, and names are nouns."""
+"""Names of the whole project: a public class name means one thing, and names are nouns.
+
+The packages and bench are checked, as one."""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ NOT_IN_NAMES = {*NOT_NOUNS, "known", "later"}
 
 
 def modules() -> Iterator[tuple[Path, ast.Module]]:
-    for package in (*PACKAGES, "shell"):
+    for package in (*PACKAGES, "shell", "bench"):
         for path in sorted((REPOSITORY / package).rglob("*.py")):
             if set(NAMED_BY_KAFKA).isdisjoint(path.parents):
                 yield path.relative_to(REPOSITORY), ast.parse(path.read_text(encoding="utf-8"))
