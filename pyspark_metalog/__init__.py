@@ -23,9 +23,9 @@ _NAME: Final = "metalog"
 class DefaultSource(DataSource):
     """The format ``metalog`` in a session in which ``metalog_spark.register`` was not called.
 
-    A source may apply filters only if a setting of Spark is on. It is off by default, and then
-    Spark refuses a source that can filter. So this source reads all records, and Spark filters
-    them. ``metalog_spark.register`` turns the setting on and registers the source that filters.
+    By default, a setting of Spark is off, and then Spark refuses a source that can filter. So this
+    source reads all records, and Spark filters them. ``metalog_spark.register`` turns the
+    setting on and registers the source that filters.
     """
 
     @classmethod

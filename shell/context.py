@@ -43,30 +43,28 @@ TIME_FORMS: Final = "@MILLIS, -6h (before the last record), or ISO 8601"
 MOMENT_FORMS: Final = f"an offset (exclusive), {TIME_FORMS}"
 
 
-def add_source(
-    parser: ArgumentParser, *, one_moment: bool = True, kinds: SourceKinds = ANY
-) -> None:
-    """Add SOURCE and its options; ``--at`` only with ``one_moment``."""
-    read = parser.add_argument_group("input")
-    add_place(read, kinds)
-    add_command_config(read)
-    if one_moment:
-        read.add_argument("--at", metavar="MOMENT", help=f"the state at {MOMENT_FORMS}")
+def add_source(parser: ArgumentParser, *, has_at: bool = True, kinds: SourceKinds = ANY) -> None:
+    """Add SOURCE and its options; ``--at`` only with ``has_at``."""
+    group = parser.add_argument_group("input")
+    add_source_argument(group, kinds)
+    add_command_config(group)
+    if has_at:
+        group.add_argument("--at", metavar="MOMENT", help=f"the state at {MOMENT_FORMS}")
     else:
         parser.set_defaults(at=None)
-    read.add_argument(
+    group.add_argument(
         "--committed",
         action="store_true",
         help="ignore records that are not proven to be committed",
     )
-    read.add_argument(
+    group.add_argument(
         "--salvage",
         action="store_true",
         help="continue past unreadable or missing records, and list them",
     )
 
 
-def add_place(
+def add_source_argument(
     group: ArgumentParser | _ArgumentGroup,
     kinds: SourceKinds,
     *,
@@ -150,19 +148,19 @@ def replayed_source(
     source: Source | None = None,
     *,
     warn: bool = True,
-    shows: bool = False,
+    allows_doubts: bool = False,
     rests_on_users: bool = False,
     is_whole: bool = False,
     notes: RecordNotes | None = None,
 ) -> Replayed:
-    """The replayed state of SOURCE. Prints notes; with ``warn``, also warnings.
+    """The replayed state of SOURCE. Prints notes; with ``warn``, also the source's faults.
 
     ``is_whole``: replay all kinds of state (``ImageSubject``), not only ``AUTHORIZATION``.
-    ``notes`` gets the log's records. ``shows``: the verb shows the log's content, or calls
-    ``refuse_doubts_of`` itself. ``rests_on_users``: unreadable SCRAM users are doubts, too.
+    ``notes`` gets the log's records. ``allows_doubts``: the verb shows the log's content,
+    or calls ``refuse_doubts_of`` itself. ``rests_on_users``: unreadable SCRAM users are doubts.
 
     Raises:
-        UncertainSource: the source has a doubt, and neither ``shows`` nor ``--salvage`` is set.
+        UncertainSource: there is a doubt, and neither ``allows_doubts`` nor ``--salvage`` is set.
     """
     from metalog.image.selection import AUTHORIZATION
     from metalog_sources.moment import parse_moment
@@ -196,7 +194,7 @@ def replayed_source(
             output.note(str(waiting))
         if not rests_on_users:
             _say_unread_users(replayed.unread_users, output)
-    if not shows:
+    if not allows_doubts:
         refuse_doubts_of(replayed, arguments, output, rests_on_users=rests_on_users)
     return replayed
 
@@ -217,13 +215,13 @@ def state_document(
 def refuse_doubts_of(
     replayed: Replayed, arguments: Namespace, output: Output, *, rests_on_users: bool = False
 ) -> None:
-    """Call ``refuse_nothing_proven`` and ``refuse_doubts_about`` for ``replayed``."""
-    refuse_nothing_proven(replayed, arguments)
+    """Call ``refuse_if_nothing_proven`` and ``refuse_doubts_about`` for ``replayed``."""
+    refuse_if_nothing_proven(replayed, arguments)
     about_users = replayed.unread_users if rests_on_users else ()
     refuse_doubts_about((*replayed.doubts, *about_users), arguments, output)
 
 
-def refuse_nothing_proven(replayed: Replayed, arguments: Namespace) -> None:
+def refuse_if_nothing_proven(replayed: Replayed, arguments: Namespace) -> None:
     """Raise ``InvalidSource`` if the verb uses only proven records, and no record is proven. A
     verb does so with ``--committed``, and when it reads several folders as one log."""
     from metalog.log.folder.merged_folders import FoldersLog
@@ -255,7 +253,7 @@ def refuse_doubts_about(doubts: Sequence[LoadDoubt], arguments: Namespace, outpu
 
 def _say_unread_users(doubts: Sequence[LoadDoubt], output: Output) -> None:
     for doubt in doubts:
-        output.warn(f"{doubt.reason}; the SCRAM users that it names were left out")
+        output.warn(f"{doubt.reason}; unreadable SCRAM users were left out")
 
 
 def _say_unproven(replayed: Replayed, output: Output) -> None:
@@ -312,7 +310,7 @@ def begin_moment(text: str, log: Log) -> ResolvedMoment:
 
 
 def _doubt_text(doubt: LoadDoubt) -> str:
-    more = "" if doubt.records == 1 else f", and {doubt.records - 1:,} more like it"
+    more = "" if doubt.records == 1 else f" (and that of {doubt.records - 1:,} more)"
     return f"offset {doubt.offset}: the record's meaning is uncertain{more}: {doubt.reason}"
 
 
@@ -354,7 +352,7 @@ def read_config(
     for warning in warnings:
         output.warn(warning)
     if file is not None:
-        _warn_of_other_decision(properties, file, output, decides=decides)
+        _warn_if_decisions_differ(properties, file, output, decides=decides)
     defaults = {SUPER_USERS_KEY: "", ALLOW_EVERYONE_KEY: "false"} if file is None else {}
     assumed = [f"{key}={value}" for key, value in defaults.items() if key not in properties]
     if assumed:
@@ -370,13 +368,13 @@ def context_over(context: Context, source: Source, image: MetadataImage) -> Cont
     return context.over(likely_kafka(source.opened, image.features), hosts)
 
 
-def _warn_of_other_decision(
+def _warn_if_decisions_differ(
     properties: Mapping[str, str], file: Path, output: Output, *, decides: bool
 ) -> None:
     from authorizer.loading import CLASS_NAME, has_no_authorizer, why_decisions_differ
 
-    is_without = has_no_authorizer(properties)
-    if not is_without and not any(key in properties for key in _AUTHORIZER_KEYS):
+    lacks_authorizer = has_no_authorizer(properties)
+    if not lacks_authorizer and not any(key in properties for key in _AUTHORIZER_KEYS):
         output.warn(
             f"{file} sets none of {', '.join(_AUTHORIZER_KEYS)}: is it a server.properties?"
         )
@@ -384,7 +382,7 @@ def _warn_of_other_decision(
     why = why_decisions_differ(properties)
     if why is None:
         return
-    if decides and is_without:
+    if decides and lacks_authorizer:
         raise InvalidRequest(
             f"{file}: {why}; give the configuration of a node that has one, "
             "or --super-users and no configuration"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from snapshot.formatting import Controller
 
 _FORM: Final = re.compile(
-    r"(?P<id>[0-9]{1,9})@(?:\[(?P<six>[^]]+)\]|(?P<host>[^:\[\]]+))"
+    r"(?P<id>[0-9]{1,9})@(?:\[(?P<ipv6>[^]]+)\]|(?P<host>[^:\[\]]+))"
     r":(?P<port>[0-9]{1,5}):(?P<directory>[A-Za-z0-9_-]+)"
 )
 _MAX_PORT: Final = 65535
@@ -40,7 +40,7 @@ def parse_controllers(text: str, listener: str) -> tuple[Controller, ...]:
             directory_id = parse_uuid(match["directory"])
         except ValueError as error:
             raise InvalidRequest(f"--initial-controllers: {error}") from None
-        node_id, host = int(match["id"]), match["six"] or match["host"]
+        node_id, host = int(match["id"]), match["ipv6"] or match["host"]
         if node_id in controllers:
             raise InvalidRequest(f"--initial-controllers: node {node_id} is listed twice")
         endpoint = Endpoint(listener, client_host(host), int(match["port"]))

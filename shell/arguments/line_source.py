@@ -10,7 +10,7 @@ from shell.output.output import Output
 
 
 class LineSession(Protocol):
-    """A session that runs lines until it is ``leaving``."""
+    """A session that runs lines until ``leaving`` is true."""
 
     @property
     def leaving(self) -> bool: ...

@@ -26,8 +26,8 @@ FORM: Final = (
     "with --principal, --operation and --topic, or with one audit line of Kafka in quotes"
 )
 
-_SHOWN: Final = 60
-_MOST_PASTED: Final = 1 << 20
+_CHARACTERS_SHOWN: Final = 60
+_MOST_STDIN_BYTES: Final = 1 << 20
 
 
 def add_question(parser: ArgumentParser) -> None:
@@ -113,7 +113,9 @@ def _incomplete(lacking: str, arguments: Namespace) -> InvalidRequest:
     return InvalidRequest(f"the question names no {lacking}; {FORM}" if is_begun else FORM)
 
 
-def read_principal(arguments: Namespace) -> tuple[str, list[tuple[ResourceType, str]]]:
+def read_principal_and_resources(
+    arguments: Namespace,
+) -> tuple[str, list[tuple[ResourceType, str]]]:
     words: list[str] = arguments.question
     principal = arguments.principal or _next(words, 0)
     if principal is None:
@@ -127,7 +129,7 @@ def read_principal(arguments: Namespace) -> tuple[str, list[tuple[ResourceType, 
 def parsed_question(
     principal: str, operation: str, resource: tuple[ResourceType, str], host: str | None
 ) -> ParsedQuestion:
-    """The question about these texts, with the host as Java writes it."""
+    """The question in these words, with the host as Java writes it."""
     resource_type, name = resource
     for text in (principal, name, host or ""):
         refuse_lone_surrogates(text)
@@ -162,16 +164,16 @@ def read_audit_line(text: str) -> ParsedQuestion:
 
 
 def _read_pasted(text: str) -> ParsedQuestion:
-    """Remove line breaks, because an audit line from a terminal or a ticket can contain some."""
+    """The audit line ``text``; line breaks from a terminal or a ticket are removed."""
     text = text.strip()
     if "Principal = " not in text:
         raise InvalidRequest(
-            f"{text[:_SHOWN]!r} is not an audit line of Kafka, nor a question; {FORM}"
+            f"{text[:_CHARACTERS_SHOWN]!r} is not an audit line of Kafka, nor a question; {FORM}"
         )
     if text.count("Principal = ") > 1 and "\n" in text:
         raise InvalidRequest("several audit lines; give them to --audit FILE (the FILE - is stdin)")
     line = text.replace("\r", "").replace("\n", "")
-    return read_audit_line(line)._replace(was_broken="\n" in text, moment=_moment(line))
+    return read_audit_line(line)._replace(had_line_breaks="\n" in text, moment=_moment(line))
 
 
 def _moment(line: str) -> str | None:
@@ -186,10 +188,10 @@ def _moment(line: str) -> str | None:
 
 
 def _standard_input() -> str:
-    data = sys.stdin.buffer.read(_MOST_PASTED + 1)
-    if len(data) > _MOST_PASTED:
+    data = sys.stdin.buffer.read(_MOST_STDIN_BYTES + 1)
+    if len(data) > _MOST_STDIN_BYTES:
         raise InvalidRequest(
-            f"stdin has more than {_MOST_PASTED >> 20} MiB, too much for one audit line; "
+            f"stdin has more than {_MOST_STDIN_BYTES >> 20} MiB, too much for one audit line; "
             "for several lines, use --audit -"
         )
     return text_of(data)
@@ -233,8 +235,8 @@ def read_request(request: Mapping[str, Any]) -> ParsedQuestion:
 
 
 def _pasted(words: list[str], operation: str | None) -> str | None:
-    """The audit line in ``words``; None for a question. A line is one word that has blanks or no
-    colon (without the option ``operation``), or more words of which one is ``=``."""
+    """The audit line in ``words``; None for a question. One argument is a line if it has blanks or
+    no colon, and there is no ``operation``. More than three are a line if one of them is ``=``."""
     if operation is None and len(words) == 1 and (" " in words[0] or ":" not in words[0]):
         return words[0]
     if len(words) > 3 and "=" in words:

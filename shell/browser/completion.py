@@ -1,7 +1,7 @@
 """Completes the word at the cursor: a command, a path component, or a command's argument.
 
-If more than ``MOST`` paths or arguments match, only their common prefix is a candidate. This module
-must not know how candidates are shown.
+If more than ``MOST_LISTED`` paths or arguments match, only their common prefix is a candidate.
+This module must not know how candidates are shown.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from shell.browser.nodes import Directory
 from shell.browser.paths import expand
 from shell.browser.session import ShellSession
 
-MOST: Final = 500
+MOST_LISTED: Final = 500
 
 
 class CompletionCandidate(NamedTuple):
@@ -41,16 +41,16 @@ def complete(session: ShellSession, line: str) -> Iterator[CompletionCandidate]:
         words = command.takes(session, [globs.unescaped(word) for word in scanned.words[1:]])
         for word in _few([word for word in words if word.startswith(prefix)], prefix):
             end = "" if word.endswith(":") else " "
-            text = quoting.typed(globs.literal(word)) + end
+            text = quoting.quoted(globs.literal(word)) + end
             yield CompletionCandidate(scanned.last_start, text, word)
     elif command is not None and command.takes == "paths" and len(before) <= command.most:
         yield from _paths(session, last, scanned.last_start)
 
 
 def _few(matching: list[str], prefix: str) -> list[str]:
-    """``matching``; if these are more than ``MOST``, only their common prefix, or nothing if it is
-    not longer than ``prefix``."""
-    if len(matching) <= MOST:
+    """``matching``; if these are more than ``MOST_LISTED``, only their common prefix, or
+    nothing if that is ``prefix``."""
+    if len(matching) <= MOST_LISTED:
         return matching
     shared = commonprefix(matching)  # noqa: RUF071 (names, not paths)
     return [shared] if shared != prefix else []
@@ -66,5 +66,5 @@ def _paths(session: ShellSession, glob: str, start: int) -> Iterator[CompletionC
     for written in _few(matching, prefix):
         node = match.node.child(names.read(written))
         end = "/" if isinstance(node, Directory) else "" if node is None else " "
-        text = quoting.typed(above + slash + globs.literal(written))
+        text = quoting.quoted(above + slash + globs.literal(written))
         yield CompletionCandidate(start, text + end, written)

@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 SPECIAL: Final = frozenset("*?{},\\")
-_STEP: Final = re.compile(r"\\(.)|(.)", re.DOTALL)
+_CHARACTER: Final = re.compile(r"\\(.)|(.)", re.DOTALL)
 
 
 def literal(text: str) -> str:
@@ -20,15 +20,15 @@ def literal(text: str) -> str:
 
 
 def unescaped(glob: str) -> str:
-    return _STEP.sub(lambda step: step[1] or step[2], glob)
+    return _CHARACTER.sub(lambda match: match[1] or match[2], glob)
 
 
 def pattern(glob: str) -> re.Pattern[str] | None:
     """The compiled pattern, or None if ``glob`` is a plain name."""
     expression: list[str] = []
     grouping = special = False
-    for step in _STEP.finditer(glob):
-        escaped, bare = step.groups()
+    for match in _CHARACTER.finditer(glob):
+        escaped, bare = match.groups()
         if bare == "{" and grouping:
             return None
         if bare in ("*", "?", "{", "}", ",") and (grouping or bare not in ("}", ",")):

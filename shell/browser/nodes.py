@@ -16,8 +16,8 @@ from metalog.acl import java_order
 
 Entry = TypeVar("Entry")
 
-_in_line: Final = JSONEncoder(ensure_ascii=False).encode
-_in_lines: Final = JSONEncoder(ensure_ascii=False, indent=2).encode
+_compact_json: Final = JSONEncoder(ensure_ascii=False).encode
+_indented_json: Final = JSONEncoder(ensure_ascii=False, indent=2).encode
 
 
 class Leaf(NamedTuple):
@@ -32,12 +32,12 @@ class Leaf(NamedTuple):
     def line(self) -> str:
         if self.summary is not None:
             return self.summary
-        return self.content if isinstance(self.content, str) else _in_line(self.content)
+        return self.content if isinstance(self.content, str) else _compact_json(self.content)
 
     def pretty(self) -> list[str]:
         if isinstance(self.content, str):
             return [self.content]
-        return _in_lines(self.content).split("\n")
+        return _indented_json(self.content).split("\n")
 
 
 class Directory:

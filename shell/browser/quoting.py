@@ -44,8 +44,8 @@ def scan(line: str) -> SplitLine:
             continue
         start = at if start is None else start
         if escaping:
-            kept = quote and character not in _ESCAPABLE_IN_DOUBLE_QUOTES
-            word.append(literal(f"\\{character}" if kept else character))
+            keeps_backslash = quote and character not in _ESCAPABLE_IN_DOUBLE_QUOTES
+            word.append(literal(f"\\{character}" if keeps_backslash else character))
             escaping = False
         elif character == "\\" and quote != "'":
             escaping = True
@@ -75,10 +75,10 @@ def split(line: str) -> list[str]:
     scanned = scan(line)
     if scanned.open_quote:
         raise InvalidRequest(f"a {scanned.open_quote} is not closed")
-    finished = scanned.last_start < len(line)
-    return scanned.words if finished else scanned.words[:-1]
+    ends_in_word = scanned.last_start < len(line)
+    return scanned.words if ends_in_word else scanned.words[:-1]
 
 
-def typed(glob: str) -> str:
+def quoted(glob: str) -> str:
     """``glob``, quoted so that ``split`` returns it again."""
     return "".join(f"\\{c}" if c in _NEEDS_QUOTING else c for c in glob)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from metalog_sources.formats.document import Document
     from metalog_sources.source import Source
 
-_NAMED = 5
+_MOST_NAMED = 5
 
 
 class SourceDocument(NamedTuple):
@@ -56,10 +56,12 @@ def read_document(
     if is_whole:
         return SourceDocument(source, document, image)
     refused = [acl for acl in document.acls if why_not(acl)]
-    for acl in refused[:_NAMED]:
+    for acl in refused[:_MOST_NAMED]:
         output.warn(f"left out, because Kafka would refuse to create it: {sentence(acl)}")
-    if len(refused) > _NAMED:
-        output.warn(f"left out for the same reason: {counted(len(refused) - _NAMED, 'more ACL')}")
+    if len(refused) > _MOST_NAMED:
+        output.warn(
+            f"left out for the same reason: {counted(len(refused) - _MOST_NAMED, 'more ACL')}"
+        )
     entries = tuple(entry for entry in document.entries if not why_not(entry.acl))
     if refused and not entries:
         raise InvalidSource(f"{text}: Kafka would refuse to create each of its ACLs; none is left")

@@ -19,7 +19,7 @@ from shell.arguments.question import read_audit_line, read_request, text_of
 from shell.output.output import Output
 from shell.tasks.questions import ParsedQuestion, QuestionGroup
 
-_NAMED: Final = 20
+_MOST_NAMED: Final = 20
 _LINES_PER_UPDATE: Final = 1000
 
 
@@ -64,13 +64,13 @@ class BatchQuestions:
                     self._report(number, error, output)
         if not lines_read:
             output.note(f"{self._name} has no lines, so there is no question")
-        if self.bad > _NAMED:
-            more = counted(self.bad - _NAMED, "more line")
+        if self.bad > _MOST_NAMED:
+            more = counted(self.bad - _MOST_NAMED, "more line")
             output.error(f"{self._name}: {more} cannot be read as questions")
 
     def _report(self, number: int, error: InvalidRequest, output: Output) -> None:
         self.bad += 1
-        if self.bad <= _NAMED:
+        if self.bad <= _MOST_NAMED:
             name = "stdin" if self._name == "-" else self._name
             output.error(f"{name}, line {number}: {error}")
 

@@ -20,12 +20,12 @@ from authorizer.permissions.table import (
 from metalog.acl import CLUSTER_NAME, ResourceType
 from metalog.errors import InvalidRequest
 from metalog_sources.formats.nodes.words import folded
-from shell.arguments.question import as_java_writes, read_principal
+from shell.arguments.question import as_java_writes, read_principal_and_resources
 from shell.tasks.checklist import Checklist, Named
 
 
 def read_checklist(arguments: Namespace) -> Checklist:
-    principal, resources = read_principal(arguments)
+    principal, resources = read_principal_and_resources(arguments)
     named = {ResourceType.CLUSTER: CLUSTER_NAME, **_one_of_each(resources)}
     chosen = [arguments.producer, arguments.consumer, bool(arguments.api)]
     if sum(chosen) > 1:

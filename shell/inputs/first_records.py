@@ -118,7 +118,7 @@ def _credential(line: str, place: str) -> ScramUser:
 
 
 def _lines_of(name: str) -> list[tuple[str, str]]:
-    """Only LF ends a line, because any other line separator can be part of a password."""
+    """Only LF or CR LF ends a line, because any other line separator can be part of a password."""
     data = sys.stdin.buffer.read() if name == "-" else read_whole(LOCAL_FILES, Path(name))
     lines = [
         (line.removesuffix(b"\r"), f"{name}, line {number}")

@@ -76,7 +76,7 @@ def read_lint_input(arguments: Namespace, output: Output) -> LintInput:
         tuple(dict.fromkeys(acls)),
         context.config,
         _today(),
-        _times(acls),
+        _repetitions(acls),
         is_log=True,
         topics=image.topics.by_name.keys(),
         users={user for users in image.scram.mechanisms.values() for user in users},
@@ -100,7 +100,7 @@ def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> L
         tuple(entry.acl for entry in entries),
         config,
         _today(),
-        _times([entry.acl for entry in document.entries]),
+        _repetitions([entry.acl for entry in document.entries]),
         users={user.user for user in document.users},
         notes={entry.acl: FindingNotes(entry.notes.owner, entry.notes.expires) for entry in entries}
         if _has_notes(source, document)
@@ -123,7 +123,7 @@ def _has_notes(source: Source, document: Document) -> bool:
     return is_yaml or any(any(entry.notes) for entry in document.entries)
 
 
-def _times(acls: list[Acl]) -> dict[Acl, int]:
+def _repetitions(acls: list[Acl]) -> dict[Acl, int]:
     if len(set(acls)) == len(acls):
         return {}
     return {acl: times for acl, times in Counter(acls).items() if times > 1}

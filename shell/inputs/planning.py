@@ -21,7 +21,7 @@ from shell.arguments.yaml_files.claims import claim_texts, claims_of
 from shell.context import (
     add_command_config,
     add_config,
-    add_place,
+    add_source_argument,
     opened_source,
     read_config,
     replayed_source,
@@ -46,7 +46,7 @@ from shell.tasks.plans.planned import Planned
 def add_planning(parser: ArgumentParser, *, is_for_any: bool) -> None:
     """Add the arguments of ``plan`` and ``apply``. ``is_for_any``: TARGET may be any SOURCE,
     because the verb does not write to it."""
-    add_place(parser, ANY if is_for_any else ACL_TARGETS, metavar="TARGET")
+    add_source_argument(parser, ANY if is_for_any else ACL_TARGETS, metavar="TARGET")
     parser.add_argument(
         "wanted", nargs="+", metavar="WANTED", help="files of ACLs, or any other SOURCE"
     )

@@ -55,7 +55,7 @@ def queries_of(
 
         source = for_questions(source, questions, context.config.super_users, pointed_out)
     replayed = replayed_source(
-        arguments, output, source, shows=True, is_whole=is_whole, notes=notes
+        arguments, output, source, allows_doubts=True, is_whole=is_whole, notes=notes
     )
     return queries_over(replayed, opened, context, arguments, output)
 

@@ -21,7 +21,7 @@ class ParsedQuestion(NamedTuple):
     audit: AuditLine | None = None
     host_as_typed: str | None = None
     """Set if Java writes the host in a different form."""
-    was_broken: bool = False
+    had_line_breaks: bool = False
     """Whether line breaks were removed from a pasted line."""
     moment: str | None = None
     """The time of a pasted line, in the form that ``--at`` takes."""

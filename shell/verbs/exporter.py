@@ -39,7 +39,7 @@ _MOST_PRINCIPALS: Final = 100
 
 
 def configure(parser: ArgumentParser) -> None:
-    add_source(parser, one_moment=False)
+    add_source(parser, has_at=False)
     group = parser.add_argument_group("metrics")
     group.add_argument(
         "--wanted",

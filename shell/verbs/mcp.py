@@ -58,7 +58,7 @@ class ToolAnswer(TypedDict):
 
 
 def configure(parser: ArgumentParser) -> None:
-    add_source(parser, one_moment=False)
+    add_source(parser, has_at=False)
     parser.add_argument_group("tools").add_argument(
         "--wanted",
         action="append",

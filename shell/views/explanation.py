@@ -116,7 +116,7 @@ def point_out(
     """Print notes on stderr that a person needs to judge the answer."""
     for note in _notes_on_question(parsed):
         output.note(note)
-    if parsed.was_broken:
+    if parsed.had_line_breaks:
         output.note("the pasted line was read without its line breaks")
     if parsed.audit is not None and parsed.audit.is_cut:
         output.note("the end of the line is missing, so the line does not say which rule decided")

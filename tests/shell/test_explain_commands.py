@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from authorizer.trace import Question
 from metalog.acl import Operation, ResourceType
-from shell.arguments.question import read_principal, read_question
+from shell.arguments.question import read_principal_and_resources, read_question
 from shell.main import VERBS, main
 from shell.options import build_parser, parse
 from shell.repeated_options import verb_options
@@ -80,7 +80,7 @@ def test_a_checklist_is_about_the_topic_with_the_options(
     assert (parsed.consumer, parsed.producer) == (client == "consumer", client == "producer")
     assert parsed.host == question.host
     topic = (ResourceType.TOPIC, question.resource_name)
-    assert read_principal(parsed) == (question.principal, [topic])
+    assert read_principal_and_resources(parsed) == (question.principal, [topic])
 
 
 @given(st.lists(words))

@@ -48,14 +48,14 @@ if TYPE_CHECKING:
 
 _Value = TypeVar("_Value")
 _KEYS: Final = ("operation", "resource", "host", "comment")
-_QUANTIFIED: Final = ("principal", "resource", "host")
+_QUANTIFIABLE: Final = ("principal", "resource", "host")
 _ANY: Final = "any"
 _EXCEPT: Final = "any except"
 _EXCEPT_TAG: Final = "!except"
-_UNQUOTED: Final = re.compile(
+_UNQUOTED_EXCEPT: Final = re.compile(
     rf"""(\b(?:principals?|resource|host)["']?\s*:\s*){_EXCEPT}(?=\s*\[)"""
 )
-_LISTS: Final = re.compile(rf"{_EXCEPT}\s*\[")
+_EXCEPT_LIST: Final = re.compile(rf"{_EXCEPT}\s*\[")
 _EXAMPLES: Final = {"principal": "User:x, User:y", "resource": "topic:x", "host": "10.0.0.0/8"}
 FORM: Final = (
     "write {deny: {principal: any except [User:x], operation: Read, resource: topic:pii-*}}, or"
@@ -76,7 +76,7 @@ def claims_of(text: str, file: str) -> Iterator[StatedClaim]:
 def claim_documents(text: str, file: str) -> Iterator[Node]:
     """The YAML documents of ``text``, in which ``any except [...]`` needs no quotes."""
     tag = _EXCEPT_TAG.ljust(len(_EXCEPT))
-    return yaml_documents(_UNQUOTED.sub(rf"\g<1>{tag}", text), file, {_EXCEPT_TAG: _EXCEPT})
+    return yaml_documents(_UNQUOTED_EXCEPT.sub(rf"\g<1>{tag}", text), file, {_EXCEPT_TAG: _EXCEPT})
 
 
 def entries_of(node: Node, word: str) -> Sequence[Node]:
@@ -95,7 +95,7 @@ def _principal_key(word: str) -> str:
 def is_claim(entry: Mapping[str, Node]) -> bool:
     """Whether an entry needs a proof: it has ``any``, a CIDR block, or a resource that ends with
     ``*``."""
-    if any(_is_quantified(entry[key]) for key in _QUANTIFIED if key in entry):
+    if any(_is_quantified(entry[key]) for key in _QUANTIFIABLE if key in entry):
         return True
     resources, hosts = _texts(entry.get("resource")), _texts(entry.get("host"))
     return any(text.endswith(WILDCARD) for text in resources) or has_block(hosts)
@@ -134,11 +134,11 @@ def claim_of(word: str, entry: Mapping[str, Node], position: FilePosition) -> St
         )
     texts = list(texts_of(entry["operation"], "operation"))
     operations = [read_at(text, parse_operation) for text in texts]
-    named, is_all = _set_of(entry["resource"], "resource", _resource)
-    excluded = sorted(named) if is_all else []
-    resources = _all_resources(operations) if is_all else sorted(named)
+    patterns, is_excluded = _set_of(entry["resource"], "resource", _resource)
+    excluded = sorted(patterns) if is_excluded else []
+    resources = _all_resources(operations) if is_excluded else sorted(patterns)
     for text, operation in zip(texts, operations, strict=True):
-        for kind, _ in () if is_all else resources:
+        for kind, _ in () if is_excluded else resources:
             _check_operation(text, operation, kind)
     hosts = HostSet(*_set_of(entry["host"], "host", _host)) if "host" in entry else HostSet()
     comment = text_of(entry["comment"], "comment") if "comment" in entry else None
@@ -170,20 +170,20 @@ def _set_of(
     if isinstance(node, Text) and node.value == _ANY:
         return frozenset(), True
     if isinstance(node, Text) and _is_except(node):
-        node = _unquoted(node, what)
+        node = _parse_quoted(node, what)
     if isinstance(node, Fields):
         excepted = fields_of(node, what, (_EXCEPT,)).get(_EXCEPT, Items((), node.position))
         return frozenset(map(read, texts_of(excepted, what))), True
     return frozenset(map(read, texts_of(node, what))), False
 
 
-def _unquoted(node: Text, what: str) -> Node:
+def _parse_quoted(node: Text, what: str) -> Node:
     """The YAML inside quotes, with its position in the file for errors."""
     wrong = (
         f"{node.value!r}: after {_EXCEPT} comes one list; write {what}: {_EXCEPT}"
         f" [{_EXAMPLES[what]}]"
     )
-    if not _LISTS.match(node.value or ""):
+    if not _EXCEPT_LIST.match(node.value or ""):
         raise fault(node.position, wrong)
     _, line, column = node.position
     lead = "\n" * (line - 1) + " " * (column - 1)

@@ -31,12 +31,12 @@ _TEXT: Final = {"type": ["string", "number", "boolean"]}
 """A text. Parsers accept ``007`` and ``no`` as texts, but validators take them for a number and a
 boolean."""
 _MESSAGE: Final = "patternErrorMessage"
-_DAY: Final = {
+_DATE_OR_TIME: Final = {
     "type": "string",
     "pattern": r"^\d{4}-\d{2}-\d{2}",
     _MESSAGE: "Not a date. Write it as 2026-12-31.",
 }
-_WHOLE_DAY: Final = _DAY | {"pattern": r"^\d{4}-\d{2}-\d{2}$"}
+_DATE: Final = _DATE_OR_TIME | {"pattern": r"^\d{4}-\d{2}-\d{2}$"}
 _PRINCIPAL: Final = {
     "type": "string",
     "pattern": "^[^:]+:",
@@ -56,13 +56,12 @@ def _word(kind: type[IntEnum], *more: str) -> Schema:
     names = words_for(kind)
     pattern = "|".join(_any_case(word.replace("_", "")) for word in (*names, *more))
     offered = [camel(kind[word]) for word in names] + [each.capitalize() for each in more]
-    message = f"Unknown word. It is one of {', '.join(offered)}."
+    message = f"Unknown word. Write one of {', '.join(offered)}."
     return {"type": "string", "pattern": f"^({pattern})$", "examples": offered, _MESSAGE: message}
 
 
 def _one_or_more(item: Schema) -> Schema:
-    own = item["type"]
-    types = [own] if isinstance(own, str) else own
+    types = [item["type"]] if isinstance(item["type"], str) else item["type"]
     return item | {"type": [*types, "array"], "items": item, "minItems": 1}
 
 
@@ -74,7 +73,7 @@ def _mapping(
         "type": "object",
         "properties": {key: values.get(key, _TEXT) for key in keys},
         "additionalProperties": False,
-        "errorMessage": f"This is a mapping with the keys {', '.join(keys)}, and no others.",
+        "errorMessage": f"Write a mapping with no other keys than {', '.join(keys)}.",
         # Separate from ``errorMessage``, so that an editor names the missing key.
         "allOf": [{"required": list(required)}],
     }
@@ -96,7 +95,7 @@ _RULE_VALUES: Final = {
     "host": _one_or_more(_TEXT),
     "operation": _one_or_more(_word(Operation)),
     "permissionType": _one_or_more(_word(PermissionType)),
-    "expires": _DAY,
+    "expires": _DATE_OR_TIME,
 }
 _OWN_VALUES: Final = _RULE_VALUES | {"resourceType": _one_or_more(_word(ResourceType, "ANY"))}
 _CLUSTER: Final = {
@@ -169,7 +168,7 @@ def _accepted() -> Schema:
     common_keys = ("section", "reason", "until")
     sections = []
     for section, fields in FIELDS.items():
-        entry = _mapping((*common_keys, *fields), {"until": _WHOLE_DAY}, common_keys) | {
+        entry = _mapping((*common_keys, *fields), {"until": _DATE}, common_keys) | {
             "minProperties": len(common_keys) + 1
         }
         has_section = {"properties": {"section": {"const": section}}}
@@ -208,5 +207,5 @@ SCHEMAS: Final[Mapping[str, tuple[str, Callable[[], Schema]]]] = {
 
 
 def schema(name: str) -> Schema:
-    title, made = SCHEMAS[name]
-    return {"$schema": _DRAFT, "title": title, **made()}
+    title, make = SCHEMAS[name]
+    return {"$schema": _DRAFT, "title": title, **make()}

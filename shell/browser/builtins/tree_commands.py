@@ -39,9 +39,9 @@ def _cat(session: ShellSession, words: Sequence[str]) -> None:
 @builtin("find [PATH...]", "list all paths below PATH, or below the current directory")
 def _find(session: ShellSession, words: Sequence[str]) -> None:
     for glob in words or ["."]:
-        many = any(map(globs.pattern, glob.split("/")))
+        is_glob = any(map(globs.pattern, glob.split("/")))
         for path, node in session.expand(glob, "find"):
-            _print_paths(session, path_text(path) if many else globs.unescaped(glob), node)
+            _print_paths(session, path_text(path) if is_glob else globs.unescaped(glob), node)
 
 
 def _print_paths(session: ShellSession, path: str, node: Node) -> None:

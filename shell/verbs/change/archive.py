@@ -14,7 +14,7 @@ from metalog.errors import InvalidRequest, InvalidSource
 from metalog.text.plurals import counted
 from metalog.text.visible_text import safe
 from metalog_sources.source_kinds import ARCHIVED
-from shell.context import add_command_config, add_place, opened_source
+from shell.context import add_command_config, add_source_argument, opened_source
 from shell.output.output import Output
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ Exit code: 0 archived, 2 not archived."""
 
 def configure(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("input and output")
-    add_place(group, ARCHIVED)
+    add_source_argument(group, ARCHIVED)
     group.add_argument(
         "folder", metavar="FOLDER", help="the archive of this one log; created if missing"
     )

@@ -36,7 +36,7 @@ from shell.arguments.confirm import confirms, require_terminal
 from shell.context import (
     add_command_config,
     add_config,
-    add_place,
+    add_source_argument,
     opened_source,
     opened_text,
     read_config,
@@ -109,7 +109,7 @@ _UNSUPPORTED: Final = ("--bootstrap-server", "--bootstrap-controller", "--author
 
 def configure(parser: ArgumentParser) -> None:
     more = "; with --list any other SOURCE, too"
-    add_place(parser, ACL_TARGETS, metavar="TARGET", more=more).nargs = "?"
+    add_source_argument(parser, ACL_TARGETS, metavar="TARGET", more=more).nargs = "?"
     for title in ("do one of", "who", "may do what", "on what", "and"):
         group = parser.add_argument_group(title)
         for option, line in _FLAGS.get(title, ()):

@@ -25,7 +25,7 @@ from metalog_sources.targets.answers import PasswordOffer
 from metalog_sources.targets.credentials import TakesPasswords, credential_target_of
 from shell.arguments.confirm import confirms, require_terminal
 from shell.arguments.scram_line import MECHANISMS
-from shell.context import add_command_config, add_config, add_place, opened_source
+from shell.context import add_command_config, add_config, add_source_argument, opened_source
 from shell.inputs.lockout import Deletion, add_lockout, refuse_lost_login
 from shell.output.output import Output
 
@@ -48,7 +48,7 @@ _USER_TYPE: Final = "User:"
 
 
 def configure(parser: ArgumentParser) -> None:
-    add_place(parser, USER_TARGETS, metavar="TARGET")
+    add_source_argument(parser, USER_TARGETS, metavar="TARGET")
     parser.add_argument("user", metavar="USER", help="the user's login name")
     parser.add_argument("extra", nargs="*", default=[], help=SUPPRESS)
     password = parser.add_argument_group("the password")

@@ -70,7 +70,7 @@ class _State(NamedTuple):
 
 
 def configure(parser: ArgumentParser) -> None:
-    add_source(parser, one_moment=False)
+    add_source(parser, has_at=False)
     group = parser.add_argument_group("comparison")
     group.add_argument(
         "other", nargs="?", metavar="B", help="the second SOURCE (default: A, the first SOURCE)"

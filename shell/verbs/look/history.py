@@ -31,7 +31,7 @@ from shell.context import (
     opened_source,
     read_config,
     refuse_doubts_about,
-    refuse_nothing_proven,
+    refuse_if_nothing_proven,
     replayed_source,
 )
 from shell.output.output import Cell, Output
@@ -99,7 +99,7 @@ class HistoryLine(NamedTuple):
 
 
 def configure(parser: ArgumentParser) -> None:
-    add_source(parser, one_moment=False, kinds=LOGS)
+    add_source(parser, has_at=False, kinds=LOGS)
     question = parser.add_argument_group("question, or filters")
     question.add_argument(
         "question",
@@ -138,12 +138,16 @@ def run(arguments: Namespace, output: Output) -> int:
         first = moment.offset
     context = None if parsed is None else read_config(arguments, source, output)
     replayed = replayed_source(
-        arguments, output, source._replace(opened=source.log), shows=True, notes=change_notes()
+        arguments,
+        output,
+        source._replace(opened=source.log),
+        allows_doubts=True,
+        notes=change_notes(),
     )
     if replayed.moment is not None and replayed.moment.offset < first:
         raise InvalidMoment(f"--from {begin} is after --to {arguments.to}; exchange them")
     context = None if context is None else context_over(context, source, replayed.image)
-    refuse_nothing_proven(replayed, arguments)
+    refuse_if_nothing_proven(replayed, arguments)
     history = history_of(replayed, None if first < 0 else first)
     if history is None:
         raise InvalidSource(f"{source.text}: too damaged for a history; see metalog status")

@@ -35,7 +35,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
     source = opened_source(arguments, output)
     replayed = replayed_source(
-        arguments, output, source._replace(opened=source.log), shows=True, is_whole=True
+        arguments, output, source._replace(opened=source.log), allows_doubts=True, is_whole=True
     )
     command = [*arguments.command, *arguments.rest]
     live = None

@@ -35,7 +35,7 @@ def run(arguments: Namespace, output: Output) -> int:
 
     counts = RecordCounts()
     replayed = replayed_source(
-        arguments, output, warn=False, shows=True, is_whole=True, notes=counts
+        arguments, output, warn=False, allows_doubts=True, is_whole=True, notes=counts
     )
     end = replayed.bounds.end
     with output.busy("counting records") as progress:

@@ -14,7 +14,7 @@ from metalog_sources.source import open_source
 from shell.browser.builtins import BUILTINS
 from shell.browser.globs import literal
 from shell.browser.paths import expand, path_text
-from shell.browser.quoting import split, typed
+from shell.browser.quoting import quoted, split
 from shell.browser.session import ShellSession
 from shell.browser.tree.root import root_directory
 from shell.output.output import Output
@@ -138,5 +138,5 @@ def test_every_path_that_is_printed_can_be_typed(case, stem):
     root = root_directory(image_of(case, stem), show_secrets=False)
     paths = printed(case, stem, "find", "/").splitlines()
     for path in paths[:: 1 + len(paths) // 1000]:
-        [word] = split(typed(literal(path)))
+        [word] = split(quoted(literal(path)))
         assert [path_text(found.path) for found in expand(root, (), word)] == [path]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from metalog.errors import InvalidRequest
 from shell.browser.globs import literal, unescaped
-from shell.browser.quoting import scan, split, typed
+from shell.browser.quoting import quoted, scan, split
 
 LINES = st.text(alphabet="ab \t\r\\'\"*?{},")
 
@@ -31,7 +31,7 @@ def test_words_are_those_of_shlex(line):
 
 @given(st.text())
 def test_a_glob_as_it_is_typed_is_that_glob(name):
-    assert split(f"cat {typed(literal(name))}".replace("\0", "")) == (
+    assert split(f"cat {quoted(literal(name))}".replace("\0", "")) == (
         ["cat", literal(name.replace("\0", ""))] if name.replace("\0", "") else ["cat"]
     )
 

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from shell.browser.builtins import BUILTINS
-from shell.browser.completion import MOST, complete
+from shell.browser.completion import MOST_LISTED, complete
 from shell.browser.nodes import Directory, Leaf, fixed, listing
 from shell.browser.session import ShellSession
 from shell.output.output import Output
@@ -184,7 +184,7 @@ def test_completion(session, line, becomes):
 
 
 def test_a_huge_directory_is_completed_up_to_what_its_names_share():
-    root = listing(lambda: {f"name-{n}": n for n in range(MOST * 3)}, lambda n: fixed({}))
+    root = listing(lambda: {f"name-{n}": n for n in range(MOST_LISTED * 3)}, lambda n: fixed({}))
     session = ShellSession(root, BUILTINS, Output(io.StringIO(), io.StringIO()))
     assert completed(session, "ls na") == ["ls name-"]
     assert completed(session, "ls name-") == []
