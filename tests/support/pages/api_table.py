@@ -48,7 +48,9 @@ def _versions(apis: Mapping[int, HandledApi], key: int) -> str:
     shown = _range(found)
     if before == found:
         return shown
-    return f"{shown}, as {NEWEST}" if before is None else f"{_range(before)}, as {NEWEST} {shown}"
+    if before is None:
+        return f"{shown} (as {NEWEST})"
+    return f"{_range(before)} (as {NEWEST}: {shown})"
 
 
 def _range(found: VersionRange) -> str:
