@@ -81,20 +81,15 @@ def commands(log: Path) -> dict[str, list[str]]:
     once = QUICK._replace(warmup_s=0, rounds=1)
     segment = f"{log.name}/{SEGMENT}"
     ours = {job.name: [metalog, job.name.split()[0], str(log), *job.arguments] for job in JOBS}
+    kafka_dump = [
+        "java", "-XX:+UseSerialGC", "-cp", f"{JARS}/*", "org.apache.kafka.tools.DumpLogSegments",
+        "--cluster-metadata-decoder", "--files", str(log / SEGMENT),
+    ]  # fmt: skip
     return ours | {
         IMAGE: [sys.executable, str(Path(__file__)), "--image", str(log)],
         f"kafka: {IMAGE}": kafka_command(once, "image", segment),
         DUMP: [metalog, "dump", str(log), "--json"],
-        f"kafka: {DUMP}": [
-            *(
-                "java",
-                "-XX:+UseSerialGC",
-                "-cp",
-                f"{JARS}/*",
-                "org.apache.kafka.tools.DumpLogSegments",
-            ),
-            *("--cluster-metadata-decoder", "--files", str(log / SEGMENT)),
-        ],
+        f"kafka: {DUMP}": kafka_dump,
     }
 
 

@@ -251,9 +251,9 @@ def decode_batch(
     if problem is not None:
         raise CorruptLog(problem, file=file, offset=base_offset, byte=at)
     fields = (
-        *(base_offset, base_offset + last_offset_delta, epoch, attributes, base_timestamp),
-        *(max_timestamp, data, crc, producer_id, producer_epoch, base_sequence, file, at),
-    )
+        base_offset, base_offset + last_offset_delta, epoch, attributes, base_timestamp,
+        max_timestamp, data, crc, producer_id, producer_epoch, base_sequence, file, at,
+    )  # fmt: skip
     return tuple.__new__(Batch, fields)
 
 

@@ -89,9 +89,9 @@ class _State:
             return self.before
         replicas, directories, _, removing, adding, _, recovery, _, _, elr, last_elr = self.before
         fields = (
-            *(replicas, directories, self.isr, removing, adding, self.leader, recovery),
-            *(self.leader_epoch, self.partition_epoch, elr, last_elr),
-        )
+            replicas, directories, self.isr, removing, adding, self.leader, recovery,
+            self.leader_epoch, self.partition_epoch, elr, last_elr,
+        )  # fmt: skip
         return tuple.__new__(Partition, fields)
 
 

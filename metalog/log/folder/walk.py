@@ -174,7 +174,13 @@ def find_ends(folder: LogFolder, files: Files, known: LogEnds | None = None) -> 
         start, replaced_by, torn_tail = newest.end_offset, newest, None
         end, epoch = newest
     return LogEnds(
-        *(start, end, epoch, replaced_by, torn_tail, damage, place),
+        start,
+        end,
+        epoch,
+        replaced_by,
+        torn_tail,
+        damage,
+        read_position=place,
         walked_from=survey.walked_from,
         controls=survey.controls,
         last_batch=survey.last_batch,
