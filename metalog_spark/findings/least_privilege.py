@@ -77,13 +77,13 @@ class PrincipalProposal(NamedTuple):
 
 
 class LeastSet(NamedTuple):
-    """``acls`` are all proposed ACLs, with the DENYs. ``closes``: the proposal changes
+    """``acls`` are all proposed ACLs, with the DENYs. ``ends_allow_everyone``: the proposal changes
     allow.everyone.if.no.acl.found from true to false."""
 
     proposals: tuple[PrincipalProposal, ...]
     acls: tuple[Acl, ...]
     proof: Proof
-    closes: bool
+    ends_allow_everyone: bool
     seen: WindowCoverage
     dangers: Mapping[Acl, Severity]
 

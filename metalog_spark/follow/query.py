@@ -45,7 +45,7 @@ def follow_tables(session: SparkSession, out: str, source: str, audit: str) -> T
             ``source`` or ``audit``.
     """
     tables = Tables.make(session, out)
-    check_it_follows(out, tables.contents, source, audit)
+    check_same_input(out, tables.contents, source, audit)
     if progress_of(tables).batch >= 0 and not _has_checkpoint(session, tables.path):
         raise InvalidTarget(
             f"{out}: its {_CHECKPOINT} is gone, so it is unknown which lines were read;"
@@ -55,7 +55,7 @@ def follow_tables(session: SparkSession, out: str, source: str, audit: str) -> T
     return tables
 
 
-def check_it_follows(out: str, contents: CommittedState, source: str, audit: str) -> None:
+def check_same_input(out: str, contents: CommittedState, source: str, audit: str) -> None:
     """Raise ``InvalidTarget`` if other input filled the folder ``out``, or if ``out`` lies in
     ``source`` or ``audit``."""
     check_is_outside(out, "--audit", audit)

@@ -134,8 +134,8 @@ class AccessCell(NamedTuple):
 
 
 def can_go_text(number: int, accepted: int = 0) -> str:
-    """``8 (2 more accepted) can go``, about grants."""
-    more = f" ({accepted:,} more accepted)" if accepted else ""
+    """``8 (2 more are accepted) can go``, about grants."""
+    more = f" ({accepted:,} more are accepted)" if accepted else ""
     return f"{number:,}{more} can go"
 
 

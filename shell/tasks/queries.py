@@ -70,7 +70,7 @@ class Queries:
         return self._replayed.source
 
     @property
-    def may_go_back(self) -> bool:
+    def suggests_at(self) -> bool:
         """Whether ``--at`` can be suggested: the source is a log, and the user chose no moment."""
         return self._replayed.source.store is None and self._replayed.moment is None
 

@@ -32,7 +32,9 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, output: Output) -> int:
     from shell.main import TABLE
 
-    parsers = {name: build_parser(name, verb.line, it) for name, verb, it in TABLE.commands()}
+    parsers = {
+        name: build_parser(name, verb.line, module) for name, verb, module in TABLE.commands()
+    }
     pages = {"": _overview(TABLE.overview())} | {
         name: _page(name, parser) for name, parser in parsers.items()
     }
@@ -99,7 +101,7 @@ def _as_it_is(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _text(line: str) -> str:
-    """The line, escaped, because a line that begins with a dot or a quote is a request to roff."""
+    """The escaped line. A dot or a quote at its beginning would make the line a request to roff."""
     return f"\\&{_escaped(line)}" if line.startswith((".", "'")) else _escaped(line)
 
 

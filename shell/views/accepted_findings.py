@@ -1,7 +1,7 @@
 """Reads ``--accepted FILE``, the accepted findings, for the verbs that show findings.
 
-``metalog pipeline report`` reads this file, too. Accepted findings are listed last and do not
-change the exit code. This module must not know how findings are computed.
+``metalog pipeline report`` reads this file, too. Accepted findings do not change the exit code.
+This module must not know how findings are computed.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ class AcceptedFindings:
     ) -> tuple[list[T], list[tuple[T, Accepted]]]:
         """The open findings, and the accepted findings, each with the matching entry that ends
         last."""
-        left, accepted = [], []
+        open_findings, accepted = [], []
         for finding in findings:
             row = words(finding)
             matching = [entry for entry in self.entries if entry.covers(row)]
             self._matched.update(entry.position for entry in matching)
             last = max(matching, key=lambda entry: entry.until, default=None)
             if last is None or last.until < self.today:
-                left.append(finding)
+                open_findings.append(finding)
             else:
                 accepted.append((finding, last))
-        return left, accepted
+        return open_findings, accepted
 
-    def match(self, entries: Iterable[Accepted]) -> None:
+    def note_matched(self, entries: Iterable[Accepted]) -> None:
         self._matched.update(entry.position for entry in entries)
 
     def entry(self, number: int | None) -> Accepted | None:

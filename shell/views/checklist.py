@@ -1,4 +1,4 @@
-"""Prints an answered checklist: a line for each permission, and the changes that allow all.
+"""Prints an answered checklist: a line for each permission, and the changes that make it pass.
 
 This module must not know how a permission is answered.
 """

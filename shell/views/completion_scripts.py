@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 NAMES: Final = "names"
 """The argument with which a script asks ``metalog completion`` for names."""
 QUESTION: Final = "question"
+"""The kind of the names in a QUESTION: principals and resources."""
 LOGIN: Final = "login"
 """The kind of the names of SCRAM users."""
 FIRST_OPTIONS: Final = ("--help", "--version")

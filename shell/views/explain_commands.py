@@ -36,8 +36,8 @@ def checklist_command(question: Question, client: str, arguments: Namespace) -> 
 
 
 def command_as_typed(words: Iterable[str]) -> str:
-    own = (_as_typed(before, word) for before, word in pairwise(("", *words)))
-    return " ".join(("metalog explain", *own))
+    texts = (_as_typed(before, word) for before, word in pairwise(("", *words)))
+    return " ".join(("metalog explain", *texts))
 
 
 def _as_typed(before: str, word: str) -> str:

@@ -21,7 +21,7 @@ from shell.tasks.queries import Queries
 from shell.tasks.questions import ParsedQuestion, QuestionGroup, lines_of
 from shell.views.checklist import answer_checklist
 from shell.views.explain_commands import checklist_command
-from shell.views.explanation import changed_since, point_out, render, section
+from shell.views.explanation import differing_answer, point_out, render, section
 from shell.views.other_kafka import say_other_answers
 
 if TYPE_CHECKING:
@@ -67,12 +67,12 @@ def _explain_checklist(checklist: Checklist, queries: Queries, output: Output) -
 
     remedy = checklist_remedy(checklist, queries)
     if not output.is_text:
-        lines = (
+        record = (
             None
             if remedy is None
             else remedy_json(remedy, queries.id_of, queries.command_target.as_json)
         )
-        answer_checklist(checklist, queries, output, {"remedy": lines})
+        answer_checklist(checklist, queries, output, {"remedy": record})
         return
     is_denied = answer_checklist(checklist, queries, output)
     if remedy is not None:
@@ -92,7 +92,7 @@ def _explain(
         explanation.unknown,
         explanation.trace.allowed,
         output,
-        may_go_back=queries.may_go_back,
+        suggests_at=queries.suggests_at,
     )
     say_other_answers([question.question], queries, output)
     if output.format == "json":
@@ -120,7 +120,7 @@ def _explain_many(
             output.record(_record(explanation, queries) | group.as_json())
             continue
         times = "once" if group.times == 1 else counted(group.times, "time")
-        then = changed_since(group.parsed, explanation.trace.allowed)
+        then = differing_answer(group.parsed, explanation.trace.allowed)
         header = f"--- {times}, first in line {group.line}" + (f"; {then}" if then else "")
         output.line(output.paint(header, "faint"))
         _print(explanation, queries, arguments, output)
@@ -152,12 +152,12 @@ def _print(
 def _checklist_commands(question: Question, queries: Queries, arguments: Namespace) -> list[str]:
     if question.resource_type is not ResourceType.TOPIC:
         return []
-    decided_by = _with_settings_of_lines(arguments, queries)
+    arguments = _with_assumed_settings(arguments, queries)
     clients = ("--consumer", "--producer")
-    return [checklist_command(question, client, decided_by) for client in clients]
+    return [checklist_command(question, client, arguments) for client in clients]
 
 
-def _with_settings_of_lines(arguments: Namespace, queries: Queries) -> Namespace:
+def _with_assumed_settings(arguments: Namespace, queries: Queries) -> Namespace:
     context = queries.context
     settings = dict(setting.split("=", 1) for setting in context.assumed)
     if settings.get(ALLOW_EVERYONE_KEY) == "true":

@@ -89,7 +89,7 @@ def result_cell(allowed: bool) -> Cell:
     return Cell("ALLOWED", "good") if allowed else Cell("DENIED", "bad")
 
 
-def changed_since(parsed: ParsedQuestion, allowed: bool) -> str:
+def differing_answer(parsed: ParsedQuestion, allowed: bool) -> str:
     """The answer in the audit line as a cell, if it differs from ``allowed``; else empty."""
     if parsed.audit is None or bool(parsed.audit.result) is allowed:
         return ""
@@ -111,7 +111,7 @@ def point_out(
     allowed: bool,
     output: Output,
     *,
-    may_go_back: bool,
+    suggests_at: bool,
 ) -> None:
     """Print notes on stderr that a person needs to judge the answer."""
     for note in _notes_on_question(parsed):
@@ -122,13 +122,13 @@ def point_out(
         output.note("the end of the line is missing, so the line does not say which rule decided")
     elif parsed.audit is not None and parsed.audit.ambiguous:
         output.warn("the line can be read in two ways: perhaps a name in the line is forged")
-    then = changed_since(parsed, allowed)
+    then = differing_answer(parsed, allowed)
     if then:
         output.warn(
             f"Kafka said {then.split()[0]} when it wrote the line: the ACLs have changed, or "
             "super.users or allow.everyone.if.no.acl.found differ"
         )
-    if parsed.moment is not None and may_go_back:
+    if parsed.moment is not None and suggests_at:
         output.note(f"for the state at the time of the line: --at {parsed.moment}")
     for name in unknown:
         output.note(str(name))

@@ -38,10 +38,10 @@ _MOST_LISTED: Final = 4
 _EXCEPTED: Final = {
     (False, False): "but not {}",
     (True, False): "but no longer {}",
-    (True, True): "already before: {}",
+    (True, True): "already allowed before: {}",
     (False, True): "but now {}",
 }
-_STILL: Final = {(False, False): "already before not: {}", (True, True): "but still {}"}
+_STILL: Final = {(False, False): "already denied before: {}", (True, True): "but still {}"}
 
 
 def change_text(change: AccessChange) -> str:

@@ -71,7 +71,7 @@ def remedy_lines(
             yield f"  {more}"
     for number, remedy in enumerate(shown_ones):
         if checklists and remedy.use is None and number and shown_ones[number - 1].use is not None:
-            yield "every permission that a consumer or a producer needs, in one set of commands:"
+            yield "these print commands for every permission of a consumer or a producer:"
             yield from (
                 CommandLine(f"  {output.paint(command, 'strong')}") for command in checklists
             )

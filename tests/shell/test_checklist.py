@@ -148,7 +148,7 @@ def test_a_look_up_that_is_denied_leads_to_the_checklists_commands(
     words = ["User:app", "Describe", f"topic:{name}", "--host", "10.0.0.1", "--super-users", ""]
     assert main(["explain", str(empty), *words]) == 0
     lines = capsys.readouterr().out.splitlines()
-    at = next(at for at, line in enumerate(lines) if line.endswith("in one set of commands:"))
+    at = next(at for at, line in enumerate(lines) if line.endswith("of a consumer or a producer:"))
     before, after = "\n".join(lines[:at]), "\n".join(lines[at:])
     assert "--operation Read" in before
     assert "--operation Write" in before

@@ -150,7 +150,7 @@ def test_a_difference_in_meaning_is_said_in_patterns(
         "+  everybody may READ, CREATE, DELETE, ALTER, DESCRIBE_CONFIGS and ALTER_CONFIGS topic log"
         " from 10.0.0.1",
         "+  User:b may READ and DESCRIBE topics that begin with pay-, but no longer topic"
-        " pay-eu, already before: topic pay-us",
+        " pay-eu, already allowed before: topic pay-us",
         "-  User:b may no longer READ and DESCRIBE topic pay-eu",
         "=  User:c still may not ALTER topic log from 10.0.0.1",
         "2 gains and 1 loss (48 cells).",

@@ -26,7 +26,7 @@ from shell.views.checklist import answer_checklist
 from shell.views.explain_commands import command_as_typed
 from shell.views.explanation import (
     because,
-    changed_since,
+    differing_answer,
     headline,
     host_text,
     line_remark,
@@ -82,7 +82,7 @@ def _answer(parsed: ParsedQuestion, queries: Queries, output: Output) -> int:
     traced = queries.trace(question)
     hosts = changing_hosts(traced, queries.context.config.kafka) if question.host is None else ()
     unknown = queries.unknown(question)
-    point_out(parsed, unknown, traced.allowed, output, may_go_back=queries.may_go_back)
+    point_out(parsed, unknown, traced.allowed, output, suggests_at=queries.suggests_at)
     say_other_answers([question], queries, output)
     if output.is_text:
         output.prose(headline(question, traced.allowed, output))
@@ -141,7 +141,7 @@ def _answer_many(
 def _row(group: QuestionGroup, decision: Decision, is_audit: bool) -> list[Cell | str]:
     question = group.parsed.question
     allowed = bool(decision.result)
-    remarks = (changed_since(group.parsed, allowed), line_remark(group.parsed))
+    remarks = (differing_answer(group.parsed, allowed), line_remark(group.parsed))
     return [
         *([f"{group.times:>6,}"] if is_audit else ()),
         result_cell(allowed),

@@ -63,14 +63,14 @@ def _print(
     total = sum(records.values())
     by_type = sorted(records.items(), key=lambda pair: (-pair[1], pair[0]))
     snapshots = [str(each) for each in replayed.snapshots]
-    waiting = replayed.open_transaction
+    transaction = replayed.open_transaction
     lines = [
         ("source", [safe(replayed.source.describe)]),
         ("cluster", [shown(cluster) + node]),
         ("metadata.version", [image.features.metadata_version_name or "unknown"]),
         ("log", [_log_text(replayed)]),
         ("committed", [_committed_text(replayed)]),
-        *([("transaction", [safe(str(waiting))])] if waiting is not None else []),
+        *([("transaction", [safe(str(transaction))])] if transaction is not None else []),
         ("snapshots", snapshots or ["none"]),
         ("ACLs", [f"{len(image.acls):,}"]),
         ("SCRAM users", [f"{_scram_users(replayed):,}"]),
@@ -135,7 +135,7 @@ def _as_json(replayed: Replayed, records: Mapping[str, int], problems: list[str]
         "records": dict(records),
         "acls": len(image.acls),
         "scramUsers": _scram_users(replayed),
-        "openTransaction": _waiting_as_json(replayed),
+        "openTransaction": _transaction_as_json(replayed),
         "ready": replayed.ready and not replayed.doubts,
         "bootstrap": replayed.is_bootstrap,
         "skipped": {kind: each._asdict() for kind, each in replayed.skipped.items()},
@@ -172,9 +172,9 @@ def _quorum_leader_id(source: Source) -> int | None:
     return source.log.leader.id if isinstance(source.log, QuorumLog) else None
 
 
-def _waiting_as_json(replayed: Replayed) -> dict[str, Any] | None:
-    waiting = replayed.open_transaction
-    if waiting is None:
+def _transaction_as_json(replayed: Replayed) -> dict[str, Any] | None:
+    transaction = replayed.open_transaction
+    if transaction is None:
         return None
-    unread = [{"offset": at, "reason": reason} for at, reason in waiting.unreadable.items()]
-    return {"offset": waiting.offset, "records": waiting.records, "unread": unread}
+    unread = [{"offset": at, "reason": reason} for at, reason in transaction.unreadable.items()]
+    return {"offset": transaction.offset, "records": transaction.records, "unread": unread}

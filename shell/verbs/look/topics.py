@@ -58,11 +58,11 @@ class _Topic(NamedTuple):
 
 def configure(parser: ArgumentParser) -> None:
     add_source(parser, kinds=WITH_TOPICS)
-    shows = parser.add_argument_group("output")
-    shows.add_argument(
+    group = parser.add_argument_group("output")
+    group.add_argument(
         "--topic", action="append", metavar="NAME", help="only this topic (default: all)"
     )
-    shows.add_argument(
+    group.add_argument(
         "--describe",
         action="store_true",
         help="add the ACLs of each topic, and who may read and write the topic",
@@ -121,8 +121,8 @@ class _TopicAcls:
     def reaching(self, name: str) -> tuple[Acl, ...]:
         """The ACLs that reach the topic, in the order in which Kafka checks them."""
         beginnings = {WILDCARD, *(name[:length] for length in range(len(name) + 1))}
-        near = (acl for begin in beginnings for acl in self._acls.get(begin, ()))
-        found = (acl for acl in near if reaches(acl, ResourceType.TOPIC, name))
+        possible = (acl for begin in beginnings for acl in self._acls.get(begin, ()))
+        found = (acl for acl in possible if reaches(acl, ResourceType.TOPIC, name))
         return tuple(sorted(found, key=lambda acl: decision_order(acl, name)))
 
 

@@ -30,7 +30,7 @@ VERBS: Final = verbs_of(
             "unused": "Which ACLs nobody used, and which of them can go",
             "least-privilege": "The narrowest ALLOWs for each principal's requests, proven by "
             "replay",
-            "what-if": "Which real requests other ACLs would answer differently",
+            "what-if": "The real requests that other ACLs would answer differently",
             "requests": "Single requests, such as those behind a finding",
         },
         ("Show", __name__): {

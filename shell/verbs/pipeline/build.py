@@ -42,7 +42,7 @@ metalog pipeline build --log @prod --audit new/ --out prod.tables       adds the
 Audit lines may be of any Kafka version, in any log layout with dates or in JSON, compressed or not.
 A build adds to the folder: a file that is read again replaces its earlier rows, even if the file
 was renamed. Rows of other files stay. A line that is broken, or is not an audit line, goes into the
-table rejected, with the reason.
+table named rejected, with the reason.
 
 Exit code: 0 built, 1 built without some of the input, 2 not built."""
 _LOG: Final = "log"
@@ -86,7 +86,7 @@ def configure(parser: ArgumentParser) -> None:
         "--zone",
         default="UTC",
         metavar="ZONE",
-        help="time zone of lines that name none: Europe/Berlin, +02:00 (default: UTC)",
+        help="time zone of lines without one, such as Europe/Berlin or +02:00 (default: UTC)",
     )
     lines.add_argument(
         "--broker-from",
@@ -101,7 +101,7 @@ def configure(parser: ArgumentParser) -> None:
     log.add_argument(
         "--skip-damaged",
         action="store_true",
-        help="continue past damage; the table history lists the skipped ranges",
+        help="continue past damage; the table named history lists the skipped ranges",
     )
     add_spark(parser)
 
@@ -141,10 +141,10 @@ def run(arguments: Namespace, output: Output) -> int:
             "there are no requests: name audit logs by --audit, or a table by --requests"
         )
     with _reporting_interrupt(output) as watch:
-        return _built(arguments, output, watch)
+        return _build(arguments, output, watch)
 
 
-def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]) -> int:
+def _build(arguments: Namespace, output: Output, watch: Callable[[Tables], None]) -> int:
     inputs = _inputs(arguments, output)
     with output.busy("looking at the input"):
         empty = _check(inputs, arguments)
@@ -178,7 +178,7 @@ def _built(arguments: Namespace, output: Output, watch: Callable[[Tables], None]
     files_read = files_read.with_empty(empty)
     is_all = _say_left_out(files_read, found.damages, output)
     if inputs.broker_from is None:
-        _say_shared(files_read, output)
+        _say_shared_brokers(files_read, output)
     show_built(found, output)
     say_unchanged(files_read, output)
     return 0 if is_all else 1
@@ -312,20 +312,22 @@ def _configuration(arguments: Namespace, output: Output) -> Configuration:
     users, everyone = arguments.super_users, arguments.allow_everyone
     overrides, warnings = from_located(broker_properties(None, arguments))
     named = read_kafka_version(_named(arguments.log).kafka_version or "")
-    read, odd = read_configuration(texts)
+    read, file_warnings = read_configuration(texts)
     if texts or users is None:
-        warnings += odd
+        warnings += file_warnings
     for warning in warnings:
         output.warn(warning)
 
-    def over(config: AuthorizerConfig) -> AuthorizerConfig:
+    def overridden(config: AuthorizerConfig) -> AuthorizerConfig:
         return config._replace(
             super_users=config.super_users if users is None else overrides.super_users,
             allow_everyone=config.allow_everyone if everyone is None else everyone,
             kafka_version=overrides.kafka_version or config.kafka_version or named,
         )
 
-    return Configuration(period._replace(config=over(period.config)) for period in read.periods)
+    return Configuration(
+        period._replace(config=overridden(period.config)) for period in read.periods
+    )
 
 
 def named_config(log: str) -> list[str]:
@@ -368,8 +370,8 @@ def _say_left_out(files_read: FilesRead, damages: Sequence[str], output: Output)
         elif each.lines == 0:
             if _log_of(each.file) not in with_requests:
                 problems.append(f"{each.file}: empty, so it has no request of its broker")
-        elif (none := each.empty_text()) is not None:
-            problems.append(none)
+        elif (text := each.empty_text()) is not None:
+            problems.append(text)
     for problem in problems:
         output.warn(problem)
     return not problems
@@ -382,7 +384,7 @@ def _log_of(file: str) -> tuple[Path, str]:
     return Path(file).parent, broker_of(file, None)
 
 
-def _say_shared(files_read: FilesRead, output: Output) -> None:
+def _say_shared_brokers(files_read: FilesRead, output: Output) -> None:
     folders: dict[str, dict[Path, None]] = {}
     for each in files_read.logs:
         if each.is_kept:

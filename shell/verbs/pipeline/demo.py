@@ -105,20 +105,20 @@ def _step(doing: str, output: Output) -> Iterator[tuple[Callable[[str], None], _
     step, since = _Step(doing), monotonic()
     with output.busy(doing) as progress:
 
-        def at(words: str) -> None:
+        def show(words: str) -> None:
             progress.doing = words
 
-        yield at, step
+        yield show, step
     output.note(f"{step.done} ({monotonic() - since:.0f} s)")
 
 
 def _made(out: Path, arguments: Namespace, days: range, output: Output) -> Made:
     from metalog_spark.demo.make import make
 
-    with _step("making up a year", output) as (at, step):
+    with _step("making up a year", output) as (show, step):
 
         def report(doing: str, done: int, whole: int) -> None:
-            at(f"{doing}: {done:,} of {whole:,}")
+            show(f"{doing}: {done:,} of {whole:,}")
 
         made = make(out, requests=arguments.requests, seed=arguments.seed, days=days, report=report)
         tally = made.tally
@@ -141,13 +141,13 @@ def _build(tables: Tables, made: Made, output: Output) -> None:
     configuration, _ = read_configuration(texts)
     log = Logs(str(made.log), environ=os.environ)
     inputs = BuildInputs(log, configuration, Zone("UTC"), audit=[str(made.audit)])
-    with _step("building the tables", output) as (at, step):
-        logs = build(tables, inputs, on_step=at).logs
+    with _step("building the tables", output) as (show, step):
+        logs = build(tables, inputs, on_step=show).logs
         files = sum(each.files for each in logs)
         read = sum(each.requests for each in logs)
         rejected = sum(each.rejected for each in logs)
-        apart = f"; {counted(rejected, 'line')} rejected" if rejected else ""
-        step.done = f"decided {counted(read, 'request')} from {counted(files, 'file')}{apart}"
+        step.done = f"decided {counted(read, 'request')} from {counted(files, 'file')}"
+        step.done += f"; {counted(rejected, 'line')} rejected" if rejected else ""
 
 
 def _report(tables: Tables, made: Made, out: Path, output: Output) -> Path:
@@ -158,7 +158,7 @@ def _report(tables: Tables, made: Made, out: Path, output: Output) -> Path:
 
     report = out / "report.html"
     teams = read_owners(made.owners.read_text(encoding="utf-8"), str(made.owners))
-    with _step("working out the findings", output) as (at, step):
+    with _step("working out the findings", output) as (show, step):
         window = window_of(tables, _SINCE)
         main, *of_teams = write_report(
             tables,
@@ -170,7 +170,7 @@ def _report(tables: Tables, made: Made, out: Path, output: Output) -> Path:
             name=COMPANY,
             teams=teams,
             tolerated=_TOLERATED,
-            doing=at,
+            doing=show,
         )
         step.done = f"wrote {report.name} and a page for each of {counted(len(of_teams), 'team')}"
     output.line(safe(main.sentence))

@@ -21,7 +21,7 @@ metalog pipeline export prod.tables s3a://lake/acl-audit --spark-conf …
 
 OUT has a folder for each table. The tables requests, decisions and usage are divided by day:
 OUT/requests/day=2026-01-01/*.parquet. On the local disk OUT appears whole or not at all. If DIR
-is on a local disk, DIR/current has the last build in this form, without a copy.
+is on a local disk, DIR/current already has the last build in this form.
 
 Exit code: 0 written, 2 not written."""
 

@@ -49,7 +49,7 @@ read whole when it appears, so move finished files into FOLDER and do not rename
 TOPIC contains an audit line, and the record's key names the broker. A request is decided by the
 ACLs at its time, so a request waits until the log is known and committed up to that time.
 Findings cover the requests up to the last orderly stop.
-Exit code: 0 stopped on request, 2 failed."""
+Exit code: 0 stopped, 2 failed."""
 _LOOK_S: Final = 1
 _POSTED_WITHIN_S: Final = 60.0
 """At the end, ``follow`` waits at most this many seconds until a batch of alerts is posted."""
@@ -78,7 +78,7 @@ def configure(parser: ArgumentParser) -> None:
         "--zone",
         default="UTC",
         metavar="ZONE",
-        help="time zone of lines that name none (default: UTC)",
+        help="time zone of lines without one (default: UTC)",
     )
     group.add_argument(
         "--broker-from",
@@ -153,7 +153,7 @@ def run(arguments: Namespace, output: Output) -> int:
     from shell.tasks.follow.figures import served, watch_address
 
     configuration = _configuration(arguments, output)
-    hook, watch = _endpoint(arguments), watch_address(arguments.metrics)
+    hook, metrics = _endpoint(arguments), watch_address(arguments.metrics)
     zone, broker = Zone(arguments.zone), broker_pattern(arguments.broker_from)
     _check(arguments)
     with output.busy("looking at the input"):
@@ -164,7 +164,7 @@ def run(arguments: Namespace, output: Output) -> int:
         output.warn(_unproven_text(each))
     for line in foreign:
         output.warn(f"{arguments.log}: {line}")
-    unseen = _Unseen(arguments, output)
+    ignored = _IgnoredFiles(arguments, output)
     output.disable_pager()
     with writing_to(arguments, arguments.out), spark_session(arguments, output) as session:
         from metalog_spark.follow.batch import progress_of
@@ -187,9 +187,9 @@ def run(arguments: Namespace, output: Output) -> int:
         )
         output.end_progress()
         try:
-            with served(watch, tables, webhook) as figures:
-                now = _print_until_end(query, tables, unseen, (alerts, figures), output)
-            alerts.finish(now, _POSTED_WITHIN_S)
+            with served(metrics, tables, webhook) as figures:
+                latest = _print_until_end(query, tables, ignored, (alerts, figures), output)
+            alerts.finish(latest, _POSTED_WITHIN_S)
         except KeyboardInterrupt:
             output.note("interrupted; run follow again with the same --out to continue")
             raise
@@ -197,8 +197,8 @@ def run(arguments: Namespace, output: Output) -> int:
             query.stop()
             if webhook is not None:
                 webhook.close()
-        _complete(following, now, output)
-        output.note(followed_text(before, tally(now, progress_of(now).batch)))
+        _complete(following, latest, output)
+        output.note(followed_text(before, tally(latest, progress_of(latest).batch)))
     return 0
 
 
@@ -213,7 +213,7 @@ def _configuration(arguments: Namespace, output: Output) -> Configuration:
 
 def _check(arguments: Namespace) -> None:
     from metalog.log.topic.address import is_topic
-    from metalog_spark.follow.query import check_it_follows
+    from metalog_spark.follow.query import check_same_input
     from metalog_spark.ingest.audit_preflight import refuse_acls
     from metalog_spark.store.commit_log import NOTHING
     from metalog_spark.store.preflight import check_can_be_filled, check_can_be_followed
@@ -229,7 +229,7 @@ def _check(arguments: Namespace) -> None:
             check_can_be_followed(arguments.audit)
     if is_here(arguments, arguments.out):
         contents = check_can_be_filled(arguments.out) or NOTHING
-        check_it_follows(arguments.out, contents, arguments.log, arguments.audit)
+        check_same_input(arguments.out, contents, arguments.log, arguments.audit)
 
 
 def _endpoint(arguments: Namespace) -> WebhookEndpoint | None:
@@ -282,7 +282,7 @@ def _unproven_text(each: Unproven) -> str:
     )
 
 
-class _Unseen:
+class _IgnoredFiles:
     """The files that Spark ignores because their names are not UTF-8."""
 
     def __init__(self, arguments: Namespace, output: Output) -> None:
@@ -308,15 +308,15 @@ class _Unseen:
 def _print_until_end(
     query: StreamingQuery,
     tables: Tables,
-    unseen: _Unseen,
+    ignored: _IgnoredFiles,
     outlets: tuple[Alerts, Newest],
     output: Output,
 ) -> Tables:
     from metalog_spark.interrupts import first_ctrl_c
     from metalog_spark.store.table_store import Tables
 
-    (alerts, newest), now = outlets, tables
-    alerts.show_new(now)
+    (alerts, figures), latest = outlets, tables
+    alerts.show_new(latest)
     seen = None
     is_over = False
     with first_ctrl_c() as interrupted:
@@ -327,15 +327,15 @@ def _print_until_end(
                 is_over = True
             progress = query.lastProgress
             if progress is not None:
-                newest.note_check(progress.timestamp)
+                figures.note_check(progress.timestamp)
             if is_over or (progress is not None and progress.batchId != seen):
                 seen = None if progress is None else progress.batchId
-                unseen.say()
-                now = Tables.open(tables.session, tables.path)
-                alerts.show_new(now)
-                newest.show(now)
-            alerts.post(now)
-    return now
+                ignored.say()
+                latest = Tables.open(tables.session, tables.path)
+                alerts.show_new(latest)
+                figures.show(latest)
+            alerts.post(latest)
+    return latest
 
 
 def _stop(query: StreamingQuery, output: Output) -> None:
@@ -362,12 +362,12 @@ def _is_over(query: StreamingQuery) -> bool:
         raise
 
 
-def _complete(following: FollowJob, now: Tables, output: Output) -> None:
+def _complete(following: FollowJob, latest: Tables, output: Output) -> None:
     from metalog_spark.findings.windows.pending import waiting_in
     from metalog_spark.follow.tables import complete
 
     history = following.log.look()
     with output.busy("updating the derived tables"):
-        complete(now, history, following.log.text)
-    if waiting := waiting_in(now):
+        complete(latest, history, following.log.text)
+    if waiting := waiting_in(latest):
         output.note(waiting.text())

@@ -104,7 +104,7 @@ def run(arguments: Namespace, output: Output) -> int:
             found = least_set(tables, window, limits, tolerated=arguments.tolerate)
     options = FindingOptions(tables, window, arguments.tolerate)
     say_missing(options, found.seen, output)
-    if found.closes:
+    if found.ends_allow_everyone:
         output.warn(
             "allow.everyone.if.no.acl.found is true: set it to false when these ACLs are in force; "
             "until it is false, a resource that loses its last ACL is open to everyone"
@@ -120,7 +120,9 @@ def run(arguments: Namespace, output: Output) -> int:
         print_basis(options, found.seen, found.proof.requests, (), output)
         for each, entry in accepted:
             output.line(f"# Kept: {shown(each.principal)}: {accepted_text(entry)}.")
-        print_commands(_ordered(proposals), ANY_CLUSTER, output, allow_everyone=found.closes)
+        print_commands(
+            _ordered(proposals), ANY_CLUSTER, output, allow_everyone=found.ends_allow_everyone
+        )
     elif output.format == "yaml":
         output.raw(_yaml(found, arguments.principal, [each for each, _ in accepted]).encode())
     else:

@@ -33,8 +33,8 @@ metalog pipeline requests DIR --from -1d --principal User:billing --result DENIE
 metalog pipeline requests DIR --resource TOPIC:orders --disagrees -o csv > odd.csv
 
 Requests are sorted by time. Each has the broker's answer, the decision by the ACLs at that time,
-and the file and line. Other verbs print a command of this verb for the requests behind a finding:
-in the report's page, in -o json, and in text for the first rows.
+and the file and line. Other verbs print a pipeline requests command for the requests behind a
+finding: in the report's page, in -o json, and in text for the first rows.
 
 Exit code: 0 printed, 2 no answer."""
 
@@ -103,28 +103,28 @@ def run(arguments: Namespace, output: Output) -> int:
     with opened_folder(arguments, output) as tables:
         window = chosen_window(arguments, tables, output)
         for acl_id in filter(None, (arguments.acl, arguments.matches)):
-            _say_owners(tables, acl_id, output)
+            _say_acls_with_id(tables, acl_id, output)
         with output.busy("reading requests"):
             rows = requests_in(tables, window, wanted)
             found = rows.selectExpr("unix_micros(time) AS us", "*").drop("time")
-            lines = _plain(row.asDict() for row in found.toLocalIterator())
+            lines = _with_time_text(row.asDict() for row in found.toLocalIterator())
             _print(lines, COLUMNS, output)
     return 0
 
 
-def _say_owners(tables: Tables, acl_id: str, output: Output) -> None:
+def _say_acls_with_id(tables: Tables, acl_id: str, output: Output) -> None:
     """If several ACLs had the id in turn, say when each had it."""
     from metalog_spark.findings.windows.request_rows import acls_with_id
 
-    uuid, owners = parse_uuid(acl_id), acls_with_id(tables, acl_id)
-    which = f"{counted(len(owners), 'ACL')} had the id {acl_id} in turn; choose by --from and --to"
-    for life in chain.from_iterable(owners.values()):
-        if len(owners) > 1 and life.id == uuid:
+    uuid, acls = parse_uuid(acl_id), acls_with_id(tables, acl_id)
+    which = f"{counted(len(acls), 'ACL')} had the id {acl_id} in turn; choose by --from and --to"
+    for life in chain.from_iterable(acls.values()):
+        if len(acls) > 1 and life.id == uuid:
             begin, end = ("-" if edge is None else time_text(edge.time_ms) for edge in life[2:])
             output.note(f"{which}: {begin} to {end}: {sentence(life.acl)}")
 
 
-def _plain(rows: Iterator[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+def _with_time_text(rows: Iterator[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     for row in rows:
         yield {"time": time_text(row["us"] // 1000), **{k: v for k, v in row.items() if k != "us"}}
 

@@ -56,7 +56,7 @@ is not called unused if its use is unknown, for instance because it is younger t
 allowed lines (logged at DEBUG only) are missing in more hours than --tolerate accepts, the metadata
 log has gaps, or only controllers log its operation (CREATE, DELETE, ALTER, …) and their logs are
 missing.
-The grants in --accepted stay although nobody used them, and do not change the exit code.
+The ACLs in --accepted stay although nobody used them, and do not change the exit code.
 Exit code: 0 no ACL can go, 1 some ACLs can go, 2 no answer."""
 _SHOWN: Final = 20
 
@@ -114,7 +114,7 @@ def _print(
     most: int | None,
 ) -> None:
     totals = found.totals
-    more = f" ({len(accepted):,} more accepted)" if accepted else ""
+    more = f" ({len(accepted):,} more are accepted)" if accepted else ""
     unknown = f"; the use of {totals.unknown:,} more is unknown" if totals.unknown else ""
     output.prose(
         f"{totals.used:,} of {counted(totals.grants, 'grant')}"
@@ -178,8 +178,8 @@ def _cells(verdict: Verdict, found: ClassifiedAcls) -> list[Cell | str]:
     if verdict.shadow is not None:
         beside = f"{counted(verdict.matched, 'request')}, by {sentence(verdict.shadow)}"
     severity, _ = found.advice(verdict)
-    weight = severity_cell(severity.name) if severity > Severity.INFO else ""
-    return [weight, sentence(verdict.acl), Cell(since, "faint"), beside]
+    shown_severity = severity_cell(severity.name) if severity > Severity.INFO else ""
+    return [shown_severity, sentence(verdict.acl), Cell(since, "faint"), beside]
 
 
 def _command(verdict: Verdict, options: FindingOptions) -> str | None:

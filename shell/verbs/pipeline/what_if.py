@@ -63,13 +63,13 @@ metalog pipeline what-if DIR cluster://staging:9092     as if staging's ACLs wer
 metalog pipeline what-if DIR acls/ --prove              also changes that no request shows
 
 PROPOSED is compared with the ACLs at the end of the history, so changes within the window do not
-count. PROPOSED is the whole set of ACLs; files with owns replace only the ACLs that they own,
-as metalog apply --prune does. -o commands prints commands that would keep today's decisions.
+count. PROPOSED is the whole set of ACLs; files with the key owns replace only the ACLs that they
+own, as metalog apply --prune does. -o commands prints commands that would keep today's decisions.
 
-Exit code: 0 no decision changes, 1 some decisions change, or a principal can lose idempotent
-producers (audit lines do not show this), 2 no answer."""
+Exit code: 0 no decision changes, 1 some decisions change, or a principal could no longer
+start an idempotent producer (audit lines do not show this), 2 no answer."""
 _SHOWN: Final = 20
-_NAMED: Final = 3
+_NAMES_SHOWN: Final = 3
 _ANSWERS: Final = {"DENIED": "denied instead of allowed", "ALLOWED": "allowed instead of denied"}
 _FIELDS: Final = {
     "principal": "principal",
@@ -112,10 +112,12 @@ def run(arguments: Namespace, output: Output) -> int:
     read, settings = _read(arguments, output), _settings(arguments)
     with opened_folder(arguments, output) as tables:
         window = chosen_window(arguments, tables, output)
-        today, now = acls_now(tables), config_now(tables)
-        config = _config(now, settings, arguments, output)
-        proposed = _proposed(today, read, config, output)
-        changed = meaning(today, proposed, now, config) if arguments.prove else None
+        current_acls, current_config = acls_now(tables), config_now(tables)
+        config = _config(current_config, settings, arguments, output)
+        proposed = _proposed(current_acls, read, config, output)
+        changed = (
+            meaning(current_acls, proposed, current_config, config) if arguments.prove else None
+        )
         seen = coverage_in(tables, window)
         with output.busy("deciding"):
             timed = what_if(tables, window, proposed, config).selectExpr(
@@ -125,7 +127,7 @@ def run(arguments: Namespace, output: Output) -> int:
             open_rows, accepted = found.where("entry IS NULL"), found.where("entry IS NOT NULL")
             changes = _changes(open_rows)
             of_accepted = _requests(accepted) if known.entries else 0
-            known.match(matching(found, known.entries, _FIELDS))
+            known.note_matched(matching(found, known.entries, _FIELDS))
             total = answers_in(tables, window)
             lost = losing(unseen_in(tables, window), proposed, config)
         _say_missing(seen, lost, output)
@@ -177,7 +179,9 @@ def _changes(found: DataFrame) -> list[_Change]:
     changes = []
     for row in by_answer.orderBy(f.desc("after")).collect():
         own = found.where(f.col("after") == row["after"]).select("principal").distinct()
-        first = [each["principal"] for each in own.orderBy("principal").limit(_NAMED).collect()]
+        first = [
+            each["principal"] for each in own.orderBy("principal").limit(_NAMES_SHOWN).collect()
+        ]
         sums = row["rows"], row["requests"], row["principals"]
         changes.append(_Change(row["after"], *sums, first))
     return changes
@@ -217,22 +221,22 @@ def _read(arguments: Namespace, output: Output) -> SavedPlan | Document:
 
 
 def _proposed(
-    today: Collection[Acl], read: SavedPlan | Document, config: AuthorizerConfig, output: Output
+    current: Collection[Acl], read: SavedPlan | Document, config: AuthorizerConfig, output: Output
 ) -> Collection[Acl]:
     if isinstance(read, SavedPlan):
-        for since in changed_since(read, today, config):
+        for since in changed_since(read, current, config):
             output.warn(
                 f"this plan was made for other ACLs than those at the history's end: {since}"
             )
             break
-        return after(today, read.steps)
+        return after(current, read.steps)
     if not read.owns:
         return read.acls
-    plan_for_owned = make_plan(today, read, prune=True)
+    plan_for_owned = make_plan(current, read, prune=True)
     others = len(plan_for_owned.unowned)
     stay = counted(others, "other ACL stays as it is", "other ACLs stay as they are")
-    output.note(f"the files have owns; {stay}")
-    return after(today, plan_for_owned.steps)
+    output.note(f"the files have the key owns; {stay}")
+    return after(current, plan_for_owned.steps)
 
 
 def _settings(arguments: Namespace) -> LocatedProperties:
@@ -245,16 +249,16 @@ def _settings(arguments: Namespace) -> LocatedProperties:
 
 
 def _config(
-    now: AuthorizerConfig, settings: LocatedProperties, arguments: Namespace, output: Output
+    current: AuthorizerConfig, settings: LocatedProperties, arguments: Namespace, output: Output
 ) -> AuthorizerConfig:
     """The configuration by ``settings``. Without ``--config``, other keys have today's values."""
     from authorizer.config import from_properties
 
     today = {
-        SUPER_USERS_KEY: ";".join(sorted(now.super_users)),
-        ALLOW_EVERYONE_KEY: str(now.allow_everyone).lower(),
+        SUPER_USERS_KEY: ";".join(sorted(current.super_users)),
+        ALLOW_EVERYONE_KEY: str(current.allow_everyone).lower(),
     }
-    rest = {KAFKA_VERSION_KEY: now.kafka.value} | ({} if arguments.config else today)
+    rest = {KAFKA_VERSION_KEY: current.kafka.value} | ({} if arguments.config else today)
     config, warnings = from_properties({**rest, **settings.properties})
     for warning in warnings:
         output.warn(settings.placed_text(warning))
@@ -291,9 +295,9 @@ def _print_meaning(changed: Meaning, has_seen: bool, output: Output) -> None:
         output.prose(f"Nothing {otherwise}would change for any request: proven ({cells}).")
         return
     seen = (
-        "These cells would change, and include the requests above"
+        "These answers would change, including those to the requests above"
         if has_seen
-        else "No request of the window would change, but these cells would"
+        else "No answer in the window would change, but these answers would"
     )
     output.prose(f"{seen} ({cells}):")
     print_meaning(changed, None, output)
@@ -308,7 +312,7 @@ def _by_answer(changes: Sequence[_Change]) -> str:
 
 
 def _names(principals: Iterable[str], count: int) -> str:
-    more = f" and {count - _NAMED:,} more" if count > _NAMED else ""
+    more = f" and {count - _NAMES_SHOWN:,} more" if count > _NAMES_SHOWN else ""
     return f"{', '.join(sorted(map(shown, principals)))}{more}"
 
 
@@ -384,7 +388,7 @@ def _say_missing(seen: WindowCoverage, lost: Collection[str], output: Output) ->
             f"{seen.controllers_text()}: what the proposal would break in those hours is unknown"
         )
     if lost:
-        names = _names(sorted(lost)[:_NAMED], len(lost))
+        names = _names(sorted(lost)[:_NAMES_SHOWN], len(lost))
         output.warn(
             f"{names} could no longer start an idempotent producer, which no audit line shows:"
             " give them WRITE on one topic, or IDEMPOTENT_WRITE on the cluster"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from metalog_spark.summary import Summary, TableTotals
 
 _AN_HOUR: Final = timedelta(hours=1)
-_WIDE: Final = 13
+_WIDTH: Final = 13
 _WHY_NOT: Final = " (in a gap of the log, or before the log; see pipeline report --section unseen)"
 _CAUSES: Final = (
     "; a few around a change of ACLs are usual, many come from super users that no --config"
@@ -80,7 +80,7 @@ def show_built(found: Summary, output: Output) -> None:
         ("usage", found.usage_rows, "a row for each day and each different question and answer"),
     ]
     output.aligned(
-        (Cell(name, "name"), f"{rows:>{_WIDE},}", safe(text)) for name, rows, text in rows
+        (Cell(name, "name"), f"{rows:>{_WIDTH},}", safe(text)) for name, rows, text in rows
     )
     if found.later is not None:
         output.note(found.later.text())
@@ -98,7 +98,7 @@ def _forms_text(found: Summary) -> Iterator[str]:
     if found.halves:
         yield (
             f"{counted(found.halves, 'line lacks', 'lines lack')} a part that earlier lines of the"
-            f" broker have, and {plural(found.halves, 'counts', 'count')} as half a line; if Kafka"
+            f" broker have: {plural(found.halves, 'a half line', 'half lines')}; if Kafka"
             " was rolled back, use --broker-from to give the newer logs another broker's name"
         )
 

@@ -52,8 +52,8 @@ def _rows(found: DryRun, out: str) -> Iterator[list[Cell | str]]:
         yield _row("gap", 1, safe(f"from offset {gap.offset:,}: {gap.why}"))
     nothing = "nothing new" if any(file.is_known for file in found.files) else "no audit line found"
     days = ranged(found.days[0], found.days[-1]) if found.days else nothing
-    if of_them := set(found.again).intersection(found.days):
-        days += f"; in {shown(out)} already, and decided again: {counted(len(of_them), 'day')}"
+    if known_days := set(found.again).intersection(found.days):
+        days += f"; in {shown(out)} already, and decided again: {counted(len(known_days), 'day')}"
     yield _row("days", len(found.days), days)
     if found.stale:
         why = "decided again, because the log or the configuration has changed"
@@ -70,17 +70,17 @@ def _files_text(files: Sequence[FileLook]) -> str:
     packed = sum(file.is_packed for file in files)
     text = f"{size / 1e6:,.1f} MB, approximately {counted(lines, 'line')}"
     if packed:
-        text += f", {packed:,} packed"
+        text += f", {counted(packed, 'file')} packed"
     if known_files := sum(file.is_known for file in files):
-        text += f", {known_files:,} read before"
-    first = min(_known(file.first for file in files), default=None)
+        text += f", {counted(known_files, 'file')} read before"
+    first = min(_not_none(file.first for file in files), default=None)
     if first is None:
         return f"{text}; no audit line"
-    last = max(_known(file.last for file in files), default=None)
+    last = max(_not_none(file.last for file in files), default=None)
     return f"{text}; {ranged(_stamp(first), '?' if last is None else _stamp(last))}"
 
 
-def _known(times: Iterable[datetime | None]) -> Iterator[datetime]:
+def _not_none(times: Iterable[datetime | None]) -> Iterator[datetime]:
     return (time for time in times if time is not None)
 
 

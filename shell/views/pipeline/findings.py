@@ -85,7 +85,7 @@ def share_of(option: str) -> Callable[[str], float]:
         match = _PERCENT.fullmatch(text)
         fraction = float(match[1]) / (100 if match[2] else 1) if match else 2.0
         if fraction > 1 or (fraction == 1 and not (match and match[2])):
-            reason = "may mean 1%" if fraction == 1 else "not a share up to 100%"
+            reason = "can mean 1%" if fraction == 1 else "not a share up to 100%"
             raise InvalidRequest(f"{option} {text}: {reason}; write it as 0.5% or 0.005")
         return fraction
 

@@ -498,7 +498,7 @@ def test_what_the_default_allowed_gets_acls_and_the_default_goes(
     tables = world.folder(spark, tmp_path / "open", *READ_BY_DAY)
     day = window_of(tables)
     found = least_set(tables, day)
-    assert found.closes
+    assert found.ends_allow_everyone
     assert found.proof.inexpressible == 2 + 4
     wanted = {
         ORDERS,

@@ -301,7 +301,7 @@ def test_what_if_proves_what_no_request_of_the_window_shows(
     assert done.returncode == 1
     assert done.stdout.splitlines() == [
         "0 of 1,528 requests would get another answer.",
-        "No request of the window would change, but these cells would (8 cells):",
+        "No answer in the window would change, but these answers would (8 cells):",
         "+  User:carol may WRITE and DESCRIBE topic shop.gifts",
         "  such as User:carol WRITE topic shop.gifts from 10.0.0.1",
     ]
@@ -312,7 +312,7 @@ def test_what_if_proves_what_no_request_of_the_window_shows(
     assert done.returncode == 0
     assert "Nothing would change for any request: proven (0 cells)." in done.stdout
     done = run_here(capsys, *words, "--super-users", "User:mallory;User:root")
-    assert "These cells would change, and include the requests above" in done.stdout
+    assert "These answers would change, including those to the requests above" in done.stdout
     assert "+  User:mallory and User:root may " in done.stdout
 
 
@@ -369,7 +369,7 @@ def test_a_hostile_name_stays_a_name(spark: SparkSession, tmp_path: Path, capsys
         (["unused", "DIR", "--tolerate", "120%"], "--tolerate 120%: not a share up to 100%; write"),
         (
             ["unused", "DIR", "--tolerate", "1"],
-            "--tolerate 1: may mean 1%; write it as 0.5% or 0.005",
+            "--tolerate 1: can mean 1%; write it as 0.5% or 0.005",
         ),
         (["least-privilege", "DIR", "--prefix-from", "-1"], "--prefix-from -1: give a whole num"),
         (["unused", "DIR"], "DIR: not a pipeline's folder; metalog pipeline build makes"),

@@ -145,8 +145,8 @@ def test_all_texts_of_a_page_count_the_same_grants_that_can_go() -> None:
     shown, _ = with_accepted(contents, read_accepted(accepted, "a.yaml"), TODAY)
     [section] = (each for each in shown.sections if each.id == "unused")
     assert shown.numbers[1].value == 9
-    assert "; 9 (2 more accepted) can go without" in shown.sentence
-    assert section.says.startswith("9 (2 more accepted) can go: ")
+    assert "; 9 (2 more are accepted) can go without" in shown.sentence
+    assert section.says.startswith("9 (2 more are accepted) can go: ")
 
 
 def test_a_denial_is_the_same_from_another_host_and_another_operation_is_another() -> None:
