@@ -14,12 +14,12 @@ from metalog.errors import CorruptLog, UnreadableRecord
 from metalog.image.manifest import Provenance
 from metalog.image.metadata import EMPTY, MetadataImage
 from metalog.image.state.acls import AclsDelta
-from metalog.image.state.certain_delta import CertainDelta
 from metalog.image.state.client_quotas import ClientQuotasDelta
 from metalog.image.state.cluster import ClusterDelta
 from metalog.image.state.configs import ConfigsDelta
 from metalog.image.state.delegation_tokens import DelegationTokensDelta
 from metalog.image.state.features import FeaturesDelta
+from metalog.image.state.never_doubtful import NeverDoubtful
 from metalog.image.state.producer_ids import ProducerIdsDelta
 from metalog.image.state.scram import ScramDelta
 from metalog.image.state.topics import PARTITION_RECORDS, StoppedRun, TopicsDelta
@@ -135,7 +135,7 @@ class MetadataDelta:
             before = getattr(self.image, subject.name)
             delta = subject.delta(before, is_replacement=self.is_replacement)
             setattr(self, subject.name, delta)
-            if not isinstance(delta, CertainDelta):
+            if not isinstance(delta, NeverDoubtful):
                 self._uncertain.append(delta)
         return delta
 

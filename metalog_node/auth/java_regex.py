@@ -196,7 +196,8 @@ class Pattern:
 class Replacement:
     r"""The replacement of a match, with ``$1``, ``${name}``, and ``\`` before a literal character.
 
-    ``InvalidRequest`` if ``text`` ends in ``\``, or refers to a group that ``pattern`` lacks.
+    ``InvalidRequest`` if ``text`` ends in ``\``, has a ``$`` without a group, or refers to a group
+    that ``pattern`` lacks.
     """
 
     def __init__(self, text: str, pattern: Pattern) -> None:
@@ -235,6 +236,8 @@ def _reference(text: str, at: int, pattern: Pattern) -> tuple[int, int]:
     end = at
     while text[end : end + 1] in _DIGITS and int(text[at : end + 1]) <= pattern.groups:
         end += 1
+    if text[at : at + 1] not in _DIGITS:
+        raise InvalidRequest("$ must be followed by a group's number or {name}; or write \\$")
     if end == at:
         raise InvalidRequest(
             f"${text[at : at + 1]}: the pattern has only {counted(pattern.groups, 'group')}"

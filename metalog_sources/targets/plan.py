@@ -125,8 +125,8 @@ def after(current: Iterable[Acl], steps: Iterable[PlanStep]) -> set[Acl]:
 
 
 class PlanProof(NamedTuple):
-    """A proof that ``claims`` (those of ``--only-gain``, as YAML) cover all requests that a plan
-    newly allows. ``cells`` counts the cells of requests that the proof compared."""
+    """Proves that the claims in ``claims`` (of ``--only-gain``, as YAML) cover all requests that a
+    plan newly allows. ``cells`` counts the cells of requests that the proof compared."""
 
     claims: tuple[str, ...]
     cells: int

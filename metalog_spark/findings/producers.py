@@ -1,7 +1,7 @@
 """Finds the clients that can start an idempotent producer without an audit line.
 
 InitProducerId needs IDEMPOTENT_WRITE on the cluster, or WRITE on at least one topic (KIP-679).
-Kafka writes no audit line if only an ACL of a topic other than ``HARDCODE`` allows the request.
+Kafka writes no audit line if only an ACL of a topic other than ``hardcode`` allows the request.
 docs/reference/unused-acls.md has the rules.
 """
 
@@ -95,7 +95,7 @@ class ProducerAcls:
         """Add and return the first of ``acls`` with which the client can start a producer.
 
         Raises:
-            ValueError: the client can start a producer with none of ``acls``.
+            ValueError: no ACL in ``acls`` lets the client start a producer.
         """
         for acl in acls:
             self._writer.apply({_ADDED: acl}, {})
@@ -145,7 +145,7 @@ def starts_producers(acl: Acl) -> bool:
 def unseen_in(tables: Tables, window: Window) -> frozenset[RequestOrigin]:
     """The clients that can have started a producer without an audit line, and may start one today.
 
-    Each client has a request in ``window``, or a request that waits or is not counted yet.
+    Each client has a request in ``window``, or one that ``follow`` has not decided or counted yet.
     """
     lifetimes = lifetimes_in(tables)
     kafka = config_now(tables).kafka
@@ -156,11 +156,11 @@ def unseen_in(tables: Tables, window: Window) -> frozenset[RequestOrigin]:
     lasting_or_deny = (
         acl for acl, own in lifetimes.by_acl.items() if not is_allow(acl) or lasts(own, *edges)
     )
-    worst_case = ProducerAcls(lasting_or_deny, kafka)
+    least_likely_logged = ProducerAcls(lasting_or_deny, kafka)
     return frozenset(
         client
         for client in _origins(tables, window, today)
-        if today.may_start(client) and not worst_case.would_show(client)
+        if today.may_start(client) and not least_likely_logged.would_show(client)
     )
 
 
@@ -225,7 +225,8 @@ def kept_for_producers(
 ) -> frozenset[Acl]:
     """``going`` has the ACLs that are to be removed, each with the number of requests that it
     matches. Returns the ACLs that must stay, so that each client in ``unseen`` can still start a
-    producer: for each client, no ACL or the sufficient ACL that matches the most requests.
+    producer. If the other ACLs are not enough for a client, one ACL stays: of those that are
+    enough, the ACL that matches the most requests.
 
     Raises:
         ValueError: a client in ``unseen`` cannot start a producer with the ACLs in ``today``.
@@ -247,9 +248,9 @@ def narrowest(
     least: Iterable[Acl],
     kafka: KafkaVersion = KafkaVersion.V4_3,
 ) -> frozenset[Acl]:
-    """The ACLs to add to ``least``, so that each client in ``unseen`` can start a producer. Each
-    added ACL is the narrowest sufficient part of an ALLOW in ``today``. Topics of the principal's
-    LITERAL ALLOWs in ``least`` are preferred to other topics.
+    """The ACLs that the set ``least`` needs in addition, so that each client in ``unseen`` can
+    start a producer. Each is the narrowest sufficient part of an ALLOW in ``today``. Topics of the
+    principal's LITERAL ALLOWs in ``least`` are preferred to other topics.
 
     Raises:
         ValueError: a client in ``unseen`` cannot start a producer with the ACLs in ``today``, or a

@@ -31,9 +31,9 @@ OPEN_END: Final = 1 << 63
 class LogSplit(NamedTuple):
     """The records of ``split`` from offset ``start`` up to ``until``, which one task reads.
 
-    A ``dense`` split has every offset up to ``end``, or is damaged; its ``until`` is ``end``. The
-    last batch of any other split can cross ``end``; the split has this batch's records up to
-    ``until``. ``source`` is the split's folder, file or address.
+    A ``dense`` split has every offset up to ``end``, or is damaged; its ``until`` is ``end``. In
+    any other split the last batch can have records above ``end``, and ``until`` can be above or
+    below ``end``. ``source`` is the split's folder, file or address.
     """
 
     split: Split

@@ -1,8 +1,9 @@
 """Divides audit files into groups, so that the driver has the paths of one group at a time.
 
 Spark lists the files once. The list is written beside the tables, so that Spark can drop its own
-list. A group has consecutive files in the order of base names. Kafka names a rotated log by the
-hour, so a task writes rows of few days. This module must not know what a file says.
+list. A group has consecutive files in the order of base names. The name of a rotated log has its
+hour, so the files of a group, and the rows of a task, are of few days. This module must not know
+what a file says.
 """
 
 from __future__ import annotations

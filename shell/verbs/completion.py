@@ -80,7 +80,7 @@ def run(arguments: Namespace, output: Output) -> int:
         from shell.tasks.completion_names import names_in
 
         if arguments.shell != NAMES:
-            raise InvalidRequest(f"{arguments.query[0]}: completion takes only the name of a shell")
+            raise InvalidRequest(f"{arguments.query[0]}: one word too many; name one shell")
 
         source, kind, prefix = (*arguments.query, "", "")[:3]
         for name in names_in(source, kind, prefix, os.environ):

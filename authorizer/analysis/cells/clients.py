@@ -42,15 +42,15 @@ class ClientClass(NamedTuple):
 
     ``host`` is the narrowest of these hosts, or None. ``client`` is the address of one client.
     ``around`` is a client of the class around this class: the class of the next wider host or,
-    without one, the class that no host matches. ``own`` has the hosts in ``matching`` that do not
-    match the class around. ``around`` and ``own`` are None if the class around is not requested, or
-    if a host in ``own`` must have its own class.
+    without one, the class that no host matches. ``own_hosts`` has the hosts in ``matching`` that do
+    not match the class around. ``around`` and ``own_hosts`` are None if the class around is not
+    requested, or if a host in ``own_hosts`` must have its own class.
     """
 
     host: str | None
     matching: frozenset[str]
     client: str
-    own: frozenset[str] | None = None
+    own_hosts: frozenset[str] | None = None
     around: str | None = None
 
 
@@ -112,7 +112,7 @@ class ClientClasses:
                 clients = ClientClass(region.host, region.matching, client)
                 own = region.matching - before
                 if around in found and self._separate.isdisjoint(own):
-                    clients = clients._replace(own=own, around=found[around].client)
+                    clients = clients._replace(own_hosts=own, around=found[around].client)
                 found[region.host] = clients
         return list(found.values())
 

@@ -1,10 +1,13 @@
 """Enumerates the cells into which ACLs divide requests, session by session.
 
 A cell has the requests of a class of principals, from a class of client addresses, for a class of
-resource names and one operation. All its requests have the same decision. One principal that no ACL
-names represents all such principals. The sessions of principals or clients that no ACL names, and
-of wider blocks, are broader. A session lists only cells that can differ from those of its broader
-sessions. This module must not know the decisions.
+resource names and one operation. All its requests have the same decision.
+
+A session has the cells of one class of principals and one class of clients. The principals that no
+ACL names are one class, and so are the clients that no ACL names. A named principal's broader
+session is that of the unnamed principals. The broader session of a host or CIDR block is that of
+the next wider block, or else of the unnamed clients. A session lists only cells that can differ
+from the cells of its broader sessions. This module must not know the decisions.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Final, NamedTuple
 
 from authorizer.analysis.cells.clients import ANY_HOST, ClientClass, ClientClasses, HostSet
@@ -79,7 +83,8 @@ class Requests(NamedTuple):
 
 
 class SessionAround(NamedTuple):
-    """A broader session, by host and principal; ignored if ``unless`` has the same change."""
+    """A broader session, by host and principal. ``unless`` is another session: the broader session
+    is ignored if the access of both sessions changes in the same way."""
 
     identity: tuple[str, str]
     unless: tuple[str, str] | None = None
@@ -117,11 +122,12 @@ def checked_operations(kind: ResourceType) -> int:
 
 
 class Sessions:
-    """The sessions and cells of ``requests``. The ``acls`` of all compared sets divide them.
+    """The sessions and cells of ``requests``, so that each ACL in ``acls`` matches all requests of
+    a cell or none. A caller that compares sets of ACLs passes the union of these sets.
 
-    With ``differing``, the sessions have only cells that an ACL in ``differing`` can change. If not
-    ``any_subset``, each set must have all ``acls`` that are not in ``differing``. No cell is partly
-    inside one of the requests in ``separate``.
+    With ``differing``, the sessions have only cells that an ACL in ``differing`` can change. Unless
+    ``any_subset``, each compared set must contain all ``acls`` that are not in ``differing``. No
+    cell is partly inside one of the requests in ``separate``.
     """
 
     def __init__(
@@ -177,8 +183,9 @@ class Sessions:
     def least_cells(self) -> int:
         """A lower bound of the number of cells, found without listing the cells.
 
-        For each principal it counts the names in ACLs of ``User:*`` that an ACL of the principal
-        matches, too. ACLs with a host other than ``*`` are left out."""
+        For each principal it counts those resource names in ACLs of ``User:*`` that begin with the
+        prefix of an ACL of the principal. ACLs with a host other than ``*`` are left out.
+        """
         within, differing = self._requests.names, self._differing
         dividing = self._everyones.get(WILDCARD)
         changing = None if differing is None else differing.get(WILDCARD_PRINCIPAL, _NO_PATTERNS)
@@ -240,8 +247,9 @@ class Sessions:
             mine = _of_hosts(own, hosts)
             matching = [*mine, *_of_hosts(everyones, hosts)]
             conditions = [mine] if only_own else []
-            if clients.own is not None:
-                conditions.append(_of_hosts(own, clients.own) + _of_hosts(everyones, clients.own))
+            if clients.own_hosts is not None:
+                at_own_hosts = (_of_hosts(each, clients.own_hosts) for each in (own, everyones))
+                conditions.append([*chain.from_iterable(at_own_hosts)])
             if self._differing is not None:
                 can_be_first = not conditions or self._any_subset
                 conditions.append(
@@ -266,7 +274,7 @@ class Sessions:
         if only_own:
             yield SessionAround((clients.client, self._somebody))
         if clients.around is not None:
-            is_outermost = len(clients.matching) == len(clients.own or ())
+            is_outermost = len(clients.matching) == len(clients.own_hosts or ())
             others = (clients.around, self._somebody) if only_own and is_outermost else None
             yield SessionAround((clients.around, principal), others)
 
@@ -275,8 +283,8 @@ class Sessions:
     ) -> list[Patterns]:
         """The patterns of ACLs that can change a decision of the session.
 
-        With ``can_be_first``, ACLs of all principals are included, because the first ACL on a name
-        ends the default rule there.
+        With ``can_be_first``, ACLs of all principals are included: where such an ACL is the only
+        one on a name, ``allow.everyone.if.no.acl.found`` does not apply to the name.
         """
         assert self._differing is not None
         found = [

@@ -117,7 +117,7 @@ def remedy_json(
 ) -> Json:
     """``remedy`` as JSON.
 
-    ``use`` is the next operation of a client that was denied a look-up; the remedy allows it, too.
+    ``use``: a client whose DESCRIBE was denied needs this operation next; the remedy allows both.
     ``powers`` are sentences that say why the granted rights are dangerous.
     """
     return {

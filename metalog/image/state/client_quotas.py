@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from metalog.image.state.certain_delta import CertainDelta
+from metalog.image.state.never_doubtful import NeverDoubtful
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
 from metalog.records.messages import ClientQuotaRecord, EntityData
@@ -34,7 +34,7 @@ class ClientQuotasImage(NamedTuple):
 EMPTY: Final = ClientQuotasImage()
 
 
-class ClientQuotasDelta(CertainDelta):
+class ClientQuotasDelta(NeverDoubtful):
     """Changes to a ``ClientQuotasImage``, by entity and quota name; None for a removal."""
 
     __slots__ = ("changes", "image", "is_replacement")

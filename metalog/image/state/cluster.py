@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 from metalog.errors import CorruptLog
 from metalog.ids import ZERO_UUID, Uuid
-from metalog.image.state.certain_delta import CertainDelta
 from metalog.image.state.features import record_version
+from metalog.image.state.never_doubtful import NeverDoubtful
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
 from metalog.records.messages import (
@@ -96,7 +96,7 @@ class ClusterImage(NamedTuple):
 EMPTY: Final = ClusterImage()
 
 
-class ClusterDelta(CertainDelta):
+class ClusterDelta(NeverDoubtful):
     """Changes to a ``ClusterImage``; ``brokers`` and ``controllers`` have None for a removal."""
 
     __slots__ = ("brokers", "controllers", "image", "is_replacement")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from metalog.image.state.certain_delta import CertainDelta
+from metalog.image.state.never_doubtful import NeverDoubtful
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
 from metalog.records.messages import ConfigRecord
@@ -52,7 +52,7 @@ class ConfigsImage(NamedTuple):
 EMPTY: Final = ConfigsImage()
 
 
-class ConfigsDelta(CertainDelta):
+class ConfigsDelta(NeverDoubtful):
     """Changes to a ``ConfigsImage``, by resource and key; None for a removal.
 
     ``emptied`` has the topics whose whole configuration in ``image`` is removed.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from metalog.image.state.certain_delta import CertainDelta
+from metalog.image.state.never_doubtful import NeverDoubtful
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
 from metalog.records.messages import DelegationTokenRecord, RemoveDelegationTokenRecord
@@ -38,7 +38,7 @@ class DelegationTokensImage(NamedTuple):
 EMPTY: Final = DelegationTokensImage()
 
 
-class DelegationTokensDelta(CertainDelta):
+class DelegationTokensDelta(NeverDoubtful):
     """Changes to a ``DelegationTokensImage``, by token id; None for a removal.
 
     As in Kafka, the removal of an unknown token changes nothing.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from metalog.image.state.certain_delta import CertainDelta
+from metalog.image.state.never_doubtful import NeverDoubtful
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
 from metalog.records.messages import FeatureLevelRecord
@@ -134,7 +134,7 @@ class FeaturesImage(NamedTuple):
 EMPTY: Final = FeaturesImage()
 
 
-class FeaturesDelta(CertainDelta):
+class FeaturesDelta(NeverDoubtful):
     """Changes to a ``FeaturesImage``; level 0 removes a feature."""
 
     __slots__ = ("changes", "image", "is_replacement", "metadata_version")

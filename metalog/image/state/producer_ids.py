@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from metalog.image.state.certain_delta import CertainDelta
+from metalog.image.state.never_doubtful import NeverDoubtful
 from metalog.records.messages import ProducerIdsRecord
 
 NONE_ALLOCATED: Final = -1
@@ -29,7 +29,7 @@ class ProducerIdsImage(NamedTuple):
 EMPTY: Final = ProducerIdsImage()
 
 
-class ProducerIdsDelta(CertainDelta):
+class ProducerIdsDelta(NeverDoubtful):
     __slots__ = ("image", "next_producer_id")
 
     def __init__(self, image: ProducerIdsImage, *, is_replacement: bool = False) -> None:

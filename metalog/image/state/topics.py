@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from metalog.errors import CorruptLog
 from metalog.ids import Uuid, in_order, uuid_text
-from metalog.image.state.certain_delta import CertainDelta
 from metalog.image.state.features import record_version
+from metalog.image.state.never_doubtful import NeverDoubtful
 from metalog.image.table import EMPTY as EMPTY_TABLE
 from metalog.image.table import Table
 from metalog.image.unread_subject import UnreadSubject
@@ -137,7 +137,7 @@ class StoppedRun(Exception):
         self.at = at
 
 
-class TopicsDelta(CertainDelta):
+class TopicsDelta(NeverDoubtful):
     """Changes to a ``TopicsImage``.
 
     ``topics`` maps the id of an added topic to the topic, and the id of a removed topic to None.

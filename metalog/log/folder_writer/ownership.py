@@ -84,7 +84,9 @@ def _properties(log: DirectoryLog) -> MetaProperties:
     properties = log.meta_properties
     if log.folder.log_dir is None or properties is None:
         raise _refused(
-            log, "no meta.properties names its node", "give the metadata.log.dir of the node itself"
+            log,
+            "no meta.properties has its node.id",
+            "give the metadata.log.dir of the node itself",
         )
     return properties
 

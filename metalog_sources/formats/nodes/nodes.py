@@ -100,7 +100,7 @@ def fields_of(node: Node, what: str, known: Collection[str] | None) -> dict[str,
     """A mapping's values by key. A repeated key and a key outside ``known`` are errors."""
     if not isinstance(node, Fields):
         examples = f", such as {', '.join(known)}" if known else ""
-        raise fault(node.position, f"{what} is not a mapping; write keys and values{examples}")
+        raise fault(node.position, f"{what} must be a mapping; write keys and values{examples}")
     values: dict[str, Node] = {}
     for key, value in node.pairs:
         name = text_of(key, "a key")

@@ -29,7 +29,8 @@ or a request that breaks the claim. A claim is one of:
 
   deny, never   none of these principals may do it
   allow         all of these principals may do it
-  only          each of these principals may do it on some name from some host; no others may
+  only          each of these principals may do it, on at least one of the names and from at least
+                one of the hosts; nobody else may
 
 A principal, resource or host is one value, a list, "any", or "any except [...]"; a claim of
 'only' must list principals and resources. super.users means the configured super users. The

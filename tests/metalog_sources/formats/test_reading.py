@@ -159,7 +159,7 @@ MISTAKES = {
     ),
     "acls: yes": "a, line 1, column 7: acls is not a list; write each item with a dash, or in [ ]",
     "text": (
-        "a, line 1, column 1: the file is not a mapping; write keys and values, "
+        "a, line 1, column 1: the file must be a mapping; write keys and values, "
         "such as owns, acls, users"
     ),
     "acls:\n\t- principal: User:a": "a, line 2, column 1: not YAML: a tab; indent with spaces",

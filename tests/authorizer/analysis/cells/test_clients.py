@@ -57,15 +57,15 @@ def check_around(each: ClientClass, found: list[ClientClass], separate: frozense
     before = found[: found.index(each)]
     wider = [other for other in before if other.matching < each.matching]
     around = max(wider, key=lambda other: len(other.matching), default=None)
-    if each.own is None:
+    if each.own_hosts is None:
         assert each.around is None
         narrow = frozenset() if around is None else each.matching - around.matching
         assert around is None or len(narrow) > 1 or not separate.isdisjoint(narrow)
         return False
     assert around is not None
     assert each.around == around.client
-    assert each.own == each.matching - around.matching
-    assert separate.isdisjoint(each.own)
+    assert each.own_hosts == each.matching - around.matching
+    assert separate.isdisjoint(each.own_hosts)
     return True
 
 

@@ -6,7 +6,7 @@ This module must not know any subject.
 from __future__ import annotations
 
 
-class CertainDelta:
+class NeverDoubtful:
     """A delta whose records mean what they seem to mean."""
 
     __slots__ = ()
