@@ -365,7 +365,7 @@ def context_over(context: Context, source: Source, image: MetadataImage) -> Cont
     from metalog_sources.targets.target import likely_kafka
 
     hosts = {acl.host for acl in image.acls.by_id.values()}
-    return context.over(likely_kafka(source.opened, image.features), hosts)
+    return context.with_kafka(likely_kafka(source.opened, image.features), hosts)
 
 
 def _warn_if_decisions_differ(

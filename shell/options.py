@@ -34,7 +34,7 @@ PATHS: Final = frozenset(
         "DIR", "DIR2", "OUT", "FOLDER", "FOLDER|TOPIC", "PARQUET",
     }
 )  # fmt: skip
-"""The metavars of arguments that may be paths, whose bytes need not be UTF-8."""
+"""The metavars of arguments that can be paths, whose bytes need not be UTF-8."""
 _MOMENT_OPTIONS: Final = ("--at", "--from", "--to")
 
 
@@ -88,12 +88,12 @@ def at_least(least: int, option: str) -> Callable[[str], int]:
     return number
 
 
-def build_parser(name: str, line: str, module: VerbModule) -> ArgumentParser:
+def build_parser(name: str, help_line: str, module: VerbModule) -> ArgumentParser:
     """The parser of one verb: the options of the verb's module, and the options of every verb."""
     parser = _Parser(
         prog=f"metalog {name}",
         usage=f"metalog {name} {module.USAGE}",
-        description=line + ".",
+        description=help_line + ".",
         epilog=module.EPILOG,
         formatter_class=_Formatter,
         advice=f"see metalog {name} --help",
@@ -156,8 +156,8 @@ def parse(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
 
 
 def _refuse_lone_surrogates(parser: ArgumentParser, parsed: Namespace) -> None:
-    """Refuse a word that is not Unicode, unless it can be a path: all names in Kafka are Unicode.
-    The message does not repeat the word, because the word can be a password."""
+    """Refuse a word that is not Unicode, as all names in Kafka are, unless it can be a path. The
+    message does not repeat the word, because the word can be a password."""
     if _has_lone_surrogate(parsed.rest):
         raise InvalidRequest(f"a word after --{_NOT_UNICODE}")
     for action in parser._actions:

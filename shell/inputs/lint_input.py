@@ -62,7 +62,7 @@ def read_lint_input(arguments: Namespace, output: Output) -> LintInput:
     if source.store is not None and arguments.at is None and not arguments.committed:
         document = state_document(source.store.state(), arguments, output)
         hosts = (acl.host for acl in document.acls)
-        context = context.over(likely_kafka(source.opened), hosts)
+        context = context.with_kafka(likely_kafka(source.opened), hosts)
         lint_input = _of_store(source, document, context.config)
         level = None
         if isinstance(source.store, KafkaTarget):

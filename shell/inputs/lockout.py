@@ -52,8 +52,9 @@ def refuse_lost_login(
     SCRAM user that may alter ACLs."""
     user = deletion.user
     if caller_of(source, arguments) == f"User:{user}":
-        by = getattr(target, "caller_mechanism", None)
-        if deletion.is_whole or by in {each.mechanism_name for each in deletion.mechanisms}:
+        login_mechanism = getattr(target, "caller_mechanism", None)
+        deleted = {each.mechanism_name for each in deletion.mechanisms}
+        if deletion.is_whole or login_mechanism in deleted:
             raise InvalidRequest(f"this removes the login of {shown(user)}, the caller; {_ANYWAY}")
     if deletion.is_whole and _is_last_admin(source, target, deletion, arguments, output):
         raise InvalidRequest(
@@ -82,7 +83,7 @@ def _is_last_admin(
         raise InvalidRequest(
             f"{error}; so it is unknown whether anybody could alter ACLs; {_ANYWAY}"
         ) from None
-    config = read_config(arguments, source, output).over(likely_kafka(target), ()).config
+    config = read_config(arguments, source, output).with_kafka(likely_kafka(target), ()).config
     could = who_may_alter(acls, config, [f"User:{user}" for user in deletion.users])
     return could == {f"User:{deletion.user}"}
 

@@ -31,7 +31,7 @@ from shell.inputs.acl_files import read_document
 from shell.inputs.lockout import add_lockout, caller_of
 from shell.tasks.plans.checks import PlanLimits, findings_of
 from shell.tasks.plans.gains import GAIN_FORM, GainLimit, gain_limit
-from shell.tasks.plans.saved import made_with, refuse_other_config
+from shell.tasks.plans.saved import plan_config, refuse_other_config
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -51,19 +51,19 @@ def add_planning(parser: ArgumentParser, *, is_for_any: bool) -> None:
         "wanted", nargs="+", metavar="WANTED", help="files of ACLs, or any other SOURCE"
     )
     add_command_config(parser)
-    changed = parser.add_argument_group("limits")
-    changed.add_argument(
+    limits = parser.add_argument_group("limits")
+    limits.add_argument(
         "--prune", action="store_true", help="remove ACLs that the files own but do not list"
     )
-    changed.add_argument(
+    limits.add_argument(
         "--max-removals", type=int, metavar="N", help="refuse to remove more than N ACLs"
     )
-    changed.add_argument(
+    limits.add_argument(
         "--no-new-access",
         action="store_true",
         help="refuse to give anybody more access (proven for every request)",
     )
-    changed.add_argument(
+    limits.add_argument(
         "--only-gain",
         action="append",
         metavar="CLAIM",
@@ -91,7 +91,7 @@ def planned(arguments: Namespace, output: Output) -> Planned:
     _note_unremoved(plan, wanted, arguments, output)
     hosts = (acl.host for acl in current)
     kafka = likely_kafka(source.opened, features)
-    context = read_config(arguments, source, output).over(kafka, hosts)
+    context = read_config(arguments, source, output).with_kafka(kafka, hosts)
     config, is_assumed = context.config, context.is_kafka_assumed
     findings = tuple(findings_of(plan.steps, wanted, current, config))
     users = wanted.users
@@ -169,19 +169,20 @@ def config_of_saved(
     arguments: Namespace,
     output: Output,
 ) -> AuthorizerConfig:
-    """The configuration with which ``plan`` was made. ``kafka`` is the target's likely version.
+    """The configuration of the options, or else of the saved ``plan``, with the present Kafka
+    version. ``kafka`` is the target's likely version.
 
     Raises:
-        InvalidRequest: the options differ from this configuration, or the target reads CIDR hosts
-            differently.
+        InvalidRequest: the options differ from the plan's configuration, or the target reads CIDR
+            hosts differently.
     """
     from authorizer.config import read_kafka_version
 
     options = arguments.config, arguments.super_users, arguments.allow_everyone
     if source.config is None and options == (None, None, None):
         version = read_kafka_version(arguments.kafka or source.kafka_version or kafka)
-        config = made_with(plan)._replace(kafka_version=version)
+        config = plan_config(plan)._replace(kafka_version=version)
     else:
-        config = read_config(arguments, source, output).over(kafka, ()).config
+        config = read_config(arguments, source, output).with_kafka(kafka, ()).config
     refuse_other_config(plan, config, current)
     return config

@@ -38,7 +38,7 @@ def queries_of(
     output: Output,
     lines: Sequence[AuditLine] = (),
     questions: Iterable[Question] | None = None,
-    pointed_out: Collection[Question] = (),
+    check_names_of: Collection[Question] = (),
     *,
     is_whole: bool = False,
     notes: RecordNotes | None = None,
@@ -53,7 +53,7 @@ def queries_of(
     if questions is not None:
         from shell.tasks.narrow_source import for_questions
 
-        source = for_questions(source, questions, context.config.super_users, pointed_out)
+        source = for_questions(source, questions, context.config.super_users, check_names_of)
     replayed = replayed_source(
         arguments, output, source, allows_doubts=True, is_whole=is_whole, notes=notes
     )

@@ -105,18 +105,18 @@ class Output:
     def begin_progress(self, doing: str) -> None:
         """Show progress on the terminal until the answer begins to appear there, or until
         ``end_progress``."""
-        self._verb_progress = self._shown(doing, patience_s=0.0)
+        self._verb_progress = self._progress_line(doing, patience_s=0.0)
         self._verb_progress.__enter__()
 
     def busy(self, doing: str) -> AbstractContextManager[ProgressLine]:
         """Show ``doing`` on the terminal during a ``with`` block, or in the line of
         ``begin_progress``."""
         if self._verb_progress is None:
-            return self._shown(doing)
+            return self._progress_line(doing)
         self._verb_progress.doing = doing
         return nullcontext(self._verb_progress)
 
-    def _shown(self, doing: str, *, patience_s: float | None = None) -> ProgressLine:
+    def _progress_line(self, doing: str, *, patience_s: float | None = None) -> ProgressLine:
         from shell.output.progress import ProgressLine
 
         wanted = not self.quiet and self.err.isatty()

@@ -15,7 +15,7 @@ from metalog.text.whole_numbers import whole_number
 _WORDS: Final = re.compile(r"\s+|\S+")
 _STYLE: Final = re.compile(r"\x1b\[[0-9;]*m")
 _GAP: Final = "  "
-_SIGN: Final = 2
+_SIGN_WIDTH: Final = 2
 
 
 def terminal_width(stream: TextIO) -> int | None:
@@ -69,8 +69,7 @@ def wrapped(text: str, width: int, indent: int) -> list[str]:
 
 
 def wrapped_row(cells: Sequence[str], width: int, indent: int) -> list[str]:
-    """A row as lines. Columns that do not fit move to separate lines, which are wrapped between
-    words.
+    """A row as lines. A cell that does not fit begins a line; lines are wrapped between words.
 
     A sign such as ``+`` stays with its word. A word that is longer than a line is not cut.
     """
@@ -80,7 +79,7 @@ def wrapped_row(cells: Sequence[str], width: int, indent: int) -> list[str]:
         line, columns = lines[-1], visible_width(cell)
         can_fit = columns <= width - indent or " " in cell.strip()
         if line and used + columns > width and can_fit:
-            is_sign = len(line) > 1 and visible_width(line[-1].strip()) <= _SIGN
+            is_sign = len(line) > 1 and visible_width(line[-1].strip()) <= _SIGN_WIDTH
             lines.append([line.pop()] if is_sign else [])
             used = indent + sum(visible_width(each) + len(_GAP) for each in lines[-1])
         lines[-1].append(cell)

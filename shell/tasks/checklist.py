@@ -100,7 +100,7 @@ def checklist_remedy(checklist: Checklist, queries: Queries) -> Remedy | None:
     changes are needed or found."""
     acls = dict.fromkeys(queries.acls)
     powers: dict[str, None] = {}
-    shuts_out = False
+    ends_default = False
     needs = len(checklist.steps)
     for _ in range(needs + 1):
         lines = check(checklist, queries.assuming(acls.keys()))
@@ -109,13 +109,13 @@ def checklist_remedy(checklist: Checklist, queries: Queries) -> Remedy | None:
             before = frozenset(queries.acls)
             add = tuple(acl for acl in acls if acl not in before)
             remove = tuple(acl for acl in dict.fromkeys(queries.acls) if acl not in acls)
-            whole = Remedy(remove, add, (), shuts_out, powers=tuple(powers))
+            whole = Remedy(remove, add, (), ends_default, powers=tuple(powers))
             return whole if add or remove else None
         missing.sort(key=_weakest_last)
         remedy = _remedy_of(missing[0], checklist, queries, tuple(acls))
         if remedy is None:
             return None
-        shuts_out = shuts_out or remedy.ends_default
+        ends_default = ends_default or remedy.ends_default
         powers |= dict.fromkeys(remedy.powers)
         for acl in remedy.remove:
             del acls[acl]

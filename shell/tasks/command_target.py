@@ -29,17 +29,17 @@ class CommandLine(str):
 class CommandTarget(NamedTuple):
     """The options of kafka-acls, and metalog's TARGET, for one cluster.
 
-    ``reader`` is the user of the client settings, if no ACL lets that user change ACLs.
+    ``caller_without_alter`` is the user of the client settings, if no ACL lets it change ACLs.
     """
 
     options: str
     target: str
-    reader: str | None = None
+    caller_without_alter: str | None = None
 
     @classmethod
     def of(cls, source: Source) -> CommandTarget:
-        """The cluster from which ``source`` was read, with the client settings. For a SOURCE
-        that is not a connection, ``ANY_CLUSTER``; for ZooKeeper, too, but ``target`` is SOURCE."""
+        """The cluster from which ``source`` was read, with the client settings. For ZooKeeper,
+        ``ANY_CLUSTER`` with SOURCE as ``target``; for another SOURCE, ``ANY_CLUSTER``."""
         if source.kind == "zookeeper":
             return ANY_CLUSTER._replace(target=quoted(source.text))
         option = _OPTIONS.get(source.kind)
@@ -79,9 +79,9 @@ def target_lines(target: CommandTarget) -> Iterator[str]:
         yield "first: export BOOTSTRAP=HOST:PORT CLIENT_CONFIG=FILE (or /dev/null)"
     elif _SETTINGS_VARIABLE in target.options:
         yield "first: export CLIENT_CONFIG=FILE, with the client's settings that were piped in"
-    if target.reader is not None:
-        reader = shown(target.reader)
-        yield f"these commands need ALTER on the cluster, which no ACL allows {reader}:"
+    if target.caller_without_alter is not None:
+        caller = shown(target.caller_without_alter)
+        yield f"these commands need ALTER on the cluster, which no ACL allows {caller}:"
         yield "  if it is not a super user, name the client settings of a user that may"
 
 

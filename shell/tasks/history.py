@@ -143,8 +143,8 @@ def time_of(replayed: Replayed, offset: int) -> int | None:
 def _bases(replayed: Replayed, first: int | None = None) -> list[SnapshotId | None]:
     """The states from which changes of ACLs can be replayed; None is the log's start.
 
-    States at or before offset ``first`` come first, by descending offset. The other states follow
-    by ascending offset.
+    The list begins with the states at or before offset ``first``, by descending offset. The other
+    states follow by ascending offset.
     """
     bounds = replayed.bounds
     reaching = [

@@ -19,30 +19,30 @@ if TYPE_CHECKING:
     from metalog_sources.source import Source
 
 
-MOST_REQUESTS: Final = 16
-"""If more filters are needed, all ACLs are requested. A listing of all ACLs is one request; for
-filters, a broker compares every ACL with every filter."""
+MOST_FILTERS: Final = 16
+"""If more filters are needed, one request lists all ACLs. Each filter is a request, for which a
+broker compares every ACL."""
 
 
 def for_questions(
     source: Source,
     questions: Iterable[Question],
     super_users: Collection[str],
-    pointed_out: Collection[Question] = (),
+    check_names_of: Collection[Question] = (),
 ) -> Source:
     """The part of ``source`` that decides ``questions``, and that shows whether the names in
-    ``pointed_out`` are known. The whole ``source`` if reading all of it is less work."""
+    ``check_names_of`` are known. The whole ``source`` if reading all of it is less work."""
     resources: dict[ResourcePatternFilter, None] = {}
-    principals = dict.fromkeys(question.principal for question in pointed_out)
+    principals = dict.fromkeys(question.principal for question in check_names_of)
     for question in questions:
         kind, name = question.resource_type, question.resource_name
         resources[ResourcePatternFilter(kind, name, PatternType.MATCH)] = None
-        if len(resources) + len(principals) > MOST_REQUESTS:
+        if len(resources) + len(principals) > MOST_FILTERS:
             return source
 
     def is_enough(state: StoreState) -> bool:
         image = image_of(state.document)
-        return not any(unknown_names(question, image, super_users) for question in pointed_out)
+        return not any(unknown_names(question, image, super_users) for question in check_names_of)
 
     return _narrowed(source, tuple(resources), tuple(principals), is_enough)
 

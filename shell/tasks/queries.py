@@ -148,15 +148,15 @@ class Queries:
 
     @cached_property
     def command_target(self) -> CommandTarget:
-        """The TARGET of commands that change the source. ``reader`` is the connection's user, if no
-        ACL lets this user run the commands."""
+        """The TARGET of commands that change the source. ``caller_without_alter`` is the
+        connection's user, if no ACL lets this user run the commands."""
         from shell.tasks.plans.lockout import who_may_alter
 
         command_target = CommandTarget.of(self.source)
         caller: str | None = getattr(self.source.opened, "caller", None)
         if caller is None or caller in who_may_alter(self.acls, self.context.config, [caller]):
             return command_target
-        return command_target._replace(reader=caller)
+        return command_target._replace(caller_without_alter=caller)
 
     def assuming(self, acls: Collection[Acl]) -> Queries:
         other = Queries(self._replayed, self.context, self._refuse_doubts)

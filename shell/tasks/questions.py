@@ -51,7 +51,7 @@ class QuestionGroup(NamedTuple):
 
 
 def lines_of(groups: Iterable[QuestionGroup]) -> list[AuditLine]:
-    """The audit lines of ``groups``. An iterator has none: it reads the file of ``--requests``."""
+    """The audit lines of ``groups``. The iterator for ``--requests`` has none."""
     if not isinstance(groups, list):
         return []
     return [line for group in groups for line in group.parsed.lines]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from metalog.hosts.host_block import host_block
 from metalog.text.plurals import counted
 from shell.tasks.acl_words import sentence
-from shell.tasks.plans.audit import differing_by
+from shell.tasks.plans.audit import acls_of_difference
 
 if TYPE_CHECKING:
     from authorizer.engine.decide import Decision
@@ -57,7 +57,7 @@ def say_other_plan(made: Planned, groups: Iterable[QuestionGroup], output: Outpu
     other = made.of_other_kafka
     if other is None:
         return
-    acls = list(differing_by(made, other, groups))
+    acls = list(acls_of_difference(made, other, groups))
     if acls:
         say_other_result(acls, made.config.kafka, output)
 

@@ -14,7 +14,7 @@ from metalog.acl import Acl, Operation, PatternType, ResourcePatternFilter, Reso
 from metalog_sources.formats.document import AclEntry, Document
 from metalog_sources.source import Source
 from metalog_sources.store import StoreState, image_of
-from shell.tasks.narrow_source import MOST_REQUESTS, for_listing, for_questions
+from shell.tasks.narrow_source import MOST_FILTERS, for_listing, for_questions
 from tests.support.worlds.small_acls import BOB, allow
 from tests.support.worlds.small_world import acls, configs, questions
 
@@ -60,12 +60,12 @@ def test_some_questions(
     held: list[Acl], asked: list[Question], config: AuthorizerConfig, data: st.DataObject
 ) -> None:
     source = source_of(SmallStore(held))
-    pointed_out = data.draw(st.lists(st.sampled_from(asked)))
-    narrow = for_questions(source, asked, config.super_users, pointed_out)
+    check_names_of = data.draw(st.lists(st.sampled_from(asked)))
+    narrow = for_questions(source, asked, config.super_users, check_names_of)
     some, whole = state_of(narrow).document, stated(held).document
     for question in asked:
         assert trace(some.acls, config, question) == trace(held, config, question)
-    for question in pointed_out:
+    for question in check_names_of:
         assert unknown_names(question, image_of(some), config.super_users) == (
             unknown_names(question, image_of(whole), config.super_users)
         )
@@ -74,7 +74,7 @@ def test_some_questions(
 def test_beyond_some_questions_all_acls_are_asked_for() -> None:
     """Each filter is a request, for which a broker checks every ACL; a listing is one."""
     known = Question(BOB, Operation.READ, ResourceType.TOPIC, "payments")
-    others = [known._replace(resource_name=f"t-{number}") for number in range(MOST_REQUESTS)]
+    others = [known._replace(resource_name=f"t-{number}") for number in range(MOST_FILTERS)]
     for asked, needs_all in ((others, False), ([known] * 99, False), ([known, *others], True)):
         store = SmallStore([allow("payments")])
         state_of(for_questions(source_of(store), asked, ()))

@@ -24,7 +24,7 @@ class Context(NamedTuple):
     assumed: tuple[str, ...]
     is_kafka_assumed: bool = False
 
-    def over(self, kafka: str, hosts: Iterable[str]) -> Context:
+    def with_kafka(self, kafka: str, hosts: Iterable[str]) -> Context:
         """This context, with the likely version ``kafka`` if none is configured. The version is
         listed as assumed only if one of the ACLs' ``hosts`` is a CIDR block, because the version
         changes nothing else."""

@@ -1,4 +1,4 @@
-"""Reads the folders and the listeners from a node's server.properties.
+"""Reads a KRaft node's server.properties.
 
 This module must not know how the values are used.
 """
@@ -14,10 +14,10 @@ from metalog.text.whole_numbers import whole_number
 from metalog_node.config.listeners import ADVERTISED, LISTENERS, NO_ROLES, named_addresses
 
 
-class NodeFolders(NamedTuple):
-    """A node's folders and listeners. ``directories`` include ``metadata_dir``. ``controller`` is
-    the node's controller listener as (name, host, port), None without one. ``controller_listener``
-    is the first name in ``controller.listener.names``."""
+class NodeProperties(NamedTuple):
+    """``directories`` include ``metadata_dir``. ``controller`` is the controller listener as
+    (name, host, port), None if the node is not a controller. ``controller_listener`` is the first
+    name in ``controller.listener.names``."""
 
     node_id: int
     roles: frozenset[str]
@@ -31,8 +31,8 @@ class NodeFolders(NamedTuple):
     """Whether feature levels that no Kafka has released are accepted."""
 
 
-def node_config(properties: Mapping[str, str], file: str) -> NodeFolders:
-    """The folders and listeners in ``properties``; errors name ``file``.
+def node_config(properties: Mapping[str, str], file: str) -> NodeProperties:
+    """The settings in ``properties``; errors name ``file``.
 
     Raises:
         InvalidRequest: ``properties`` do not configure a KRaft node.
@@ -54,7 +54,7 @@ def node_config(properties: Mapping[str, str], file: str) -> NodeFolders:
     metadata_dir = Path(metadata) if metadata else next(iter(directories), None)
     if metadata_dir is not None and metadata_dir not in directories:
         directories.append(metadata_dir)
-    return NodeFolders(
+    return NodeProperties(
         node_id,
         roles,
         metadata_dir,

@@ -23,7 +23,7 @@ _OPTION: Final = "--metrics"
 _SCHEME: Final = "http://"
 
 
-def watch_address(text: str | None) -> Address | None:
+def metrics_address(text: str | None) -> Address | None:
     if text is None:
         return None
     if not text.startswith(_SCHEME):
@@ -35,25 +35,25 @@ def watch_address(text: str | None) -> Address | None:
     return address
 
 
-class Newest:
+class NewestFigures:
     """The newest figures, for the thread of the HTTP listener."""
 
     def __init__(self, tables: Tables, webhook: Webhook | None) -> None:
         self._webhook = webhook
-        self._reported: str | None = None
+        self._timestamp: str | None = None
         self._checked_s: float | None = None
         self.show(tables)
 
-    def show(self, now: Tables) -> None:
-        """Show the figures of ``now``, the tables after a batch."""
+    def show(self, tables: Tables) -> None:
+        """Show the figures of ``tables``."""
         from metalog_spark.follow.batch import progress_of
 
-        self._progress = progress_of(now)
+        self._progress = progress_of(tables)
 
-    def note_check(self, reported: str) -> None:
-        """Note that Spark checked for new input just now, unless the last report is repeated."""
-        if reported != self._reported:
-            self._reported, self._checked_s = reported, time.time()
+    def note_check(self, timestamp: str) -> None:
+        """Note that Spark checked for new input just now, if ``timestamp`` is new."""
+        if timestamp != self._timestamp:
+            self._timestamp, self._checked_s = timestamp, time.time()
 
     def state(self) -> FollowState:
         from metalog_spark.follow.figures import FollowState
@@ -65,9 +65,11 @@ class Newest:
 
 
 @contextmanager
-def served(address: Address | None, tables: Tables, webhook: Webhook | None) -> Iterator[Newest]:
-    """A ``with`` block during which ``address``, if any, serves the figures of ``Newest``."""
-    newest = Newest(tables, webhook)
+def served(
+    address: Address | None, tables: Tables, webhook: Webhook | None
+) -> Iterator[NewestFigures]:
+    """A ``with`` block during which ``address``, if any, serves the ``NewestFigures``."""
+    newest = NewestFigures(tables, webhook)
     if address is None:
         yield newest
         return

@@ -64,11 +64,11 @@ def audited(made: Planned, groups: Iterable[QuestionGroup]) -> Audit:
             changed = turned.get(question, ChangedAnswers(group._replace(times=0), was)).group
             times = changed.times + group.times
             turned[question] = ChangedAnswers(changed._replace(times=times), was)
-    most_frequent = sorted(turned.values(), key=lambda of: (-of.group.times, of.group.line))
+    most_frequent = sorted(turned.values(), key=lambda each: (-each.group.times, each.group.line))
     return Audit(most_frequent, requests)
 
 
-def differing_by(
+def acls_of_difference(
     made: Planned, other: Planned, groups: Iterable[QuestionGroup]
 ) -> Iterator[Acl | None]:
     """The deciding ACLs of the first request whose answer the plan changes under only one Kafka
@@ -82,15 +82,15 @@ def differing_by(
     logged = (group.parsed.question for group in groups)
     for question in chain(logged, _of_each_kind(made, other)):
         decisions = [each.decide(*_request(question)) for each in authorizers]
-        was, then, was_there, then_there = (each.result for each in decisions)
-        if (was is then) is not (was_there is then_there):
+        before, after, other_before, other_after = (each.result for each in decisions)
+        if (before is after) is not (other_before is other_after):
             yield from (each.acl for each in decisions)
             return
 
 
 def _of_each_kind(made: Planned, other: Planned) -> Iterator[Question]:
-    """One question for each kind of request whose answer only one of the two plans changes. The
-    Kafka version that matches CIDR blocks defines the kinds, because it distinguishes more
+    """One question for each kind of request whose answer the plan changes under only one version.
+    The Kafka version that matches CIDR blocks defines the kinds, because it distinguishes more
     kinds."""
     from authorizer.analysis.cells.difference import SetComparison
     from authorizer.engine.cache.decision_cache import DecisionContext
@@ -102,13 +102,13 @@ def _of_each_kind(made: Planned, other: Planned) -> Iterator[Question]:
         compared = SetComparison(made.current, made.after, newest.config, _MOST_CELLS)
     except InvalidRequest:
         return
-    was, then = (
+    before, after = (
         DecisionContext(AclIndex.of(acls), oldest.config, shut_by="")
         for acls in (made.current, made.after)
     )
     for session, cells in compared.compared():
         kind, who = session.kind, (session.clients.client, session.principal)
-        old, new = (each.session_cache(kind, who) for each in (was, then))
+        old, new = (each.session_cache(kind, who) for each in (before, after))
         for cell in cells:
             turned = old.allowed_on(cell.name) ^ new.allowed_on(cell.name)
             differing = cell.before ^ cell.after ^ turned

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from shell.tasks.plans.planned import Planned
     from shell.tasks.proof.proofs import StatedClaim
 
-_NAMED = 4
+_MOST_NAMED = 4
 
 
 class GainLimit(NamedTuple):
@@ -82,7 +82,7 @@ def losses_refused(
 
 def questions_text(questions: Sequence[Question], does: str) -> str:
     """The first few questions in words, and the number of further questions."""
-    texts = [_text(question, does) for question in questions[:_NAMED]]
+    texts = [_text(question, does) for question in questions[:_MOST_NAMED]]
     if more := len(questions) - len(texts):
         texts.append(counted(more, "more kind of request", "more kinds of request"))
     return "; ".join(texts)

@@ -85,7 +85,7 @@ def plan_to_save(
     )._replace(proof=proof)
 
 
-def made_with(plan: SavedPlan) -> AuthorizerConfig:
+def plan_config(plan: SavedPlan) -> AuthorizerConfig:
     from authorizer.config import AuthorizerConfig, read_kafka_version
 
     version = read_kafka_version(plan.kafka_version)
@@ -97,7 +97,7 @@ def refuse_other_config(
 ) -> None:
     """Raise ``InvalidRequest`` if ``config`` can decide differently than the configuration with
     which ``plan`` was made."""
-    before = made_with(plan)
+    before = plan_config(plan)
     if before[:2] != config[:2]:
         raise InvalidRequest(
             f"this plan was made with {config_text(before)}; the configuration is now "

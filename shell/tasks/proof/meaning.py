@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 class Meaning(NamedTuple):
-    """The differences in decisions between two sets. At most ``cells`` cells were compared.
-    ``acls`` counts the ACLs that are in only one of the sets."""
+    """The differences in decisions between two sets. ``cells`` is an upper bound of the number
+    of compared cells. ``acls`` counts the ACLs that are in only one of the sets."""
 
     changes: list[AccessChange]
     by_type: list[TypeChange]

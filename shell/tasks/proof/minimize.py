@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from metalog_sources.formats.document import Own
 
 
-_US_A_TOPIC: Final = 1.4
-_US_AN_ACL: Final = 0.2
+_TOPIC_US: Final = 1.4
+_ACL_US: Final = 0.2
 """How long Kafka 4.3.1's authorizer takes in microseconds: for a topic of a Metadata request, and
 for each ACL that reaches the topic. docs/performance/metadata-requests.md has the measurement."""
 
@@ -44,7 +44,7 @@ class Minimized(NamedTuple):
 
     steps: tuple[PlanStep, ...]
     acls: frozenset[Acl]
-    before: int
+    count_before: int
     cells: int
     topics: int
     matching: tuple[int, int]
@@ -53,7 +53,7 @@ class Minimized(NamedTuple):
     def kafka_us(self) -> tuple[float, float]:
         """Approximately how long Kafka's authorizer takes for a Metadata request for all topics,
         before and after, in microseconds."""
-        before, after = (_US_A_TOPIC * self.topics + _US_AN_ACL * acls for acls in self.matching)
+        before, after = (_TOPIC_US * self.topics + _ACL_US * acls for acls in self.matching)
         return before, after
 
 

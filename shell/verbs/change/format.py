@@ -21,7 +21,7 @@ from shell.context import add_command_config, check_command_config
 from shell.output.output import Output
 
 if TYPE_CHECKING:
-    from shell.tasks.broker.node_config import NodeFolders
+    from shell.tasks.broker.node_config import NodeProperties
     from snapshot.formatting import Controller, Formatted, Records
 
 USAGE: Final = "[DIR] [--config FILE] [options]"
@@ -184,7 +184,7 @@ def _say(formatted: Sequence[Formatted], version: str, output: Output) -> None:
         output.line("All of the log directories are already formatted.")
 
 
-def _config(arguments: Namespace) -> NodeFolders | None:
+def _config(arguments: Namespace) -> NodeProperties | None:
     if arguments.config is None:
         return None
     from metalog import read_properties
@@ -193,7 +193,7 @@ def _config(arguments: Namespace) -> NodeFolders | None:
     return node_config(read_properties(Path(arguments.config)), arguments.config)
 
 
-def _node(arguments: Namespace, config: NodeFolders | None) -> _Node:
+def _node(arguments: Namespace, config: NodeProperties | None) -> _Node:
     directory = None if arguments.directory is None else Path(arguments.directory)
     if (arguments.directory or "").startswith("@"):
         raise InvalidRequest(
@@ -235,7 +235,7 @@ def _controllers_without_config(arguments: Namespace, node_id: int) -> Sequence[
     return (Controller(node_id, Endpoint(_LISTENER, "localhost", 9093)),)
 
 
-def _controllers(arguments: Namespace, config: NodeFolders) -> Sequence[Controller]:
+def _controllers(arguments: Namespace, config: NodeProperties) -> Sequence[Controller]:
     from metalog.records.messages.voters_record import Endpoint
     from snapshot.formatting import Controller
 

@@ -287,7 +287,7 @@ def _refuse_lockout(
         return
     source = opened_source(arguments, output)
     before = _acls_on([CLUSTER_ACLS], target, arguments, output)
-    config = context.over(likely_kafka(target), ()).config
+    config = context.with_kafka(likely_kafka(target), ()).config
     warning = lockout_text(before, after(before, steps), config, caller_of(source, arguments))
     if warning is not None:
         raise InvalidRequest(warning)

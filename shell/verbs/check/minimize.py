@@ -89,10 +89,11 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _summary(found: Minimized) -> str:
+    acls = counted(found.count_before, "ACL")
     if not found.steps:
-        return f"{counted(found.before, 'ACL')}, and no smaller set was found that means the same."
+        return f"{acls}, and no smaller set was found that means the same."
     after_text = f"{len(found.acls):,} after, proven to mean the same"
-    text = f"{counted(found.before, 'ACL')} before, {after_text} ({counted(found.cells, 'cell')})."
+    text = f"{acls} before, {after_text} ({counted(found.cells, 'cell')})."
     if found.topics:
         (before, after), (before_us, after_us) = found.matching, found.kafka_us
         text += (

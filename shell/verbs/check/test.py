@@ -82,7 +82,7 @@ def run(arguments: Namespace, output: Output) -> int:
         arguments,
         output,
         questions=None if claims else (each.question for each in expectations),
-        pointed_out=[each.question for each in expectations if not each.allowed],
+        check_names_of=[each.question for each in expectations if not each.allowed],
     )
     decided = outcomes(expectations, queries.decide)
     results = [ExpectationResult(*pair) for pair in zip(expected, decided, strict=True)]

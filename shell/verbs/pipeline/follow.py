@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from metalog_spark.history.archive import Unproven
     from metalog_spark.history.configuration import Configuration
     from metalog_spark.store.table_store import Tables
-    from shell.tasks.follow.figures import Newest
+    from shell.tasks.follow.figures import NewestFigures
 
 USAGE: Final = "--log SOURCE --audit FOLDER|TOPIC --out DIR [options]"
 FORMATS: Final = ("text", "json")
@@ -150,10 +150,10 @@ def _configure_outlets(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, output: Output) -> int:
     check_installed(output)
     check_command_config(arguments, [arguments.log, arguments.audit])
-    from shell.tasks.follow.figures import served, watch_address
+    from shell.tasks.follow.figures import metrics_address, served
 
     configuration = _configuration(arguments, output)
-    hook, metrics = _endpoint(arguments), watch_address(arguments.metrics)
+    hook, metrics = _endpoint(arguments), metrics_address(arguments.metrics)
     zone, broker = Zone(arguments.zone), broker_pattern(arguments.broker_from)
     _check(arguments)
     with output.busy("looking at the input"):
@@ -309,7 +309,7 @@ def _print_until_end(
     query: StreamingQuery,
     tables: Tables,
     ignored: _IgnoredFiles,
-    outlets: tuple[Alerts, Newest],
+    outlets: tuple[Alerts, NewestFigures],
     output: Output,
 ) -> Tables:
     from metalog_spark.interrupts import first_ctrl_c

@@ -19,7 +19,7 @@ from metalog_spark.follow.batch import FOLLOW
 from metalog_spark.follow.webhook import Counts, Webhook, endpoint
 from metalog_spark.store.table_store import Tables
 from shell.tasks.follow.alerts import SHOWN, Alerts, last_posted
-from shell.tasks.follow.figures import served, watch_address
+from shell.tasks.follow.figures import metrics_address, served
 from tests.support.kafka.tools import free_ports
 from tests.support.node.received_posts import TOKEN, Received
 from tests.support.node.scraping import got, scraped
@@ -171,7 +171,7 @@ def test_prometheus_reads_what_was_done_and_what_waits() -> None:
     [port] = free_ports(1)
     progress = {"batch": 7, "decided": 40, "rejected": 2, "alerts": 3, "waiting": 5}
     facts = {FOLLOW: {**progress, "looked_to": 1, "waits_from_ms": 1_500, "unnamed": False}}
-    address = watch_address(f"http://127.0.0.1:{port}")
+    address = metrics_address(f"http://127.0.0.1:{port}")
     hook = SimpleNamespace(counts=Counts(1, 0, 9), pending=2)
     with served(address, SimpleNamespace(facts=facts), hook) as newest:
         newest.note_check("2026-01-01T00:00:00.000Z")
@@ -195,12 +195,12 @@ def test_prometheus_reads_what_was_done_and_what_waits() -> None:
 @pytest.mark.parametrize("text", ["127.0.0.1:1", "http://h:1,h:2", "https://h:1"])
 def test_an_address_that_cannot_be_listened_on_is_refused(text: str) -> None:
     with pytest.raises(InvalidRequest, match=r"^--metrics "):
-        watch_address(text)
+        metrics_address(text)
 
 
 def test_a_port_that_is_taken_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        address = watch_address(f"http://127.0.0.1:{server.getsockname()[1]}")
+        address = metrics_address(f"http://127.0.0.1:{server.getsockname()[1]}")
         refused = pytest.raises(InvalidRequest, match=r"^--metrics: .* cannot be opened")
         with refused, served(address, SimpleNamespace(facts={}), None):
             pass
