@@ -58,7 +58,7 @@ Moment = AtOffset | AtTime | BeforeLast
 
 
 class _BeforeStart(InvalidMoment):
-    """A point in time before the earliest state that the log and its snapshots have."""
+    """A point in time before the earliest state from which the log can be followed."""
 
     def __init__(self, message: str, point: str) -> None:
         super().__init__(message)
@@ -159,7 +159,7 @@ def time_text(epoch_ms: int) -> str:
 
 
 class _Times:
-    """Finds a log's first batch whose time is after ``epoch_ms``, and where times decrease.
+    """Finds a log's first batch whose time is after ``epoch_ms``, and where times first decrease.
 
     Times can decrease, because each controller stamps batches with its clock. So the search goes on
     to a batch more than a day after ``epoch_ms``. (Kafka's search ends at the first batch found.)
@@ -203,7 +203,7 @@ class _Times:
             self.damage = error
 
     def warnings(self) -> tuple[str, ...]:
-        """Warnings about decreasing times, for a person who reads an answer."""
+        """At most one warning, about the first batch whose time is earlier than one before."""
         if self._backwards is None:
             return ()
         offset, by_ms = self._backwards

@@ -1,7 +1,7 @@
 """The features of a new cluster, and the levels that its operator may choose.
 
-``FEATURES`` repeats the ``Feature`` enum of Kafka 4.4.0. This module must not know how a folder is
-formatted.
+``FEATURES`` repeats the production features of Kafka 4.4.0, without kraft.version. This module must
+not know how a folder is formatted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FEATURES: Final[Mapping[str, tuple[Level, ...]]] = {
 
 
 def supported_levels(metadata_version: int) -> dict[str, tuple[int, int]]:
-    """Each feature's lowest and highest level, for a Kafka whose newest metadata.version is
+    """Each feature's lowest and highest level, for a Kafka whose newest released level is
     ``metadata_version``."""
     others = {
         name: (0, max(each.level for each in levels if each.since <= metadata_version))
@@ -98,7 +98,8 @@ def initial_features(
     """Each feature's level, metadata.version first. Features at level 0 and kraft.version are left
     out. ``chosen`` are the levels that the operator chose.
 
-    Raises ``InvalidRequest`` if kafka-storage format refuses ``release`` or ``chosen``.
+    Raises ``InvalidRequest`` if kafka-storage format refuses ``release`` or ``chosen``. The level
+    of kraft.version is not checked here.
     ``allows_unstable`` is ``unstable.feature.versions.enable``.
     """
     wanted = dict(chosen)

@@ -97,7 +97,7 @@ class ControlMessage(Struct):
 
 
 def message(cls: type[T]) -> type[T]:
-    """A class decorator: no class may derive from a message."""
+    """A class decorator like ``typing.final``: type checkers refuse classes that derive from it."""
     return final(cls)
 
 

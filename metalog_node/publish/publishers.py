@@ -1,6 +1,6 @@
 """Two publishers of a node: one has its users' credentials, one shortens garbage collections.
 
-The replica's thread calls the publishers; any thread may read the credentials. This module must not
+The replica's thread publishes to both; any thread may read the credentials. This module must not
 know listeners or requests.
 """
 

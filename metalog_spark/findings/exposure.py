@@ -60,7 +60,8 @@ EXPOSURE: Final = (
     " requests BIGINT, last_use TIMESTAMP, severity STRING, remedy STRING"
 )
 """``kind`` is the id of a lint check, or ``toxic-pair``, ``denied-overlap`` or ``super-user``.
-``message`` is about ``acl`` or ``principal``; if neither is set, about the configuration.
+``message`` is about ``acl`` or ``principal``. If ``acl`` is null and ``principal`` is empty, it is
+about the configuration.
 ``other`` is the second ACL of a finding about two ACLs, for example the DENY that limits ``acl``.
 ``requests`` counts the requests that ``acl`` decided, or the allowed requests of a super user."""
 

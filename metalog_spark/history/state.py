@@ -126,8 +126,8 @@ def _values(table: pa.Table, name: str) -> Iterable[Any]:
 
 
 def _encoded(table: pa.Table) -> pa.Table:
-    """The table with texts encoded as dictionaries, so that each distinct text is sent and decoded
-    once."""
+    """The table with the texts of ACLs encoded as dictionaries, so that each distinct text is sent
+    and decoded once."""
     for name in Acl._fields:
         at = table.schema.get_field_index(name)
         table = table.set_column(at, name, table[name].dictionary_encode())

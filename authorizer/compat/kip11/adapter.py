@@ -1,7 +1,7 @@
 """Adapts KIP-11 authorizers to KIP-504's interface, which a node calls.
 
-An adapter denies or refuses requests that KIP-11's interface cannot express. This module must not
-know how a decision is made.
+``Kip11Adapter`` denies or refuses requests that KIP-11's interface cannot express;
+``SimpleAclAdapter`` answers them. This module must not know how a decision is made.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Kip11Adapter(Authorizer):
 
 
 class SimpleAclAdapter(Kip11Adapter):
-    """Adapts SimpleAclAuthorizer, and passes images and changes to its StandardAuthorizer."""
+    """Adapts SimpleAclAuthorizer. Its StandardAuthorizer gets the images and changes ACLs."""
 
     def __init__(self, authorizer: SimpleAclAuthorizer) -> None:
         super().__init__(authorizer)

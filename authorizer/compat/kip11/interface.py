@@ -20,7 +20,7 @@ class Authorizer:
     """``kafka.security.auth.Authorizer``. A node creates a subclass without arguments."""
 
     def initialize(self, config: Mapping[str, object]) -> None:
-        """Read the configuration. This method is called once, before any other method."""
+        """Read the configuration. This method is called once, before any decision."""
         raise NotImplementedError
 
     def authorize(self, session: Session, operation: Operation | str, resource: Resource) -> bool:

@@ -45,7 +45,7 @@ _PRINCIPAL: Final = {
 
 
 def _any_case(word: str) -> str:
-    """A pattern that matches ``word`` in any case, with or without separators."""
+    """A pattern for ``word`` in any case; ``_`` and ``-`` may stand between its letters."""
     letters = (
         f"[{letter.upper()}{letter.lower()}]" if letter.isalpha() else letter for letter in word
     )

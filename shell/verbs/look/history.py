@@ -58,7 +58,7 @@ FORMATS: Final = ("text", "json")
 PAGED: Final = True
 EPILOG: Final = """\
 metalog history /var/kafka/metadata --from -7d            the changes of a week
-metalog history SOURCE --principal User:billing           the changes of one principal's ACLs
+metalog history SOURCE --principal User:billing           what changed for one principal
 metalog history SOURCE User:billing Read topic:payments   when the decision changed, and why
 metalog history /var/kafka/metadata --follow              changes as they are written
 
@@ -168,8 +168,8 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 class _HistoryView(NamedTuple):
-    """The history up to the replay's end. Changes that take effect at offset ``first`` or later are
-    shown; with ``follows`` and a negative ``first``, only new changes."""
+    """The history from ``history.start`` to the replay's end. Changes that take effect at offset
+    ``first`` or later are shown; with ``follows`` and a negative ``first``, only new changes."""
 
     history: ChangeHistory
     replayed: Replayed
