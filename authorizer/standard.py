@@ -287,7 +287,8 @@ class StandardAuthorizer(Authorizer):
         self._initial_load.complete()
 
     def note_load_fault(self, fault: Exception) -> None:
-        """Report ``fault``, which stops the load, to the futures of ``start``."""
+        """Tell the futures of ``start`` why the log is not loaded; they fail only if no retry can
+        help."""
         self._initial_load.note_fault(fault)
 
     def note_staleness(self, for_ms: int) -> None:

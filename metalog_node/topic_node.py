@@ -1,7 +1,7 @@
 """One of several nodes whose log is a Kafka topic: follows the log, and becomes active if elected.
 
 The active node writes its address to the log as a RegisterControllerRecord. All other nodes read
-the address from their images and forward requests to the active node. Kafka elects the active node
+the address from their images and forward changes to the active node. Kafka elects the active node
 (``metalog.log.topic.election``). This module must not know requests.
 """
 

@@ -72,7 +72,7 @@ def _candidates(owned: Sequence[OwnsEntry]) -> Iterator[tuple[OwnsEntry, OwnsEnt
 
 
 def outside_text(owner: OwnsEntry | None) -> str:
-    """The reason for an ``Outside``, as a clause about its ACL."""
+    """The reason for an ``Outside``, as a clause to show beside its ACL."""
     if owner is None:
         return "no entry of owns in its file covers this ACL"
     return f"its file does not own this ACL, but {owner.position} does"

@@ -45,8 +45,8 @@ SCHEMA: Final = (
 """A row for each principal that has ALLOWs, gets ALLOWs, or has DENYs and allowed requests.
 ``granted``, ``used`` and ``left`` count pairs of a known resource name (of an allowed request or a
 LITERAL ACL) and an operation: the principal's ALLOWs of today allow ``granted`` pairs, its requests
-used ``used`` pairs, and its proposed ALLOWs allow ``left`` pairs. ``excess`` is ``granted`` minus
-``left``, at least 0. In a ``remedy``, the commands that add ACLs come first."""
+that brokers and today's ACLs allow used ``used`` pairs, and its proposed ALLOWs allow ``left``
+pairs. ``excess`` is ``granted`` minus ``left``, at least 0. In a ``remedy``, the commands that add ACLs come first."""
 
 _COMMANDS: Final = {ChangeKind.ADD: CommandKind.ADD, ChangeKind.REMOVE: CommandKind.REMOVE}
 _QUESTIONS_OF_A_TASK: Final = 50_000

@@ -1,7 +1,7 @@
 """Defines a lint check, its input and its findings.
 
-A check is a pure function from a ``LintSubject`` to findings. It must not know where the ACLs
-came from, the clock (``today`` is passed in), or how a finding is shown.
+A check is a pure function from a ``LintSubject`` to findings. It must not know how the ACLs
+were read, the clock (``today`` is passed in), or how a finding is shown.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class LintSubject(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """``message`` is a clause about ``acl``, or about ``name`` if there is no ACL.
+    """``message`` is a clause to show beside ``acl``, or beside ``name`` if there is no ACL.
 
     ``by`` is the other ACL that the message mentions. ``remove`` and ``add`` have the ACLs to
     remove and to add; ``advice`` says what else to do. ``effects`` has the decisions that change
