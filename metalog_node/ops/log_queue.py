@@ -70,7 +70,8 @@ class LogQueue(logging.Handler):
         self._sink.handle(line)
 
     def close(self) -> None:
-        """Write queued lines for at most ``DRAINED_WITHIN_S`` seconds. Queue no further lines."""
+        """Wait at most ``DRAINED_WITHIN_S`` seconds until the queued lines are written. Later lines
+        are not queued: they are written at once."""
         with self._changed:
             self._is_closed = True
             self._changed.notify()

@@ -46,7 +46,8 @@ SCHEMA: Final = (
 ``granted``, ``used`` and ``left`` count pairs of a known resource name (of an allowed request or a
 LITERAL ACL) and an operation: the principal's ALLOWs of today allow ``granted`` pairs, its requests
 that brokers and today's ACLs allow used ``used`` pairs, and its proposed ALLOWs allow ``left``
-pairs. ``excess`` is ``granted`` minus ``left``, at least 0. In a ``remedy``, the commands that add ACLs come first."""
+pairs. ``excess`` is ``granted`` minus ``left``, at least 0. In a ``remedy``, the commands that add
+ACLs come first."""
 
 _COMMANDS: Final = {ChangeKind.ADD: CommandKind.ADD, ChangeKind.REMOVE: CommandKind.REMOVE}
 _QUESTIONS_OF_A_TASK: Final = 50_000

@@ -1,9 +1,9 @@
 """The tables of a pipeline's folder: names, schemas and partitions.
 
-Findings read only these tables. Times are UTC with microseconds. Offsets belong to the metadata
-log, and are exclusive, as in a snapshot's name: the state *at* an offset is the state after all
-records below it. Enum members have Kafka's upper-case names. This module must not know Spark, nor
-how a table is filled: a schema is text in Spark's DDL.
+Findings read these tables, and neither the log nor audit lines. Times are UTC with microseconds.
+Offsets belong to the metadata log, and are exclusive, as in a snapshot's name: the state *at* an
+offset is the state after all records below it. Enum members have Kafka's upper-case names. This
+module must not know Spark, nor how a table is filled: a schema is text in Spark's DDL.
 """
 
 from __future__ import annotations
@@ -109,12 +109,13 @@ COVERAGE: Final = TableSchema(
 )
 """Per broker and hour, the number of allowed and of denied lines.
 
-``state`` is BOTH, DENIALS_ONLY or NOTHING. ``ambiguous`` lines are counted, but do not make the
-state BOTH; lines of an hour that came twice are ambiguous. If an audit topic deleted lines before
-they were read, the state of their hours is not BOTH. Kafka logs allowed requests only at DEBUG, so
-without allowed lines no ACL counts as unused. ``controller``: at least one line that made the state
-BOTH is a line that only a controller writes. A silence of more than a year has no rows, because a
-broker's clock can have been wrong (year 9999). Findings count hours without a row as NOTHING.
+``state`` is BOTH if a line certainly shows an allowed request: then both kinds are logged. Else it
+is DENIALS_ONLY, or NOTHING without lines. ``ambiguous`` lines do not make the state BOTH; lines of
+an hour that came twice are ambiguous. If an audit topic deleted lines before they were read, the
+state of their hours is not BOTH. Kafka logs allowed requests only at DEBUG, so without allowed
+lines no ALLOW counts as unused. ``controller``: at least one line that made the state BOTH is a
+line that only a controller writes. A silence of more than a year has no rows, because a broker's
+clock can have been wrong (year 9999). Findings count hours without a row as NOTHING.
 """
 
 DECISIONS: Final = TableSchema(
@@ -136,8 +137,8 @@ USAGE: Final = TableSchema(
     " first_time TIMESTAMP, last_time TIMESTAMP, day DATE",
     ("day",),
 )
-"""One row per day, question and answer, with the number of equal rows of DECISIONS. Findings read
-this table, which is much smaller, because traffic repeats."""
+"""One row per day, question and answer, with the number of equal rows of DECISIONS. For whole
+days, findings read this table, which is much smaller, because traffic repeats."""
 
 CONFIGURATION: Final = TableSchema(
     "configuration",

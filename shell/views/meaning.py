@@ -67,7 +67,7 @@ def _exceptions_text(change: AccessChange) -> list[str]:
 
 
 def _listed(names: list[str]) -> str:
-    """The first few of many names; JSON has all."""
+    """At most ``_MOST_LISTED`` names; of more names, the first few and the number of the others."""
     if len(names) > _MOST_LISTED:
         names = [*names[: _MOST_LISTED - 1], f"{len(names) - _MOST_LISTED + 1:,} others"]
     return joined(names, "and")
@@ -88,8 +88,11 @@ def _type_change_text(change: TypeChange) -> str:
 
 
 def print_meaning(found: Meaning, arguments: Namespace | None, output: Output) -> None:
-    """Print each difference with its witness. Without ``arguments``, the witness is in words and
-    not an ``explain`` command, because no SOURCE has the ACLs after the change."""
+    """Print each statement with its witness, unless it is about any resource of a type.
+
+    Without ``arguments``, the witness is in words and not an ``explain`` command, because no SOURCE
+    has the ACLs after the change.
+    """
     for change in found.changes:
         output.aligned([[_SIGNS[change.change], change_text(change)]])
         question = change.witness

@@ -47,8 +47,8 @@ LONGEST_CACHED: Final = 255
 PREFIX_LENGTHS: tuple[int, ...] = (32, 16, 8, 4, 0)
 """A negative prefix (``SessionCache``) has one of these lengths."""
 NAMES_BEFORE_PREFIXES = 512
-"""At most this many names that match no pattern, or only ``*``, are cached by name. Further such
-names are cached by negative prefix, which is slower, if they have one."""
+"""After this many decisions on names that match no pattern, or only ``*``, a ``SessionCache``
+caches further such names by negative prefix, which is slower, if they have one."""
 
 _RESOURCE_TYPES: Final = len(ResourceType)
 
@@ -56,10 +56,11 @@ _RESOURCE_TYPES: Final = len(ResourceType)
 class SessionCache:
     """The decisions of one session on resources of one type.
 
-    ``verdicts`` has the cached results by name; ``on`` returns the results for any name. A negative
-    prefix is a text with which no pattern's name begins. So the same patterns match all names that
-    begin with it, and one cache entry serves all these names. The slices in ``beginnings`` cut a
-    name to the lengths of the cached negative prefixes.
+    ``verdicts`` has the cached results by name. Look there first: ``on`` decides a name anew,
+    unless a cached negative prefix serves it, and caches the results. A negative prefix is a text
+    with which no pattern's name begins. So the same patterns match all names that begin with it,
+    and one cache entry serves all these names. The slices in ``beginnings`` cut a name to the
+    lengths of the cached negative prefixes.
     """
 
     __slots__ = (
@@ -125,7 +126,7 @@ class SessionCache:
         allowed &= ~denied
         verdicts = VERDICTS.get(allowed) or verdicts_of(allowed)
         if literal is None and prefix is None:
-            if self._names_left:
+            if self._names_left > 0:
                 self._names_left -= 1
             else:
                 negative = self._negative_prefix(name)
@@ -147,7 +148,7 @@ class SessionCache:
                 continue
             literal, prefix = find(name), longest_prefix(name)
             if literal is None and prefix is None:
-                if not self._names_left:
+                if self._names_left <= 0:
                     continue
                 self._names_left -= 1
             allowed, denied = masks_on(name, literal, prefix)
@@ -158,7 +159,8 @@ class SessionCache:
         self._count(cached, characters)
 
     def _count(self, names: int, characters: int) -> None:
-        """Count new cache entries, their characters, and the prefixes added since the last call."""
+        """Count new cache entries, their characters, and the prefixes of patterns whose masks were
+        cached since the last call."""
         prefixes = len(self._prefix_masks) - self._counted_prefixes
         self._counted_prefixes += prefixes
         entries = names + prefixes
@@ -320,7 +322,8 @@ class SessionAnswers:
             self._own_verdicts(resource_type)[name] = verdicts
 
     def is_allowed_on_some(self, operation: Operation, resource_type: ResourceType) -> bool:
-        """Whether an ALLOW of ``operation`` exists that no DENY dominates (KIP-679)."""
+        """Whether an ALLOW of ``operation`` exists that no DENY dominates (KIP-679), without regard
+        to super users and the default rule."""
         return self.of_type(resource_type).is_allowed_on_some(operation, self.index)
 
     def note_unaffected(self, index: AclIndex, number: int) -> None:
@@ -329,10 +332,11 @@ class SessionAnswers:
         self.number = number
 
     def after(self, acls: Iterable[Acl], basis: SessionBasis, number: int) -> SessionAnswers:
-        """The session after ``acls`` were added or removed, with all decisions that remain valid.
+        """The session after ``acls`` were added or removed. Of a changed type it keeps only
+        decisions by name that ``acls`` cannot affect.
 
         A thread that decides by the old ACLs can still cache its result in the old session. So the
-        two sessions share no dict of a changed type, not even an empty dict.
+        two sessions share no dict of a changed type, except ``NO_VERDICTS``, which nobody fills.
         """
         after = SessionAnswers(basis, self._identity, number, is_super_user=self.is_super_user)
         changed: dict[int, list[Acl]] = {}
