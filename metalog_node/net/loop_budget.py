@@ -12,16 +12,18 @@ import asyncio
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
 
 R = TypeVar("R")
 BUDGET_S: Final = 0.005
-"""The time in a round, in seconds, after which no further unit begins."""
+"""The time, in seconds, after which no further unit begins until the budget is renewed. Each round
+renews the budget once, so one round can spend almost two budgets."""
 MOST_UNITS: Final = 64
-"""The maximum number of units in a round. Each unit wakes its client's task, which costs time in
-the next round."""
+"""The maximum number of units for one budget. Each unit that waited wakes its client's task, which
+costs time in the next round."""
 _Unit = tuple[asyncio.Future[Any], Callable[[], Any]]
 
 
@@ -99,9 +101,20 @@ class RequestTurns:
         self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
     async def run(self, owner: Hashable, work: Callable[..., R], *arguments: Any) -> R:
-        """The result of ``work``, computed on a thread when it is the turn of ``owner``."""
+        """The result of ``work``, computed on a thread when it is the turn of ``owner``.
+
+        The turn ends with ``work``, even if the caller is cancelled earlier.
+        """
         turn = self._locks.get(owner)
         if turn is None:
             turn = self._locks[owner] = asyncio.Lock()
-        async with turn:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
+        await turn.acquire()
+        loop = asyncio.get_running_loop()
+
+        def end_turn(_: Future[R]) -> None:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(turn.release)
+
+        running = self._threads.submit(work, *arguments)
+        running.add_done_callback(end_turn)
+        return await asyncio.wrap_future(running)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event, Semaphore
 
 import pytest
 
-from metalog_node.net.loop_budget import BUDGET_S, MOST_UNITS, LoopBudget
+from metalog_node.net.loop_budget import BUDGET_S, MOST_UNITS, LoopBudget, RequestTurns
 
 UNIT_S = BUDGET_S / 2
 CLIENTS = 1_000
+WITHIN_S = 30
 
 
 class Worked:
@@ -112,3 +115,26 @@ def test_what_a_unit_raises_reaches_who_asked_alone() -> None:
         assert [str(each) for each in outcomes] == ["first", "this one", "last"]
 
     worked.run(one_fails)
+
+
+def test_a_cancelled_caller_keeps_its_turn_until_its_request_is_done() -> None:
+    """So a client that closes its connections cannot occupy several threads."""
+    go_on, began = Event(), Semaphore(0)
+
+    def slow() -> None:
+        began.release()
+        assert go_on.wait(WITHIN_S)
+
+    async def cancelled_and_next() -> None:
+        with ThreadPoolExecutor(2) as threads:
+            turns = RequestTurns(threads)
+            left = asyncio.create_task(turns.run("owner", slow))
+            await asyncio.to_thread(began.acquire)
+            left.cancel()
+            following = asyncio.create_task(turns.run("owner", slow))
+            await asyncio.gather(left, return_exceptions=True)
+            assert not await asyncio.to_thread(began.acquire, timeout=0.05)
+            go_on.set()
+            await following
+
+    asyncio.run(cancelled_and_next())
