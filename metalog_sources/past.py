@@ -26,7 +26,8 @@ def image_at(
     command_config: str | Path | None = None,
     is_whole: bool = False,
 ) -> MetadataImage:
-    """Replay a SOURCE up to a moment, and change nothing.
+    """Load the newest snapshot before a moment, replay the log up to the moment, and change
+    nothing.
 
     ``StandardAuthorizer.from_acls(image.acls.by_id.values(), tolerant=True)`` decides by the image.
 

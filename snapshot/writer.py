@@ -68,7 +68,8 @@ def write_snapshot(
 def write_durably(
     target: Path, batches: Iterable[Batch], files: Files, *, mode: int = OWNER_WRITES
 ) -> None:
-    """Write all of ``batches`` to ``target``, or leave ``target`` as it was."""
+    """Write all of ``batches`` to ``target``, or leave ``target`` as it was. After an error either
+    is possible, because the folder is synced last."""
     _write_durably(target, map(batch_bytes, batches), files, mode)
 
 

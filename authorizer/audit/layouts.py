@@ -68,8 +68,8 @@ class LayoutEntry(NamedTuple):
     """An audit line with its time.
 
     ``text`` is the audit line and the layout's text after the audit line. ``micros`` are
-    microseconds since 1970 in UTC. ``is_sure`` is false for a clock time that comes twice, because
-    clocks are set back. ``micros`` is then the first of the two times.
+    microseconds since 1970 in UTC. ``is_sure`` is false for a clock time without a zone that comes
+    twice, because clocks are set back. ``micros`` is then the first of the two times.
     """
 
     text: str
@@ -94,7 +94,8 @@ class RepeatedSpan(NamedTuple):
 
 
 class Zone:
-    """The zone of times that name no zone, for example ``UTC``, ``Europe/Berlin`` or ``+02:00``."""
+    """The zone of times without an offset, for example ``UTC``, ``Europe/Berlin`` or ``+02:00``.
+    (``CEST`` in a time is not an offset.)"""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -140,8 +141,8 @@ class Zone:
         return RepeatedSpan(new - back, new, new + back)
 
     def repeated_on(self, day_us: int) -> RepeatedSpan | None:
-        """The repeated range of half an hour or more in the day that begins at ``day_us``, or None.
-        The last days before the year 10000 have no such range."""
+        """The repeated range of half an hour or more, if clocks are set back in the day that begins
+        at ``day_us``, or None. The last days before the year 10000 have no such range."""
         end_us = day_us + _DAY_US
         if end_us + _DAY_US >= TIMES_END_US:
             return None
@@ -213,7 +214,8 @@ def prefix_start(text: str, head: int) -> int | None:
 
 
 def time_before(text: str, head: int, zone: Zone) -> int | None:
-    """The last date and time before the audit line at ``head``, in microseconds, or None."""
+    """The last time in the text just before the audit line at ``head``, in microseconds. None
+    without a valid time."""
     try:
         time = _time_in(text[max(0, head - _LONGEST_PREFIX) : head], zone)
     except InvalidRequest:
@@ -222,8 +224,8 @@ def time_before(text: str, head: int, zone: Zone) -> int | None:
 
 
 def unwrapped(text: str) -> str:
-    """The log line inside a line of JSON; any other line unchanged. ``InvalidRequest`` if the JSON
-    is cut or has no audit line."""
+    """The log line inside JSON around an audit line; any other line unchanged. ``InvalidRequest``
+    if JSON with ``Principal`` is cut, or has it where no log line is expected."""
     return _unwrapped(text)[0]
 
 
@@ -236,7 +238,7 @@ def texts_before_json(text: str) -> list[str]:
 
 
 def fields_around(text: str) -> Iterator[str]:
-    """The fields beside an audit line in its JSON object, such as ``host.name=kafka-1``.
+    """The fields of a line of JSON, such as ``host.name=kafka-1``, without the audit line's text.
 
     The broker's layout or the log shipper wrote these fields; a client cannot influence them.
     """

@@ -24,7 +24,8 @@ _PREFIX_SIZE: Final = 11
 """The size of a record up to the message, if length and value length have two bytes each."""
 _CACHED_DELTAS: Final = 64
 MAX_PREFIXES: Final = 256
-"""Maximum entries per cache of record prefixes (one per offset delta); a full cache is emptied."""
+"""Maximum entries per cache of record prefixes (one per offset delta below ``_CACHED_DELTAS``); a
+full cache is emptied."""
 
 
 class UnreadRun(NamedTuple):
@@ -89,7 +90,7 @@ class UnreadTypes:
         return at, len(starts)
 
     def _size(self, payload: bytes, at: int, start: bytes) -> int | None:
-        """The size of the plain record at ``at``; 0 if the reader needs the record.
+        """The size of the plain record at ``at``; 0 if the record must be decoded.
 
         None if the record is not plain. None must not be cached by prefix, because bytes after the
         prefix can be the reason.

@@ -26,7 +26,8 @@ from metalog.replica.staleness import Staleness
 
 _log = logging.getLogger(__name__)
 POLL_S: Final = 0.5
-"""How long one poll waits, in seconds. So ``run`` can return this long after ``stop``."""
+"""How long one poll waits for records, in seconds. ``run`` can return this long after ``stop``, or
+later if a server does not answer."""
 MIN_BACKOFF_S: Final = 0.1
 MAX_BACKOFF_S: Final = 10.0
 SILENT_AFTER_S: Final = 2.0
@@ -124,7 +125,8 @@ class LogFollower:
             fault, before = None, self._loader.position
 
     def stop(self) -> None:
-        """Make ``run`` return soon."""
+        """Make ``run`` return soon; while this node leads the log, ``LogLeader.stop`` must be
+        called, too."""
         self._closing.set()
 
     def note_load_fault(self, fault: Exception) -> None:

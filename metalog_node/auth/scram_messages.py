@@ -1,8 +1,8 @@
 """Reads and writes SCRAM's messages for a server (RFC 5802, section 7).
 
-It reads them as Kafka does, with three exceptions that follow the RFC:
+It reads them as Kafka does, with exceptions that follow the RFC:
 
-- a name may contain any Unicode character except NUL;
+- a name or an extension's value may contain any Unicode character except NUL;
 - ``y`` (channel binding) is accepted, and means ``n``;
 - a mandatory extension (``m=``) before the name is refused.
 

@@ -1,4 +1,5 @@
-"""Logs ended connections, and limits the lines, because strangers must not fill the log.
+"""Logs connections that ended for a reason to report, and limits the lines, because strangers must
+not fill the log.
 
 Each period has a limit for the lines about one address, and a limit for all lines. Lines beyond a
 limit are only counted; at the end of the period, a line states their number and their most frequent

@@ -1,8 +1,8 @@
 """Decides Arrow columns of requests in a worker process, each request as of its own time.
 
 The parts of questions become numbers, so each text is examined once per batch. The decision
-timeline of a question stays in a cache. A request's time only selects a decision from the timeline.
-This module must not know Spark, nor where the columns come from.
+timeline of a question stays in a cache. A request's time only selects a decision from the timeline,
+and the configuration. This module must not know Spark, nor where the columns come from.
 """
 
 from __future__ import annotations

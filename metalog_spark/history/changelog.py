@@ -1,7 +1,7 @@
 """Fills the tables HISTORY and ACL_CHANGELOG from a SOURCE.
 
 If the log has several splits, each split has a task that scans it. The driver combines the few
-records about ACLs. This module must not know how a history is computed.
+records that a history needs. This module must not know how a history is computed.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ def scan_archive(session: SparkSession | None, archive: Archive) -> dict[int, Sc
 
 
 def _scan_sent(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Runs on an executor. Yields a row for each relevant record, and a row for the end of each
-    split."""
+    """Runs on an executor. Yields a row for each record that ``relevant`` selects, and a row for
+    the end of each split."""
     for batch in batches:
         for sent in batch.to_pylist():
             number = sent["piece"]

@@ -1,8 +1,9 @@
-"""Selects the records of a batch that a history needs: records of ACLs, of transactions and of the
-version of Kafka.
+"""Selects the records of a batch that a history needs: records of ACLs, transactions and features,
+and records of unknown types.
 
-If a strict loader would stop at a record because of ACLs, this module raises ``CorruptLog``. This
-module must not know Spark, nor what the records are used for.
+A record of ACLs or transactions that cannot be read with certainty raises ``CorruptLog``. Whether a
+record contradicts earlier records is not checked. This module must not know Spark, nor what the
+records are used for.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ def relevant(batch: Batch) -> Iterator[tuple[int, bytes]]:
     """The relevant records of ``batch``, each with its offset.
 
     Raises:
-        CorruptLog: Kafka would refuse a record.
+        CorruptLog: the batch is damaged or has a record that Kafka refuses, for example with a key.
+            ``check_relevant`` checks the values.
     """
     if batch.is_control:
         deque(RecordPolicy(tolerant=False).readable(batch, batch.messages(), batch.base_offset), 0)
@@ -60,7 +62,8 @@ def relevant(batch: Batch) -> Iterator[tuple[int, bytes]]:
 
 
 def check_relevant(value: bytes, batch: Batch, offset: int) -> None:
-    """Raise ``UnreadableRecord`` if a strict loader would stop at the record because of ACLs."""
+    """Raise ``UnreadableRecord`` if the record concerns ACLs or transactions, or has an unreadable
+    type, and cannot be read with certainty."""
     message = decode_value(value)[1]
     if isinstance(message, Undecodable):
         if message.api_key is None or message.api_key in _RELEVANT:

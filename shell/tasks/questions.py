@@ -36,8 +36,8 @@ class ParsedQuestion(NamedTuple):
 
 
 class QuestionGroup(NamedTuple):
-    """Equal questions. ``times`` is the number of lines with the question; ``line`` is the number
-    of the first."""
+    """Audit lines with the same question and result: ``times`` is their number, and ``line`` the
+    number of the first. For ``--requests``, each line is a group."""
 
     parsed: ParsedQuestion
     times: int

@@ -67,8 +67,8 @@ def prove(
     """Prove ``claim``.
 
     Raises:
-        InvalidRequest: the claim needs more than ``most_cells`` cells; or it says that some request
-            is allowed, but no client can make such a request.
+        InvalidRequest: the claim needs more than ``most_cells`` cells; or its kind is ONLY, and no
+            client can make any of a named principal's requests.
     """
     tasks = list(_tasks(acls, config, claim))
     plan = planned(((task.requests, task.sessions) for task in tasks), most_cells)

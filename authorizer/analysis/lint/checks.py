@@ -32,7 +32,8 @@ class CheckResult(NamedTuple):
 def lint(subject: LintSubject, checks: Iterable[Check] = CHECKS) -> list[CheckResult]:
     """The results of ``checks`` on ``subject``.
 
-    A removal that would open names to all (``allow.everyone.if.no.acl.found``) is not advised.
+    If the removals together would open a name to all (``allow.everyone.if.no.acl.found``), the
+    findings on this name get an empty ``remove``, unless they have ``add``.
     """
     results = []
     for check in checks:
