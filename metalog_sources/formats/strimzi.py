@@ -65,9 +65,11 @@ _TYPE_WORDS: Final = {member: word for word, member in _TYPES.items()}
 _PATTERNS: Final = {"literal": PatternType.LITERAL, "prefix": PatternType.PREFIXED}
 _PATTERN_WORDS: Final = {member: word for word, member in _PATTERNS.items()}
 _COMMON_NAME: Final = "CN="
-_KAFKA_NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,61}[a-z0-9])?")
+_SUBDOMAIN: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*"
+_RESOURCE_NAME: Final = re.compile(rf"(?=.{{1,253}}\Z){_SUBDOMAIN}")
+"""A valid name of a Kubernetes resource: an RFC 1123 subdomain."""
+_KAFKA_NAME: Final = re.compile(rf"(?=.{{1,63}}\Z){_SUBDOMAIN}")
 """A valid name of a Kubernetes resource that is short enough for a label's value."""
-_RESOURCE_NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?")
 
 
 def is_kubernetes_resource(node: Node) -> bool:
@@ -77,7 +79,8 @@ def is_kubernetes_resource(node: Node) -> bool:
 
 
 def read_kafka_user(node: Node, size: int) -> Document:
-    """Read a KafkaUser, or a list of KafkaUsers. ``size`` is the length of the whole file."""
+    """Read the ACLs of a KafkaUser, or of a list of KafkaUsers. ``size`` is the length of the whole
+    file."""
     fields = fields_of(node, "the resource", None)
     kind = text_of(_required(fields, "kind", node), "kind")
     if kind in LISTS:
@@ -264,7 +267,7 @@ def _lead(version: str, cluster: str | None) -> tuple[list[str], list[str]]:
     if cluster is not None and not _KAFKA_NAME.fullmatch(cluster):
         raise InvalidRequest(
             f"--cluster {cluster}: a Kafka resource cannot have this name: use 1 to 63 characters"
-            " from a-z, 0-9, - and ., with a letter or digit at both ends"
+            " from a-z, 0-9, - and ., with a letter or digit at both ends and beside each ."
         )
     labels = [] if cluster is None else ["  labels:", f"    {_CLUSTER_LABEL}: {scalar(cluster)}"]
     return [f"apiVersion: {_GROUP}{version}", f"kind: {KIND}", "metadata:"], labels

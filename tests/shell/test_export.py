@@ -294,6 +294,6 @@ def test_strimzi_keeps_the_credentials_of_users(
 def test_what_is_for_strimzi_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", str(LOG), "--cluster", "prod"]) == 2
     assert "--cluster is for -o strimzi; leave it out" in capsys.readouterr().err
-    for name in ("pr od", "Prod", "-prod", "p" * 64, "prod\n  name: other", ""):
+    for name in ("pr od", "Prod", "-prod", "p" * 64, "prod\n  name: other", "", "a..b", "a.-b"):
         assert main(["export", str(LOG), "-o", "strimzi", f"--cluster={name}"]) == 2
         assert "a Kafka resource cannot have this name" in capsys.readouterr().err

@@ -1,8 +1,8 @@
 """Fast path of replay: decodes consecutive partition changes without a message object for each.
 
 A cluster with many partitions writes mostly partition changes. A change is plain if its record is
-plain (``record.plain_value``), each length has one byte, and the only changed fields are the
-in-sync replicas, the leader, or these two in this order:
+plain (``record.plain_value``), each length has one byte, and no field is changed except the
+in-sync replicas (not to an empty list) and then the leader:
 
     length | attributes 0, timestamp delta 0, offset delta | key -1, value length, 1, 5, version
     | partition, topic
@@ -26,7 +26,8 @@ from metalog.records.primitives.fields import INT32_ARRAYS
 from metalog.records.record import START_SIZES
 
 MAX_CACHED: Final = 1 << 12
-"""Maximum entries per cache (changed fields, lists of replicas); a full cache is emptied."""
+"""Maximum entries in the cache of changed fields; if it is full, the caches of changed fields and
+of lists of replicas are emptied."""
 
 CHANGE_FRAME: Final = bytes((FRAME_VERSION, PartitionChangeRecord.API_KEY))
 _AROUND_VALUE: Final = 4

@@ -85,7 +85,8 @@ def run(arguments: Namespace, output: Output) -> int:
 
 
 def _cluster_id(source: Source, target: Path, arguments: Namespace) -> str | None:
-    """For a quorum, the id must be known, because the records do not contain the id."""
+    """The id of ``quorum://`` must be known (from the controllers, ``--cluster-id`` or the
+    archive), so that no other cluster's log is added."""
     from metalog_sources.replay import cluster_id_of
     from snapshot.archive import archived_cluster
 

@@ -60,7 +60,7 @@ def test_two_documents_may_speak_of_one_team() -> None:
         ("a: [{}]", "o.yaml, line 1, column 5: an empty entry owns nothing"),
         ("a: [{topic: x}]", "o.yaml, line 1, column 6: unknown key 'topic'"),
         ("a: [{principal: [}]", "o.yaml, line 1, column 18: not YAML"),
-        ("- a", "o.yaml, line 1, column 1: a file of owners is not a mapping"),
+        ("- a", "o.yaml, line 1, column 1: a file of owners must be a mapping"),
         ('" ": [{principal: User:x}]', "o.yaml, line 1, column 6: a team has no name"),
     ],
 )
