@@ -155,7 +155,8 @@ def replayed_source(
 ) -> Replayed:
     """The replayed state of SOURCE. Prints notes; with ``warn``, also the source's faults.
 
-    ``is_whole``: replay all kinds of state (``ImageSubject``), not only ``AUTHORIZATION``.
+    ``is_whole``: replay all kinds of state (``ImageSubject``), not only those of the selection
+    ``AUTHORIZATION``.
     ``notes`` gets the log's records. ``allows_doubts``: the verb shows the log's content,
     or calls ``refuse_doubts_of`` itself. ``rests_on_users``: unreadable SCRAM users are doubts.
 

@@ -27,8 +27,9 @@ _log = logging.getLogger(__name__)
 
 class Upkeep:
     """A publisher that writes a snapshot of a log when one is due. After the write, it deletes the
-    snapshots beyond ``metadata.max.retention.bytes`` or ``metadata.max.retention.ms``, and the
-    segments before the oldest kept snapshot.
+    oldest snapshots, but never the newest, while all files together are beyond
+    ``metadata.max.retention.bytes`` or the oldest snapshot is beyond ``metadata.max.retention.ms``.
+    If it deletes any, it also deletes the segments before the oldest kept snapshot.
 
     ``config`` is the result of ``metalog.log_config``. ``now_ms`` returns the wall-clock time for
     timestamps and the retention.

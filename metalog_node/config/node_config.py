@@ -1,7 +1,8 @@
 """A node's configuration: Kafka's keys in a ``.properties`` file, checked before anything opens.
 
-An error names the file, the key and its line, and never shows a value that can be a password. Other
-modules read the authorizer's keys (``authorizer.config``) and the keys of KIP-506. This module must
+An error names the file, and the key and its line if they are known; it never shows a value that can
+be a password. Other modules read the authorizer's keys (``authorizer.config``) and the keys of the
+SCRAM password policy (KIP-506). This module must
 open only the configuration file.
 """
 
@@ -118,8 +119,8 @@ def read_config(path: Path) -> NodeConfig:
         path: the file.
 
     Raises:
-        ConfigException: the file cannot be read, or a value cannot be used; the message names
-            the file, the line and the key.
+        ConfigException: the file cannot be read, or a value is missing or cannot be used. The
+            message names the file and, for a value, the key and its line.
     """
     try:
         parsed = parse_properties(read_whole(LOCAL_FILES, path))
@@ -295,7 +296,8 @@ class _Reading:
         return upper & {listener.name for listener in listeners}
 
     def _not_used(self, notes_so_far: Sequence[str]) -> list[str]:
-        """Notes about the unused keys with which no note in ``notes_so_far`` begins."""
+        """A note for each unused key that looks misspelt, and one note that lists the others;
+        without the keys with which a note in ``notes_so_far`` begins."""
         located = self._located
         known = [
             *(str(field.alias) for field in Settings.model_fields.values()),

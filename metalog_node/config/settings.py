@@ -1,7 +1,8 @@
-"""The keys of a node's configuration: the name, default, bounds and meaning of each.
+"""The keys of a node's configuration, and what they mean.
 
-``Settings`` has the keys that ``node_config`` reads; ``READ_ELSEWHERE`` has the keys that other
-modules read. ``node_config`` checks combinations of keys. This module must not open anything.
+``Settings`` also has defaults and bounds, and checks its keys itself; other modules check the keys
+in ``READ_ELSEWHERE``. ``node_config`` checks combinations of keys. This module must not open
+anything.
 """
 
 from __future__ import annotations
@@ -79,7 +80,8 @@ class Settings(BaseModel):
     protocol_map: str | None = Field(
         None,
         alias=PROTOCOL_MAP,
-        description="`NAME:PROTOCOL` for every listener (default: each name is the protocol)",
+        description="`NAME:PROTOCOL` for every listener (default: each name is the protocol; "
+        "a controllers' listener with another name is PLAINTEXT)",
     )
     controller_listener_names: _Names = Field(
         (), alias="controller.listener.names", description="the controllers' listeners"
@@ -104,10 +106,12 @@ class Settings(BaseModel):
     )
     log_dir: str | None = Field(None, alias="log.dir", description="as `log.dirs`")
     max_connections: _Positive = Field(
-        (1 << 31) - 1, alias="max.connections", description="the limit of connected clients"
+        (1 << 31) - 1,
+        alias="max.connections",
+        description="the limit of connections; the limit of open files can lower it",
     )
     max_connections_per_ip: Annotated[int, Field(ge=0)] = Field(
-        (1 << 31) - 1, alias="max.connections.per.ip", description="the limit for one address"
+        (1 << 31) - 1, alias="max.connections.per.ip", description="the limit of connections from one address"
     )
     idle_ms: _Positive = Field(
         600_000,

@@ -1,8 +1,9 @@
 """Makes the columns ``severity`` and ``remedy`` of findings.
 
-``severity`` is the name of a severity of lint. ``remedy`` is either kafka-acls commands and
-comments, one per line, or a sentence. A sentence contains no name of a principal or resource, so it
-is safe to print and to paste. This module must not know Spark.
+``severity`` is the name of a severity of lint. ``remedy`` is kafka-acls commands and
+comments, one per line, or a sentence, or null if there is nothing to do. A sentence contains no
+name of a principal or resource, so it is safe to print and to paste. This module must not know
+Spark.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Computes a report's contents from the gathered input.
 
-A team's page covers the principals and resources that the team owns. It shows the coverage of the
+A team's page has the rows whose principal or resource the team owns. It shows the coverage of the
 whole cluster, because unlogged requests can concern any team. This module must not know Spark, nor
 HTML.
 """
@@ -119,7 +119,8 @@ def contents(
 
 
 def section_of(parts: Parts, section: str, team: Team | None) -> Section:
-    """One of ``SECTIONS``. It reads only the ``parts`` that the section shows."""
+    """One of ``SECTIONS``. Besides ``history``, it reads only the ``parts`` that the section
+    needs."""
     owned = _TeamFilter(team)
     end = log_end(parts.history, parts.window)
     made: dict[str, Callable[[], Section]] = {

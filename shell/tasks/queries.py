@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 
 BY_RESOURCE_TYPE: Final = "ByResourceType"
-"""The rule of an answer about any resource of a type (``authorizeByResourceType``); Kafka does not
-name it."""
+"""The rule of an answer about any resource of a type (``authorizeByResourceType``), unless the
+check of ``hardcode`` allowed it. Kafka does not name this rule."""
 _HARDCODE: Final = "hardcode"
 """The name that Kafka checks first for "any resource of this type"."""
 
@@ -52,8 +52,8 @@ def authorizer_of(acls: Collection[Acl], config: AuthorizerConfig) -> StandardAu
 class Queries:
     """Decides, traces and explains by the ACLs of a replayed source.
 
-    ``refuse_doubts`` raises if the source has a doubt. Questions about super users are answered in
-    spite of doubts, because Kafka checks no ACL for super users.
+    ``refuse_doubts`` raises if the source has a doubt that the user does not accept. Questions
+    about super users are answered in spite of doubts, because Kafka checks no ACL for super users.
     """
 
     def __init__(
@@ -148,7 +148,8 @@ class Queries:
 
     @cached_property
     def command_target(self) -> CommandTarget:
-        """The TARGET of commands that change the source. ``caller_without_alter`` is the
+        """Where suggested commands make their changes: the source's cluster, or shell variables if
+        the source is not a cluster. ``caller_without_alter`` is the
         connection's user, if no ACL lets this user run the commands."""
         from shell.tasks.plans.lockout import who_may_alter
 
@@ -184,8 +185,8 @@ class Queries:
         return host
 
     def check_ready(self, question: Question) -> None:
-        """Raise ``AuthorizerNotReady`` if no committed record was read, and ``UncertainSource`` if
-        the source has a doubt. As in Kafka, a super user gets an answer in both cases."""
+        """Raise ``AuthorizerNotReady`` if no committed record was read, and the errors of
+        ``refuse_doubts``. As in Kafka, a super user gets an answer in both cases."""
         if question.principal in self.context.config.super_users:
             return
         if not self._replayed.ready:

@@ -262,7 +262,8 @@ class DirectoryLog:
                 yield batch
 
     def splits(self) -> Sequence[Split]:
-        """The log as input splits, in order; empty if a snapshot replaces the log."""
+        """The log as input splits, in order; empty if a snapshot that ends after the log's last
+        record replaces the log."""
         if self._ends.replaced_by is not None:
             return []
         return [

@@ -81,8 +81,8 @@ class WritableDirectoryLog:
         """Become the only writer, in a new epoch; returns the epoch.
 
         Raises ``InvalidTarget`` if this node may not write the log or a file cannot be written,
-        ``CorruptLog`` if the log is damaged, and ``LogFenced`` after an earlier claim or ``close``,
-        or if the first append fails.
+        ``CorruptLog`` if the log is damaged, and ``LogFenced`` after a successful claim or
+        ``close``, or if the first append fails or failed.
         """
         if self._appender is not None or self._fenced is not None:
             raise LogFenced(f"{self.path}: {self._fenced or 'claimed already'}")
@@ -195,7 +195,8 @@ class WritableDirectoryLog:
         return news
 
     def splits(self) -> Sequence[Split]:
-        """The log as input splits, in order; empty if a snapshot replaces the log."""
+        """The log as input splits, in order; empty if a snapshot that ends after the log's last
+        record replaces the log."""
         return self._log.splits()
 
     def snapshots(self) -> Sequence[SnapshotId]:
