@@ -86,8 +86,8 @@ class Formatted(NamedTuple):
 def format_directories(
     wanted: Format, *, now_ms: int, entropy: Entropy, files: Files = LOCAL_FILES
 ) -> list[Formatted]:
-    """Format each folder that is not formatted yet, and return all folders. Invalid targets and
-    requests are refused before any write."""
+    """Format each folder that is not formatted yet, and return all folders. Invalid
+    requests, and folders that are in use, are refused before any write."""
     known = {path: _properties(path, files) for path in sorted({*wanted.directories})}
     cluster_id = _check(wanted, known, files) or uuid_text(random_uuid(entropy))
     formatted = []
@@ -236,7 +236,7 @@ def format_log(directory: str | Path, *, node_id: int = 1, files: Files = LOCAL_
     A missing folder is created. ``metalog.open_writable_log`` can open the log afterwards.
 
     Raises:
-        InvalidTarget: ``directory`` is formatted already, holds a log, or is a file.
+        InvalidTarget: ``directory`` is formatted already, has segments of a log, or is a file.
     """
     folder = Path(directory)
     features = initial_features(None, {})

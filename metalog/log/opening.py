@@ -66,7 +66,8 @@ class OpenedLog(Log, Protocol):
 
     @property
     def missing(self) -> CorruptLog | None:
-        """The proof that records at the log's end were lost, or None."""
+        """The proof that records at the log's end were lost; or, for several folders, the damage
+        that can hide such records; or None."""
         ...
 
     @property
@@ -109,7 +110,7 @@ def open_log(
         InvalidSource: there is no such log, it cannot be read, or a setting is invalid.
         Unanswered: a topic's cluster does not answer; a subclass of ``InvalidSource``.
         CorruptLog: damage prevents opening; the error says where. Other damage is in the log's
-            ``damage``.
+            ``damage``, ``missing`` and ``problems``; a damaged snapshot raises when it is read.
     """
     text = str(source)
     if (scheme := scheme_of(text)) is not None:
@@ -145,7 +146,8 @@ def open_writable_log(
 
     Raises:
         InvalidTarget: this project cannot write a log of this kind.
-        InvalidSource: there is no such log, it cannot be read, or a setting is invalid.
+        InvalidSource: there is no such log, it cannot be read, or a setting cannot be translated.
+            Other invalid settings raise ``InvalidTarget`` when the log is claimed.
         CorruptLog: ``leader-epoch-checkpoint`` is damaged.
     """
     text = str(source)

@@ -111,7 +111,9 @@ class Settings(BaseModel):
         description="the limit of connections; the limit of open files can lower it",
     )
     max_connections_per_ip: Annotated[int, Field(ge=0)] = Field(
-        (1 << 31) - 1, alias="max.connections.per.ip", description="the limit of connections from one address"
+        (1 << 31) - 1,
+        alias="max.connections.per.ip",
+        description="the limit of connections from one address",
     )
     idle_ms: _Positive = Field(
         600_000,

@@ -45,7 +45,8 @@ class TakesPasswords(CredentialTarget, Protocol):
 
 
 def credential_target_of(source: Source) -> CredentialTarget:
-    """The target for an opened SOURCE; ``InvalidTarget`` if the SOURCE cannot be changed."""
+    """The target for an opened SOURCE; ``InvalidTarget`` if its SCRAM users cannot be
+    changed."""
     target = target_of(source)
     if not isinstance(target, CredentialTarget):
         raise USER_TARGETS.refusal(source.kind, source.text)

@@ -228,7 +228,8 @@ def _context(acls: Collection[Acl], config: AuthorizerConfig) -> DecisionContext
 def _differing(
     sets: tuple[frozenset[Acl], frozenset[Acl]], configs: tuple[AuthorizerConfig, AuthorizerConfig]
 ) -> frozenset[Acl] | None:
-    """The ACLs that can change a decision; None if the configurations can change any decision."""
+    """The ACLs that one set lacks and, if the Kafka versions differ, all ACLs for CIDR blocks. None
+    if the configurations can change any decision."""
     before, after = configs
     if before.super_users != after.super_users or before.allow_everyone != after.allow_everyone:
         return None

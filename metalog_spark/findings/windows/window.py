@@ -85,10 +85,10 @@ class Window(NamedTuple):
 
 class WindowCoverage(NamedTuple):
     """- ``hours``: the sum of the expected hours of all brokers. ``without_allowed``: how many of
-      these have no unambiguous allowed line. ``without_any``: how many have no line. ``worst``: the
-      broker with the most hours without an unambiguous allowed line.
-    - ``clock_hours``: the expected hours of the window. ``without_controller``: how many of these
-      have no unambiguous allowed line of a controller.
+      these have no unambiguous allowed line, or have lost lines. ``without_any``: how many have no
+      line. ``worst``: the broker with the most hours without an unambiguous allowed line.
+    - ``clock_hours``: the hours that need a line of a controller (``expected_clock_hours``).
+      ``without_controller``: how many of these have no unambiguous allowed line of a controller.
     - ``broken``: the number of unreadable audit lines, whose times are unknown.
     - ``waiting``: the requests that are not decided yet. ``uncounted``: those that are not counted
       yet. ``later``: those that are newer than the log.
@@ -191,7 +191,7 @@ def window_of(
 
     Raises:
         InvalidMoment: ``start`` or ``end`` is not a moment, or is an offset before the first change
-            of an ACL; or the window has no counted lines.
+            of an ACL; or the window is empty, or outside of the counted audit lines.
         InvalidRequest: the folder has no counted audit lines.
     """
     covered = _covered(tables)
@@ -347,7 +347,7 @@ def coverage_of(brokers: Sequence[tuple[str, int, int, int]], hours: int) -> Win
 
 
 def refuse_without_allowed(seen: WindowCoverage, window: Window) -> None:
-    """Raise ``InvalidRequest`` if no allowed request was logged."""
+    """Raise ``InvalidRequest`` if no hour certainly has all allowed requests."""
     if seen.without_allowed == seen.hours:
         raise InvalidRequest(f"no allowed request was logged in {window}: {HOW_TO_LOG}")
 
