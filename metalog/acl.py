@@ -77,7 +77,8 @@ IMPLIED_BY: Final[dict[Operation, frozenset[Operation]]] = {
     ),
     Operation.DESCRIBE_CONFIGS: frozenset({Operation.ALTER_CONFIGS}),
 }
-"""Operation X -> the operations whose ALLOW also grants X. A DENY of them does not deny X."""
+"""Operation X -> the operations, besides ALL, whose ALLOW also grants X. A DENY of these operations
+does not deny X."""
 
 
 SUPPORTED_OPERATIONS: Final[dict[ResourceType, frozenset[Operation]]] = {

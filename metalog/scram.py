@@ -75,8 +75,8 @@ class ScramCredential(NamedTuple):
 def salted_password(
     mechanism: ScramMechanism, password: str, salt: bytes, iterations: int
 ) -> bytes:
-    """RFC 5802's SaltedPassword. To set a credential, an admin client sends only the
-    SaltedPassword (KIP-554)."""
+    """RFC 5802's SaltedPassword. To set a credential, an admin client sends the
+    SaltedPassword, not the password (KIP-554)."""
     from hashlib import pbkdf2_hmac
 
     return pbkdf2_hmac(mechanism.hash_name, password.encode(), salt, iterations)

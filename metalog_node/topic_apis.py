@@ -1,10 +1,10 @@
 """Helps a program around a node to answer Produce, Fetch, ListOffsets and Metadata.
 
 A program's function becomes a ``HandledApi`` for ``Node``, in one version of the API, which current
-clients speak. One call authorizes all topics of a request. The answer for a topic without
-authorization is TOPIC_AUTHORIZATION_FAILED, whether the topic exists or not. The node calls the
-program's functions on the node's event loop, and does other work between the calls. This module
-must not know what is in a topic.
+clients speak. One call authorizes all topics of a request. The answer for a named topic
+without authorization is TOPIC_AUTHORIZATION_FAILED, whether the topic exists or not. The node calls
+the program's functions on the node's event loop, and does other work after some of the calls. This
+module must not know what is in a topic.
 """
 
 from __future__ import annotations
@@ -54,10 +54,11 @@ partition's part of the response differs from an empty part without an error."""
 _METADATA_VERSION: Final = 8
 _SHORTEST_PAUSE_S: Final = 0.02
 _PAUSE_PER_ATTEMPT: Final = 5
-"""After an attempt of a Fetch without new records, the pause is this many times as long as the
-attempt."""
+"""After an attempt of a Fetch without new records, the pause is at least this many times as
+long as the attempt."""
 _SLICE: Final = 100
-"""How many topics and partitions are answered before the event loop does other work."""
+"""After at least this many topics and partitions, and between two topics, the event loop does other
+work. Another thread authorizes more topics than this."""
 _NO_TIME: Final = timedelta()
 _DENIED: Final = {"error_code": KafkaErrorCode.topic_authorization_failed}
 _ACKS: Final = (-1, 0, 1)

@@ -152,8 +152,10 @@ class Replica(ChangeSubmitter):
             timeout_s: how long to wait, in seconds; None has no limit.
 
         Raises:
-            CorruptLog: the log is damaged; raised at once, with file, offset and remedy.
+            CorruptLog: the log is damaged; raised at once.
             LoadTimeout: the timeout passed; the message has the last fault.
+            AuthorizerNotReady: the replica was closed before its log was loaded.
+            ConfigException: a setting, such as ``kafka``, does not fit the log.
         """
         self._gate.loaded.result(timeout_s)
         return self.image

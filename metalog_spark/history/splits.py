@@ -102,7 +102,7 @@ class SnapshotSplit(NamedTuple):
 
 
 class BootstrapSplit(NamedTuple):
-    """The bootstrap records of a log that has no record of its own yet."""
+    """The bootstrap records of a log of which no record of its own is read."""
 
     path: Path
 

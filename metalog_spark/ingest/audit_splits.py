@@ -2,8 +2,9 @@
 
 Spark sends a plain file as splits, line by line, and a compressed file whole. This module
 decompresses files itself, to read a damaged file up to the damage. Only LF ends a line. The last
-row of a split is about the split itself: a build uses this row to number lines, and later builds
-recognize the file by it. This module must not know what a line says, nor how Spark lists files.
+row of a split is about the split itself: a build uses this row to check the numbers of lines, and
+later builds recognize the file by it. This module must not know what a line says, nor how Spark
+lists files.
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ class Record(NamedTuple):
 
 class _Head:
     """Fingerprints of a file's beginning. Each fingerprint covers the file up to the end of one
-    line in the first 16 KiB. Equal fingerprints show that two files begin with the same lines."""
+    line in the first 16 KiB. If the first line is longer, the only fingerprint covers the line's
+    beginning. Equal fingerprints show that two files begin alike."""
 
     def __init__(self) -> None:
         self.found: list[int] = []

@@ -19,7 +19,8 @@ from metalog.hosts.host_block import client_address
 
 _PLAIN: Final = ("10.0.0.1", "192.168.0.1", "172.16.0.1", "2001:db8:0:0:0:0:0:1")
 _MOST_KEPT: Final = 100_000
-"""At most this many classes of clients are cached, in approximately 60 MB."""
+"""If more classes of clients than this were cached (in approximately 60 MB), the cache is emptied
+first."""
 _EVERY_BLOCK: Final = ("0.0.0.0/0", "::/0")
 
 

@@ -248,7 +248,8 @@ def _hides_whole_batch(tail: bytes, stated: int, written: int) -> bool:
     """Whether ``tail`` begins with a complete batch whose length field, ``stated``, is wrong.
 
     These ends of the batch are tried: the end of the file, the end of the ``written`` bytes, each
-    length that differs from ``stated`` by one bit, and the places where a next batch can begin.
+    length that differs from ``stated`` by one bit, and the first places where a next batch can
+    begin.
     """
     if len(tail) < HEADER_SIZE:
         return False

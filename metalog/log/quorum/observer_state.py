@@ -57,7 +57,7 @@ class Epochs:
         return self._starts[index - 1].epoch if index and offset < self.end else None
 
     def common_end(self, epoch: int, end: int) -> int:
-        """The offset up to which our log and the leader's log agree.
+        """The offset from which on our log differs from the leader's log.
 
         ``epoch`` is the leader's newest epoch that is not newer than our newest epoch. In the
         leader's log, ``epoch`` ends at offset ``end``.
@@ -81,7 +81,7 @@ class FollowVerdict(Enum):
     LEADS = auto()
     ASK = auto()
     PAUSE = auto()
-    """The end of the list is reached without a leader's answer."""
+    """No controller of the list is left to ask."""
 
 
 class Follower:
@@ -171,7 +171,7 @@ class Follower:
         return self.no_answer(controller)
 
     def _learn(self, fetched: Fetched) -> bool:
-        """Remember leader and endpoints; returns whether the answer names a newer leader."""
+        """Remember leader and endpoints; returns whether leader or epoch are newer."""
         self._endpoints.update(fetched.endpoints)
         named, known = fetched.leader, self.leader
         is_later = named.epoch > known.epoch or (

@@ -1,7 +1,7 @@
 """The lifetimes of the ACLs in a pipeline's folder.
 
 One index has every ACL that ever existed. For each ACL that matches, ``AclLifetimes`` checks
-whether the ACL was in force. This module must not know Spark.
+whether the ACL was in force. This module must not use Spark.
 """
 
 from __future__ import annotations
