@@ -55,7 +55,7 @@ class HighWatermark(NamedTuple):
 
 
 class Truncated(NamedTuple):
-    """The log lost the uncommitted records at ``offset`` and after it (KIP-595)."""
+    """The log no longer has records at ``offset`` or after it (KIP-595)."""
 
     offset: int
 

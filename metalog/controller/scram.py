@@ -132,7 +132,7 @@ def describe_credentials(
 
 
 def name_problem(name: str) -> str | None:
-    """Why no record can hold the user ``name``, or None."""
+    """Why ``name`` is refused as a user's name, or None."""
     if not name:
         return "Username must not be empty"
     problem = text_problem(name)

@@ -44,8 +44,8 @@ def stop_at(offset: int, message: Any, fault: CorruptLog) -> None:
 class MetadataDelta:
     """Changes to ``image``, or (``is_replacement``) a whole snapshot that replaces ``image``.
 
-    The delta of a subject (``acls``, ``scram``, …) is None until a record changes the subject. In a
-    replacement, only the deltas of subjects that the replay does not read are None.
+    The delta of a subject (``acls``, ``scram``, …) is None until a record of the subject is
+    replayed. In a replacement, only the deltas of subjects that the replay does not read are None.
     """
 
     __slots__ = (

@@ -28,10 +28,10 @@ R = TypeVar("R")
 class ChangeSubmitter:
     """The methods that change a log through its one writer. Any thread may call each method.
 
-    Each method returns one or more futures and does not wait. A future has the response when the
-    change is durable and published. If the change is refused, the response has Kafka's error. An
-    exception of the future means that the log perhaps lacks the change; after a failed write, the
-    exception is ``LogFenced``.
+    Each method returns a future, or a future for each item, and does not wait for the log. A future
+    has the response when the change is durable and published. If the change is refused, the
+    response has Kafka's error. An exception of the future means that the log perhaps lacks the
+    change; after a failed write, the exception is ``LogFenced``.
     """
 
     def __init__(self, entropy: Entropy, kafka: str | None) -> None:
@@ -75,7 +75,7 @@ class ChangeSubmitter:
 
         Args:
             context: the caller's context, which is ignored. Ask the authorizer before this call.
-            acls: the ACLs. If an ACL exists, its result is a success, and no record is written.
+            acls: the ACLs. No record is written for an ACL that exists, and this is no error.
 
         Returns:
             A future for each of ``acls``, in order. If the ACL was refused, the result is an error,

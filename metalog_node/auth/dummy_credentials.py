@@ -3,13 +3,13 @@
 A client sees a salt and an iteration count before it has proven its identity. For an unknown name,
 a real credential is the model. The dummy credential has the model's iteration count, and a salt of
 the same form that is derived from the model's stored key. So all nodes with the same users show the
-same salt, even after a restart.
+same salt, even after a restart. (For a mechanism without users, each node has its own secret key.)
 
 Rendezvous hashing chooses the model. So similar names get unrelated models, and a change of one
 user changes the models of few names. A user's form is all that a client sees, except the salts'
 values. It covers the credentials of all mechanisms, because a combination that no real user has
-would reveal an unknown name. To bound the work, the candidates are a few users of each form,
-weighted by the number of users with this form. This module must not know logins.
+would reveal an unknown name. To bound the work, the candidates are at most a few users of
+each form, weighted by the number of users with this form. This module must not know logins.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from typing import Final, NamedTuple
 from metalog.scram import MIN_ITERATIONS, ScramCredential, ScramMechanism
 
 MOST_CANDIDATES: Final = 64
-"""The maximum number of candidates. Each SCRAM login computes a score for each candidate."""
+"""The maximum number of candidates for one mechanism, and for all mechanisms together. Each SCRAM
+login computes a score for each candidate of both kinds."""
 
 _CANDIDATES_OF_A_FORM: Final = 4
 _BASE_36: Final = b"0123456789abcdefghijklmnopqrstuvwxyz"

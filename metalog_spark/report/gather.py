@@ -1,7 +1,7 @@
 """Collects a report's input from a pipeline's tables, once for all pages.
 
-The input is counts and findings. Its size depends on the number of ACLs, the number of bars of
-time, and the ``RowLimits``. This module must not know what is shown.
+The input is counts and findings. Its size depends mainly on the number of ACLs, the number of
+bars of time, and the ``RowLimits``. This module must not know what is shown.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 
 class RowLimits(NamedTuple):
     """Limits for collected rows; the most frequent rows are kept. ``denied`` limits the denials of
-    the cluster, ``denied_of_team`` those of one team, and ``rows`` the disagreements and the lines
-    that could not be read."""
+    the cluster, ``denied_of_team`` those of one team, and ``rows`` the disagreements, the reasons
+    of rejected lines, and the files with ambiguous lines."""
 
     denied: int = 100
     denied_of_team: int = 20
@@ -61,7 +61,7 @@ class RowLimits(NamedTuple):
 
     @classmethod
     def all_of(cls, section: str) -> RowLimits:
-        """No limit for the rows of ``section``, and the usual limits for other rows."""
+        """No limit for the rows of ``section``."""
         if section == "denied":
             return cls(denied=_ALL)
         return cls(rows=_ALL) if section in ("disagreements", "unseen") else cls()

@@ -99,7 +99,7 @@ def same_size_block(host: str, client: str) -> str | None:
 
 
 def meant_block(host: str) -> str | None:
-    """The CIDR block that was meant, if ``host`` is a range in a form that Kafka does not read.
+    """The CIDR block that was meant, if ``host`` is a range in another form; else None.
 
     Examples are stars instead of the last numbers (``10.0.*.*``), a mask (``10.0.0.0/255.0.0.0``),
     IPv4 written as IPv6, and blanks around a block.

@@ -1,7 +1,7 @@
 """The cache of an authorizer's sessions: its limits, and its invalidation.
 
 Each ACL change makes a new ``DecisionContext``, which has all that decisions depend on. If few
-ACLs change, the new context keeps the ``RememberedSessions`` of the old context, and notes each
+ACLs change, the new context can keep the ``RememberedSessions`` of the old context, and note each
 changed ACL under its principal. At its next request, a session looks up the changed ACLs of its
 principals. The requests of a session that is not cached are counted in a table of bounded size.
 
@@ -16,7 +16,8 @@ from typing import Any, Final, Generic, TypeVar
 from metalog.acl import WILDCARD_PRINCIPAL, Acl
 
 MOST_ENTRIES = 1 << 17
-"""The cache is emptied when the number of its sessions, names, decisions and prefixes exceeds this.
+"""The cache is emptied when it has counted more new entries: resource types of sessions, names,
+decisions and prefixes.
 A client can make a session visit many nested prefixes, so prefixes count, too."""
 MOST_BYTES = 1 << 27
 """The approximate size in bytes at which the cache is emptied. Clients can choose long names."""
@@ -26,8 +27,8 @@ CHARACTER_BYTES: Final = 4
 """A character has at most this many bytes. To estimate a text's size by its length takes a quarter
 of the time of ``getsizeof``."""
 ADMISSION_THRESHOLD = 16
-"""A session is cached after this many requests. Adding a session costs approximately the time that
-the cache then saves in this many requests."""
+"""At first, a session is cached after approximately this many requests. Adding a session costs
+approximately the time that the cache then saves in this many requests."""
 HIGHEST_THRESHOLD: Final = 64
 """The admission threshold doubles, up to this value, each time the cache is full: the cache is then
 too small for all frequent sessions, and should keep the sessions with the most requests."""
@@ -69,8 +70,8 @@ class RememberedSessions(Generic[Session]):
     def is_frequent(self, identity: Identity) -> bool:
         """Count a request, and return whether the session has reached the admission threshold.
 
-        Sessions with colliding hashes share a counter. When the counters have counted as many
-        requests as there are counters, all counts are halved. A table below its maximum size is
+        Sessions with colliding hashes share a counter. When the counters have counted more
+        requests than there are counters, all counts are halved. A table below its maximum size is
         then replaced by four copies of itself, so that a session's new counter has the value of
         its old counter.
         """

@@ -43,7 +43,8 @@ def proven_by_one(
 
 
 class Stamp(NamedTuple):
-    """The identity of a batch. Different batches at the same offsets differ in ``crc``."""
+    """The identity of a batch. Different batches at the same offsets differ in ``epoch`` or
+    ``crc``."""
 
     base_offset: int
     next_offset: int

@@ -25,7 +25,7 @@ _api: Any = confluent_kafka
 _admin: Any = confluent_kafka.admin
 
 TIMEOUT_S: Final = 10.0
-"""The timeout of a request, and of the wait for a message that must exist."""
+"""The timeout of most requests, and of the wait for a message that must exist."""
 TRANSACTION_TIMEOUT_MS: Final = 10_000
 """After this time the cluster aborts the open transaction of a lost writer. A new writer aborts it
 earlier. Until the abort, readers get no message after the beginning of the transaction."""
@@ -125,8 +125,8 @@ class TopicCluster:
         return CommittedMessages(self, *consumer, start)
 
     def claim(self) -> Transactions:
-        """A writer that has claimed the log; ``InvalidSource`` if the cluster refuses the claim,
-        and ``Unanswered`` if it does not answer."""
+        """A writer that has claimed the log; ``InvalidSource`` if the settings are invalid or the
+        cluster refuses the claim, and ``Unanswered`` if the cluster does not answer."""
         own = {
             "transactional.id": self.address.transactional_id,
             "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,

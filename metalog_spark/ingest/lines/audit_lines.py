@@ -169,8 +169,8 @@ def half_readings(text: str, zone: Zone) -> Iterator[Possible]:
 
 
 def _begun(text: str) -> Iterator[Reading]:
-    """The readings of ``text`` as a line whose end is lost. Also reads each beginning of ``text``
-    after which another line can begin."""
+    """The readings of ``text`` as a line whose end is lost. Also reads beginnings of ``text`` after
+    which another line can begin."""
     yield from unfinished(text)
     for found in islice(_NEXT.finditer(text, max(text.find(HEAD), 0)), _MOST_HALVES):
         yield from unfinished(_CUT_ESCAPE.sub("", text[: found.start()]))
