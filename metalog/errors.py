@@ -82,7 +82,7 @@ class Unanswered(InvalidSource):
 
 
 class InvalidTarget(InvalidRequest):
-    """A TARGET, log or folder that cannot be written to."""
+    """A TARGET, log or folder that cannot be written to, or cannot receive a change."""
 
 
 class ConfigException(InvalidRequest):

@@ -26,7 +26,7 @@ from metalog.errors import InvalidRequest
 
 LOGGER: Final = "kafka.authorizer.logger"
 TRACE: Final = 5
-"""A level below ``logging.DEBUG``, for actions that only filter a list."""
+"""A level below ``logging.DEBUG``, for decisions that an ``Action`` asks not to log."""
 
 _CONTROLS: Final = (*range(0x09), *range(0x0A, 0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)
 _SURROGATES: Final = range(0xD800, 0xE000)
@@ -75,7 +75,7 @@ class AuditLine(NamedTuple):
     ``request_name`` and ``resource_reference_count`` are None in lines of Kafka before 2.4.
     ``rule`` and ``acl`` are None in lines of AclAuthorizer and SimpleAclAuthorizer. If
     ``ambiguous``, the line has several readings, and the fields hold the likeliest reading. If
-    ``is_cut``, the line ends before its rule, or within the rule or the rule's ACL.
+    ``is_cut``, the line ends before or within its rule, or the rule's ACL cannot be read.
     """
 
     principal: str
@@ -173,7 +173,8 @@ _SIGN: Final = " = "
 _SIGNS: Final = 6
 """The number of `` = `` in a line of Kafka 3.3 or later. A name can contain more."""
 _PARTS_TRIED: Final = 16
-"""The maximum number of verdicts and tails to try in a line: a hostile name can have thousands."""
+"""The maximum number of verdicts to read in a line, and of tails of each kind after a verdict: a
+hostile name can have thousands."""
 
 
 def parse_line(text: str) -> AuditLine:
@@ -195,12 +196,12 @@ def _stripped(text: str) -> str:
 
 
 def line_readings(text: str) -> Iterator[AuditLine]:
-    """All readings of an audit line that begins at the start of ``text``, the likeliest first."""
+    """The readings of an audit line that begins at the start of ``text``, the likeliest first."""
     return _readings(_stripped(text))
 
 
 def unfinished_readings(text: str) -> Iterator[AuditLine]:
-    """All readings of ``text`` as the start of a line whose end was lost.
+    """Readings of ``text`` as the start of a line whose end was lost.
 
     The end of the resource's name is unknown, so ``pattern_type`` is PREFIXED. ``resource_name`` is
     the name's start, or the whole name and more text.
@@ -279,7 +280,7 @@ def _unreadable(text: str) -> InvalidRequest:
 
 
 def _readings(text: str) -> Iterator[AuditLine]:
-    """All readings of ``text``, the likeliest first.
+    """The readings of ``text``, the likeliest first, in limited number (``_PARTS_TRIED``).
 
     The likeliest has the first verdict and the last tail (`` for request = …``): all others are
     probably part of the resource's name, which a client can choose most freely. With a second

@@ -31,7 +31,7 @@ _OPERATIONS: Final = {operation.name: operation for operation in Operation}
 _RESOURCE_TYPES: Final = {resource_type.name: resource_type for resource_type in ResourceType}
 
 ROWS: Final = 1 << 13
-"""Each step handles at most this many rows at a time, so that its results fit a CPU cache."""
+"""``allowed`` handles at most this many rows at a time, so that their results fit a CPU cache."""
 
 
 class RequestColumns(NamedTuple):

@@ -1,8 +1,8 @@
 """The port to the disk: ``Files``, through which this project reads and writes files.
 
 ``LocalFiles`` is the real disk. Tests pass other implementations, which fail or count writes.
-Methods raise the system's ``OSError``; the caller turns the error into a message. This module must
-not know what the files hold.
+Methods raise ``OSError``; the caller turns the error into a message. This module must not
+know what the files hold.
 """
 
 from __future__ import annotations
@@ -139,8 +139,8 @@ def replace_whole(files: Files, path: Path, data: bytes) -> None:
 def write_out(path: Path, data: bytes) -> None:
     """Write ``data`` to ``path`` on the real disk.
 
-    An ordinary file is replaced (``replace_whole``). A pipe, a device, or an open file of this
-    process, such as ``/dev/stdout`` or a shell's ``>(…)``, is written directly.
+    An ordinary file is replaced (``replace_whole``). A pipe, a character device, or an open file
+    of this process, such as ``/dev/stdout`` or a shell's ``>(…)``, is written directly.
     """
     number = _descriptor_of(path)
     if number is None and not _is_stream_at(path):

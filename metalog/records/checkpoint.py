@@ -33,9 +33,9 @@ own batch. Kafka's largest batch has 8 MiB."""
 def check_snapshot(batches: Iterable[Batch], epoch: int | None = None) -> Iterator[Batch]:
     """Yields the batches before the footer's batch; a first batch with only the header is left out.
 
-    The iterator raises ``CorruptSnapshot`` at the first broken rule. A caller must not use a batch
-    before the iterator has ended without an error. ``epoch`` is the epoch in the snapshot's name;
-    None accepts every epoch.
+    The iterator raises ``CorruptSnapshot`` at the first broken rule. The batches are
+    a sound snapshot only if the iterator ends without an error. ``epoch`` is the epoch in the
+    snapshot's name; None accepts every epoch.
     """
     previous: Batch | None = None
     footer: Batch | None = None

@@ -64,8 +64,8 @@ _Instruction = OneOf | Assertion | _Save | _Split | _End
 
 
 class Pattern:
-    """A compiled pattern; ``InvalidRequest`` if ``text`` is malformed, or uses syntax that is not
-    supported here."""
+    """A compiled pattern; ``InvalidRequest`` if ``text`` is malformed or too long, repeats too
+    often, or uses syntax that is not supported here."""
 
     def __init__(self, text: str) -> None:
         parsed = parse(text)

@@ -53,8 +53,9 @@ def written(version: int, acls: Iterable[Acl]) -> list[bytes]:
 
 
 def written_by_name(version: int, wanted: AclFilter, index: AclIndex) -> list[bytes]:
-    """The result of ``written`` for a filter with a resource name. The ACLs of a resource with many
-    ACLs are in any order, because sorting them would block all threads."""
+    """As ``written``, for a filter with a resource name, but in the order of ``buckets_listed``.
+    The ACLs of a resource with many ACLs are in any order, because sorting them would block all
+    threads."""
     part = _part_of(version, wanted, index.buckets_listed(wanted))
     return _pieces(version, part.resources, [part.data])
 

@@ -46,7 +46,7 @@ class Condition(NamedTuple):
     - ``loop_late_s`` is how long the event loop has been blocked.
     - ``lost_lines`` counts lost lines, by log (the node's or the audit log).
     - ``last_contact_s`` is when the followed quorum or topic last answered, in seconds since 1970;
-      None for a local log.
+      None for a local log, before the first answer, and while this node leads the log.
     """
 
     is_ready: bool
@@ -222,8 +222,8 @@ class CountedAuthorizer(Authorizer):
     """Passes all calls to ``inner``, and counts the denials that the audit log has.
 
     A denial counts by its rule if ``inner`` is a StandardAuthorizer whose ACLs and gate did not
-    change during the call, else as UNKNOWN. A call that finds the authorizer not ready counts once,
-    as NOT_READY.
+    change during the call, else as UNKNOWN. A call of ``authorize`` that finds the authorizer not
+    ready counts once, as NOT_READY.
     """
 
     def __init__(self, inner: Authorizer, metrics: Metrics) -> None:

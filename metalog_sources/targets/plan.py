@@ -126,7 +126,7 @@ def after(current: Iterable[Acl], steps: Iterable[PlanStep]) -> set[Acl]:
 
 class PlanProof(NamedTuple):
     """Proves that the claims in ``claims`` (of ``--only-gain``, as YAML) cover all requests that a
-    plan newly allows. ``cells`` counts the cells of requests that the proof compared."""
+    plan newly allows. ``cells`` is an upper bound of the number of compared cells."""
 
     claims: tuple[str, ...]
     cells: int

@@ -26,7 +26,7 @@ ID: Final = "id"
 _STEP_S: Final = 10.0
 """The timeout in seconds to connect, and to wait for the next bytes."""
 _WHOLE_S: Final = 30.0
-"""The timeout in seconds of a whole attempt."""
+"""An attempt is broken off after this many seconds if it is connected by then."""
 _LAST_S: Final = 1.0
 """``close`` waits at most this many seconds for an attempt in progress."""
 _FIRST_WAIT_S: Final = 1.0
@@ -138,8 +138,8 @@ class Webhook:
             self._changed.notify_all()
 
     def settle(self, patience_s: float) -> bool:
-        """Wait until all alerts are posted, an attempt fails, or ``patience_s`` seconds are over.
-        Returns whether all alerts are posted."""
+        """Wait until all alerts are posted, the last attempt failed, or ``patience_s`` seconds are
+        over. Returns whether all alerts are posted."""
         with self._changed:
             self._changed.wait_for(
                 lambda: not self._left or self.trouble is not None, timeout=patience_s

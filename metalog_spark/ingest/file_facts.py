@@ -1,8 +1,8 @@
 """Counts facts about each audit file from the file's rows.
 
-The facts stay on Spark's disks. The driver gets only sums over many files, and a row for each file
-that a message names. This module must not know which files are duplicates, nor what is done with
-rows.
+The facts in rows of ``FACTS`` stay on Spark's disks. From them, the driver gets only summaries of
+many files, and a row for each file that a message names. This module must not know how duplicates
+are found, nor what is done with rows.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class LogRead(NamedTuple):
 
 class FilesRead(NamedTuple):
     """``named`` has each input table, and each audit file that has no request, has a fault or is
-    left out, sorted by name. ``logs`` has sums over all files. ``nothing_new``: earlier builds had
+    left out. ``logs`` has sums over all audit files. ``nothing_new``: earlier builds had
     read all files. ``days_again`` counts days whose earlier requests were decided again."""
 
     named: Sequence[FileRead]

@@ -145,7 +145,7 @@ class LogEnds(NamedTuple):
     read_position: ReadPosition | None
     """The position after the last batch; None without segments."""
     walked_from: int
-    """The base offset of the first segment that was read to find the end."""
+    """The base offset of the first segment read to find the end; ``end`` without segments."""
     controls: tuple[Batch, ...] | None
     """The control batches from ``walked_from`` on; None if they are too many or too large."""
     last_batch: LastBatch | None

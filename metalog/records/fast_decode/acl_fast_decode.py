@@ -13,9 +13,9 @@ The record of a plain ACL is
 
 The length of the record and the length of the name determine the position of each part, so there is
 one ``struct`` for each pair of lengths. The last part repeats from record to record, so its meaning
-is cached. Equal names share one object.
+is cached. Cached names share one object.
 
-This module must not know files, offsets or control records.
+This module must not know files.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ _shapes_by_start_size: dict[int, dict[int, _Shape]] = {3: {}, 4: {}, 5: {}}
 def decode_parts(payload: bytes, count: int, unread: UnreadTypes | None = None) -> list[Part]:
     """Decode ``count`` records in order; ``MalformedRecord`` if a record or ``count`` is wrong.
 
-    Records of the types ``unread`` are not decoded.
+    ``unread`` skips plain records of its types, which are not decoded.
     """
     parts: list[Part] = []
     starts = plain_starts(min(count, len(payload) // MIN_RECORD_SIZE))
@@ -275,7 +275,7 @@ def _cache_end(raw: bytes) -> _Fields:
 
 
 def _shared_text(raw: bytes) -> str:
-    """The text of a principal or host; equal texts share one object."""
+    """The text of a principal or host; cached texts share one object."""
     text = _texts.get(raw)
     if text is None:
         if len(_texts) >= MAX_CACHED:

@@ -48,7 +48,7 @@ from metalog.wire.scram_users import VERSIONS as SCRAM_VERSIONS
 from metalog.wire.versions import NoCommonVersion
 
 PATIENCE_S: Final = 10.0
-"""A request is repeated for at most this many seconds after retriable errors."""
+"""A request is repeated for about this many seconds after retriable errors."""
 
 _METADATA: Final = 3
 _METADATA_VERSIONS: Final = (4, 5, 6, 7, 12)
@@ -84,7 +84,7 @@ class ListedTopic(NamedTuple):
 
 
 class OutcomeUnknown(InvalidRequest):
-    """A change was sent, and it is unknown whether the cluster made the change."""
+    """It is unknown whether the cluster made a change, which was perhaps sent."""
 
 
 def check_needs_no_login(connection: Connection) -> None:
@@ -102,7 +102,8 @@ class ClusterClient:
 
     The first call connects. A call raises ``Unreachable`` or ``Malformed`` if no node can be used,
     ``AuthenticationFailed`` if the login is refused, and ``NoCommonVersion`` if the node does not
-    offer an API that the call requires. A change raises ``OutcomeUnknown`` if its answer is lost.
+    offer an API that the call requires. A change raises ``OutcomeUnknown`` if it gets no readable
+    answer.
     """
 
     def __init__(self, bootstrap: Sequence[Address], settings: ClientSettings) -> None:
