@@ -73,7 +73,7 @@ class NarrowStore(Store, Protocol):
     ) -> StoreState:
         """The ACLs on resources that ``patterns`` match, the readable ACLs of ``principals``, and
         the SCRAM users among ``principals``. A call sends one request for each pattern, one for
-        each principal, and one for the SCRAM users."""
+        each principal, and at most one for the SCRAM users."""
         ...
 
 
@@ -148,7 +148,7 @@ def _reader(path: Path, text: str) -> Callable[[str, str], Document]:
 
 
 def is_folder_of_yaml(folder: Path, files: Files) -> bool:
-    """Whether ``folder`` has YAML files, in it or below, and no file of a log."""
+    """Whether ``folder`` has YAML files, in it or below, and no file of a log directly in it."""
     names = files.names(folder)
     if any(name in _LOG_MARKS or name.endswith(_LOG_SUFFIXES) for name in names):
         return False

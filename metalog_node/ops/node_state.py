@@ -34,9 +34,9 @@ class Probed(NamedTuple):
     """A node's state, as the probes judge it.
 
     - ``shut``: the listeners that are not open yet.
-    - ``failing_s``: how long the replay has been failing, if it fails.
+    - ``failing_s``: for how long the image has perhaps been older than the log, or None.
     - ``deny_after_ms``: ``stale.deny.after.ms``.
-    - ``fence``: why the log can no longer be written; None if it can.
+    - ``fence``: why this node, as the log's writer, accepts no more changes, or None.
     - ``late_s``: how long the event loop has been blocked.
     """
 

@@ -44,8 +44,8 @@ _NO_SNAPSHOT: Final = "there are records, but no snapshot from which to replay t
 
 
 class RelevantRecord(NamedTuple):
-    """A record of an ACL, a transaction or the version of Kafka. ``time_ms`` is the latest time in
-    the split up to this record's batch."""
+    """A record that ``relevant`` selects. ``time_ms`` is the latest time in the split up to this
+    record's batch."""
 
     offset: int
     time_ms: int
@@ -99,7 +99,7 @@ class ArchiveHistory(NamedTuple):
 
 
 def scan(piece: LogSplit) -> ScannedSplit:
-    """Read the split ``piece`` up to its end, or to its first unreadable record."""
+    """Read the split ``piece`` up to its end, or to the first damage."""
     records: list[RelevantRecord] = []
     reached = piece.start
     first_ms: int | None = None
@@ -283,7 +283,8 @@ def _based(
     run: _Run, snapshots: Iterable[tuple[SnapshotId, Member]], advice: str | None
 ) -> tuple[_Base | None, list[HistoryRange]]:
     """The first known ACLs in ``run``, and the ranges of ``run`` before them, which cannot be
-    replayed. If there is an ``advice``, a damaged snapshot raises ``CorruptLog``."""
+    replayed. If there is an ``advice``, a snapshot without an undamaged copy raises
+    ``CorruptLog``."""
     if run.start == 0:
         return _Base(0, None, {}, ""), []
     why, is_damage = _NO_SNAPSHOT, False

@@ -1,8 +1,8 @@
 """Stores a pipeline's tables in a folder, with a commit log.
 
-The commit log has one small JSON line per commit; its replay gives the files in force. New rows are
-written beside the rows in force. Then one commit puts the new rows of one or several tables in
-force. So a reader sees either the old rows or the new rows, also after a crash.
+Each commit adds one JSON line to the commit log; a replay of the lines gives the files in force.
+New rows are written beside the rows in force. Then one commit puts the new rows of one or several
+tables in force. So a reader sees either the old rows or the new rows, also after a crash.
 
 Spark reads and writes the rows, so the folder can be wherever Spark can write. Spark also reads and
 writes the commit log, unless it is on this machine's disk. The caller must prevent two writers of
@@ -47,8 +47,7 @@ _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:/")
 _PATTERN: Final = re.compile(r"[*?\[\]{}\\]")
 _SIDES: Final = ("a", "b")
 _MOST_REPLACEMENTS: Final = 8
-"""At most this many directories replace days of a table. One more replacement rewrites the whole
-table."""
+"""If more directories than this replace days of a table, the whole table is rewritten."""
 _STAGED: Final = "-read"
 NOT_THERE: Final = "PATH_NOT_FOUND"
 _OF_ROWS: Final = frozenset({"all", "places", "parts", "joined", "days"})

@@ -1,8 +1,8 @@
 """Reads from a log the history of ACLs, of users, or of one decision.
 
-A replay can note the records that it reads (``change_notes``). Then the log is read again only for
-the history before the snapshot at which the replay began. This module must not know how a decision
-is found or shown.
+A replay can note the records that it reads (``change_notes``). Then a history reads the log again
+only before the snapshot at which the replay began. This module must not know how a decision is
+found or shown.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def change_notes() -> NotedRecords:
 class ChangeHistory(NamedTuple):
     """The ``changes`` in log order, beginning at offset ``start``. ``base`` are the ACLs, and
     ``iterations`` the iterations of the SCRAM credentials, at this offset. ``doubts`` are faults in
-    the records of the changes."""
+    the records that were read."""
 
     start: int
     base: dict[Uuid, Acl]
@@ -111,8 +111,8 @@ def _first_readable(
 def _records(
     replayed: Replayed, start: int, base: SnapshotId | None
 ) -> tuple[Iterator[NotedRecord], tuple[LoadDoubt, ...]]:
-    """The records after ``base``, which ends at offset ``start``, and the doubts about these
-    records. Records before the start of the replay are read from the log."""
+    """The records after ``base``, which ends at offset ``start``, and the doubts about the records
+    that were read. Records without notes are read from the log."""
     noted, noted_from = replayed.notes, _end_of(replayed.snapshot)
     if not isinstance(noted, NotedRecords):
         noted, noted_from = change_notes(), replayed.offset

@@ -46,7 +46,7 @@ class NamePattern(NamedTuple):
         return self.holds(names.name) and (names.is_literal or not self.is_literal)
 
     def meets(self, acl: Acl) -> bool:
-        """Whether ``acl`` can match one of this pattern's names."""
+        """False only if ``acl`` matches none of this pattern's names."""
         name = acl.resource_name
         if acl.pattern_type is _LITERAL:
             return name == WILDCARD or self.holds(name)

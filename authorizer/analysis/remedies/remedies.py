@@ -1,10 +1,10 @@
 """Finds the smallest changes of ACLs that reverse a decision.
 
-A remedy for a denied question removes the DENYs that match, adds the narrowest ALLOW if no ALLOW
+A remedy for a denied question removes the DENYs that match, adds a narrow ALLOW if no ALLOW
 matches, or corrects a near miss. A remedy for an allowed question removes the ALLOWs that match, or
-adds the narrowest DENY. No remedy adds ``User:*``, the operation ALL, or a wildcard name. Each
-remedy is tested: the decision after its change is reversed. This module must not know how ACLs are
-stored or changed.
+adds a narrow DENY. No remedy adds ``User:*``, the operation ALL, or a wildcard name. Each remedy is
+tested: the decision after its change is reversed. This module must not know how ACLs are stored or
+changed.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ def _narrow_acls(question: Question, permission: PermissionType) -> list[Acl]:
 def _for_blocks(traced: Trace, near: Iterable[NearMiss], question: Question) -> list[Remedy]:
     """ALLOWs for a CIDR block that contains the client.
 
-    The block is the smallest such block in the principal's ACLs on this resource, or is the
+    The block is the smallest such block in the principal's ALLOWs on this resource, or is the
     neighbour of a near miss's block, with the same size.
     """
     if question.host is None:

@@ -54,7 +54,7 @@ METADATA_VERSIONS: Final[Mapping[int, str]] = {
     33: "4.4-IV2",
     34: "4.5-IV0",
 }
-"""Level of metadata.version -> name in Kafka 4.4's MetadataVersion."""
+"""Level of metadata.version -> Kafka's name. Kafka 4 no longer has the first six levels."""
 
 OLDEST_METADATA_VERSION: Final = 7
 """The lowest level that Kafka 4 loads: 3.3-IV3."""
@@ -135,7 +135,7 @@ EMPTY: Final = FeaturesImage()
 
 
 class FeaturesDelta(NeverDoubtful):
-    """Changes to a ``FeaturesImage``; level 0 removes a feature."""
+    """Changes to a ``FeaturesImage``; level 0 removes a feature other than metadata.version."""
 
     __slots__ = ("changes", "image", "is_replacement", "metadata_version")
 

@@ -74,7 +74,7 @@ class _Codec(NamedTuple):
 def to_avro(message: Message | ControlMessage, version: int) -> tuple[bytes, bytes]:
     """The schema's fingerprint, and the encoded message.
 
-    ``InvalidRequest`` if there is no schema, or if the message does not fit the schema.
+    ``InvalidRequest`` if there is no schema, or if fastavro cannot write the message.
     """
     codec = _by_type().get((type(message), version))
     if codec is None:
