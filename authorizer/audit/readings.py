@@ -46,8 +46,8 @@ def has_verdict(text: str) -> bool:
 
 
 def readings(text: str) -> Iterator[Reading]:
-    """The readings of ``text`` as a complete line. The likeliest reading from each position of
-    ``heads_in`` is listed before all other readings."""
+    """The readings of ``text`` as a complete line, from the first ``_MOST_HEADS`` positions of
+    ``heads_in``. The likeliest reading from each position is listed before all others."""
     return _in_turn(
         (Reading(head, row_of(line)) for line in line_readings(text[head:]))
         for head in islice(heads_in(text), _MOST_HEADS)

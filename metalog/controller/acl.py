@@ -50,7 +50,8 @@ _TOO_MANY_DELETED: Final = ApiError(
 def create_acls(
     image: AclsImage, acls: Sequence[Acl], entropy: Entropy, versions: AclVersions | None = None
 ) -> ControllerResult[list[ApiError]]:
-    """Records, and one outcome per ACL, in order. Without ``versions`` any host is accepted."""
+    """Records, and one outcome per ACL, in order. Without ``versions``, Kafka's rules for hosts do
+    not apply."""
     results = [why_not(acl, versions) for acl in acls]
     sound = (acl for acl, error in zip(acls, results, strict=True) if not error)
     records = creations(image, sound, entropy)
@@ -234,8 +235,8 @@ def _other_texts(wanted: AclFilter) -> tuple[str, ...]:
 
 
 def _may_match(sought: _FilterTexts, acl: Acl, texts: tuple[str, ...]) -> bool:
-    """Whether a MATCH filter has a resource name that ``acl`` reaches, and a MATCH filter, perhaps
-    another one, has the principal and host in ``texts``."""
+    """Whether ``acl`` is named ``*`` or reaches the resource name of a MATCH filter, and a MATCH
+    filter, perhaps another one, has the principal and host in ``texts``."""
     name, names = acl.resource_name, sought.names
     if texts[1:] not in sought.others:
         return False

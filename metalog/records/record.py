@@ -17,7 +17,7 @@ from metalog.records.primitives.fields import UNREADABLE
 from metalog.records.primitives.varint import read_varint, read_varlong, write_varint, write_varlong
 
 MIN_RECORD_SIZE: Final = 7
-"""The size of a record without key, value and headers, in bytes."""
+"""The size of the smallest record, in bytes: it has no key, value or headers."""
 _NULL: Final = 1
 """The encoded varint -1."""
 _NO_HEADERS: Final = 0
@@ -247,7 +247,8 @@ def write_records(records: Sequence[RawRecord]) -> bytes:
 
 @lru_cache(_CACHED_SIZES)
 def _plain_sizes(start_size: int, value_size: int) -> tuple[bytes, bytes]:
-    """The encoded length of a plain record, and the bytes between ``plain_start`` and the value."""
+    """The encoded length of a record that has only a value, and the bytes between ``plain_start``
+    and the value."""
     size, between = bytearray(), bytearray((_NULL,))
     write_varint(between, value_size)
     write_varint(size, start_size + len(between) + value_size + 1)

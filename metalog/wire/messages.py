@@ -87,7 +87,8 @@ def read_request(payload: bytes, *, most_elements: int = sys.maxsize) -> WireReq
     Raises:
         UnsupportedVersion: no class declares this API key and version.
         Malformed: the bytes are not a request of this API key and version.
-        TooManyElements: arrays and tagged fields have more than ``most_elements`` elements in all.
+        TooManyElements: the arrays and tagged fields of the header or of the body have more than
+            ``most_elements`` elements.
     """
     head = read_head(payload)
     declared, at, client_id = _read_header(head, payload, most_elements)

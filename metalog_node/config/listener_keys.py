@@ -1,4 +1,4 @@
-"""Reads the keys for a listener's TLS and logins, and for the node's own login to controllers.
+"""Reads the keys for a listener's TLS, logins and clients, and for connections to controllers.
 
 A key with the prefix ``listener.name.NAME.`` is only for the listener NAME. No error shows a value
 that can be a password. This module must not open any file.

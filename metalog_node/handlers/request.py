@@ -1,8 +1,8 @@
 """The common part of all handlers: the request in flight, answers, and permission checks.
 
-A handler returns a body, or a future of a body, for example if records must become durable first.
-The request's body is decoded when the handler first uses it, in most handlers after the check of
-the permission. This module must not know any one API.
+A handler returns a response, or a future of a response, for example if records must become durable
+first. The request's body is decoded at its first use, in most handlers after the check of the
+permission. This module must not know any one API.
 """
 
 from __future__ import annotations

@@ -62,7 +62,8 @@ def counted(requests: DataFrame) -> DataFrame:
 
 
 def counted_before(coverage: DataFrame) -> DataFrame:
-    """The result of ``counted``, from rows of COVERAGE."""
+    """The result of ``counted``, from rows of COVERAGE. But an hour with lost lines has no
+    ``is_sure`` and no ``controller``."""
     is_sure = f"state = '{BOTH}' AS is_sure"
     seen = coverage.where(f"state <> '{NOTHING}'")
     counts = ("allowed", "denied", "ambiguous")

@@ -138,7 +138,8 @@ class Logs:
         """The archive as of now.
 
         Raises:
-            InvalidSource: there is no log, or the folders do not hold the same log.
+            InvalidSource: a log cannot be opened, or the folders do not hold the same log.
+            CorruptLog: a log is too damaged to be combined.
         """
         known, self._sources = self._sources, {}
         for name in _named(self.text):
@@ -160,7 +161,7 @@ class Logs:
     def unproven(self) -> list[Unproven]:
         """The logs of the last ``look`` with records that no log proves to be committed. If such
         records begin at one offset in several logs, only the log that reaches furthest is
-        listed."""
+        listed. Without ``committed``, none is listed."""
         members = sorted(map(self._member, self._sources.values()), key=lambda member: member.start)
         by_offset: dict[int, Unproven] = {}
         for member in members:

@@ -1,10 +1,10 @@
 """Divides clients into regions: all clients of a region match the same hosts of ACLs.
 
-An address in an ACL is a region. The region of a CIDR block is the block without the narrower
-blocks and the addresses that ACLs name. Two blocks are disjoint, or one block contains the other.
-An IPv6 block matches a client with any zone (``fe80:0:0:0:0:0:0:1%2``), but an address in an ACL
-matches only the same text. So addresses never cover an IPv6 block: clients with other zones are
-left. This module must not know what the ACLs of a region decide.
+An address in an ACL is a region if Java writes it so. The region of a CIDR block is the block
+without the narrower blocks and the addresses that ACLs name. Two blocks are disjoint, or one block
+contains the other. An IPv6 block matches a client with any zone (``fe80:0:0:0:0:0:0:1%2``), but an
+address in an ACL matches only the same text. So addresses never cover an IPv6 block: clients with
+other zones are left. This module must not know what the ACLs of a region decide.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ class MeetingHosts:
                     self._meeting.setdefault(host, set()).update(region.matching)
 
     def meeting(self, host: str) -> set[str]:
-        """``host``, and all hosts except ``*`` that share a client with ``host``."""
+        """``host``, which is one of ``hosts``, and all others except ``*`` that share a client with
+        it. For ``*``, only ``*``."""
         return {host, *self._meeting.get(host, ())}
 
     def around(self, host: str) -> list[str]:
@@ -81,7 +82,7 @@ class MeetingHosts:
 
 
 def hosts_meet(one: str, other: str, kafka: KafkaVersion) -> bool:
-    """Whether one client can match both hosts."""
+    """Whether the hosts are equal, or one contains the other by Kafka's rules."""
     if one == other or WILDCARD in (one, other):
         return True
     if not kafka.matches_blocks or ("/" not in one and "/" not in other):

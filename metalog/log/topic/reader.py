@@ -73,7 +73,8 @@ class TopicLog:
     def check(self) -> None:
         """Raise ``InvalidSource`` if the topic cannot hold a log.
 
-        ``CorruptLog`` if the log's first records were deleted, and no snapshot has these records.
+        ``CorruptLog`` if the log's first records were deleted, and the folder has no snapshot of
+        this log, or if the log's last message is not a record of a log.
         """
         facts = self.cluster.facts()
         if facts is None:
@@ -171,7 +172,8 @@ class TopicLog:
         return follower.poll(timeout_s)
 
     def close(self) -> None:
-        """Close the connection of ``poll``; the next ``poll`` opens another."""
+        """Close the connection of ``poll``. The next ``poll`` opens another, and begins at the last
+        known end of the log."""
         follower, self._follower = self._follower, None
         if follower is not None:
             follower.close()

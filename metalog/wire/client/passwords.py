@@ -120,8 +120,8 @@ class PasswordClient:
         """Set or delete passwords in one request.
 
         Returns:
-            A future for each user and mechanism. Its exception is ``PasswordRefused``, or another
-            ``InvalidRequest`` if the request failed.
+            A future for each user and mechanism. Its exception is ``PasswordRefused``, or the
+            request's error, usually an ``InvalidRequest``.
 
         Raises:
             EncryptionRequired: the connection would not be TLS; nothing was sent.

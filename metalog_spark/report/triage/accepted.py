@@ -1,9 +1,8 @@
 """Reads the accepted findings in the file of ``--accepted``, and marks their rows.
 
-An entry names a section of the report, some of the fields that identify a finding, a ``reason``,
-and ``until``, the last day of the acceptance. Accepted rows come last in their section. After the
-last day, a row only shows that its acceptance has ended. This module must not know Spark, nor the
-current day.
+An entry names a section, some of the fields that identify a finding, a ``reason``, and ``until``,
+the last day of the acceptance. Accepted rows come last in their section. After the last day, a row
+only shows that its acceptance has ended. This module must not know Spark, nor the current day.
 """
 
 from __future__ import annotations
