@@ -1,7 +1,8 @@
 """Opens a Spark session: on this machine, on a cluster, or on a Spark Connect server.
 
-On this machine, Spark listens only on the loopback interface. This process sends our packages to
-Python workers on other machines. This module must not know what the session is for.
+With a local master, Spark by default listens only on the loopback interface. With any other master
+and with a Connect server, this process sends our packages to the Python workers. This module must
+not know what the session is for.
 """
 
 from __future__ import annotations
@@ -120,9 +121,9 @@ def open_session(
     and ``remote``, the session uses all cores of this machine.
 
     ``settings`` are Spark settings, which override ours. The time zone must be UTC, because the
-    tables' days and hours are in UTC. The JVM's output is added to the file ``log``, or goes to
-    standard error. Without ``remote``, ``has_small_input`` (a few MiB) makes Spark start and plan
-    faster, but run slower.
+    tables' days and hours are in UTC. The standard error of a JVM that starts here is added to the
+    file ``log``, or goes to our standard error. Without ``remote``, ``has_small_input`` (a few MiB)
+    makes Spark start and plan faster, but run slower.
 
     Raises:
         InvalidRequest: the arguments are invalid, or Spark is not available.
@@ -258,8 +259,9 @@ def _connected(remote: str, settings: Mapping[str, str], log: Path | None) -> Sp
 
 @contextmanager
 def _by_this_python(place: str) -> Iterator[None]:
-    """In this block, a started JVM runs its local workers with this Python and this PySpark. By
-    default, workers import PySpark from an archive, which each worker process compiles again."""
+    """In this block, a started JVM runs its local workers with this Python and this PySpark, unless
+    the environment names others. By default, workers import PySpark from an archive, which each
+    worker process compiles again."""
     is_this_python = place.startswith(_HERE) and (
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable) == sys.executable
     )
@@ -328,8 +330,8 @@ def _errors_into(log: Path | None) -> Iterator[None]:
 
 @contextmanager
 def names_in_utf8() -> Iterator[None]:
-    """A JVM that this block starts reads file names as UTF-8, as Python does. In an ASCII locale, a
-    JVM silently skips file names that are not ASCII."""
+    """In an ASCII locale, a JVM that this block starts reads file names as UTF-8, as Python does.
+    By default, it would silently skip file names that are not ASCII."""
     if locale.nl_langinfo(locale.CODESET) not in _ASCII:
         yield
         return
@@ -357,8 +359,8 @@ def _own_folder() -> Path:
 
 
 def ship(session: SparkSession) -> None:
-    """Send our packages to the session's Python workers, once. Workers on this machine import the
-    installed packages."""
+    """Send our packages to the session's Python workers, once. The workers of a local master import
+    the installed packages."""
     if session in _SHIPPED_TO or not has_workers_elsewhere(session):
         return
     archive = _own_folder() / "kraft_metalog.zip"

@@ -7,7 +7,7 @@ The checksum does not cover bytes 0 to 20. This module checks the length and the
 bytes. ``log.continuity`` compares the base offset and the epoch with those of the previous batch.
 
 Source: Kafka's message format v2 (KIP-98); docs/formats/batch.md. This module must not
-know files: ``file`` and ``position`` appear only in errors.
+know files: ``file`` and ``position`` appear only in errors and in ``repr``.
 """
 
 from __future__ import annotations

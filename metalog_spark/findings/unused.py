@@ -57,8 +57,9 @@ SCHEMA: Final = (
 """A row for each ACL in force at some time in the window. ``observed`` is an ``ObservedUse``, and
 ``state`` a ``UsageState``. ``requests`` counts the window's requests that this ACL decided.
 ``matched`` counts the window's requests that it matches and whose deciding ACL is certain.
-``last_use`` is the last use in the whole folder. ``shadow`` is the ACL that most often decided in
-place of this ACL. No answer of the window changes if all ACLs with ``can_go`` are removed."""
+``last_use`` is the last known use in the whole folder. ``shadow`` is the ACL that most often
+decided in place of this ACL. No answer of the window changes if all ACLs with ``can_go`` are
+removed."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _REMEDIES: Final = {

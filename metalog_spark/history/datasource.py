@@ -54,7 +54,8 @@ class Options(NamedTuple):
     """The options of a reader; ``_NAMES`` has the names that Spark's users write.
 
     - ``committed`` leaves out records that are not proven to be committed.
-    - With ``skip_damaged``, the unreadable rest of a partition becomes one row with the error.
+    - With ``skip_damaged``, the unreadable rest of a partition becomes one row with the error, or
+      no row if ``wanted`` excludes it.
     - ``secrets`` shows salts, keys and passwords.
     - ``first`` is where reading starts: an offset, ``EARLIEST`` or ``LATEST``.
     - ``wanted`` has the record types to read, and the end of a batch query.

@@ -77,8 +77,9 @@ def requests_in(table: DataFrame, path: str, broker: str) -> DataFrame:
     """The rows of ``table`` as rows of ``READ``, with ``path`` as their file. The table needs the
     columns ``NEEDED``; ``time`` is a timestamp or text. Operations and types may have the spelling
     of any Kafka version. Other columns can be missing or null: then ``broker`` is the argument,
-    ``pattern_type`` is LITERAL, ``ambiguous`` is false, and all other columns are null. ``line`` is
-    always null, so that no later check takes the row for a half line of a log.
+    ``pattern_type`` is LITERAL, ``ambiguous`` is false, and the others are null. ``day`` is the day
+    of ``time``. ``line`` is always null, so that no later check takes the row for a half line of a
+    log.
 
     Raises:
         InvalidRequest: a column is missing, or ``time`` is neither a timestamp nor text.

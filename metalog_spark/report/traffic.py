@@ -1,7 +1,7 @@
 """Counts the coverage and the answers over time for the charts.
 
-A bar is a day, or some weeks if the window has over ``_BARS`` days. A team's requests are those
-of its principals or for its resources. This module must not know how the counts are shown.
+A bar is a day, or one or more weeks if the window has over ``_BARS`` days. A team's requests are
+those of its principals or for its resources. This module must not know how the counts are shown.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Plain Parquet beside the tables: ``FOLDER/current`` has only the files in force.
 
 The tables keep replaced rows, and only the commit log distinguishes them from rows in force. So
-each commit of rows makes a folder ``versions/SERIAL`` of hard links to the files in force, and then
-points the symbolic link ``current`` to this folder. A version is one whole commit and does not
-change, so a reader should resolve the link once. A table that is stored within another table has
-the files of that table, with more columns than its own. This module must not know Spark, nor what a
-row means.
+each commit of rows makes a folder ``versions/SERIAL`` of hard links to the files in force, or of
+copies if the disk has no hard links. Then the symbolic link ``current`` points to this folder. A
+version is one whole commit and does not change, so a reader should resolve the link once. A table
+that is stored within another table has the files of that table, with more columns than its own.
+This module must not know Spark, nor what a row means.
 """
 
 from __future__ import annotations

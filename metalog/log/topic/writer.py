@@ -111,8 +111,8 @@ class WritableTopicLog:
     def append(self, epoch: int, records: Sequence[tuple[Message, int]]) -> int:
         """Append (message, version) pairs as one durable batch; returns the new end offset.
 
-        Raises ``InvalidRequest`` if the batch is too large, and ``LogFenced`` if ``epoch`` is over
-        or a write has failed.
+        Raises ``InvalidRequest`` if the records cannot be written, for example because they are too
+        large, and ``LogFenced`` if ``epoch`` is not the epoch of a claim, or a write has failed.
         """
         return self._append(epoch, records)
 

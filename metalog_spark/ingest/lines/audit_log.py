@@ -1,10 +1,10 @@
 """Turns lines of audit logs into rows: requests, rejected lines and possible requests.
 
-Each line becomes a request or a rejected line, or both if a part of the line is a half line. The
-rows of a line do not depend on other lines, so a file can be read in any splits. ``file_context``
-adds the facts that only other lines show. A line is ambiguous if it has bytes that are not UTF-8
-(shown as escapes), if a hostile name or two joined lines can have made it, or if its time came
-twice because clocks were set back. This module must not know Spark.
+Each line becomes a request or rejected lines, or both if a part of the line is a half line. In a
+file, the rows of a line do not depend on other lines, so the file can be read in any splits.
+``file_context`` adds the facts that only other lines show. A line is ambiguous if it has bytes that
+are not UTF-8 (shown as escapes), if a hostile name or two joined lines can have made it, or if its
+time came twice because clocks were set back. This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -68,8 +68,9 @@ Only the row about a split itself has the columns after ``start``, which are tho
 
 class ReadSplit(NamedTuple):
     """The facts about a split. ``bytes`` is the length of its lines, with an LF for each line;
-    ``size`` is the length of the file. ``head`` has the fingerprints of the file's beginning, and
-    is empty except in the file's first split."""
+    ``size`` is the length of the file. A packed file is one split, and has its unpacked length in
+    both. ``head`` has the fingerprints of the file's beginning, and is empty except in the file's
+    first split."""
 
     lines: int
     bytes: int
