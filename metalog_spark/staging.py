@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 _ATTEMPTS: Final = 3
 _SMALL_BYTES: Final = 1 << 20
 _LARGE_PART: Final = 256
-"""A file with more than 1/256 of its group's bytes can have several splits."""
+"""A file with more than 1/256 of its group's bytes probably has several splits."""
 _BEFORE: Final = (
     "sum(lines) OVER (PARTITION BY {} ORDER BY start ROWS BETWEEN UNBOUNDED PRECEDING AND 1"
     " PRECEDING) AS lines"
@@ -264,7 +264,7 @@ def _rows_of(by_table: DataFrame, decider: Decider) -> DataFrame:
 
 
 def _may_be_split(group: FileGroup) -> bool:
-    """Whether a file can have several splits, for whatever number of Spark's tasks."""
+    """A guess whether a file has several splits; ``stage`` also copes with unexpected splits."""
     return group.longest > max(_SMALL_BYTES, group.total // _LARGE_PART)
 
 

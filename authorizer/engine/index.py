@@ -2,7 +2,7 @@
 
 One writer owns the buckets by name (a SortedDict for each resource type and kind of pattern).
 Readers take an ``AclIndex``, which never changes. A change of one ACL costs little: it replaces
-only the ACL's bucket, the lists that lead to the bucket, and the ``AclIndex``.
+the ACL's bucket, the lists that lead to the bucket, and the ``AclIndex``, but no other bucket.
 
 This module must not know images or logs, nor cache decisions.
 """
@@ -240,7 +240,7 @@ def acls_of_subject(buckets: Iterable[Bucket], who: Subject, name: str) -> list[
 def _all_buckets(
     literals: PatternBuckets, prefixed: PatternBuckets, entry: AccessControlEntryFilter
 ) -> list[Bucket]:
-    """All buckets or, if ``entry`` has a principal or a host, the buckets with such ACLs."""
+    """All buckets. If ``entry`` has a principal, or else a host, only the buckets with its ACLs."""
     items: list[tuple[str, Bucket]] = []
     for kind in (literals, prefixed):
         buckets = dict(kind.buckets.items())
@@ -286,7 +286,7 @@ def _check(holds: bool) -> None:
 
 
 class IndexWriter:
-    """The only writer of an index; readers take ``index``, which each change replaces."""
+    """The only writer of an index; readers take ``index``, which ``load`` and ``apply`` replace."""
 
     __slots__ = ("_extra_ids", "_literals", "_prefixed", "index")
 

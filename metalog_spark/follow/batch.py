@@ -140,7 +140,7 @@ class FollowJob(NamedTuple):
     files.
 
     A request waits until the log is known up to ``lateness_ms`` after the request's time.
-    ``storm_from`` denials of one principal within ``alerts.WINDOW_MS`` are a storm.
+    ``storm_from`` denials of one principal in one window (``alerts.WINDOW_MS``) are a storm.
     """
 
     out: str

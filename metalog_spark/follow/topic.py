@@ -48,8 +48,8 @@ class Span(NamedTuple):
     past: int
 
     def pieces(self, kept: int, most: int = _TASK_OFFSETS) -> Iterator[Span]:
-        """The span in parts of at most ``most`` offsets. All deleted offsets, which are below
-        ``kept``, are in one part at the beginning."""
+        """The span in parts. The first part has all deleted offsets, which are below ``kept``; each
+        other part has at most ``most`` offsets."""
         kept = min(max(kept, self.first), self.past)
         if self.first < kept:
             yield Span(self.partition, self.first, kept)

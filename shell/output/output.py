@@ -91,7 +91,10 @@ class Output:
 
     @property
     def out(self) -> TextIO:
-        """Standard output, or the pager, which starts at the first use."""
+        """Standard output, or the pager, which starts at the first use.
+
+        If stderr is a terminal, later notes go to the pager, too.
+        """
         if self._progress is not None and self._out.isatty():
             self.end_progress()
         if self._pager is not None:
@@ -139,8 +142,8 @@ class Output:
         self.out.write(text + "\n")
 
     def prose(self, text: str, indent: int = 0) -> None:
-        """Write a sentence. A terminal gets it wrapped between words, and indented after the first
-        line."""
+        """Write a sentence. A terminal gets it wrapped between words, with ``indent`` blanks before
+        all lines but the first."""
         if self.width is None:
             self.line(text)
             return

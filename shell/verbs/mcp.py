@@ -36,7 +36,8 @@ An assistant starts the command and speaks to it over stdin and stdout:
 The verb needs pip install 'kraft-metalog[mcp]'. No tool changes anything."""
 
 MOST_CHARACTERS: Final = 100_000
-"""An answer has at most this many characters, because more would fill an assistant's context."""
+"""The answers of one call have at most this many characters of JSON, and its notes at most as many,
+because more would fill an assistant's context."""
 
 _INSTRUCTIONS: Final = """\
 Answers about the ACLs of one Kafka cluster, as Kafka's own authorizer decides. No tool

@@ -123,7 +123,8 @@ def checked_operations(kind: ResourceType) -> int:
 
 class Sessions:
     """The sessions and cells of ``requests``, so that each ACL in ``acls`` matches all requests of
-    a cell or none. A caller that compares sets of ACLs passes the union of these sets.
+    a cell or none. ACLs do not divide the cells of super users. A caller that compares sets of ACLs
+    passes the union of these sets.
 
     With ``differing``, the sessions have only cells that an ACL in ``differing`` can change. Unless
     ``any_subset``, each compared set must contain all ``acls`` that are not in ``differing``. No
@@ -205,7 +206,10 @@ class Sessions:
         return cells * self._requests.operations.bit_count()
 
     def without_names(self) -> Iterator[Session]:
-        """All sessions without their cells, including sessions of a principal that no ACL names."""
+        """Sessions without cells, of all principals in the requests except super users.
+
+        They include sessions of a principal that no ACL names.
+        """
         kind = self._requests.kind
         others = [self._somebody] if self._requests.principals.is_excluded else []
         for principal in (*others, *self._named()):

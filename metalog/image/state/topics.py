@@ -49,7 +49,8 @@ _PARTITION_VERSIONS: Final = {17: _WITH_DIRECTORIES, 23: _WITH_ELR}
 class Partition(NamedTuple):
     """One partition of a topic.
 
-    ``directories`` has one entry for each of ``replicas``. ``leader`` is -1 without a leader.
+    ``directories`` has one entry for each of ``replicas``, unless a record changed only
+    ``replicas`` and the directories are known. ``leader`` is -1 without a leader.
     ``leader_recovery_state`` is 1 during recovery from an unclean election, else 0.
     """
 

@@ -66,9 +66,9 @@ class QuorumLog:
     constructor does not connect. Methods raise ``InvalidSource`` if no controller answers, if no
     controller leads, or if the controllers refuse an observer. A later call tries again.
 
-    The cluster's id is requested when ``cluster_id`` is first read. With ``identifies``, it is
-    requested at the first connection. Controllers send the id only to principals with ALTER on the
-    cluster, and log each refusal.
+    The cluster's id is requested when ``cluster_id`` is first read, unless an id is known. With
+    ``identifies``, it is requested at the first connection. Controllers send the id only to
+    principals with ALTER on the cluster, and log each refusal.
     """
 
     def __init__(
@@ -119,7 +119,10 @@ class QuorumLog:
 
     @property
     def cluster_id(self) -> str | None:
-        """The cluster's id; None if the controllers refuse it (ALTER on the cluster is needed)."""
+        """The cluster's id, as the controllers sent it or ``expect_cluster`` set it.
+
+        None if the controllers do not send it (ALTER on the cluster is needed).
+        """
         self._leader_state()
         return self._controller.ask_id()
 
@@ -141,7 +144,10 @@ class QuorumLog:
 
     @property
     def known_cluster_id(self) -> str | None:
-        """The cluster's id if it is known; any thread may read it, because no request is sent."""
+        """The cluster's id, as the controllers sent it or ``expect_cluster`` set it, or None.
+
+        Any thread may read it, because no request is sent.
+        """
         return self._controller.cluster_id
 
     @property
@@ -199,7 +205,7 @@ class QuorumLog:
         return ()
 
     def snapshots(self) -> Sequence[SnapshotId]:
-        """The newest snapshot; a leader does not name older snapshots."""
+        """The newest snapshot; a leader names it only if the log does not begin at offset 0."""
         snapshot = self._leader_state().snapshot
         return () if snapshot is None else (snapshot,)
 

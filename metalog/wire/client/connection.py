@@ -214,8 +214,8 @@ def _left(deadline: float) -> float:
 def _connected(address: Address, deadline: float) -> socket.socket:
     """A socket connected to the first of the host's addresses that accepts the connection.
 
-    The addresses get equal shares of the time until ``deadline``, so a silent address leaves time
-    for the next one.
+    Each address gets an equal share of the time that is left until ``deadline``, so a silent
+    address leaves time for the next one.
     """
     try:
         candidates = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)

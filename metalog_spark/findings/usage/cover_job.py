@@ -1,4 +1,4 @@
-"""Finds the smallest set of ALLOWs for a window's allowed requests, with Spark.
+"""Finds the minimal cover, a small set of ALLOWs for a window's allowed requests, with Spark.
 
 The workers count names by principal and prefix. The driver holds ACLs and sums.
 ``minimal_cover`` has the rules.
@@ -144,7 +144,7 @@ def _operation_groups(now: Rules, limits: CoverLimits) -> list[Collection[Operat
 
 
 def _inexpressible(done: DataFrame, now: Rules) -> set[frozenset[Acl]]:
-    """For each request that no LITERAL ALLOW can express, the set of ALLOWs that allow it."""
+    """The sets of ``by`` (``done_in``), for requests that no LITERAL ALLOW can express."""
     rows = done.where("by IS NOT NULL").select("by").distinct().collect()
     acls = now.opened.acls
     return {frozenset(acls[int(number)] for number in row.by.split()) for row in rows}

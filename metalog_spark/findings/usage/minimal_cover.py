@@ -1,10 +1,11 @@
-"""The rules of the minimal cover: the fewest ALLOWs for a principal's requests.
+"""The rules of the minimal cover: few ALLOWs for a principal's requests.
 
 A proposed ALLOW is LITERAL, or it is PREFIXED for enough names with a common prefix that ends at a
 separator. Its operation is not ALL, its name is not ``*``, and it allows nothing that is denied
 today. If no such ALLOW can express a request, one of today's ALLOWs for the request stays. Two
-prefixes that end at separators are nested or disjoint, so the shortest sufficient prefixes give the
-smallest cover.
+prefixes that end at separators are nested or disjoint, so the shortest sufficient prefixes replace
+the most LITERAL ALLOWs. The cover is not always the smallest, because ``staying`` chooses the
+ALLOWs of today one by one.
 
 ``cover_job`` counts names and applies these rules. This module must not know Spark or its tables.
 """

@@ -78,8 +78,9 @@ def uncounted_in(tables: Tables) -> Uncounted | None:
 
 
 def with_pending(usage: DataFrame, tables: Tables) -> DataFrame:
-    """The rows of ``usage``, and a row for each distinct question of waiting or uncounted requests.
-    In such a row, ``waits`` is true and the decision is null."""
+    """The rows of ``usage``, and a row for each distinct question of waiting requests, and of
+    decided requests that are not older than the first uncounted request. In such a row, ``waits``
+    is true and the decision is null."""
     from pyspark.sql import functions as f
 
     rows = usage.withColumn("waits", f.lit(False))

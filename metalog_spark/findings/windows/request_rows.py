@@ -107,7 +107,7 @@ def requests_in(tables: Tables, window: Window, wanted: RequestFilter) -> DataFr
 
 def acls_with_id(tables: Tables, acl_id: str) -> Mapping[Acl, Sequence[AclLifetime]]:
     """The ACLs that had this id at any time, each with all its lifetimes. Raises ``InvalidRequest``
-    if no ACL had it."""
+    if no ACL had it, and ``ValueError`` if ``acl_id`` is not a Kafka UUID."""
     uuid = parse_uuid(acl_id)
     found = {
         acl: own
@@ -187,7 +187,8 @@ def with_first(
 ) -> list[dict[str, Any]]:
     """The ``rows``, each with the ``command`` that prints its requests, and with its first requests
     in ``requests_first``. A request belongs to a row if it has the row's values in the columns
-    ``by``, and the values ``fixed``. An ``acl_id`` stands for all ids of its ACL."""
+    ``by``, and the values ``fixed``. An ``acl_id`` stands for all ids of its ACL, and selects only
+    uses of the ACL."""
     firsts = _first(tables, window, rows, by, **fixed) if rows else {}
     completed = []
     for row in rows:

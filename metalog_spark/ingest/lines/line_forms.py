@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 FORMS: Final = "forms"
-"""The name under which ``Tables.state`` stores line forms. By broker, these are the first time of a
-line with a request name and the first time of a line with a rule, in microseconds since 1970, or
-null."""
+"""The name of the fact (a JSON value of the folder) with the line forms. By broker, these are the
+first time of a line with a request name and the first time of a line with a rule, in microseconds
+since 1970, or null."""
 HALF: Final = "half a line: it lacks a part that an earlier line of its broker has"
 Forms = Mapping[str, Sequence[int | None]]
 _LINE: Final = f"{IS_REQUEST} AND line IS NOT NULL"
