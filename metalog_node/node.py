@@ -1,8 +1,8 @@
 """A node: creates its log, authorizer and listeners, opens them in order, and closes them.
 
-On its own thread, the replica claims and replays the log, and tries again after a temporary fault.
-A listener opens when the authorizer's future for the listener is done (KIP-801). This module must
-not know what a request is.
+Outside the event loop, the replica claims and replays the log, and tries again after a temporary
+fault. A listener opens when the authorizer's future for the listener is done (KIP-801). This module
+must not know what a request is.
 """
 
 from __future__ import annotations
@@ -265,7 +265,7 @@ class Node:
         return Replica(log, publishers, idle_s=idle_s, is_patient=True, kafka=self._kafka)
 
     def _forwarder_to_controllers(self) -> Forwarder | None:
-        """None if this node is the only controller."""
+        """None if this node is a controller whose log is a folder."""
         if self._topic is not None:
             return Forwarder(self._topic.active.addresses, self._controller_settings())
         if self._log is not None:

@@ -76,7 +76,7 @@ class Replayed(NamedTuple):
 
     @property
     def cluster_id(self) -> str | None:
-        """The cluster's id in ``meta.properties``, or from the controllers; or None."""
+        """The cluster's id; None if it is unknown."""
         return cluster_id_of(self.source)
 
     @property
@@ -109,14 +109,14 @@ def replay_source(
 ) -> Replayed:
     """The state of ``source`` at its end, or ``at`` a moment.
 
-    ``committed`` ignores records that are not proven to be committed. ``tolerant`` counts
-    unreadable records and goes on. ``salvage`` reads a damaged snapshot or log up to the damage.
-    ``selection`` names the kinds of state (``ImageSubject``) to read; None reads all. ``notes``
-    gets the replayed records of the log.
+    ``committed`` ignores records that are not proven to be committed. ``tolerant`` also counts the
+    faulty or missing records at which a strict loader stops, and goes on. ``salvage`` reads a
+    damaged snapshot or log up to the damage. ``selection`` names the kinds of state
+    (``ImageSubject``) to read; None reads all. ``notes`` gets the replayed records of the log.
 
-    Raises ``CorruptLog`` at damage or an unreadable record, ``InvalidMoment`` if ``at`` cannot be
-    reached, ``InvalidSource`` if the log is cut during the replay, or if the caller asks a store
-    for the past or for committed records.
+    Raises ``CorruptLog`` at damage, or at a faulty or missing record at which a strict loader
+    stops, ``InvalidMoment`` if ``at`` cannot be reached, ``InvalidSource`` if the log is cut or
+    cannot be read, or if the caller asks a store for the past or for committed records.
     """
     if source.store is not None and at is None and not committed:
         return _state_of(source, source.store)
@@ -184,8 +184,8 @@ def _state_of(source: Source, store: Store) -> Replayed:
 
 
 class _Replay:
-    """One replay up to the offset ``limit``. It begins at an undamaged base: a snapshot, or the
-    log's beginning."""
+    """One replay up to the offset ``limit``. It begins at a base: a snapshot, or the log's
+    beginning."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """An immutable sorted set of names, which finds the names that are prefixes of a given name.
 
-The names are in chunks. Adding or removing a name replaces only its chunk and the list of chunks.
+The names are in chunks. Adding or removing a name replaces its chunk, and no other chunk.
 The search uses one fact: every stored prefix of a name is the name's predecessor, or a prefix of
 the predecessor. So one bisection finds the predecessor, whose links lead to all prefixes. By the
 same fact, one walk in order links the names of a chunk to their prefixes.
@@ -104,7 +104,7 @@ class SortedNames:
         has_beginnings: bool = True,
     ) -> None:
         """``counts`` has the number of names of each length; ``links`` has the known links of each
-        chunk. With ``has_beginnings``, results are cached by the beginnings of names."""
+        chunk. Without ``has_beginnings``, results are not cached by the beginnings of names."""
         self._firsts = firsts
         self._chunks = chunks
         self._counts = counts
@@ -283,7 +283,7 @@ class SortedNames:
             raise AssertionError("an invariant of the sorted names is broken")
 
     def _link(self, at: int) -> list[Prefix]:
-        """Link chunk ``at``, and the chunks that contain prefixes of its first name."""
+        """Link chunk ``at``, and first the chunks without links on which its links depend."""
         chunks = self._chunks
         links = self._links
         if links is None:

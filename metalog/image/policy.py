@@ -48,7 +48,8 @@ _CONTROL: Final = "unreadable control record"
 
 
 def concerns_authorization(message: Any) -> bool:
-    """Whether a strict loader must stop at ``message`` if ``message`` is faulty."""
+    """Whether a strict loader must stop at ``message`` if ``message`` is faulty. A strict loader
+    also stops at each record that ``readable_of`` can read."""
     if type(message) is Undecodable and message.control_type is not None:
         return message.lenient is None
     api_key = message.api_key if type(message) is Undecodable else message.API_KEY

@@ -1,8 +1,8 @@
-"""Decides whether a loader stops at an unreadable record, or counts it and continues.
+"""Decides whether a loader stops at a faulty record, or counts it and continues.
 
-A strict policy stops at an unreadable record that concerns authorization, as
-``metalog.image.policy`` defines. A tolerant policy, for tools that show a log's content, keeps a
-``LoadDoubt`` instead. This module must not know what is committed.
+A strict policy stops at missing records, and at the faulty records that ``metalog.image.policy``
+names. A tolerant policy, for tools that show a log's content, keeps a ``LoadDoubt`` instead. This
+module must not know what is committed.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ class Skipped(NamedTuple):
 class LoadDoubt(NamedTuple):
     """A reason why an image can differ from the image in Kafka's authorizer.
 
-    ``records`` counts the records with this reason. ``fault`` is the error of the first such
-    record, at which a strict loader stops. No answer from an image with a doubt is certain.
+    ``records`` counts the records with this reason; it is 1 if their number is unknown. ``fault``
+    is the error of the first such record, at which a strict loader stops. No answer from an image
+    with a doubt is certain.
     """
 
     records: int

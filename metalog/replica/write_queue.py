@@ -108,8 +108,10 @@ class WriteQueue:
     def carry_out_next(self, idle_s: float | None = None) -> None:
         """Wait for a group and carry out its changes; also returns after ``stop``.
 
-        After ``idle_s`` seconds without a change, write a NoOp record. If the replay of the written
-        records fails, this method raises the error, and the queue accepts no further change.
+        After ``idle_s`` seconds without a change, write a NoOp record if the metadata.version has
+        it. If the write fails with another error than ``InvalidRequest``, or if the replay of the
+        written records fails, this method raises the error, and the queue accepts no further
+        change.
         """
         group = []
         try:
@@ -130,7 +132,7 @@ class WriteQueue:
             self._carry_out(part)
 
     def stop(self, refusal: Exception) -> None:
-        """Accept no more changes; queued and new changes fail with ``refusal``."""
+        """Accept no more changes; queued and new changes fail with the first ``refusal``."""
         with self._refusal_lock:
             self._refusal = self._refusal or refusal
         self._waiting.put(None)

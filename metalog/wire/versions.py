@@ -22,7 +22,7 @@ from metalog.wire.schema import Body, error_name, request_type, response_parts, 
 API_VERSIONS: Final = 18
 SOFTWARE: Final = "kraft-metalog"
 _CACHE_SIZE: Final = 32
-"""The size of the cache of answers; there is one answer per listener and requested version."""
+"""The most answers in the cache. An answer depends on listener, version, error and features."""
 
 
 class VersionRange(NamedTuple):

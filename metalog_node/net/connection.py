@@ -3,7 +3,8 @@
 It announces the API versions, conducts the login, and passes on an authenticated client's requests,
 in order. Before the login, a client may send only small requests, and only of the three APIs of a
 login. After the login, requests of these three APIs must still be small. Input that no valid client
-sends raises ``Malformed``. This module must not know sockets, time, or what any request is for.
+sends raises ``Malformed`` or ``UnsupportedVersion``. This module must not know sockets, or what any
+other request is for.
 """
 
 from __future__ import annotations
@@ -66,9 +67,10 @@ class QueuedRequest(NamedTuple):
 
 class ServerConnection:
     """The state of one connection. ``announced`` are the node's API versions. Without SASL,
-    ``logins`` is None, and the client is ``principal``. An ApiVersions may name only the cluster
-    and node that ``identity`` returns. A request has at most ``most_bytes``; ``most_bytes_of`` can
-    set lower limits, by API key. Longer input is refused at its beginning."""
+    ``logins`` is None, and the client is ``principal``. After the login, an ApiVersions is refused
+    if it names another cluster or node than ``identity`` returns. A request has at most
+    ``most_bytes``; ``most_bytes_of`` can set lower limits, by API key. Longer input is refused at
+    its beginning."""
 
     def __init__(
         self,

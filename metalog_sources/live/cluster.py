@@ -57,7 +57,7 @@ Answer = TypeVar("Answer")
 
 
 class ClusterStore:
-    """Connects at the first request; an error names the cluster."""
+    """Connects at the first request. Except in ``send_password``, an error names the cluster."""
 
     def __init__(self, url: str, nodes: Sequence[Address], settings: ClientSettings) -> None:
         self.url = url

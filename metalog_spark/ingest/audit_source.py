@@ -58,10 +58,12 @@ _LOCAL: Final = "regexp_replace(path, '^file:/+', '/') AS path"
 
 def listed(session: SparkSession, patterns: Sequence[str]) -> DataFrame:
     """The files that ``patterns`` name, as rows of ``LISTED``. Each is a file, a folder (all files
-    below it), a pattern of Spark, or ``FOLDER/**/NAME``.
+    below it), a pattern of Spark, or ``FOLDER/**/NAME``. Spark leaves out empty files, and in a
+    folder also names that begin with a dot or an underscore.
 
     Raises:
-        InvalidRequest: a pattern matches nothing, or Spark cannot read the place that it names.
+        InvalidRequest: Spark finds nothing at a pattern's place, cannot match the pattern, or
+            cannot reach the URI.
     """
     found = _union(_listed(session, pattern) for pattern in dict.fromkeys(patterns))
     return frame_of(session, [], LISTED) if found is None else found.dropDuplicates(["path"])

@@ -3,7 +3,7 @@
 A known file is a row of the table FILES. A file with the path, length and modification time of a
 known file is not read again. Fingerprints of the first 16 KiB show whether a file begins as a known
 file does; the paths can differ. Such a file replaces the known file, or is left out if it has fewer
-lines. The driver gets only files that match another file. This module must not know lines.
+lines. The driver gets only files that match another file. This module must not know what lines say.
 """
 
 from __future__ import annotations

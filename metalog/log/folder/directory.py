@@ -48,7 +48,7 @@ class DirectoryLog:
 
     ``refresh``, ``read`` and ``poll`` look for a new end of the log. With ``committed``, only the
     provably committed part is read (see ``proven``). Raises ``InvalidSource`` if there is no
-    metadata log, and ``CorruptLog`` if ``leader-epoch-checkpoint`` is damaged.
+    readable metadata log, and ``CorruptLog`` if ``leader-epoch-checkpoint`` is damaged.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class DirectoryLog:
         return tuple(problems)
 
     def bounds(self) -> LogBounds:
-        """The log's start, end and last epoch, and the high-water mark if known."""
+        """The log's start, end and last epoch; a folder does not show the high-water mark."""
         ends = self._ends
         return LogBounds(ends.start, ends.end, ends.epoch, None, NOT_ON_DISK)
 
@@ -262,8 +262,7 @@ class DirectoryLog:
                 yield batch
 
     def splits(self) -> Sequence[Split]:
-        """The log as input splits, in order; empty if a snapshot that ends after the log's last
-        record replaces the log."""
+        """The log as input splits, in order; empty if a snapshot replaces the log."""
         if self._ends.replaced_by is not None:
             return []
         return [

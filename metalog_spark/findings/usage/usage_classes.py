@@ -24,9 +24,9 @@ class ObservedUse(Enum):
     USED = "USED"
     """The ACL decided at least one request."""
     SHADOWED = "SHADOWED"
-    """The ACL agrees with an answer, but other ACLs decided all known requests that it matches."""
+    """The ACL agrees with an answer, but only other ACLs decided known requests that it matches."""
     ONLY_DENIED = "ONLY_DENIED"
-    """The ACL is an ALLOW, and a DENY decided every known request that the ACL matches."""
+    """The ACL is an ALLOW, and only DENYs decided known requests that the ACL matches."""
     NEVER = "NEVER"
     """The ACL matches no request that an ACL certainly decided."""
 
