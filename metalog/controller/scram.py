@@ -15,11 +15,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from metalog.controller.result import SUCCESS, ApiError, ControllerResult
-from metalog.errors import ErrorCode
+from metalog.errors import ErrorCode, InvalidRequest
 from metalog.image.metadata import MetadataImage
 from metalog.image.state.scram import ScramImage, record_of
 from metalog.records.messages import RemoveUserScramCredentialRecord, UserScramCredentialRecord
-from metalog.records.primitives.text import text_problem
+from metalog.records.primitives.text import has_lone_surrogate, text_problem
 from metalog.scram import (
     MAX_ITERATIONS,
     MIN_ITERATIONS,
@@ -69,8 +69,12 @@ class ScramUpsertion(NamedTuple):
 def salted_upsertion(
     name: str, mechanism: ScramMechanism, password: str, salt: bytes, iterations: int
 ) -> ScramUpsertion:
-    """A change that sets a password. The password is salted as by a KIP-554 client."""
-    salted = salted_password(mechanism, password, salt, iterations)
+    """A change that sets a password. The password is salted as by a KIP-554 client, unless the
+    controller refuses ``iterations``. ``InvalidRequest`` if the password is not Unicode text."""
+    if has_lone_surrogate(password):
+        raise InvalidRequest("the password is not Unicode text")
+    is_accepted = MIN_ITERATIONS <= iterations <= MAX_ITERATIONS
+    salted = salted_password(mechanism, password, salt, iterations) if is_accepted else b""
     return ScramUpsertion(name, mechanism.value, iterations, salt, salted)
 
 

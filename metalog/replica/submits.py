@@ -142,6 +142,7 @@ class ChangeSubmitter:
 
         Raises:
             NotController: this node cannot write the log.
+            InvalidRequest: the password is not Unicode text.
         """
         salt = self._entropy(SALT_BYTES)
         change = salted_upsertion(user, mechanism, password, salt, iterations)

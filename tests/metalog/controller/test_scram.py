@@ -9,8 +9,9 @@ from metalog.controller.scram import (
     ScramUpsertion,
     alter_credentials,
     describe_credentials,
+    salted_upsertion,
 )
-from metalog.errors import ErrorCode
+from metalog.errors import ErrorCode, InvalidRequest
 from metalog.image.delta import MetadataDelta
 from metalog.image.manifest import NOTHING
 from metalog.image.metadata import EMPTY
@@ -232,3 +233,17 @@ def test_the_names_that_are_described_are_walked_once():
     found = describe_credentials(ScramImage(), names)
     assert (len(found), Walked.walks) == (1000, 1)
     assert found["7"].error.code == ErrorCode.DUPLICATE_RESOURCE
+
+
+@pytest.mark.parametrize("iterations", [-1, 0, 4095, 1 << 40])
+def test_iterations_that_are_refused_are_not_computed(iterations: int) -> None:
+    change = salted_upsertion("alice", ScramMechanism.SCRAM_SHA_256, "pw", b"salt", iterations)
+    assert change.salted_password == b""
+    done = altered(TODAY, upsertions=[change])
+    assert done.response["alice"].code is ErrorCode.UNACCEPTABLE_CREDENTIAL
+
+
+def test_the_error_about_a_password_that_is_no_text_does_not_hold_it() -> None:
+    with pytest.raises(InvalidRequest, match=r"^the password is not Unicode text$") as caught:
+        salted_upsertion("alice", ScramMechanism.SCRAM_SHA_256, "top\udcff", b"salt", 4096)
+    assert caught.value.__context__ is None
