@@ -128,8 +128,13 @@ class WriteQueue:
         if self._refusal is not None:
             _fail(group, self._refusal)
             return
-        for part in _parts(group):
-            self._carry_out(part)
+        try:
+            for part in _parts(group):
+                self._carry_out(part)
+        except BaseException as error:
+            left = [each for each in group if not each.future.done()]
+            _fail(left, self._refusal or _broken(error))
+            raise
 
     def stop(self, refusal: Exception) -> None:
         """Accept no more changes; queued and new changes fail with the first ``refusal``."""
@@ -151,6 +156,9 @@ class WriteQueue:
         self._log.close()
 
     def _carry_out(self, group: Sequence[_Request]) -> None:
+        if self._refusal is not None:
+            _fail(group, self._refusal)
+            return
         decided = self._decided(group)
         try:
             has_written = self._append(decided)

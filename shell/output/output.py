@@ -314,9 +314,10 @@ class Output:
 
 
 def in_markdown(value: object) -> str:
-    """``value`` as plain text in Markdown, escaped so that it contains no markup."""
+    """``value`` as plain text in Markdown, escaped so that it contains no markup. GitHub still
+    links a bare URL."""
     text = safe(str(value))
-    for special in "\\|*_`<":
+    for special in "\\|*_`<[]~&":
         text = text.replace(special, "\\" + special)
     return text
 

@@ -136,3 +136,40 @@ def test_users_need_a_metadata_version_that_has_them(tmp_path: Path) -> None:
     assert len(migrate(image, change, lambda size: bytes(size)).records) == 1
     with pytest.raises(InvalidRequest, match=r"3\.5-IV1 has no SCRAM users; raise it to 3\.5-IV2"):
         migrate(old, change, lambda size: bytes(size))
+
+
+@pytest.mark.parametrize("error", [OSError("disk"), LogFenced("another writer")])
+def test_after_a_failed_batch_no_later_change_of_the_group_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """An acknowledged change is durable, so none may be appended into the open transaction."""
+    log = WritableDirectoryLog(formatted(tmp_path / "d"))
+    appended = log.append
+    attempts: list[int] = []
+
+    def failing(epoch: int, records: object) -> int:
+        attempts.append(len(attempts))
+        if attempts[-1] == 2:
+            raise error
+        return appended(epoch, records)  # type: ignore[arg-type]
+
+    with Replica(log) as replica:
+        entered, leave = threading.Event(), threading.Event()
+
+        def hold(image: MetadataImage) -> ControllerResult[None]:
+            entered.set()
+            leave.wait(PATIENCE_S)
+            return ControllerResult((), None)
+
+        replica.submit(hold)
+        entered.wait(PATIENCE_S)
+        monkeypatch.setattr(log, "append", failing)
+        changes = [
+            replica.submit_transaction("many", create_many),
+            replica.submit(create(8)),  # type: ignore[arg-type]
+            replica.submit_transaction("more", create_many),
+        ]
+        leave.set()
+        for each in changes:
+            assert isinstance(each.exception(PATIENCE_S), LogFenced)
+    assert len(attempts) == 3

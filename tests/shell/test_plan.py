@@ -12,6 +12,7 @@ import pytest
 
 from metalog_sources.formats.commands.kafka_acls import read_kafka_acls
 from shell.main import main
+from shell.output.output import in_markdown
 from tests.support.kafka.cases import DEMO
 
 TARGET = """\
@@ -462,3 +463,9 @@ acls:
         self, files: list[str], capsys: pytest.CaptureFixture[str]
     ) -> None:
         assert self.warnings(files, "--no-allow-everyone", capsys) == ""
+
+
+def test_a_name_in_markdown_makes_no_markup() -> None:
+    """Every character that CommonMark or GitHub's tables read as inline markup is escaped."""
+    text = in_markdown("![a](b) ~~c~~ &amp; *d* _e_ `f` <g> |h| \\i")
+    assert not re.search(r"(?<!\\)(?:\\\\)*[\[\]~&*_`<|]", text)
