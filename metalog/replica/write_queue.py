@@ -125,9 +125,6 @@ class WriteQueue:
                 if len(group) == MAX_GROUP:
                     break
                 request = self._waiting.get_nowait()
-        if self._refusal is not None:
-            _fail(group, self._refusal)
-            return
         try:
             for part in _parts(group):
                 self._carry_out(part)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -46,23 +48,30 @@ def create(number: int) -> object:
     return lambda image: ControllerResult([(ace(number), 0)], number)
 
 
+@contextmanager
+def in_one_group(replica: Replica) -> Iterator[None]:
+    """Holds the writer, so that all changes that are submitted meanwhile arrive together."""
+    entered, leave = threading.Event(), threading.Event()
+
+    def hold(image: MetadataImage) -> ControllerResult[None]:
+        entered.set()
+        leave.wait(PATIENCE_S)
+        return ControllerResult((), None)
+
+    replica.submit(hold)
+    entered.wait(PATIENCE_S)
+    yield
+    leave.set()
+
+
 def test_its_batches_stand_together_and_are_published_at_once(tmp_path: Path) -> None:
     folder = formatted(tmp_path / "d")
     seen = Recorder()
     with Replica(WritableDirectoryLog(folder), publishers=[seen]) as replica:
-        entered, leave = threading.Event(), threading.Event()
-
-        def hold(image: MetadataImage) -> ControllerResult[None]:
-            entered.set()
-            leave.wait(PATIENCE_S)
-            return ControllerResult((), None)
-
-        replica.submit(hold)
-        entered.wait(PATIENCE_S)
-        before = replica.submit(create(7))  # type: ignore[arg-type]
-        whole = replica.submit_transaction("many", create_many)
-        after = replica.submit(create(8))  # type: ignore[arg-type]
-        leave.set()
+        with in_one_group(replica):
+            before = replica.submit(create(7))  # type: ignore[arg-type]
+            whole = replica.submit_transaction("many", create_many)
+            after = replica.submit(create(8))  # type: ignore[arg-type]
         assert [each.result(PATIENCE_S) for each in (before, whole, after)] == [7, 50, 8]
     written = [list(map(type, batch.messages())) for batch in batches_in(folder)][-8:]
     assert [len(batch) for batch in written] == [1, 10, 10, 10, 10, 10, 2, 1]
@@ -154,22 +163,13 @@ def test_after_a_failed_batch_no_later_change_of_the_group_is_written(
         return appended(epoch, records)  # type: ignore[arg-type]
 
     with Replica(log) as replica:
-        entered, leave = threading.Event(), threading.Event()
-
-        def hold(image: MetadataImage) -> ControllerResult[None]:
-            entered.set()
-            leave.wait(PATIENCE_S)
-            return ControllerResult((), None)
-
-        replica.submit(hold)
-        entered.wait(PATIENCE_S)
-        monkeypatch.setattr(log, "append", failing)
-        changes = [
-            replica.submit_transaction("many", create_many),
-            replica.submit(create(8)),  # type: ignore[arg-type]
-            replica.submit_transaction("more", create_many),
-        ]
-        leave.set()
+        with in_one_group(replica):
+            monkeypatch.setattr(log, "append", failing)
+            changes = [
+                replica.submit_transaction("many", create_many),
+                replica.submit(create(8)),  # type: ignore[arg-type]
+                replica.submit_transaction("more", create_many),
+            ]
         for each in changes:
             assert isinstance(each.exception(PATIENCE_S), LogFenced)
     assert len(attempts) == 3

@@ -15,7 +15,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
 from typing import Final, NamedTuple
 
 from authorizer.analysis.cells.clients import ANY_HOST, ClientClass, ClientClasses, HostSet
@@ -252,8 +251,8 @@ class Sessions:
             matching = [*mine, *_of_hosts(everyones, hosts)]
             conditions = [mine] if only_own else []
             if clients.own_hosts is not None:
-                at_own_hosts = (_of_hosts(each, clients.own_hosts) for each in (own, everyones))
-                conditions.append([*chain.from_iterable(at_own_hosts)])
+                mine_there = _of_hosts(own, clients.own_hosts)
+                conditions.append(mine_there + _of_hosts(everyones, clients.own_hosts))
             if self._differing is not None:
                 can_be_first = not conditions or self._any_subset
                 conditions.append(

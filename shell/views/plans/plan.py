@@ -22,7 +22,6 @@ from shell.tasks.plans.checks import Refusal
 from shell.tasks.plans.planned import summary
 
 if TYPE_CHECKING:
-    from metalog_sources.targets.plan import PlanStep
     from shell.inputs.credential_migration import CredentialMove
     from shell.output.output import Output
     from shell.tasks.command_target import CommandTarget
