@@ -75,7 +75,7 @@ class ChangeSubmitter:
 
         Args:
             context: the caller's context, which is ignored. Ask the authorizer before this call.
-            acls: the ACLs. No record is written for an ACL that exists, and this is no error.
+            acls: the ACLs. No record is written for an ACL that exists, and this is not an error.
 
         Returns:
             A future for each of ``acls``, in order. If the ACL was refused, the result is an error,

@@ -235,8 +235,8 @@ def read_request(request: Mapping[str, Any]) -> ParsedQuestion:
 
 
 def _pasted(words: list[str], operation: str | None) -> str | None:
-    """The audit line in ``words``; None for a question. One argument is a line if it has blanks or
-    no colon, and there is no ``operation``. More than three are a line if one of them is ``=``."""
+    """The audit line in ``words``; None for a question. One argument without ``operation`` is a
+    line if it has blanks or no colon. More than three are a line if one of them is ``=``."""
     if operation is None and len(words) == 1 and (" " in words[0] or ":" not in words[0]):
         return words[0]
     if len(words) > 3 and "=" in words:
