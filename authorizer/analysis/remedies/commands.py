@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Final, NamedTuple
 
+from authorizer.trace import is_allow
 from metalog.acl import (
     CLUSTER_NAME,
     SUPPORTED_OPERATIONS,
@@ -127,19 +128,24 @@ def kafka_acls_commands(
 
     If an ACL cannot be added, no ACL is removed, because the new ACL can be meant as a replacement.
     If a DENY cannot be added, no ALLOW is added, and if an ALLOW cannot be removed, no DENY is
-    removed: nobody gets access that the missing command should deny. With ``allow_everyone``, one
-    change without a command leaves out all commands: one ACL on a name can shut out everybody else.
+    removed: nobody gets access that the missing command should deny. An unknown permission counts
+    as DENY, as in decisions. With ``allow_everyone``, one change without a command leaves out all
+    commands: one ACL on a name can shut out everybody else.
     """
     lines_by_change = [(change, acl, kafka_acls_command(change, acl)) for change, acl in changes]
     inexpressible = tuple((change, acl) for change, acl, line in lines_by_change if line is None)
-    lacking = {(change, acl.permission_type) for change, acl in inexpressible}
+    lacking = {(change, _decided_as(acl)) for change, acl in inexpressible}
     lines = tuple(
         line
         for change, acl, line in lines_by_change
         if line is not None
-        and lacking.isdisjoint(lacking if allow_everyone else _NEEDED[change, acl.permission_type])
+        and lacking.isdisjoint(lacking if allow_everyone else _NEEDED[change, _decided_as(acl)])
     )
     return Commands(lines, inexpressible, len(lines_by_change) - len(inexpressible) - len(lines))
+
+
+def _decided_as(acl: Acl) -> PermissionType:
+    return PermissionType.ALLOW if is_allow(acl) else PermissionType.DENY
 
 
 def quoted(value: str) -> str:

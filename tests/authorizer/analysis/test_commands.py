@@ -89,6 +89,7 @@ def test_an_acl_with_a_command_has_no_reason():
 def test_what_is_left_of_a_change_answers_as_what_was_or_as_what_was_meant():
     grants = GRANT, GRANT._replace(principal=" User:bob")
     denials = [each._replace(permission_type=PermissionType.DENY) for each in grants]
+    denials.append(GRANT._replace(permission_type=PermissionType.UNKNOWN))
     acls = [*grants, *denials]
     sets = [
         frozenset(each)
