@@ -174,13 +174,13 @@ class AllowedPatterns:
             else:
                 key = acl.host, acl.resource_type
                 self._denies.setdefault(key, _Denies()).add(acl)
-        self._general: dict[_Pattern, PatternAccess] = {}
         self._from: dict[str | None, dict[_Pattern, PatternAccess | None]] = {None: {}}
-        self._alike: dict[ResourceType, dict[int, _Alike]] = {}
         self._exceptions: dict[tuple[object, ...], tuple[Acl, ...]] = {}
 
     def from_host(self, host: str | None) -> list[PatternAccess]:
         """The patterns with an allowed operation from ``host``; None means a host in no ACL."""
+        self._general: dict[_Pattern, PatternAccess] = {}
+        self._alike: dict[ResourceType, dict[int, _Alike]] = {}
         alike: dict[tuple[ResourceType, int], list[_Pattern]] = {}
         hosts = self._hosts_matching(WILDCARD if host is None else host)
         for pattern in self._allows:
@@ -227,7 +227,8 @@ class AllowedPatterns:
         return sorted(found, key=_order)
 
     def _on(self, pattern: _Pattern, hosts: Iterable[str]) -> tuple[int, PatternAccess | None]:
-        """The operations, as bits, that ACLs with ``hosts`` allow on some names of ``pattern``.
+        """The operations, as bits, that ACLs with ``hosts`` allow on some names of ``pattern`` and
+        that Kafka checks.
 
         The second item is the ``PatternAccess``; None without such operations.
         """
@@ -241,6 +242,7 @@ class AllowedPatterns:
         for each in denies:
             left &= ~each.on_all(pattern_type, name)
         operations = operations_of(left, kind)
+        left = sum(1 << each for each in operations)
         if not operations:
             return left, None
         on = PatternAccess(*pattern, operations, tuple(allows), ())

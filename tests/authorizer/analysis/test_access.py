@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from authorizer.analysis.access.access import PrincipalAccess, access
-from authorizer.analysis.access.allowed_patterns import PatternAccess
+from authorizer.analysis.access.allowed_patterns import AllowedPatterns, PatternAccess
 from authorizer.analysis.access.who_can import WhoCan, who_can
 from authorizer.config import AuthorizerConfig
 from authorizer.kafka_version import KafkaVersion
@@ -146,3 +146,21 @@ def test_a_deny_is_an_exception_only_where_it_takes_something() -> None:
         ("payments", 2),
         ("payroll", 1),
     ]
+
+
+def test_a_deny_of_an_operation_that_kafka_never_checks_there_is_no_exception() -> None:
+    acls = [
+        *parse_acl_line("ALLOW User:a All topic:pay --prefixed"),
+        *parse_acl_line("DENY User:a Write topic:payroll"),
+    ]
+    unchecked = acls[1]._replace(operation=Operation.CLUSTER_ACTION)
+    more = [*acls, unchecked, unchecked._replace(host="10.0.0.1")]
+    config = AuthorizerConfig()
+    assert access(more, config, "User:a", {}) == access(acls, config, "User:a", {})
+
+
+def test_permissions_from_one_host_are_not_those_from_another() -> None:
+    acls = parse_acl_line("ALLOW User:a Read topic:pay --host 10.0.0.1")
+    patterns = AllowedPatterns(acls, AuthorizerConfig().kafka)
+    assert len(patterns.from_host("10.0.0.1")) == 1
+    assert patterns.from_host(None) == []
