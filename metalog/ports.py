@@ -49,7 +49,7 @@ class Appended(NamedTuple):
 
 
 class HighWatermark(NamedTuple):
-    """All records below ``offset`` are committed."""
+    """All records below ``offset`` are committed. After data loss it can be lower than before."""
 
     offset: int
 

@@ -174,7 +174,7 @@ class Loader:
             if isinstance(event, Appended):
                 self._append(event.batch)
             elif isinstance(event, HighWatermark):
-                self.high_watermark = max(event.offset, self.high_watermark or 0)
+                self.high_watermark = max(event.offset, self._replayed.offset)
             elif isinstance(event, Truncated):
                 self._truncate(event.offset)
             elif isinstance(event, Gap):
@@ -235,6 +235,8 @@ class Loader:
                 offset=offset,
                 advice="it is read again from its beginning",
             )
+        if self.high_watermark is not None and self.high_watermark > offset:
+            self.high_watermark = None
         while self._waiting and self._waiting[-1].next_offset > offset:
             dropped = self._waiting.pop()
             self._waiting_size -= dropped.size

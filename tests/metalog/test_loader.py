@@ -76,8 +76,24 @@ def test_nothing_above_the_mark_is_published() -> None:
     assert ids(loader.image) == {1}
     assert loader.position == 2
     loader.handle(HighWatermark(0))
-    assert ids(loader.image) == {1}, "a mark never falls"
+    assert ids(loader.image) == {1}, "what is published stays published"
     loader.handle(HighWatermark(2))
+    assert ids(loader.image) == {1, 2}
+
+
+@pytest.mark.parametrize("lowered", [HighWatermark(2), Truncated(1)])
+def test_a_mark_that_the_log_has_lost_commits_nothing_that_comes_later(
+    lowered: HighWatermark | Truncated,
+) -> None:
+    """A leader that lost data has a lower mark, or truncates what an older leader committed."""
+    loader = Loader()
+    for event in (HighWatermark(9), Appended(batch(0, ace(1))), lowered):
+        loader.handle(event)
+    assert isinstance(loader.state, Loading)
+    for event in (Appended(batch(1, ace(2), epoch=2)), Appended(batch(2, ace(3), epoch=2))):
+        loader.handle(event)
+    loader.handle(HighWatermark(2))
+    assert loader.state == Ready(2)
     assert ids(loader.image) == {1, 2}
 
 

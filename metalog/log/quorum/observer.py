@@ -22,7 +22,7 @@ from metalog.log.folder.commit import Proven
 from metalog.log.quorum.controller_connection import ControllerConnection
 from metalog.log.quorum.observer_state import Follower, FollowVerdict
 from metalog.log.quorum.snapshot_download import Download
-from metalog.ports import Appended, LogBounds, LogEvent, Split, Truncated
+from metalog.ports import Appended, HighWatermark, LogBounds, LogEvent, Split, Truncated
 from metalog.records.batch import Batch
 from metalog.wire.client.connection import Unreachable
 from metalog.wire.client.security import PLAINTEXT, ClientSettings
@@ -47,6 +47,7 @@ PATIENCE_S: Final = 10.0
 """Seconds without a leader before an error. The time is enough for several elections."""
 
 NOBODY_LEADS: Final = "no controller leads the quorum; are most controllers running?"
+_NOTHING_COMMITTED: Final = "its leader has committed nothing yet; are most controllers running?"
 
 _PAUSE_S: Final = 0.1
 _READ_WAIT_S: Final = 0.5
@@ -187,6 +188,8 @@ class QuorumLog:
             yield self._pending.popleft()
             if isinstance(event, Truncated):
                 return
+            if isinstance(event, HighWatermark):
+                end = min(end, event.offset)
 
     def poll(self, timeout_s: float) -> Sequence[LogEvent]:
         """The events after the last poll or read; empty if none comes in ``timeout_s`` seconds."""
@@ -235,13 +238,17 @@ class QuorumLog:
             if mark >= 0:
                 self._state = LeaderState(start, mark, fetched.snapshot, self._follower.leader)
             else:
-                self._pause("its leader has committed nothing yet; are most controllers running?")
+                self._pause(_NOTHING_COMMITTED)
         return self._state
 
     def _advance(self, wait_s: float) -> Sequence[LogEvent]:
         """The events from one request; empty without news, or if another node must be asked."""
         answer = self._ask_leader(self._follower.fetch_position, wait_s)
-        return () if answer is None else self._follower.read(*answer)
+        if answer is None:
+            return ()
+        if answer[1].high_watermark < 0:
+            self._pause(_NOTHING_COMMITTED)
+        return self._follower.read(*answer)
 
     def _ask_leader(self, position: FetchPosition, wait_s: float) -> tuple[Address, Fetched] | None:
         """The leader's address and its answer; None if another node must be asked."""

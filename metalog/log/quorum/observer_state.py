@@ -94,7 +94,6 @@ class Follower:
 
     def __init__(self, controllers: Sequence[Address]) -> None:
         self.leader = EpochLeader(epoch=0)
-        self.high_watermark: int | None = None
         self.log_start = 0
         self.controllers = tuple(controllers)
         self._turn = 0
@@ -106,9 +105,9 @@ class Follower:
     def seek(self, offset: int, before: int | None = None) -> None:
         """Read from ``offset`` on; ``before`` is the epoch of the previous record, if known."""
         self.position = offset
+        self.high_watermark: int | None = None
         self._epochs = Epochs(offset, before)
         self._continuity = Continuity(None if before is None else offset, before)
-        self._reported_high_watermark = -1
 
     def begin_with(self, address: Address) -> None:
         """Ask the controller at ``address`` first."""
@@ -186,35 +185,36 @@ class Follower:
         """The events of the leader's answer to ``fetch_position``; ``CorruptLog`` at damage.
 
         At a divergence, the leader's high-water mark is ignored. After one truncation our log can
-        still have batches that the leader never had, and only the next answer shows this.
+        still have batches that the leader never had, and only the next answer shows this. A new
+        leader has no mark until it commits a record. Its records are not read before: if the quorum
+        lost data, the mark of the previous leader does not hold for them.
         """
         self.log_start = max(fetched.log_start, 0)
         if fetched.diverging is not None:
             return [self._truncated(*fetched.diverging)]
+        if fetched.high_watermark < 0:
+            return []
         if fetched.snapshot is not None:
             return [self._for_snapshot(fetched.snapshot), *self._new_high_watermark(fetched)]
         batches = self._batches(controller, fetched.records)
         return [*self._new_high_watermark(fetched), *map(Appended, batches)]
 
     def _new_high_watermark(self, fetched: Fetched) -> list[LogEvent]:
-        if fetched.high_watermark >= 0:
-            self.high_watermark = max(fetched.high_watermark, self.high_watermark or 0)
-        if self.high_watermark is None or self.high_watermark <= self._reported_high_watermark:
+        if fetched.high_watermark == self.high_watermark:
             return []
-        self._reported_high_watermark = self.high_watermark
+        self.high_watermark = fetched.high_watermark
         return [HighWatermark(self.high_watermark)]
 
     def _truncated(self, epoch: int, end: int) -> Truncated:
         """Truncate at the diverging offset. If nothing was read after ``seek``, seek to an earlier
-        offset. After a truncation below the high-water mark, the mark is unknown."""
+        offset. After a truncation, the high-water mark is unknown."""
         if self.position == self._epochs.start:
             self.seek(max(min(end, self.position - 1), 0))
         else:
             self.position = self._epochs.common_end(epoch, end)
             self._epochs.truncate(self.position)
             self._continuity = Continuity(self.position, self._epochs.at(self.position - 1))
-        if self.high_watermark is not None and self.position < self.high_watermark:
-            self.high_watermark = None
+        self.high_watermark = None
         return Truncated(self.position)
 
     def _for_snapshot(self, snapshot: SnapshotId) -> LogEvent:

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from metalog.errors import CorruptLog, InvalidSource
 from metalog.hosts.host_port import Address
 from metalog.ids import SnapshotId
-from metalog.loader import Diverged, Loader
+from metalog.loader import Diverged, Loader, Ready
 from metalog.log.quorum.observer_state import Follower, FollowVerdict
 from metalog.ports import Appended, Gap, HighWatermark, LogEvent, SnapshotNeeded, Truncated
 from metalog.records.batch import Batch, encode_batch
 from metalog.records.messages import LeaderChangeMessage
 from metalog.wire.fetch import EpochLeader, Fetched, FetchPosition
-from tests.support.disk.tiny_log import NOTHING, Recorder, ace, batch, uuid
+from tests.support.disk.tiny_log import NOTHING, Recorder, ace, batch, ids, loaded, uuid
 
 A, B, C = (Address(name, 9093) for name in "abc")
 NOT_LEADER, FENCED, UNKNOWN_EPOCH = 6, 74, 75
@@ -325,6 +325,71 @@ def test_whoever_led_an_observer_ends_with_the_last_leaders_log(
         fetch(last, 3)
     assert [encode_batch(each) for each in seen] == [encode_batch(each) for each in last.log]
     assert loader.position == last.end
+
+
+@st.composite
+def lossy_successions(draw: st.DrawFn) -> list[Leading]:
+    """Leaders that perhaps lost committed records. Before its first commit, a leader's mark is -1;
+    the last leader has committed a record of its own."""
+    leaders: list[Leading] = []
+    log: list[Batch] = []
+    count = draw(st.integers(2, 5))
+    for epoch in range(1, count + 1):
+        log = log[: draw(st.integers(0, len(log)))]
+        for number in range(draw(st.integers(2, 5))):
+            base = log[-1].next_offset if log else 0
+            record = (
+                LeaderChangeMessage(leader_id=epoch) if number == 0 else ace(100 * epoch + number)
+            )
+            log = [*log, batch(base, record, epoch=epoch)]
+        own = next(at for at, each in enumerate(log) if each.epoch == epoch)
+        unknown = [-1] if epoch < count else []
+        mark = draw(st.sampled_from([*unknown, *range(own + 2, len(log) + 1)]))
+        leaders.append(Leading(epoch, log, mark))
+    return leaders
+
+
+@given(lossy_successions(), st.data())
+def test_a_leader_after_data_loss_has_all_that_is_published_while_it_leads_committed(
+    leaders: list[Leading], data: st.DataObject
+) -> None:
+    follower, loader = Follower([A]), Loader()
+
+    def fetch(leader: Leading, most: int) -> None:
+        before = loader.image
+        reply = leader.answer(follower.fetch_position, most)
+        if follower.handle_response(A, reply) is not LEADS:
+            return
+        try:
+            for event in follower.read(A, reply):
+                loader.handle(event)
+        except Diverged:
+            follower.seek(loader.position)
+        if loader.image is not before:
+            end = loader.image.provenance.offset
+            committed = loaded(*leader.log, mark=end)
+            assert end <= leader.mark
+            assert ids(loader.image) == ids(committed.image)
+
+    for leader in leaders:
+        for _ in range(data.draw(st.integers(0, 6))):
+            fetch(leader, data.draw(st.integers(1, 3)))
+    for _ in range(40):
+        fetch(leaders[-1], 3)
+    assert isinstance(loader.state, Ready)
+    assert loader.state.offset >= leaders[-1].mark
+
+
+def test_the_mark_of_a_leader_before_a_loss_does_not_hold_for_what_the_next_leader_sends() -> None:
+    """The observer has not reached the old mark, so nothing of its own diverges."""
+    follower, loader = led(A), Loader()
+    kept = batch(3, LeaderChangeMessage(leader_id=2), epoch=2), batch(4, ace(9), epoch=2)
+    answers = [answer(9, FIRST, SECOND), answer(-1, *kept, epoch=2), answer(4, *kept, epoch=2)]
+    for each in answers:
+        for event in follower.read(A, each):
+            loader.handle(event)
+    assert (loader.high_watermark, loader.position) == (4, 5)
+    assert ids(loader.image) == {1, 2}
 
 
 def test_a_quorum_that_lost_what_it_had_committed_is_read_anew() -> None:

@@ -166,6 +166,19 @@ def test_reading_stops_at_the_high_water_mark_and_polling_goes_on() -> None:
         assert log.poll(0.05) == ()
 
 
+def test_reading_stops_at_the_mark_of_a_leader_that_lost_records() -> None:
+    """The archive must not get what the new leader has not committed."""
+    answers = [lambda _: fetched(74), leading(3), leading(-1), leading(2)]
+
+    def answer(asked: Any) -> Any:
+        return (answers.pop(0) if len(answers) > 1 else answers[0])(asked)
+
+    with controller(answer) as address, closing(QuorumLog(address)) as log:
+        read = log.read(0)
+        assert next(read) == HighWatermark(2)
+        assert [each.batch.base_offset for each in read if isinstance(each, Appended)] == [0, 1]
+
+
 @pytest.mark.parametrize("begin", ["0", "-1h", "1970-01-01"])
 def test_a_history_goes_back_beyond_the_leaders_snapshot(
     begin: str, capsys: pytest.CaptureFixture[str]
