@@ -75,7 +75,8 @@ class AuditLine(NamedTuple):
     ``request_name`` and ``resource_reference_count`` are None in lines of Kafka before 2.4.
     ``rule`` and ``acl`` are None in lines of AclAuthorizer and SimpleAclAuthorizer. If
     ``ambiguous``, the line has several readings, and the fields hold the likeliest reading. If
-    ``is_cut``, the line ends before or within its rule, or the rule's ACL cannot be read.
+    ``is_cut``, the line ends before or within its rule. ``acl`` is also None if a word of the ACL
+    is unknown.
     """
 
     principal: str
@@ -150,7 +151,7 @@ _CUT: Final = re.compile(
     rf"| for request =(?: [^ ]*)?(?:{_begun(' with resourceRefCount = ')}"
     rf"| with resourceRefCount = -?[0-9]{{1,9}}(?: b{_begun('ased on rule ')}"
     rf"| based on rule (?:{_begun('SuperUse')}|{_begun('DefaultAllo')}|{_begun('DefaultDen')}"
-    rf"|{_begun('MatchingAcl(acl=')})))\Z"
+    rf"|{_begun('MatchingAcl(acl')})))\Z"
 )
 _LAYOUT_BEGUN: Final = re.compile(
     rf"{re.escape(_LAYOUT_END)}| \(k{_begun(_LAYOUT_END.removeprefix(' (k'))}\Z"
@@ -188,7 +189,8 @@ def parse_line(text: str) -> AuditLine:
         line = _likeliest(text[: cut.start()])
         return line._replace(is_cut=not line.ambiguous, ambiguous=True)
     line = _likeliest(text)
-    return line._replace(is_cut=line.rule == MATCHING_ACL and line.acl is None)
+    may_be_cut = line.rule == MATCHING_ACL and line.acl is None
+    return line._replace(is_cut=may_be_cut and not text.endswith(_ACL_ENDS))
 
 
 def _stripped(text: str) -> str:
@@ -370,7 +372,9 @@ def _acl(text: str) -> Acl | None:
     pattern_type = _member(_PATTERNS_BY_NAME, pattern_name)
     operation = _member(_OPERATIONS_BY_NAME, operation_name)
     permission = _member(_PERMISSIONS_BY_NAME, permission_name)
-    if not (found and resource_type and pattern_type and operation and permission):
+    if not found or resource_type is None or pattern_type is None:
+        return None
+    if operation is None or permission is None:
         return None
     return Acl(resource_type, name, pattern_type, principal, host, operation, permission)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 
 import pytest
 from hypothesis import given
@@ -121,7 +122,22 @@ def test_a_count_of_no_kafka_is_no_count() -> None:
 
 def test_an_unknown_operation_of_the_acl_does_not_hide_the_line() -> None:
     line = parse_line(KAFKA_4.replace("operation=READ", "operation=LEVITATE"))
-    assert (line.rule, line.acl) == ("MatchingAcl", None)
+    assert (line.rule, line.acl, line.is_cut) == ("MatchingAcl", None, False)
+
+
+@pytest.mark.parametrize("key", ["operation", "permissionType"])
+def test_an_acl_with_kafkas_word_unknown_is_read(key: str) -> None:
+    line = parse_line(re.sub(f"{key}=[A-Z]+", f"{key}=UNKNOWN", KAFKA_4))
+    assert line.acl is not None
+    assert not line.is_cut
+    assert [line.acl.operation, line.acl.permission_type].count(0) == 1
+
+
+def test_a_cut_line_is_the_same_as_a_row() -> None:
+    for end in range(KAFKA_4.index(" with"), len(KAFKA_4)):
+        line = parse_line(KAFKA_4[:end])
+        assert read_row(KAFKA_4[:end]) == row_of(line)
+        assert line.is_cut is not KAFKA_4[:end].rstrip().endswith("Count = 1")
 
 
 @pytest.mark.parametrize(

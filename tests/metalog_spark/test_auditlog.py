@@ -264,6 +264,15 @@ def test_a_line_with_a_fault_is_counted_and_may_be_a_request(tmp_path: Path, end
         assert any("payments".startswith(row["resource_name"][:8]) for row in found)
 
 
+@pytest.mark.parametrize("end", [LINE[:30], '{"', f" for request = {LINE}"])
+def test_a_possible_request_is_another_than_the_request(end: str) -> None:
+    found = read_text(f"{OLD_LINE} {end}", Zone("UTC"))
+    assert found.request is not None
+    assert found.request[0].ambiguous
+    assert found.possible
+    assert found.request[0] not in [each.row for each in found.possible]
+
+
 @given(
     st.lists(st.sampled_from([b"\n", b"a", b"bc\n", b"\r\n", LINE.encode() + b"\n", b"d" * 40])),
     st.integers(1, 500),

@@ -99,10 +99,11 @@ def _read(text: str, zone: Zone, *, is_whole: bool, is_damaged: bool) -> TextRea
         return TextRead(None, rejected, [*possible, *half_readings(rest, zone)])
     may_be_joined = row.rule is None and _NEXT_LINE.search(row.resource_name) is not None
     if row.ambiguous or may_be_joined:
+        row = row._replace(ambiguous=True)
         possible += _of_entry(entry, zone, row)
     if _ESCAPE.search(entry.text) and (torn or HEAD in entry.text[len(HEAD) :]):
         possible += half_readings(entry.text, zone)
-    is_ambiguous = row.ambiguous or may_be_joined or bool(torn) or is_damaged
+    is_ambiguous = row.ambiguous or bool(torn) or is_damaged
     if is_ambiguous or not entry.is_sure:
         row = row._replace(ambiguous=True)
     span = None if entry.is_sure else zone.repeated(entry.micros)
