@@ -40,7 +40,7 @@ _SECURITY: Final = ("ssl.", "sasl.", "security.")
 
 
 def librdkafka_settings(properties: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """librdkafka's settings, and one line for each key that is left out.
+    """librdkafka's settings, and one line for each unknown key.
 
     Raises:
         InvalidRequest: a security key or its value cannot be translated.

@@ -35,8 +35,7 @@ class AclVersions(NamedTuple):
 
 
 def versions_of_log(features: FeaturesImage, kafka: str | None = None) -> AclVersions:
-    """The versions for a log with ``features``. Without ``kafka``, the Kafka version is the oldest
-    that supports the log's metadata.version."""
+    """The versions for a log with ``features``. ``kafka`` is ``assumed_kafka`` by default."""
     return AclVersions(kafka or features.assumed_kafka, features.metadata_version or 0)
 
 

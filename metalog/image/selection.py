@@ -1,8 +1,7 @@
 """Selects the subjects of the image (rows of ``SUBJECTS``) that a replay reads.
 
-A replay does not apply records of unselected subjects. Of most such records, only the frame is
-checked (``records.unread``). In the image, an ``UnreadSubject`` replaces each unselected subject,
-and refuses every use.
+A replay does not apply records of unselected subjects, and does not decode most of them. In the
+image, an ``UnreadSubject`` replaces each unselected subject, and refuses every use.
 
 This module must not know who selects, nor what a log is.
 """

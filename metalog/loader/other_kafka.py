@@ -1,7 +1,7 @@
 """Describes in one line each trace that another version of Kafka left in a log.
 
-A trace is a metadata.version that Kafka 4.4 refuses, or a type of records that were skipped. This
-module must not know how a verb prints a line.
+A trace is a metadata.version that Kafka 4.4 refuses, or a type of skipped or missing records.
+This module must not know how a verb prints a line.
 """
 
 from __future__ import annotations

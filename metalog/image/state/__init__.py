@@ -1,1 +1,1 @@
-"""The state of a cluster. Each module has one subject's image, and the delta for this image."""
+"""The state of a cluster: for each subject, a module with its image and its delta."""

@@ -27,9 +27,9 @@ class LogFolder(NamedTuple):
 
     ``partition`` is the folder with the segments. ``log_dir`` is the ``metadata.log.dir`` around
     it, or None for a partition's folder alone. ``quorum_state``, ``meta_properties`` or ``archive``
-    is None if its file is missing or damaged; ``problems`` names the damaged files. ``extents`` are
-    the ends that the log once reached, as other files show. If ``is_marked``, a name or file in the
-    folder shows that this is a metadata log.
+    is None if its file is missing or damaged; ``problems`` are the errors of damaged files.
+    ``extents`` show the end offsets that the log once reached. If ``is_marked``, a name or file in
+    the folder shows that this is a metadata log.
     """
 
     partition: Path
