@@ -58,7 +58,9 @@ def concerns_authorization(message: Any) -> bool:
 
 def may_be_marker(message: Any) -> bool:
     """Whether ``message`` is unreadable and perhaps begins or ends a transaction."""
-    return type(message) is Undecodable and (message.api_key is None or message.api_key in _MARKED)
+    if type(message) is not Undecodable or readable_of(message) is not None:
+        return False
+    return message.api_key is None or message.api_key in _MARKED
 
 
 def readable_of(message: Any) -> Any | None:

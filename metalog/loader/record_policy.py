@@ -125,14 +125,20 @@ class RecordPolicy:
                 continue
             self._skip(batch, offset, message, UnreadableRecord(message.reason))
 
-    def to_buffer(self, offset: int, message: Any) -> list[tuple[int, Any]]:
-        """The record to buffer until its transaction ends; empty if the record can be skipped.
+    def to_buffer(self, batch: Batch, offset: int, message: Any) -> list[tuple[int, Any]]:
+        """The record of ``batch`` to buffer until its transaction ends; empty if the record can be
+        skipped.
 
         An unreadable record is counted even if the transaction aborts, because Kafka stops at it.
+        A record that Kafka's reader refuses is a doubt at once, for the same reason.
         """
         if message is UNREAD_RECORD:
             return []
-        if not isinstance(message, Undecodable) or readable_of(message) is not None:
+        readable = readable_of(message)
+        if readable is not None and message.api_key is None:
+            self._doubt_record(batch, offset, message, UnreadableRecord(message.reason))
+            return [(offset, readable)]
+        if not isinstance(message, Undecodable) or readable is not None:
             return [(offset, message)]
         _count(self._skipped, name_of(message), offset, message.reason)
         if not concerns_authorization(message):

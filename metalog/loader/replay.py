@@ -303,7 +303,7 @@ class Loader:
                 if transaction is None or may_be_marker(message):
                     run.append((offset, message))
                 else:
-                    transaction.entries.extend(self._policy.to_buffer(offset, message))
+                    transaction.entries.extend(self._policy.to_buffer(batch, offset, message))
             elif kind is BeginTransactionRecord:
                 if transaction is not None:
                     raise _misplaced(batch, f"{kind.__name__} inside a transaction", offset)

@@ -7,12 +7,14 @@ import pytest
 from metalog.errors import CorruptLog, UnreadableRecord
 from metalog.loader import Loader, Loading, Ready, Stale
 from metalog.ports import Appended, HighWatermark
+from metalog.records.batch import assemble_batch
 from metalog.records.messages import (
     AccessControlEntryRecord,
     FenceBrokerRecord,
     RemoveAccessControlEntryRecord,
     UserScramCredentialRecord,
 )
+from metalog.records.record import Header, RawRecord
 from tests.support.disk.tiny_log import (
     ABORT,
     BEGIN,
@@ -133,6 +135,34 @@ def test_what_cannot_be_read_is_counted_once_in_a_transaction(
     assert (skipped.records, skipped.offset) == (1, 3)
     is_ended = end == (raw(END),)
     assert len(loader.doubts) == (is_ended and value[1] == AccessControlEntryRecord.API_KEY)
+
+
+REFUSED = {
+    "a key": RawRecord(0, 0, 3, b"k", raw(ace(3)), ()),
+    "a header": RawRecord(0, 0, 3, None, raw(ace(3)), (Header("h", b"v"),)),
+    "a later time": RawRecord(0, 1, 3, None, raw(ace(3)), ()),
+}
+
+
+@pytest.mark.parametrize(
+    ("end", "shown"),
+    [((), {1}), ((raw(END),), {1, 2, 3}), ((raw(ABORT),), {1})],
+    ids=["open", "ended", "aborted"],
+)
+@pytest.mark.parametrize("record", REFUSED.values(), ids=REFUSED)
+def test_what_kafka_refuses_stops_replay_in_a_transaction_and_waits_for_its_end(
+    record: RawRecord, end: tuple[bytes, ...], shown: set[int]
+) -> None:
+    plain = values(0, raw(ace(1)), raw(BEGIN), raw(ace(2)), b"", *end)
+    records = [record if at == 3 else each for at, each in enumerate(plain.raw_records())]
+    log = assemble_batch(0, 1, 1000, records)
+    with pytest.raises(UnreadableRecord) as stopped:
+        loaded(log, mark=log.next_offset)
+    assert stopped.value.offset == 3
+    tolerant = loaded(log, mark=log.next_offset, tolerant=True)
+    assert ids(tolerant.image) == shown
+    [doubt] = tolerant.doubts.values()
+    assert (doubt.records, doubt.offset) == (1, 3)
 
 
 @pytest.mark.parametrize("value", [b"", b"\x02\x12\x00", b"\xff"])
