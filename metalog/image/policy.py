@@ -3,10 +3,11 @@
 Authorization and authentication must not fail open. A record is faulty if it is unreadable,
 contradicts the state, or perhaps does not mean what it seems to mean. A strict loader stops at a
 faulty record of ACLs, SCRAM credentials or delegation tokens. It also stops at records that can
-hide such a record: a record with an unreadable type, a control record at which Kafka stops, and a
-faulty record that begins or ends a transaction. It also stops at each record that Kafka refuses and
-this project can read (``readable_of``). A loader counts and skips all other faulty records. If
-it stopped at a faulty PartitionRecord, for example, it would miss later removals of ACLs.
+hide such a record: a record with an unreadable type, a record of any type that Kafka's reader
+refuses, a control record at which Kafka stops, and a faulty record that begins or ends a
+transaction. A loader counts and skips all other faulty records. If it stopped at a faulty
+PartitionRecord, for example, it would miss later removals of ACLs. Kafka does not check versions,
+so such a record of an unknown version is applied if it can be read (``readable_of``).
 
 This module must not know logs, offsets or what is committed.
 """
@@ -48,8 +49,7 @@ _CONTROL: Final = "unreadable control record"
 
 
 def concerns_authorization(message: Any) -> bool:
-    """Whether a strict loader must stop at ``message`` if ``message`` is faulty. A strict loader
-    also stops at each record that ``readable_of`` can read."""
+    """Whether a strict loader must stop at ``message`` if ``message`` is faulty."""
     if type(message) is Undecodable and message.control_type is not None:
         return message.lenient is None
     api_key = message.api_key if type(message) is Undecodable else message.API_KEY

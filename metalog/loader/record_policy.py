@@ -86,8 +86,9 @@ class RecordPolicy:
     ) -> None:
         """Apply to ``delta`` the (offset, message) pairs ``records`` of ``batches``.
 
-        All offsets are in ``span``. A tolerant policy also applies a readable record that Kafka
-        refuses, and keeps a doubt, because tools show what the log contains. After an error,
+        All offsets are in ``span``. A readable record of an unknown version is applied, as in
+        Kafka. If it concerns authorization, or if Kafka refuses the record, a tolerant policy
+        applies it and keeps a doubt, because tools show what the log contains. After an error,
         ``delta`` is incomplete and must be thrown away.
         """
         doubtful = delta.doubtful
@@ -113,7 +114,8 @@ class RecordPolicy:
         if readable is None:
             self._skip(batch, offset, message, fault)
             return
-        self._doubt_record(batch, offset, message, fault)
+        if concerns_authorization(message):
+            self._doubt_record(batch, offset, message, fault)
         delta.replay_all([(offset, readable)], partial(self._refuse, delta, batches))
 
     def readable(self, batch: Batch, controls: Iterable[Any], first: int) -> Iterator[Any]:

@@ -11,9 +11,15 @@ from metalog.errors import UnreadableRecord
 from metalog.log.quorum.voters import last_voters
 from metalog.records.batch import Batch, assemble_batch
 from metalog.records.control import encode_control
-from metalog.records.messages import BrokerRegistrationChangeRecord, LeaderChangeMessage, NoOpRecord
+from metalog.records.message import Message
+from metalog.records.messages import (
+    BrokerRegistrationChangeRecord,
+    LeaderChangeMessage,
+    NoOpRecord,
+    TopicRecord,
+)
 from metalog.records.record import Header, RawRecord
-from tests.support.disk.tiny_log import ace, batch, ids, loaded, raw
+from tests.support.disk.tiny_log import ace, batch, ids, loaded, raw, uuid
 from tests.support.kafka.raft_reader import kafka_reads
 from tests.support.kafka.tools import KafkaTools
 
@@ -80,6 +86,17 @@ def check_stops(
     tolerant = loaded(refused, batch(1, ace(2)), mark=2, tolerant=True)
     assert [(doubt.records, doubt.offset) for doubt in tolerant.doubts.values()] == [(1, 0)]
     assert ids(tolerant.image) == {2} | shown
+
+
+@pytest.mark.parametrize("record", [NoOpRecord(), TopicRecord("t", uuid(8))])
+def test_a_version_that_kafka_does_not_know_is_read(
+    kafka_tools: KafkaTools, record: Message
+) -> None:
+    value = raw(record)
+    later = written(RawRecord(0, 0, 0, None, value[:2] + b"\x09" + value[3:], ()))
+    assert kafka_reads(kafka_tools, later)
+    loader = loaded(later, batch(1, ace(2)), mark=2)
+    assert (ids(loader.image), loader.skipped) == ({2}, {})
 
 
 def test_attributes_and_a_plain_record_are_read(kafka_tools: KafkaTools) -> None:

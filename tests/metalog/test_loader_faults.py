@@ -12,6 +12,7 @@ from metalog.records.messages import (
     AccessControlEntryRecord,
     FenceBrokerRecord,
     RemoveAccessControlEntryRecord,
+    TopicRecord,
     UserScramCredentialRecord,
 )
 from metalog.records.record import Header, RawRecord
@@ -99,6 +100,33 @@ def test_what_does_not_concern_authorization_is_counted_and_passed_over(value: b
     assert ids(loader.image) == {1, 2}
     [skipped] = loader.skipped.values()
     assert (skipped.records, skipped.offset) == (2, 1)
+
+
+@pytest.mark.parametrize("tolerant", [False, True])
+@pytest.mark.parametrize("amid", [(), (raw(BEGIN),)], ids=["alone", "in a transaction"])
+def test_a_readable_version_that_kafka_does_not_have_is_applied_where_nothing_depends_on_it(
+    amid: tuple[bytes, ...], tolerant: bool
+) -> None:
+    """Kafka reads it as its newest version. Its later removals of ACLs must not be missed."""
+    topic = bytes((1, TopicRecord.API_KEY, 9)) + raw(TopicRecord("t", uuid(8)))[3:]
+    removal = raw(RemoveAccessControlEntryRecord(uuid(1)))
+    log = values(0, raw(ace(1)), *amid, topic, removal, *amid and (raw(END),))
+    loader = loaded(log, mark=log.next_offset, tolerant=tolerant)
+    assert ids(loader.image) == set()
+    assert set(loader.image.topics.by_id) == {uuid(8)}
+    assert (loader.skipped, loader.doubts) == ({}, {})
+
+
+@pytest.mark.parametrize("tolerant", [False, True])
+def test_a_readable_version_of_an_acl_that_kafka_does_not_have_is_a_doubt(tolerant: bool) -> None:
+    log = values(0, raw(ace(1)), bytes((1, 18, 9)) + raw(ace(2))[3:])
+    if not tolerant:
+        with pytest.raises(UnreadableRecord, match="has no version 9"):
+            loaded(log, mark=2)
+        return
+    loader = loaded(log, mark=2, tolerant=True)
+    assert ids(loader.image) == {1, 2}
+    assert [doubt.offset for doubt in loader.doubts.values()] == [1]
 
 
 @pytest.mark.parametrize("key", [18, 19, 11, 22, 10, 26, 23, 24, 25])
