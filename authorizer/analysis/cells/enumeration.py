@@ -18,7 +18,7 @@ MOST_CELLS: Final = 50_000_000
 """At most this many cells are decided, in some minutes. A proof with more cells is refused."""
 
 _MOST_KEPT: Final = 1_000_000
-"""A plan keeps at most this many classes of names, in approximately 100 MB. Further classes are
+"""A plan keeps at most this many classes of names, in approximately 100 MB. Other classes are
 computed twice: to count the cells, and to decide them."""
 
 

@@ -28,7 +28,7 @@ class UpgradeEffect(NamedTuple):
     """The operations that ``principal`` gains and loses on ``names``.
 
     ``principal`` is None for all principals that no ACL names. The affected clients match
-    ``region``, the host of an ACL. ``witness`` is a request for one of these operations.
+    ``region``, an ACL's block or address. ``witness`` is a request for one of these operations.
     """
 
     principal: str | None
@@ -53,7 +53,7 @@ class Upgrade(NamedTuple):
 def upgrade(
     acls: Collection[Acl], config: AuthorizerConfig, to: KafkaVersion, most_cells: int = MOST_CELLS
 ) -> Upgrade:
-    """The decisions that change when ``to`` replaces the other version."""
+    """The decisions that change when ``to`` replaces ``to.other``."""
     newest = KafkaVersion.V4_4
     blocks = [
         acl for acl in dict.fromkeys(acls) if "/" in acl.host and is_matchable(acl.host, newest)

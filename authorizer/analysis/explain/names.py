@@ -1,6 +1,6 @@
 """Finds the known name that an unknown name was probably meant to be.
 
-The cost is bounded. First the search looks up the few thousand texts at an edit distance of one.
+The cost is bounded. First the search looks up the thousands of texts at an edit distance of one.
 Then it scans the known names, and compares in full those with the longest common beginning and end.
 The longer the unknown name is, the fewer names are compared. This module must not know where known
 names come from.
@@ -23,7 +23,7 @@ _CHARACTER_PAIRS = 400_000
 """Full comparisons should cost at most this many steps, one for each pair of characters."""
 _LONGEST_EDITED = 100
 _SHORTEST_EDITED = 3
-"""The length of the shortest name to compare: an edit of a shorter name leaves too little of it."""
+"""For a shorter name, only the case may differ: an edit leaves too little of it."""
 
 
 def nearest_name(name: str, known: Collection[str]) -> str | None:

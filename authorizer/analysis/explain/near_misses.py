@@ -21,7 +21,7 @@ from metalog.acl import IMPLIED_BY, WILDCARD, Acl, PermissionType
 
 
 class NearMiss(NamedTuple):
-    """An ACL that nearly decided. ``kind`` is the only reason why it did not.
+    """An ACL that matches except for one difference, ``kind``.
 
     ``would_match`` differs from ``acl`` only in ``attribute``, and matches. If ``kind`` is
     DENY_OVERRIDES, ``acl`` itself matches, but ``deny`` decided.
@@ -35,7 +35,7 @@ class NearMiss(NamedTuple):
 
 
 class MissScan(NamedTuple):
-    """All candidates, and ACLs that would match with another pattern, or another resource type."""
+    """All candidates, and ACLs that match in all but the pattern, or all but the resource."""
 
     candidates: list[Acl]
     by_pattern: list[Acl]

@@ -23,7 +23,7 @@ class Unknown(NamedTuple):
     """An unknown name of a principal, topic or group; ``near`` is a similar known name, or None.
 
     If ``is_listed``, the source has all names of this kind; a log, for example, has all topics. If
-    ``is_reached``, ACLs on ``*`` reach the name.
+    ``is_reached``, ACLs on LITERAL ``*`` reach the topic or group.
     """
 
     what: str

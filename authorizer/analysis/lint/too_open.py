@@ -1,4 +1,4 @@
-"""Checks for ACLs that grant more than they seem to."""
+"""Checks for ACLs that allow too much, or deny too little."""
 
 from __future__ import annotations
 

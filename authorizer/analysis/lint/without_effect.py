@@ -1,4 +1,4 @@
-"""Checks for ACLs that never do what they were written for."""
+"""Checks for ACLs that do not do what they were written for."""
 
 from __future__ import annotations
 
