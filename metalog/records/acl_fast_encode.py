@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 from metalog.acl import Acl
 from metalog.ids import Uuid
 from metalog.records.messages.access_control_entry_record import AccessControlEntryRecord
+from metalog.records.primitives.fields import UNWRITABLE
 from metalog.records.primitives.text import check_size, encode_text
 from metalog.records.primitives.varint import write_unsigned_varint
 
@@ -44,12 +45,12 @@ class _Encodings(dict[K, bytes]):
 def plain_acl_value(record: AccessControlEntryRecord) -> bytes | None:
     """``record`` in version 0 with its frame; None if the general codec must encode ``record``."""
     uuid, resource_type, name, *rest, unknown_tagged_fields = record
-    if len(uuid) != _ID_SIZE or unknown_tagged_fields:
-        return None
     try:
+        if len(uuid) != _ID_SIZE or unknown_tagged_fields:
+            return None
         head = _HEAD + uuid + _code(resource_type)
         return head + _text(name) + _ends[tuple(rest)]  # type: ignore[index]
-    except (IndexError, TypeError, ValueError):
+    except (IndexError, *UNWRITABLE):
         return None
 
 

@@ -21,6 +21,7 @@ import fastavro.schema
 
 from metalog.errors import InvalidRequest
 from metalog.records.codegen.typed_field import camel, snake
+from metalog.records.frame import encode_body
 from metalog.records.message import ControlMessage, Message
 from metalog.records.messages.registry import control_message_type, message_type
 from metalog.records.primitives.text import text_problem
@@ -74,11 +75,12 @@ class _Codec(NamedTuple):
 def to_avro(message: Message | ControlMessage, version: int) -> tuple[bytes, bytes]:
     """The schema's fingerprint, and the encoded message.
 
-    ``InvalidRequest`` if there is no schema, or if fastavro cannot write the message.
+    ``InvalidRequest`` if there is no schema, or if Kafka's encoding or Avro's cannot hold a value.
     """
     codec = _by_type().get((type(message), version))
     if codec is None:
         raise InvalidRequest(f"{message.TYPE_NAME} version {version} has no Avro schema")
+    encode_body(message, version, bytearray())  # fastavro accepts 300 and 3.7 for an int8
     out = io.BytesIO()
     try:
         fastavro.schemaless_writer(out, codec.parsed, codec.to_datum(message))

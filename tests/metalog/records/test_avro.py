@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from contextlib import suppress
+from typing import Any
 
 import fastavro
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from metalog.errors import InvalidRequest
 from metalog.records.avro.codec import avro_types, fingerprint_of, from_avro, to_avro
+from metalog.records.frame import encode_value
 from metalog.records.messages import AccessControlEntryRecord, LeaderChangeMessage
 from metalog.records.schema import CONTROL_RECORDS, METADATA_RECORDS
 from tests.support.worlds.message_strategies import messages
@@ -73,10 +75,28 @@ def test_what_cannot_be_read_says_why() -> None:
 
 
 @given(st.sampled_from([each.fingerprint for each in avro_types()]), st.binary(max_size=40))
-def test_nothing_but_a_value_error_escapes(fingerprint: bytes, value: bytes) -> None:
-    with suppress(ValueError):
+def test_nothing_but_a_value_error_or_a_refusal_escapes(fingerprint: bytes, value: bytes) -> None:
+    with suppress(ValueError, InvalidRequest):
         written = to_avro(*from_avro(fingerprint, value))
         assert to_avro(*from_avro(*written)) == written
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        *({"operation": each} for each in (300, -129, 3.7, 1 << 40, None, "3")),
+        *({"host": each} for each in (None, 5, b"*", "\ud800", "x" * 0x8000)),
+        {"id": bytes(15)},
+        *({"unknown_tagged_fields": ((tag, b""),)} for tag in (-1, 1 << 32)),
+    ],
+)
+def test_a_value_that_kafka_cannot_hold_is_refused(bad: dict[str, Any]) -> None:
+    acl = AccessControlEntryRecord(bytes(16), 2, "t", 3, "User:a", "*", 3, 3)._replace(**bad)
+    with pytest.raises(InvalidRequest, match=r"^ACCESS_CONTROL_ENTRY_RECORD cannot be written"):
+        to_avro(acl, 0)
+    if bad != {"host": "\ud800"}:  # as in Java, a frame has a question mark in its place
+        with pytest.raises(InvalidRequest, match=r"^ACCESS_CONTROL_ENTRY_RECORD cannot be written"):
+            encode_value(acl, 0)
 
 
 def test_a_version_that_is_not_there_is_refused() -> None:
