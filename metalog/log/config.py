@@ -15,6 +15,7 @@ from metalog.log.folder_writer.appender import (
     DEFAULT_SEGMENT_MS,
     SegmentLimits,
 )
+from metalog.text.whole_numbers import java_number
 
 _HOUR_MS: Final = 60 * 60 * 1000
 
@@ -39,16 +40,19 @@ class LogConfig(NamedTuple):
         return SegmentLimits(self.segment_bytes, self.segment_ms)
 
 
-KEYS: Final[Mapping[str, tuple[str, int]]] = {
-    "segment_bytes": ("metadata.log.segment.bytes", 8 << 20),
-    "segment_ms": ("metadata.log.segment.ms", 0),
-    "bytes_between_snapshots": ("metadata.log.max.record.bytes.between.snapshots", 1),
-    "snapshot_interval_ms": ("metadata.log.max.snapshot.interval.ms", 0),
-    "retention_bytes": ("metadata.max.retention.bytes", -1),
-    "retention_ms": ("metadata.max.retention.ms", -1),
-    "idle_interval_ms": ("metadata.max.idle.interval.ms", 0),
+_INT: Final = 32
+_LONG: Final = 64
+
+KEYS: Final[Mapping[str, tuple[str, int, int]]] = {
+    "segment_bytes": ("metadata.log.segment.bytes", 8 << 20, _INT),
+    "segment_ms": ("metadata.log.segment.ms", 0, _LONG),
+    "bytes_between_snapshots": ("metadata.log.max.record.bytes.between.snapshots", 1, _LONG),
+    "snapshot_interval_ms": ("metadata.log.max.snapshot.interval.ms", 0, _LONG),
+    "retention_bytes": ("metadata.max.retention.bytes", -1, _LONG),
+    "retention_ms": ("metadata.max.retention.ms", -1, _LONG),
+    "idle_interval_ms": ("metadata.max.idle.interval.ms", 0, _INT),
 }
-"""Field of ``LogConfig`` -> Kafka's key, and the lowest allowed value."""
+"""Field of ``LogConfig`` -> Kafka's key, the lowest allowed value, and the bits of Kafka's type."""
 
 
 def log_config(properties: Mapping[str, str]) -> LogConfig:
@@ -58,21 +62,17 @@ def log_config(properties: Mapping[str, str]) -> LogConfig:
         properties: a configuration's values by Kafka's keys; other keys are ignored.
 
     Raises:
-        InvalidRequest: a value is not a whole number, or is too small.
+        InvalidRequest: a value is not a whole number, or is out of range.
     """
     found = {}
-    for field, (key, least) in KEYS.items():
+    for field, (key, least, bits) in KEYS.items():
         text = properties.get(key)
         if text is not None:
-            found[field] = _number(key, text.strip(), least)
+            number = java_number(text, bits=bits)
+            if number is None or number < least:
+                most = (1 << bits - 1) - 1
+                raise InvalidRequest(
+                    f"{key}={text.strip()}: give a whole number from {least} to {most}"
+                )
+            found[field] = number
     return LogConfig(**found)
-
-
-def _number(key: str, text: str, least: int) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = least - 1
-    if number < least:
-        raise InvalidRequest(f"{key}={text}: give a whole number, {least} or more")
-    return number

@@ -6,7 +6,6 @@ that can be a password. This module must not open any file.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
@@ -17,6 +16,7 @@ from metalog.config.located_properties import LISTENER_PREFIX, LocatedProperties
 from metalog.config.properties import comma_separated
 from metalog.errors import InvalidRequest
 from metalog.scram import MOST_NAME_BYTES
+from metalog.text.whole_numbers import java_number
 from metalog_node.config.listeners import Listener, SecurityProtocol
 from metalog_node.config.tls_limits import TlsLimits, limits, protocols
 
@@ -33,7 +33,6 @@ _JAAS: Final = "sasl.jaas.config"
 _MOST_PASSWORD_BYTES: Final = 4 << 10
 """With the longest name, such a password fits into a request before the login."""
 _SHOWN_CHARACTERS: Final = 100
-_ABOVE_LONG: Final = 1 << 63
 _PLAIN_FORM: Final = f'{PLAIN_MODULE} required user_NAME="…";'
 _TLS_CLIENT: Final = (
     "ssl.truststore.location",
@@ -178,10 +177,10 @@ def max_connections(properties: LocatedProperties, listener: Listener) -> int | 
 
 
 def _number(properties: LocatedProperties, key: str, text: str, *, least: int) -> int:
-    is_number = re.fullmatch(r"\s*\+?[0-9]{1,19}\s*", text)
-    if is_number is None or not least <= int(text) < _ABOVE_LONG:
-        raise properties.wrong(key, f"give a whole number from {least} to {_ABOVE_LONG - 1}")
-    return int(text)
+    number = java_number(text, bits=64)
+    if number is None or number < least:
+        raise properties.wrong(key, f"give a whole number from {least} to {(1 << 63) - 1}")
+    return number
 
 
 def _plain_passwords(properties: LocatedProperties, listener: Listener) -> dict[str, str]:

@@ -169,6 +169,6 @@ READ_ELSEWHERE: Final[Mapping[str, str]] = {
     **dict.fromkeys(ITERATIONS.values(), "the iterations of a password sent unsalted"),
     SALTED_ENABLE: "`false` refuses salted passwords (KIP-554: kafka-configs, any Admin client), "
     "which no policy can check; set it on all nodes alike (default: `true`); not a key of Kafka",
-    **dict.fromkeys((key for key, _ in LOG_KEYS.values()), "as in Kafka"),
+    **dict.fromkeys((key for key, *_ in LOG_KEYS.values()), "as in Kafka"),
 }
 """Keys and what they set. Other ``ssl.*`` keys and ``listener.name.*`` are not listed."""

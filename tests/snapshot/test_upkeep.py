@@ -180,6 +180,9 @@ def test_keys_are_kafkas() -> None:
         ("metadata.log.segment.bytes", "1000"),
         ("metadata.max.retention.ms", "-2"),
         ("metadata.max.idle.interval.ms", "soon"),
+        ("metadata.max.idle.interval.ms", str(1 << 31)),
+        ("metadata.max.retention.ms", "1_0"),
+        ("metadata.max.retention.ms", str(1 << 63)),
     ):
-        with pytest.raises(InvalidRequest, match=f"{key}={value}: give a whole number, "):
+        with pytest.raises(InvalidRequest, match=f"{key}={value}: give a whole number from "):
             log_config({key: value})

@@ -25,7 +25,7 @@ def key_table() -> str:
         for field in Settings.model_fields.values()
     ]
     defaults = LogConfig()._asdict()
-    of_logs = {key: str(defaults[field]) for field, (key, _) in LOG_KEYS.items()}
+    of_logs = {key: str(defaults[field]) for field, (key, *_) in LOG_KEYS.items()}
     elsewhere = [(key, of_logs.get(key, ""), meaning) for key, meaning in READ_ELSEWHERE.items()]
     rows = ((f"`{key}`", default, meaning) for key, default, meaning in [*own, *elsewhere])
     return table(("key", "default", "meaning"), rows)
