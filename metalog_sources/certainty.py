@@ -1,9 +1,9 @@
 """Refuses to answer from a source with a doubt.
 
 A doubt is a fault at which a strict loader stops (an unreadable or ambiguous record, missing
-records), or an unreadable part of a store. A verb whose output depends on ACLs or SCRAM users
-prints no answer if there is a doubt. With ``--salvage``, such a verb prints an answer and lists
-what is missing. This module must not know verbs, nor how output is printed.
+records), or an unreadable part of a source that is not a log. A verb whose output depends on ACLs
+or SCRAM users prints no answer if there is a doubt. With ``--salvage``, such a verb prints an
+answer and lists what is missing. This module must not know verbs, nor how output is printed.
 """
 
 from __future__ import annotations

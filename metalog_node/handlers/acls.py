@@ -156,8 +156,8 @@ def _deleted(incoming: IncomingRequest, results: Sequence[AclDeleteResult]) -> B
 
 
 def _is_for_filters(acl: Acl) -> bool:
-    """Whether the ACL has a value that only filters may have. Kafka's own request class refuses
-    such an ACL before the controller can answer with an error."""
+    """Whether the ACL has a value that only filters may have. As in Kafka, one such ACL fails
+    the whole request."""
     return (
         acl.resource_type is ResourceType.ANY
         or acl.pattern_type in (PatternType.ANY, PatternType.MATCH)

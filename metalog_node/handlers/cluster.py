@@ -1,7 +1,7 @@
 """Handles Metadata, DescribeCluster and UnregisterController.
 
 Metadata and DescribeCluster show the node as the only broker and controller, without topics.
-UnregisterController (Kafka 4.4) removes the registration of a controller that no longer exists.
+UnregisterController (Kafka 4.4) removes the registration of another controller.
 This module must not know ACLs or users, nor how a controller registers.
 """
 

@@ -1,8 +1,7 @@
 """Handles ScramPassword (KIP-506), by which super users send passwords to the node over TLS.
 
-``metalog.controller.scram_password`` decides which passwords are accepted. This module salts a
-password, and sends only the salted password to the controller, on this or another node (KIP-554).
-This module must not keep a password.
+``metalog.controller.scram_password`` checks and salts the passwords. Only a salted password goes
+to the controller, on this or another node (KIP-554). This module must not keep a password.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def write_avro(document: Document) -> bytes:
 
 
 def read_avro(data: bytes, file: str) -> AvroFile:
-    """Read a container file of any tool, if its schema is flat and has the fields of ``SCHEMA``.
+    """Read a container file of any tool, if its schema is flat and Avro can read it as ``SCHEMA``.
 
     ``InvalidRequest`` for any other file, and if the checksum does not match.
     """

@@ -126,7 +126,7 @@ class EntriesByResource(NamedTuple):
 
 
 def entries_of(options: CommandOptions) -> EntriesByResource:
-    """The action and entries of a command; ``InvalidRequest`` if the command is refused."""
+    """The action and entries of a command; ``InvalidRequest`` if the options are invalid."""
     action = _action(options)
     _check(options)
     if action is AclAction.LIST:
@@ -177,8 +177,8 @@ def _check(options: CommandOptions) -> None:
 
 
 def _is_consumer(options: CommandOptions) -> bool:
-    """Whether the options have what ``--consumer`` needs, and nothing that it excludes. With
-    ``--producer``, it excludes nothing."""
+    """Whether the resources are what ``--consumer`` needs. With ``--producer``, a cluster and
+    transactional ids are valid, too."""
     if not (options.has("--topic") and options.has("--group")):
         return False
     others = options.has("--cluster") or options.has("--transactional-id")
