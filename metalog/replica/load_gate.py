@@ -12,7 +12,7 @@ from metalog.image.metadata import MetadataImage
 
 
 class LoadGate:
-    """The future ``loaded`` completes when the first image is published."""
+    """The future ``loaded`` completes at the first published image, or at a ``ConfigException``."""
 
     def __init__(self) -> None:
         self.loaded = InitialLoad()
@@ -25,7 +25,7 @@ class LoadGate:
         self.loaded.complete()
 
     def note_load_fault(self, fault: Exception) -> None:
-        """Report ``fault``, which prevents the load."""
+        """Tell ``loaded`` about ``fault``, which prevents the load."""
         self.loaded.note_fault(fault)
 
     def note_staleness(self, for_ms: int) -> None:

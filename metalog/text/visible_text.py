@@ -1,7 +1,6 @@
-"""Makes every character of a text visible, so that no text can control a terminal.
+"""Escapes the ``UNSAFE`` characters of a text, so that no text can control a terminal.
 
-An invisible character becomes a JSON escape. This module must not know what the text is about, or
-where it is printed.
+This module must not know what the text is about, or where it is printed.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ UNSAFE: Final = re.compile(
 
 
 def safe(text: str) -> str:
-    """``text`` with a JSON escape for each character that is not visible."""
+    """``text`` with a JSON escape for each ``UNSAFE`` character."""
     if text.isascii() and text.isprintable():  # most texts, and faster than UNSAFE
         return text
     return UNSAFE.sub(json_escape, text)
@@ -39,7 +38,7 @@ _BLANK: Final = re.compile(r"[^\S ]")
 
 
 def shown(name: str) -> str:
-    """``name`` as one column of a line; in JSON's quotes if it could be misread."""
+    """``name`` as one column of a line; in JSON's quotes if it could be misread, unlike ``a b``."""
     if _MISREAD.search(name) or UNSAFE.search(name):
         escaped = name.replace("\\", "\\\\").replace('"', '\\"')
         return f'"{_BLANK.sub(json_escape, safe(escaped))}"'

@@ -2,7 +2,7 @@
 
 Each message gets a module with its NamedTuple, its codec and its JSON form. ruff formats the
 output, which is committed. The generator also writes the Avro schemas in ``docs/formats``.
-``--check`` writes nothing, and exits with 1 if a committed file differs from the output.
+``--check`` writes nothing, and exits with 1 if a file differs from the output.
 
 This module must not be imported at run time.
 """

@@ -1,8 +1,8 @@
 """Makes the source text of a message's module from the message's schema, for ``generate``.
 
-Consecutive fields of fixed size become one ``struct``. The generated ``decode`` itself reads the
-short forms, such as a compact length of one byte. For any other form, and for errors, it calls
-``primitives.fields``.
+Consecutive fields of fixed size with the same first version become one ``struct``. The generated
+``decode`` itself reads the short forms, such as a compact length of one byte. For any other form,
+it calls ``primitives.fields``.
 
 This module does not format its output, and must not know files.
 """
@@ -233,8 +233,8 @@ def _write_tagged(f: TypedField) -> list[str]:
 
 
 def _runs(fields: list[TypedField]) -> Iterator[tuple[int, list[TypedField]]]:
-    """Groups of untagged fields, with the fields' first version: consecutive fields of fixed size
-    are one group, and any other field is a group of its own."""
+    """The first version and the fields of each group of untagged fields. Consecutive fields of
+    fixed size with the same first version are a group; any other field is its own group."""
     untagged = [f for f in fields if f.field.tag is None]
     for (is_fixed, first), group in groupby(untagged, lambda f: (_is_fixed(f), f.first_version)):
         together = list(group)

@@ -91,7 +91,7 @@ def _zstd(data: bytes, limit: int) -> bytes:
 
 
 def _into_growing(into: Callable[[bytes, bytearray], int], data: bytes, limit: int) -> bytes:
-    """Inflate into a growing buffer, so a decompression bomb costs at most ``limit`` bytes."""
+    """Inflate into a buffer that grows to at most ``limit`` bytes."""
     room = min(max(4 * len(data), 4096), limit)
     while True:
         out = bytearray(room)
