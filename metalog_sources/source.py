@@ -1,4 +1,4 @@
-"""Opens a SOURCE, the first argument of every reading verb.
+"""Opens a SOURCE, the first argument of most verbs that read.
 
 A SOURCE names a log (a folder, several folders joined by ``+``, a ``.log`` or ``.checkpoint`` file,
 ``quorum://``, ``topic://``) or a store (a file of ACLs, a folder of YAML, ``cluster://``,

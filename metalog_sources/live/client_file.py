@@ -21,7 +21,7 @@ Settings = TypeVar("Settings")
 
 
 def topic_settings(path: Path | None, files: Files) -> tuple[dict[str, str], list[str]]:
-    """librdkafka's settings without the servers, and a line for each unused key."""
+    """librdkafka's settings without the servers, and a line for each unknown key."""
     return _translated(path, files, librdkafka_settings)
 
 

@@ -71,7 +71,7 @@ def check_same_input(out: str, contents: CommittedState, source: str, audit: str
 
 
 def _followed(log: str, audit: str) -> dict[str, str]:
-    """The log and the audit input, under names that do not depend on the current folder."""
+    """The log and the audit input, with absolute paths; an ``@NAME`` stays as it is."""
     return {"log": log if log.startswith("@") else placed(log), "audit": placed(audit)}
 
 

@@ -1,1 +1,1 @@
-"""Counts and classifies the uses of ACLs, and finds the fewest ACLs that allow these uses."""
+"""Counts and classifies the uses of ACLs, and finds a small set of ACLs that allows them."""

@@ -28,8 +28,8 @@ class Proof(NamedTuple):
     - ``by_super_users``: brokers allowed the request of a super user.
     - ``revoked``: brokers allowed the request, and today's ACLs deny it.
     - ``inexpressible``: brokers and today's ACLs allow the request. The proposed set denies it,
-      because no ALLOW can be for its name alone.
-    - ``lost``: the same, although an ALLOW can be for the name alone. Must be 0.
+      because no LITERAL ALLOW can be proposed for it.
+    - ``lost``: the same, although a LITERAL ALLOW can be proposed. Must be 0.
     - ``gained``: today's ACLs deny the request, the proposed set allows it. Must be 0.
     """
 
