@@ -262,10 +262,11 @@ class TopicLog:
         return dict(sorted(found.items()))
 
     def _newest_snapshot(self) -> SnapshotId:
-        if snapshots := self.snapshots():
+        start = self._known().start
+        if (snapshots := self.snapshots()) and snapshots[-1].end_offset >= start:
             return snapshots[-1]
         raise CorruptLog(
-            f"the topic begins at offset {self._known().start}, and no snapshot has the"
+            f"the topic begins at offset {start}, and no snapshot has the"
             " earlier records",
             file=self.path,
             advice="name the folder of its snapshots: ?snapshots=DIR",

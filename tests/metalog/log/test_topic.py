@@ -166,14 +166,22 @@ def test_a_cluster_that_stops_answering_during_a_claim_may_answer_later(
 
 
 def test_a_start_that_nothing_reaches_is_damage(
-    cluster: MockedCluster, writer: WritableTopicLog, monkeypatch: pytest.MonkeyPatch
+    cluster: MockedCluster,
+    writer: WritableTopicLog,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
+    """A snapshot that ends before the topic's start does not help: records between are gone."""
+    (tmp_path / snapshot_name(SnapshotId(1, 1))).write_bytes(b"")
     ends = cluster.ends()
+    monkeypatch.setattr(cluster, "ends", lambda: ends._replace(start=2))
+    for log in (reader(cluster), reader(cluster, tmp_path)):
+        with pytest.raises(CorruptLog, match="begins at offset 2, and no snapshot has the ear"):
+            log.check()
+        with pytest.raises(CorruptLog, match="begins at offset 2"):
+            list(log.read(0))
     monkeypatch.setattr(cluster, "ends", lambda: ends._replace(start=1))
-    with pytest.raises(CorruptLog, match="begins at offset 1, and no snapshot has the ear"):
-        reader(cluster).check()
-    with pytest.raises(CorruptLog, match="begins at offset 1"):
-        list(reader(cluster).read(0))
+    reader(cluster, tmp_path).check()
 
 
 def test_what_is_too_large_is_refused_and_fences_nobody(writer: WritableTopicLog) -> None:
