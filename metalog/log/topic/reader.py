@@ -172,11 +172,10 @@ class TopicLog:
         return follower.poll(timeout_s)
 
     def close(self) -> None:
-        """Close the connection of ``poll``. The next ``poll`` opens another, and begins at the last
-        known end of the log."""
-        follower, self._follower = self._follower, None
-        if follower is not None:
-            follower.close()
+        """Close the connection of ``poll``. The next ``poll`` opens another, and continues after
+        the last poll or read."""
+        if self._follower is not None:
+            self._follower.close()
 
     def splits(self) -> Sequence[Split]:
         """The log as input splits, in order."""
@@ -266,8 +265,7 @@ class TopicLog:
         if (snapshots := self.snapshots()) and snapshots[-1].end_offset >= start:
             return snapshots[-1]
         raise CorruptLog(
-            f"the topic begins at offset {start}, and no snapshot has the"
-            " earlier records",
+            f"the topic begins at offset {start}, and no snapshot has the earlier records",
             file=self.path,
             advice="name the folder of its snapshots: ?snapshots=DIR",
         )
@@ -293,8 +291,11 @@ class _Follower:
         return [HighWatermark(assembler.position), *read] if read else []
 
     def close(self) -> None:
-        if self._messages is not None:
-            self._messages.close()
+        """Close the connection. An incomplete append is read again from its beginning."""
+        messages, self._messages = self._messages, None
+        if messages is not None:
+            messages.close()
+            self._assembler.drop_incomplete()
 
 
 class TopicSplit(NamedTuple):

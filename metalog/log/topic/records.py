@@ -183,6 +183,10 @@ class Assembler:
         if len(append.records) == append.header.total:
             yield Appended(self._finished(append))
 
+    def drop_incomplete(self) -> None:
+        """Forget an append that is not complete. Its messages must be added again."""
+        self._open = None
+
     def reach(self, offset: int) -> Iterator[LogEvent]:
         """The gap before ``offset``, if any. All messages below it must be added first."""
         if self._open is None and offset > self._next:

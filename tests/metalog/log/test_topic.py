@@ -97,6 +97,27 @@ def test_a_log_is_followed(cluster: MockedCluster, writer: WritableTopicLog) -> 
     log.close()
 
 
+def test_after_a_close_polling_continues_after_the_last_poll(
+    cluster: MockedCluster, writer: WritableTopicLog
+) -> None:
+    log = reader(cluster)
+    list(log.read(0))
+    writer.append(1, [(ace(1), 0)])
+    seen: list[int] = []
+
+    def has(count: int) -> bool:
+        seen.extend(at.batch.base_offset for at in log.poll(0.1) if isinstance(at, Appended))
+        return len(seen) == count
+
+    with closing(log):
+        assert eventually(lambda: has(1))
+        log.close()
+        end = writer.append(1, [(ace(2), 0)])
+        log.refresh()
+        assert eventually(lambda: has(2))
+    assert seen == [2, end - 2]
+
+
 def test_parts_are_read_where_they_were_sent(
     cluster: MockedCluster, writer: WritableTopicLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:

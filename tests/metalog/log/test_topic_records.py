@@ -60,6 +60,16 @@ def test_what_was_written_is_read_with_markers_as_gaps(encoding: Encoding) -> No
     ]
 
 
+def test_an_append_that_is_read_again_from_its_beginning_is_whole() -> None:
+    messages = stored(LOG)
+    assembler = Assembler("topic", 0)
+    events = [event for message in messages[:2] for event in assembler.add(message)]
+    assembler.drop_incomplete()
+    again = [message for message in messages if message.offset >= assembler.position]
+    events += [event for message in again for event in assembler.add(message)]
+    assert [each._replace(file=None) for each in batches_of(events)] == list(LOG)
+
+
 def test_a_log_without_messages_is_one_gap() -> None:
     assert assembled([], end=9) == [Gap(0, 9, lost=False)]
     assert assembled([], end=0) == []
