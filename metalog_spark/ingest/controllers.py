@@ -50,7 +50,7 @@ _DECIDED: Final = {
     ),
     ResourceType.GROUP: frozenset({Operation.ALTER_CONFIGS, Operation.DESCRIBE_CONFIGS}),
 }
-"""The operations that a controller authorizes. DESCRIBE of a topic to delete is left out, because
+"""Operations that a controller can authorize. DESCRIBE of a topic to delete is left out, because
 an ACL for DELETE allows it. CREATE_TOKENS is left out, because a broker checks this operation
 before it forwards the request."""
 

@@ -74,7 +74,7 @@ class Cut:
         return window._replace(strips=tuple(kept))
 
     def access(self, access: Access) -> Access:
-        """The first principals, and the patterns on which they have ACLs."""
+        """The first cells, and their principals and patterns."""
         cells = access.cells[: self._limits.cells]
         if len(cells) == len(access.cells):
             return access

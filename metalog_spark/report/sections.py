@@ -187,7 +187,7 @@ def remark(row: Row) -> str | None:
 
 
 def access(rows: Sequence[Row], end: str) -> Section:
-    """The access matrix as a table."""
+    """Who may do what."""
     fields = (
         _SEVERITY,
         _PRINCIPAL,

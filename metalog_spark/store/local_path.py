@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def local_path(named: str) -> str:
-    """The path ``/x`` for ``file:/x`` or ``file:///x``; any other name is returned unchanged."""
+    """The path ``/x`` for ``file:/x`` or ``file:///x``; names without ``file:/`` are unchanged."""
     return re.sub(r"^file:/+", "/", named)
 
 

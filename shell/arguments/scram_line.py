@@ -19,8 +19,8 @@ _KEYS = ("name", "password", "salt", "saltedpassword", "iterations")
 
 
 class ScramLine(NamedTuple):
-    """A parsed credential: ``password``, or ``salted_password`` and its salt. ``repr`` hides all
-    three."""
+    """A parsed credential with ``password`` or ``salted_password``. ``repr`` hides both, and
+    ``salt``."""
 
     mechanism: ScramMechanism
     name: str

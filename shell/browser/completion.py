@@ -28,7 +28,7 @@ class CompletionCandidate(NamedTuple):
 
 
 def complete(session: ShellSession, line: str) -> Iterator[CompletionCandidate]:
-    """Candidates for the last word of ``line``, in order."""
+    """Candidates for the last word of ``line``."""
     scanned = quoting.scan(line)
     *before, last = scanned.words
     command = session.commands.get(before[0]) if before else None
