@@ -111,7 +111,7 @@ def principal_type(subject: LintSubject) -> Iterator[Finding]:
 
 
 def idle(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[Acl]:
-    """The DENYs whose removal changes no answer, if the default is to deny."""
+    """The DENYs whose removal changes no decision on a resource, if the default is to deny."""
     denies = [acl for acl in acls if not is_allow(acl)]
     allowed = Allowed((acl for acl in acls if is_allow(acl)), denies, kafka)
     for deny in denies:
@@ -138,9 +138,24 @@ def redundant_acls(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[tuple
         for acl in alike:
             wider = (Operation.ALL, acl.operation)
             for other in coverage.covering(acl):
-                if other.operation in wider and other != acl and not _is_later_spelling(other, acl):
+                if (
+                    other.operation in wider
+                    and other != acl
+                    and not _is_later_spelling(other, acl)
+                    and (allow or _dominates_alike(other, acl))
+                ):
                     yield acl, other
                     break
+
+
+def _dominates_alike(wider: Acl, deny: Acl) -> bool:
+    """Whether ``wider`` replaces ``deny`` in ``authorizeByResourceType``, too: there only a DENY
+    on LITERAL ``*`` dominates an ALLOW on LITERAL ``*`` (KIP-679)."""
+    return _is_everything(wider) or not _is_everything(deny)
+
+
+def _is_everything(acl: Acl) -> bool:
+    return acl.pattern_type is PatternType.LITERAL and acl.resource_name == WILDCARD
 
 
 def _is_later_spelling(one: Acl, other: Acl) -> bool:

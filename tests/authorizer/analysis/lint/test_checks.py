@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from authorizer.analysis.access import coverage
@@ -400,13 +400,34 @@ def few(request: pytest.FixtureRequest) -> Iterator[None]:
     coverage.FEW = before
 
 
+EVERYTHING_TWICE = (
+    *parse_acl_line("ALLOW User:a Write topic:*"),
+    *parse_acl_line("DENY User:a Write topic:*"),
+    *(
+        acl._replace(resource_name="", pattern_type=PatternType.PREFIXED)
+        for acl in parse_acl_line("DENY User:a Write topic:*")
+    ),
+)
+
+
+def by_type(acls: Iterable[Acl], kafka: KafkaVersion, default: bool) -> list[object]:
+    return [
+        spec.is_allowed_by_resource_type(
+            list(acls), ({who}, host), operation, ResourceType.TOPIC, default, kafka
+        )
+        for who, host, operation, _ in QUESTIONS
+    ]
+
+
 @pytest.mark.usefixtures("few")
 @settings(max_examples=40)
 @given(several, st.booleans(), st.sampled_from(KafkaVersion))
+@example(EVERYTHING_TWICE, False, KafkaVersion.V4_3)
 def test_without_the_redundant_every_answer_is_the_same(
     acls: tuple[Acl, ...], default: bool, kafka: KafkaVersion
 ) -> None:
     needless = {acl for acl, _ in redundant_acls(acls, kafka)}
+    assert by_type(set(acls) - needless, kafka, default) == by_type(acls, kafka, default)
     needless |= {acl for acl, _ in overridden(acls, kafka)}
     if needless:
         assert answers(set(acls) - needless, kafka, default) == answers(acls, kafka, default)
