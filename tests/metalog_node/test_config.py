@@ -63,7 +63,7 @@ def test_the_controllers_listener_starts_early_unless_others_are_named(tmp_path:
         ("controller.quorum.voters=a:1", "controller.quorum.voters: a:1 is not ID@HOST:PORT"),
         ("controller.quorum.voters=1@a", "controller.quorum.voters: 'a' is not HOST:PORT"),
         ("metrics.listener=9404", "metrics.listener: 9404 is not http://HOST:PORT"),
-        ("metadata.log.segment.bytes=1", "metadata.log.segment.bytes=1: give a whole number from 8388608 "),
+        ("metadata.log.segment.bytes=1", "bytes=1: give a whole number from 8388608 to"),
         ("max.connections=many", "max.connections: give a whole number"),
         ("max.connections=0", "max.connections: give a whole number, 1 or more"),
         ("advertised.listeners=SASL_SSL://0.0.0.0:1", "advertised.listeners: 0.0.0.0 is no"),
