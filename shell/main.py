@@ -171,22 +171,29 @@ def _without_verb(arguments: list[str], table: VerbTable) -> int:
         return YES
     unknown = [text for text in arguments if text not in ("-h", "--help")]
     if unknown:
-        return _fail(f"unknown option {unknown[0]} without a verb; {_listed(table)}")
+        name = _option_name(unknown[0])
+        return _fail(f"unknown option {name} without a verb; {_listed(table)}")
     out.write(table.overview())
     out.flush()
     return YES if arguments else NO_ANSWER
 
 
 def _unknown_verb(verb: str, table: VerbTable, leading: Sequence[str] = ()) -> int:
+    if leading:  # the verb can be the value of the last option, such as a password
+        return _fail(f"options such as {_option_name(leading[-1])} come after the verb")
     from authorizer.analysis.explain.names import nearest_name
 
     near = nearest_name(verb, table.verbs)
     if not table.prefix and verb in (pipeline := _pipeline()).verbs:
         near = pipeline.prefix + verb
     advice = f"did you mean {near}?" if near else _listed(table)
-    if leading:
-        advice = f"options such as {leading[-1]} come after the verb"
     return _fail(f"unknown verb {verb!r}; {advice}")
+
+
+def _option_name(word: str) -> str:
+    from shell.options import option_name
+
+    return option_name(word)
 
 
 def _pipeline() -> VerbTable:

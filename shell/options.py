@@ -24,6 +24,10 @@ _EXPORTED: Final = re.compile(
     r"argument -o/--output: invalid choice: '(yaml|avro|commands|strimzi)'"
 )
 _NOT_A_NUMBER: Final = re.compile(r"(argument [^:]+): invalid int value: ('.*')", re.DOTALL)
+_VALUE_OF_FLAG: Final = re.compile(r"(argument [^:]+): ignored explicit argument ")
+TAKES_SECRETS: Final = "takes_secrets"
+"""The default (``set_defaults``) of a verb to whose words a password can belong: no error message
+repeats an unknown word."""
 _LOG: Final = "--log"
 _NOT_UNICODE: Final = (
     " is not Unicode: its bytes are not UTF-8; does the terminal use another encoding?"
@@ -44,13 +48,14 @@ class _Parser(ArgumentParser):
         self._advice = advice
 
     def error(self, message: str) -> NoReturn:
-        unknown = message.removeprefix(_UNRECOGNIZED).partition(" ")[0].partition("=")[0]
+        unknown = option_name(message.removeprefix(_UNRECOGNIZED).partition(" ")[0])
+        takes_secrets = self.get_default(TAKES_SECRETS)
         if message.startswith(_UNRECOGNIZED) and unknown.startswith("-"):
             from authorizer.analysis.explain.names import nearest_name
 
             options = {option.lstrip("-"): option for option in self._option_string_actions}
             near = nearest_name(unknown.lstrip("-"), options.keys())
-            message = f"unknown option {unknown}"
+            message = "unknown option" if takes_secrets else f"unknown option {unknown}"
             if near is not None:
                 raise InvalidRequest(f"{message}; did you mean {options[near]}?")
             if unknown in ("--bootstrap-server", "--bootstrap-controller"):
@@ -58,7 +63,10 @@ class _Parser(ArgumentParser):
         elif _is_expanded_pattern(message, self._option_string_actions):
             message += ": did the shell expand a pattern? Put the pattern in quotes"
         elif message.startswith(_UNRECOGNIZED):
-            message = f"too many arguments: {message.removeprefix(_UNRECOGNIZED)}"
+            words = "" if takes_secrets else f": {message.removeprefix(_UNRECOGNIZED)}"
+            message = f"too many arguments{words}"
+        elif flag := _VALUE_OF_FLAG.match(message):
+            message = f"{flag[1]} takes no value"
         elif number := _NOT_A_NUMBER.fullmatch(message):
             message = f"{number[1]}: {number[2]} is not a whole number"
         elif exported := _EXPORTED.match(message):
@@ -70,6 +78,12 @@ def _is_expanded_pattern(message: str, options: Container[str]) -> bool:
     """Whether the first unknown argument is an existing file, as after ``--log logs/*``."""
     unknown = message.removeprefix(_UNRECOGNIZED)
     return unknown != message and _LOG in options and Path(unknown.partition(" ")[0]).exists()
+
+
+def option_name(word: str) -> str:
+    """The option in ``word`` without a value, which can be a password: ``-p`` of ``-pVALUE``, and
+    ``--name`` of ``--name=VALUE``."""
+    return word.partition("=")[0] if word.startswith("--") else word[:2]
 
 
 def at_least(least: int, option: str) -> Callable[[str], int]:

@@ -116,13 +116,15 @@ def test_help_may_be_asked_for_as_a_verb(run: Run) -> None:
         (["aclz"], "unknown verb 'aclz'; did you mean acls?"),
         (["report"], "unknown verb 'report'; did you mean pipeline report?"),
         (["qqqqqq"], "unknown verb 'qqqqqq'; metalog --help lists the verbs"),
-        (["--at", "5", "acls", LOG_DIR], "unknown verb '5'; options such as --at come after"),
+        (["--at", "5", "acls", LOG_DIR], "metalog: options such as --at come after the verb"),
         (["acls", "--bootstrap-server", "b:1"], "a cluster is a SOURCE, cluster://HOST:PORT"),
         (["--frob"], "unknown option --frob without a verb"),
         (["pipeline", "qqqq"], "unknown verb 'qqqq'; metalog pipeline --help lists the verbs"),
         (["pipeline", "--frob"], "--frob without a verb; metalog pipeline --help lists"),
         (["acls"], "the following arguments are required: SOURCE; see metalog acls --help"),
         (["acls", LOG_DIR, "--frob"], "unknown option --frob; see metalog acls --help"),
+        (["acls", LOG_DIR, "-frob"], "unknown option -f; see metalog acls --help"),
+        (["acls", LOG_DIR, "--quiet=x"], "argument -q/--quiet takes no value; see metalog acls"),
         (["acls", LOG_DIR, "--topc=x"], "unknown option --topc; did you mean --topic?"),
         (["acls", LOG_DIR, "--allow-principal", "User:a"], "--allow-principal; see metalog acls"),
         (["apply", LOG_DIR, LOG_DIR, "--audit", "x"], "option --audit; see metalog apply --help"),
@@ -142,6 +144,34 @@ def test_wrong_usage_is_one_line_and_exit_2(
     assert err.startswith("metalog: ")
     assert said in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-ptop-secret-1", "passwd", LOG_DIR, "alice"],
+        ["--password", "top-secret-1", "passwd", LOG_DIR, "alice"],
+        ["-ptop-secret-1", "passwrd"],
+        ["-ptop-secret-1"],
+        ["--password=top-secret-1"],
+        ["passwd", LOG_DIR, "alice", "-ptop-secret-1"],
+        ["passwd", LOG_DIR, "alice", "-p", "top-secret-1"],
+        ["passwd", LOG_DIR, "alice", "--top-secret-1"],
+        ["passwd", LOG_DIR, "alice", "--passwordtop-secret-1"],
+        ["passwd", LOG_DIR, "alice", "-qtop-secret-1"],
+        ["passwd", LOG_DIR, "alice", "--delete=top-secret-1"],
+        ["format", "x", "SCRAM-SHA-256=[name=alice,password=top-secret-1]"],
+        ["format", "x", "-aSCRAM-SHA-256=[name=alice,password=top-secret-1]"],
+        ["format", "x", "--standalone=SCRAM-SHA-256=[name=alice,password=top-secret-1]"],
+    ],
+)
+def test_no_error_repeats_a_password_among_the_words(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert "top-secret" not in err
 
 
 def test_a_fault_of_ours_is_no_answer_rather_than_no(

@@ -18,6 +18,7 @@ from metalog.text.visible_text import shown
 from metalog.text.whole_numbers import whole_number
 from shell.arguments.controllers_line import parse_controllers
 from shell.context import add_command_config, check_command_config
+from shell.options import TAKES_SECRETS
 from shell.output.output import Output
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def configure(parser: ArgumentParser) -> None:
         " credentials; repeatable",
     )
     add_command_config(begin)
-    parser.set_defaults(at=None, committed=False, salvage=None)
+    parser.set_defaults(at=None, committed=False, salvage=None, **{TAKES_SECRETS: True})
 
 
 class _Node(NamedTuple):

@@ -27,6 +27,7 @@ from shell.arguments.confirm import confirms, require_terminal
 from shell.arguments.scram_line import MECHANISMS
 from shell.context import add_command_config, add_config, add_source_argument, opened_source
 from shell.inputs.lockout import Deletion, add_lockout, refuse_lost_login
+from shell.options import TAKES_SECRETS
 from shell.output.output import Output
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def configure(parser: ArgumentParser) -> None:
     add_command_config(parser)
     add_lockout(parser)
     add_config(parser)
-    parser.set_defaults(salvage=None)
+    parser.set_defaults(salvage=None, **{TAKES_SECRETS: True})
 
 
 def run(arguments: Namespace, output: Output) -> int:
