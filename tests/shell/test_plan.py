@@ -281,6 +281,22 @@ class TestBroken:
         audit.write_text("not a request\n")
         assert shells_lines() == (2, False)
 
+    def test_a_plan_that_fails_is_not_saved(
+        self, files: list[str], audit: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        saved = tmp_path / "plan.json"
+        plan = ["plan", *files, *SUPER, "--prune", "--audit", str(audit), "--save", str(saved)]
+        assert main([*plan, "--fail-on-broken"]) == 1
+        warning = f"warning: the plan is not saved in {saved}: 2 requests that the present ACLs"
+        assert (warning in capsys.readouterr().err, saved.exists()) == (True, False)
+        audit.write_text("not a request\n")
+        assert main(plan) == 2
+        warning = f"warning: the plan is not saved in {saved}: 1 line of the requests"
+        assert (warning in capsys.readouterr().err, saved.exists()) == (True, False)
+        audit.write_text(LINE.format("User:app", "Denied", "WRITE"))
+        assert main([*plan, "--fail-on-broken", "--exit-code"]) == 1
+        assert saved.exists()
+
     def test_it_needs_requests(self, files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["plan", *files, *SUPER, "--fail-on-broken"]) == 2
         assert "--fail-on-broken needs requests" in capsys.readouterr().err

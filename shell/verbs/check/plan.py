@@ -115,7 +115,7 @@ def run(arguments: Namespace, output: Output) -> int:
         printers[output.format](made, audit, refusal or failure, output)
     if refusal is not None:
         raise InvalidRequest(refusal.message)
-    if arguments.save is not None:
+    if arguments.save is not None and _can_save(failure, arguments.save, output):
         _save(made, limits, gains, arguments)
     if audit is not None and audit.bad:
         return 2
@@ -134,6 +134,12 @@ def _failure(audit: Audit | None, arguments: Namespace) -> Refusal | None:
             f"{words} that the present ACLs allow would be denied (--fail-on-broken)", ()
         )
     return None
+
+
+def _can_save(failure: Refusal | None, file: str, output: Output) -> bool:
+    if failure is not None:
+        output.warn(f"the plan is not saved in {file}: {failure.message}")
+    return failure is None
 
 
 def _save(made: Planned, limits: PlanLimits, gains: GainProof | None, arguments: Namespace) -> None:
