@@ -101,11 +101,12 @@ def run_verb(
 
 class VerbAnswer(NamedTuple):
     """The JSON objects of a verb, and its lines on stderr (``notes``). ``code`` is None if the
-    answer was longer than the caller's limit."""
+    answer was longer than the caller's limit. ``is_whole``: no object and no note is left out."""
 
     code: int | None
     records: list[dict[str, Any]]
     notes: list[str]
+    is_whole: bool
 
 
 class _Full(Exception):
@@ -126,7 +127,8 @@ class _Bounded(StringIO):
 def verb_answer(
     name: str, verb: Verb, module: VerbModule, arguments: Sequence[str], most: int | None = None
 ) -> VerbAnswer:
-    """The verb's answer as JSON, of at most ``most`` characters. Raises what the verb raises."""
+    """The verb's answer as JSON, of at most ``most`` characters, and about as many of its notes.
+    Raises what the verb raises."""
     import json
 
     from shell.options import build_parser, parse
@@ -135,10 +137,13 @@ def verb_answer(
     out, err = _Bounded(most), StringIO()
     output = Output(out, err, format="json")
     code: int | None = None
-    try:
+    with suppress(_Full):
         code = module.run(parsed, output)
         output.flush()
-    except _Full:
-        err.write(f"more than {most:,} characters: ask for less\n")
     records = [json.loads(line) for line in out.getvalue().splitlines()]
-    return VerbAnswer(code, records, err.getvalue()[:most].splitlines())
+    on_stderr = err.getvalue()
+    notes = on_stderr[: on_stderr.rfind("\n", 0, most) + 1].splitlines()
+    is_whole = code is not None and (most is None or len(on_stderr) <= most)
+    if not is_whole:
+        notes.append(f"more than {most:,} characters: ask for less")
+    return VerbAnswer(code, records, notes, is_whole)

@@ -49,8 +49,8 @@ instructions."""
 
 
 class ToolAnswer(TypedDict):
-    """``answers`` are the verb's JSON objects. If answers are left out, ``isWhole`` is false and
-    ``exitCode`` is None."""
+    """``answers`` are the verb's JSON objects. ``isWhole`` is false if answers or notes are left
+    out; ``exitCode`` is None if answers are."""
 
     exitCode: int | None
     answers: list[dict[str, Any]]
@@ -219,5 +219,5 @@ class Tools:
             raise ToolError(str(error)) from None
         except OSError as error:
             raise ToolError(os_error_text(error)) from None
-        code, records, notes = found
-        return ToolAnswer(exitCode=code, answers=records, notes=notes, isWhole=code is not None)
+        code, records, notes, is_whole = found
+        return ToolAnswer(exitCode=code, answers=records, notes=notes, isWhole=is_whole)

@@ -7,8 +7,10 @@ import re
 import signal
 import subprocess
 import sys
+from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -19,6 +21,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from shell.main import VERBS
 from shell.options import build_parser, parse
+from shell.output.output import Output
+from shell.run_verb import VerbAnswer, verb_answer
 from shell.verbs import mcp as verb
 from tests.support.command.runs import Run
 from tests.support.kafka.cases import REPOSITORY, kafka_case
@@ -125,6 +129,32 @@ def test_an_answer_is_bounded(monkeypatch: pytest.MonkeyPatch, run: Run) -> None
     assert 0 < len(answer["answers"]) < len(whole)
     assert (answer["exitCode"], answer["isWhole"]) == (None, False)
     assert "ask for less" in answer["notes"][-1]
+
+
+def test_an_answer_without_all_notes_is_not_whole() -> None:
+    """Any note can be one without which the answer misleads."""
+
+    def run(arguments: Namespace, output: Output) -> int:
+        output.warn("one")
+        output.warn("two")
+        return 0
+
+    verb_of_two_notes: Any = SimpleNamespace(
+        USAGE="",
+        FORMATS=("text", "json"),
+        EPILOG="",
+        PAGED=False,
+        configure=lambda parser: None,
+        run=run,
+    )
+    whole = ["warning: one", "warning: two"]
+    length = len("".join(f"{note}\n" for note in whole))
+
+    def ask(most: int) -> VerbAnswer:
+        return verb_answer("status", VERBS["status"], verb_of_two_notes, [], most)
+
+    assert ask(length) == (0, [], whole, True)
+    assert ask(length - 1) == (0, [], [*whole[:1], "more than 25 characters: ask for less"], False)
 
 
 def test_where_a_verb_gives_no_answer_a_tool_gives_none(tmp_path: Path) -> None:
