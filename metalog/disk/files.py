@@ -16,10 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
-_STANDARD: Final = {"stdin": 0, "stdout": 1, "stderr": 2}
-_DESCRIPTOR: Final = re.compile(
-    rf"(?:/dev|/proc/self)/fd/(?P<number>\d{{1,9}})|/dev/(?P<name>{'|'.join(_STANDARD)})", re.ASCII
-)
+_STANDARD: Final = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
+_DESCRIPTOR: Final = re.compile(r"\d{1,9}", re.ASCII)
 STREAM_LIMIT: Final = 256 << 20
 """The size limit for a pipe in bytes. A reader holds all bytes of a pipe in memory."""
 
@@ -140,9 +138,12 @@ def write_out(path: Path, data: bytes) -> None:
     """Write ``data`` to ``path`` on the real disk.
 
     An ordinary file is replaced (``replace_whole``). A pipe, a character device, or an open file
-    of this process, such as ``/dev/stdout`` or a shell's ``>(…)``, is written directly.
+    of this process, such as ``/dev/stdout`` or a shell's ``>(…)``, is written directly. A block
+    device is refused: ``OSError``.
     """
     number = _descriptor_of(path)
+    if number is None and _has_type(path, stat.S_IFBLK):
+        raise OSError(errno.EINVAL, "a block device, such as a disk: give a file", str(path))
     if number is None and not _is_stream_at(path):
         replace_whole(LOCAL_FILES, path, data)
         return
@@ -358,8 +359,12 @@ def is_descriptor(path: Path) -> bool:
 
 
 def _descriptor_of(path: Path) -> int | None:
-    found = _DESCRIPTOR.fullmatch(str(path))
-    return None if found is None else int(found["number"] or _STANDARD[found["name"]])
+    """The number of the open file that ``path`` names, in any spelling, such as ``stdout`` in the
+    folder ``/dev``."""
+    folder = os.path.realpath(path.parent)
+    if _DESCRIPTOR.fullmatch(path.name) and folder == os.path.realpath("/dev/fd"):
+        return int(path.name)
+    return _STANDARD.get(f"{folder}/{path.name}")
 
 
 def _is_stream_at(path: Path) -> bool:

@@ -1,13 +1,21 @@
 """The real disk behind the port of files."""
 
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
-from metalog.disk.files import LOCAL_FILES, opened, read_whole, replace_whole
+from metalog.disk.files import (
+    LOCAL_FILES,
+    is_descriptor,
+    opened,
+    read_whole,
+    replace_whole,
+    write_out,
+)
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
@@ -135,6 +143,34 @@ def test_what_cannot_be_replaced_leaves_nothing_beside_it(tmp_path: Path) -> Non
         with pytest.raises(OSError, match=f"{path}'$"):
             replace_whole(LOCAL_FILES, path, b"new")
     assert LOCAL_FILES.names(tmp_path) == ["folder"]
+
+
+def test_a_block_device_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = tmp_path / "disk"
+    disk.write_bytes(b"before")
+    of_a_file = Path.stat
+
+    def of_a_disk(path: Path, **options: bool) -> os.stat_result:
+        status = of_a_file(path, **options)
+        mode = stat.S_IFBLK | 0o600 if path == disk else status.st_mode
+        return os.stat_result((mode, *status[1:]))
+
+    monkeypatch.setattr(Path, "stat", of_a_disk)
+    with pytest.raises(OSError, match="a block device, such as a disk: give a file"):
+        write_out(disk, b"after")
+    assert disk.read_bytes() == b"before"
+
+
+def test_an_open_file_of_this_process_has_many_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As root, a file in place of ``/dev/stdout`` would be there for every program."""
+    (tmp_path / "dev").symlink_to("/dev")
+    monkeypatch.chdir("/dev")
+    for name in ("/dev/stdout", "//dev/stdout", "stdout", f"{tmp_path}/dev/stdout", "fd/1"):
+        assert is_descriptor(Path(name))
+    for name in (f"/proc/self/fd/{10**9}", "/dev/fd/x", "/dev/null", str(tmp_path / "stdout")):
+        assert not is_descriptor(Path(name))
 
 
 def test_a_read_names_its_place_and_stops_at_the_end(tmp_path: Path) -> None:
