@@ -14,7 +14,13 @@ from typing import Final
 from authorizer.api import Action, RequestContext, ResourcePattern, cluster
 from authorizer.engine.decide import ALLOWED
 from authorizer.interface import Authorizer
-from authorizer.permissions.table import APIS, ApiPermissions, Permission, PermissionNeed
+from authorizer.permissions.table import (
+    APIS,
+    TO_A_CONTROLLER,
+    ApiPermissions,
+    Permission,
+    PermissionNeed,
+)
 from metalog.acl import ResourceType
 from metalog.errors import InvalidRequest
 
@@ -41,8 +47,8 @@ def actions(api: str, *, on_cluster: bool = False, **names: Collection[str]) -> 
 
     A conditional permission is required if ``names`` has its kind of resource. For example, Produce
     needs WRITE on a transactional id if ``transactional_ids`` is passed. Pass ``on_cluster`` if the
-    conditions of cluster permissions apply, as when a follower fetches. Optional permissions are
-    left out.
+    conditions of cluster permissions apply, as when a follower fetches, or when DescribeCluster is
+    sent to a controller. Other optional permissions are left out.
 
     Raises:
         InvalidRequest: ``api`` is unknown; no action can check it; ``names`` has a kind that the
@@ -58,7 +64,11 @@ def actions(api: str, *, on_cluster: bool = False, **names: Collection[str]) -> 
     if api in _BY_OWNERSHIP:
         raise InvalidRequest(f"{api}: {found.note}; this request cannot be checked here")
     names_of_kind = {_kind(found, argument): list(each) for argument, each in names.items()}
-    needs = [need for need in found.needs if not need.optional]
+    needs = [
+        need
+        for need in found.needs
+        if not need.optional or (on_cluster and need.when == TO_A_CONTROLLER)
+    ]
     applying = [need for need in needs if _applies(found, need, names_of_kind, on_cluster)]
     if needs and not applying:
         possible = sorted(_ARGUMENTS[kind] for kind in _kinds(needs))

@@ -76,6 +76,7 @@ _TRANSACTIONAL: Final = "the producer is transactional"
 _NAMES_TOPICS: Final = "it names topics"
 _OF_CLIENTS: Final = "a client sends it, up to version 3"
 _AUTO_CREATE: Final = "the topic is created automatically"
+TO_A_CONTROLLER: Final = "it is sent to a controller"
 _OF_OTHERS: Final = "the token belongs to another user"
 _UNCHECKED: Final = "Kafka does not authorize this request"
 _OWNERS_ONLY: Final = "only the owner or a renewer of the token may send it; no ACL is checked"
@@ -236,7 +237,7 @@ APIS: Final[tuple[ApiPermissions, ...]] = (
         _need(
             (Op.DESCRIBE, On.CLUSTER), when="it asks for the authorized operations", optional=True
         ),
-        _need((Op.ALTER, On.CLUSTER), when="it is sent to a controller", optional=True),
+        _need((Op.ALTER, On.CLUSTER), when=TO_A_CONTROLLER, optional=True),
     ),
     _api(61, "DescribeProducers", _READ_TOPIC),
     _api(62, "BrokerRegistration", _CLUSTER_ACTION),

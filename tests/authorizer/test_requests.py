@@ -50,6 +50,8 @@ def said(asked: list[tuple[object, ...]]) -> list[str]:
         ("OffsetCommit", {"groups": ["g"], "topics": ["a"]}, ["READ GROUP:g", "READ TOPIC:a"]),
         ("DescribeConfigs", {"topics": ["a"]}, ["DESCRIBE_CONFIGS TOPIC:a"]),
         ("DescribeConfigs", {"on_cluster": True}, ["DESCRIBE_CONFIGS CLUSTER:kafka-cluster"]),
+        ("DescribeCluster", {}, []),
+        ("DescribeCluster", {"on_cluster": True}, ["ALTER CLUSTER:kafka-cluster"]),
         ("ApiVersions", {}, []),
         ("CreateDelegationToken", {"users": []}, []),
     ],
