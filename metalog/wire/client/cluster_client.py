@@ -27,7 +27,7 @@ from metalog.wire.acls import (
     read_described_acls,
 )
 from metalog.wire.client.bootstrap import first_connection
-from metalog.wire.client.connection import Connection, Unreachable
+from metalog.wire.client.connection import Connection, NotSent, Unreachable
 from metalog.wire.client.security import ClientSettings
 from metalog.wire.declared.acls_v0 import CREATE_ACLS, DELETE_ACLS, DESCRIBE_ACLS
 from metalog.wire.frames import Malformed
@@ -84,7 +84,7 @@ class ListedTopic(NamedTuple):
 
 
 class OutcomeUnknown(InvalidRequest):
-    """It is unknown whether the cluster made a change, which was perhaps sent."""
+    """It is unknown whether the cluster made a change, which was sent."""
 
 
 def check_needs_no_login(connection: Connection) -> None:
@@ -102,8 +102,8 @@ class ClusterClient:
 
     The first call connects. A call raises ``Unreachable`` or ``Malformed`` if no node can be used,
     ``AuthenticationFailed`` if the login is refused, and ``NoCommonVersion`` if the node does not
-    offer an API that the call requires. A change raises ``OutcomeUnknown`` if it gets no readable
-    answer.
+    offer an API that the call requires. A change raises ``OutcomeUnknown`` if it was sent and gets
+    no readable answer. After ``NotSent`` (an ``Unreachable``) nothing was changed.
     """
 
     def __init__(self, bootstrap: Sequence[Address], settings: ClientSettings) -> None:
@@ -248,6 +248,9 @@ class ClusterClient:
             body = request(_version(connection, api_key, versions))
             try:
                 outcomes = read(connection.ask(body, self._left(begun_s)))
+            except NotSent:
+                self.close()
+                raise
             except (Unreachable, Malformed) as error:
                 self.close()
                 raise OutcomeUnknown(f"{error}; the change's outcome is unknown") from None

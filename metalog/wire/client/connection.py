@@ -31,6 +31,7 @@ _CHECK_EVERY_S: Final = 0.25
 """In a wait for an answer, the seconds between two checks that the caller still wants it."""
 _TLS_ALERT: Final = b"\x15\x03"
 _NO_ANSWER: Final = "no answer in time"
+_NOT_SENT_IN_TIME: Final = "the request could not be sent in time"
 _HUNG_UP: Final = "it closed the connection"
 _REFUSED: Final = "connection refused: nothing listens there; check the address and the server"
 _TRY_SECURED: Final = "set security.protocol (the command takes it from --command-config FILE)"
@@ -43,6 +44,10 @@ _SILENT_TLS: Final = f"{_SILENT} If it has no TLS, {_TRY_SECURED}"
 
 class Unreachable(InvalidRequest):
     """The peer does not answer, or cannot answer now; the message says why."""
+
+
+class NotSent(Unreachable):
+    """The request was not sent, or not completely: the peer cannot have processed it."""
 
 
 class Connection:
@@ -113,12 +118,17 @@ class Connection:
         return self._session.version(api_key, ours)
 
     def ask(self, request: Body, timeout_s: float | None = None) -> Body:
-        """Send ``request`` and return the answer; the default timeout is that of the settings."""
+        """Send ``request`` and return the answer; the default timeout is that of the settings.
+
+        Raises ``NotSent`` if the peer did not get the whole request.
+        """
         deadline = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
         first = f"{_HUNG_UP} at our first request; it may want a login by SASL: {_TRY_SECURED}"
-        with self._closed_if_it_fails(first if self._perhaps_wants_login else _HUNG_UP):
+        hung_up = first if self._perhaps_wants_login else _HUNG_UP
+        with self._closed_if_it_fails(hung_up, _NOT_SENT_IN_TIME, NotSent):
             correlation_id, to_send = self._session.ask(request)
             self._send(to_send, deadline)
+        with self._closed_if_it_fails(hung_up):
             while True:
                 for answer in self._receive(deadline):
                     if answer.correlation_id == correlation_id:
@@ -174,7 +184,9 @@ class Connection:
         return self._socket
 
     @contextmanager
-    def _closed_if_it_fails(self, hung_up: str, silent: str = _NO_ANSWER) -> Iterator[None]:
+    def _closed_if_it_fails(
+        self, hung_up: str, silent: str = _NO_ANSWER, failure: type[Unreachable] = Unreachable
+    ) -> Iterator[None]:
         try:
             yield
         except (Malformed, AuthenticationFailed) as error:
@@ -185,7 +197,7 @@ class Connection:
             raise Unreachable(f"{self.address}: {error}") from None
         except OSError as error:
             self.close()
-            raise Unreachable(f"{self.address}: {_text_of(error, hung_up, silent)}") from None
+            raise failure(f"{self.address}: {_text_of(error, hung_up, silent)}") from None
         except BaseException:
             self.close()
             raise

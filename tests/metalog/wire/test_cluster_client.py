@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -12,7 +13,7 @@ from kio.schema.errors import ErrorCode as KafkaErrorCode
 from metalog.acl import ANY_ACL
 from metalog.hosts.host_port import Address
 from metalog.wire.client.cluster_client import ClusterClient, OutcomeUnknown
-from metalog.wire.client.connection import Unreachable
+from metalog.wire.client.connection import NotSent, Unreachable
 from metalog.wire.client.security import PLAINTEXT
 from metalog.wire.schema import Body, response_parts
 from metalog.wire.versions import NoCommonVersion
@@ -85,6 +86,24 @@ def test_a_write_of_unknown_outcome_is_not_repeated(answer: Body | None) -> None
     ):
         client(address).create_acls([ACL])
     assert asked == ["CreateAcls"]
+
+
+def test_after_a_write_that_was_not_sent_nothing_is_unknown() -> None:
+    """The call had no time left, or the connection broke before the request was sent."""
+    with answering(lambda request: created(NONE)) as (address, asked):
+        late = ClusterClient([address], PLAINTEXT._replace(call_timeout_s=0.0))
+        with pytest.raises(NotSent, match=r"the request could not be sent in time$"):
+            late.create_acls([ACL])
+        broken = client(address)
+        connected = broken._connected()._socket
+        assert connected is not None
+        connected.shutdown(socket.SHUT_WR)
+        with pytest.raises(NotSent, match="closed the connection"):
+            broken.create_acls([ACL])
+        assert asked == []
+        [outcome] = broken.create_acls([ACL])
+        broken.close()
+    assert not outcome.is_failure
 
 
 def test_a_write_goes_on_to_the_controller_that_leads() -> None:
