@@ -81,7 +81,7 @@ class Output:
         self._encode: Callable[[Any], str] | None = None
         self.missing: tuple[str, ...] = ()
         self.missing_fields: tuple[Mapping[str, Any], ...] = ()
-        self._has_reported_missing = True
+        self._reported_missing = 0
         self._progress: ProgressLine | None = None
         self._verb_progress: ProgressLine | None = None
 
@@ -160,7 +160,7 @@ class Output:
             ).encode
         if self.missing_fields:
             record = {**record, "missing": self.missing_fields}
-            self._has_reported_missing = True
+            self._reported_missing = len(self.missing)
         self.out.write(safe(self._encode(record)) + "\n")
 
     def json_texts(self, texts: Sequence[str]) -> None:
@@ -178,31 +178,31 @@ class Output:
 
     def raw(self, data: bytes) -> None:
         """Write bytes of another format. The bytes must contain the lines of ``missing``."""
-        self._has_reported_missing = True
+        self._reported_missing = len(self.missing)
         self.out.flush()
         self.out.buffer.write(data)
 
     def say_missing(self, lines: Iterable[str], fields: Iterable[Mapping[str, Any]]) -> None:
-        """Say on stderr and in the output what the output lacks: as ``lines`` and as JSON
+        """Say once on stderr and in the output what the output lacks: as ``lines`` and as JSON
         ``fields``.
 
         Each JSON object gets the key ``missing``; Markdown, CSV, YAML, commands and GitHub's
         annotations begin with the ``lines``. The writers of SARIF, JUnit and raw bytes read the
         attribute ``missing``.
         """
-        found = tuple(lines)
+        found = tuple(line for line in lines if line not in self.missing)
         for line in found:
             self.warn(f"missing in the output: {line}")
         self.missing += found
-        self.missing_fields += tuple(fields)
-        self._has_reported_missing = False
+        self.missing_fields += tuple(each for each in fields if each not in self.missing_fields)
 
     def _say_missing_once(self) -> None:
-        if self._has_reported_missing:
+        if self._reported_missing == len(self.missing):
             return
-        self._has_reported_missing = True
+        new = self.missing[self._reported_missing :]
+        self._reported_missing = len(self.missing)
         lead = _MISSING_PREFIXES.get(self.format)
-        for line in self.missing if lead is not None else ():
+        for line in new if lead is not None else ():
             self.out.write(f"{lead}{safe(line)}\n")
 
     def note(self, text: str) -> None:
@@ -306,7 +306,7 @@ class Output:
             self.line(f"| {' | '.join(in_markdown(value) for value in row)} |")
 
     def flush(self) -> None:
-        if self.format == "json" and not self._has_reported_missing:
+        if self.format == "json" and self._reported_missing < len(self.missing):
             self.record({})
         self._say_missing_once()
         self._out.flush()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Iterator
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from metalog.records.messages import (
 )
 from metalog.records.record import Header, RawRecord
 from shell.main import TABLE
+from shell.output.output import Output
 from tests.support.command.runs import Run
 from tests.support.disk.tiny_log import ABORT, BEGIN, END, ace, batch, raw, snapshot, uuid, values
 from tests.support.disk.written_log import files_in, formatted
@@ -307,6 +309,28 @@ LEADS = {
     "markdown": "**missing**: ",
     "github": "::warning title=metalog --salvage::missing: ",
 }
+
+
+@pytest.mark.parametrize("format", ["markdown", "json", "commands"])
+def test_what_is_missing_is_said_once(format: str, world: World, run: Run) -> None:
+    """Also if two sides of a comparison lack it."""
+    source = world.doubtful(DOUBTS["an ACL of version 9"])
+    done = run("diff", source, source, "--salvage", "-o", format)
+    if format == "json":
+        lacks = json.loads(done.stdout)["missing"]
+    else:
+        lacks = [line for line in done.stdout.splitlines() if line.startswith(LEADS[format])]
+    assert (len(lacks), done.stderr.count("missing in the output: ")) == (1, 1)
+
+
+def test_what_is_missing_later_is_said_alone() -> None:
+    out = StringIO()
+    output = Output(out, StringIO(), format="markdown")
+    output.say_missing(["one"], [{"offset": 1}])
+    output.line("text")
+    output.say_missing(["one", "two"], [{"offset": 1}, {"offset": 2}])
+    output.flush()
+    assert out.getvalue() == "**missing**: one\ntext\n**missing**: two\n"
 
 
 @pytest.mark.parametrize("format", ["avro", "checkpoint", "avro-snapshot"])
