@@ -55,7 +55,7 @@ _METADATA_VERSION: Final = 8
 _SHORTEST_PAUSE_S: Final = 0.02
 _PAUSE_PER_ATTEMPT: Final = 5
 """After an attempt of a Fetch without new records, the pause is at least this many times as
-long as the attempt."""
+long as the attempt, but ends at the Fetch's deadline."""
 _SLICE: Final = 100
 """After at least this many topics and partitions, and between two topics, the event loop does other
 work. Another thread authorizes more topics than this."""
@@ -153,7 +153,8 @@ async def _answer(services: Services, incoming: IncomingRequest, outcome: Outcom
         now = loop.time()
         if now >= deadline or any(part.records or part.error_code for part in parts):
             return answer
-        await asyncio.sleep(max(_SHORTEST_PAUSE_S, _PAUSE_PER_ATTEMPT * (now - began)))
+        pause_s = max(_SHORTEST_PAUSE_S, _PAUSE_PER_ATTEMPT * (now - began))
+        await asyncio.sleep(min(pause_s, deadline - now))
 
 
 def metadata_api(topics: Callable[[], Collection[str]]) -> dict[int, HandledApi]:
