@@ -15,16 +15,7 @@ import sys
 from kio.schema.errors import ErrorCode
 
 from metalog import CorruptLog, decode_batch
-from metalog_node import (
-    FETCH,
-    LIST_OFFSETS,
-    PRODUCE,
-    UNKNOWN_TOPIC,
-    Node,
-    dev_config,
-    metadata_api,
-    topic_api,
-)
+from metalog_node import FETCH, LIST_OFFSETS, PRODUCE, Node, dev_config, metadata_api, topic_api
 
 LATEST = -1
 
@@ -37,16 +28,15 @@ class Topics:
 
     def apis(self):
         """The APIs of the topics; the node authorizes each topic before it calls them."""
+        names = self._batches.keys
         return {
-            **metadata_api(self._batches.keys),
-            **topic_api(PRODUCE, self._produce),
-            **topic_api(FETCH, self._fetch),
-            **topic_api(LIST_OFFSETS, self._list_offsets),
+            **metadata_api(names),
+            **topic_api(PRODUCE, self._produce, names),
+            **topic_api(FETCH, self._fetch, names),
+            **topic_api(LIST_OFFSETS, self._list_offsets, names),
         }
 
     def _produce(self, topic, part):
-        if topic not in self._batches:
-            return UNKNOWN_TOPIC
         try:
             batch = decode_batch(part.records)
         except CorruptLog:
@@ -57,14 +47,10 @@ class Topics:
         return {"base_offset": base}
 
     def _fetch(self, topic, part):
-        if topic not in self._batches:
-            return UNKNOWN_TOPIC
         wanted = [data for end, data in self._batches[topic] if end > part.fetch_offset]
         return {"high_watermark": self._end(topic), "records": b"".join(wanted)}
 
     def _list_offsets(self, topic, part):
-        if topic not in self._batches:
-            return UNKNOWN_TOPIC
         return {"offset": self._end(topic) if part.timestamp == LATEST else 0}
 
     def _end(self, topic):

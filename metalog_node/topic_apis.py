@@ -115,11 +115,17 @@ _SHAPES: Final = {
 }  # fmt: skip
 
 
-def topic_api(key: int, outcome: Outcome) -> dict[int, HandledApi]:
-    """The API ``key`` (Produce, Fetch or ListOffsets) for the argument ``apis`` of ``Node``."""
+def topic_api(
+    key: int, outcome: Outcome, topics: Callable[[], Collection[str]] | None = None
+) -> dict[int, HandledApi]:
+    """The API ``key`` (Produce, Fetch or ListOffsets) for the argument ``apis`` of ``Node``.
+
+    ``topics`` returns the names of all topics; the answer for another topic is ``UNKNOWN_TOPIC``.
+    Without ``topics``, ``outcome`` is also called for topics that do not exist.
+    """
 
     def handle(services: Services, incoming: IncomingRequest) -> Answer:
-        return _on_the_loop(_answer(services, incoming, outcome))
+        return _on_the_loop(_answer(services, incoming, outcome, topics))
 
     shape = _SHAPES[key]
     return {
@@ -133,13 +139,20 @@ def topic_api(key: int, outcome: Outcome) -> dict[int, HandledApi]:
     }
 
 
-async def _answer(services: Services, incoming: IncomingRequest, outcome: Outcome) -> Body:
+async def _answer(
+    services: Services,
+    incoming: IncomingRequest,
+    outcome: Outcome,
+    topics: Callable[[], Collection[str]] | None,
+) -> Body:
     allowed = await _authorized_topics_async(services, incoming, _references(incoming))
     has_acks = getattr(incoming.request.body, "acks", 1) in _ACKS
 
     def result_of(topic: str, part: Any) -> Mapping[str, Any]:
         if topic not in allowed:
             return _DENIED
+        if topics is not None and topic not in topics():
+            return UNKNOWN_TOPIC
         return outcome(topic, part) if has_acks else _INVALID_ACKS
 
     if incoming.request.head.api_key != FETCH:

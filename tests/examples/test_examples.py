@@ -110,10 +110,12 @@ def test_topics_of_one_produce_are_allowed_and_denied(running: tuple[str, str]) 
     admin = AdminClient({"bootstrap.servers": at_admins, **QUIET})
     create_app(admin)
     allow(admin, AclOperation.WRITE)
+    allow(admin, AclOperation.WRITE, "absent")
     with Connection(parse_addresses(at_users)[0], as_app()) as client:
-        refused = client.ask(produce(2, BATCH, "orders", "payments"))
+        refused = client.ask(produce(2, BATCH, "orders", "payments", "absent"))
         answer = client.ask(produce(1, BATCH, "orders", "payments"))
-    assert outcomes(refused) == {"orders": "INVALID_REQUIRED_ACKS", "payments": DENIED}
+    absent = {"absent": "UNKNOWN_TOPIC_OR_PARTITION"}
+    assert outcomes(refused) == {"orders": "INVALID_REQUIRED_ACKS", "payments": DENIED, **absent}
     assert outcomes(answer) == {"orders": "NONE", "payments": DENIED}
     assert first_offsets(answer) == {"orders": 0, "payments": -1}
 
@@ -215,10 +217,10 @@ def consumed(config: dict[str, object], topic: str) -> bytes | None:
         consumer.close()
 
 
-def allow(admin: AdminClient, operation: AclOperation) -> None:
+def allow(admin: AdminClient, operation: AclOperation, topic: str = "orders") -> None:
     binding = AclBinding(
         ResourceType.TOPIC,
-        "orders",
+        topic,
         ResourcePatternType.LITERAL,
         "User:app",
         "*",
