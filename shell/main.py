@@ -115,7 +115,7 @@ def _take_sigterm_as_ctrl_c() -> None:
     """Handle SIGTERM like Ctrl-C. By default, a container's first process ignores SIGTERM."""
     import signal
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # SIGINT is ignored after `&`
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # even if `&` ignored it
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
 
 

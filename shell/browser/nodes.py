@@ -1,8 +1,8 @@
 """The nodes of the metadata shell's tree: directories and leaves, computed on access.
 
-The names in a directory are sorted when it is first listed; a visit to one child does not list the
-other children. Names in nodes are unescaped; ``names.written`` escapes them. This module must not
-know what the metadata is about.
+The names in a directory are sorted when it is first listed; a visit to a child sorts nothing. Names
+in nodes are unescaped; ``names.written`` escapes them. This module must not know what the metadata
+is about.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def converse(session: Conversation, complete: Complete, marker: str, **terminal:
     """Prompt and run lines until ``exit`` or Ctrl-D. Ctrl-C discards the line, or stops its
     answer.
 
-    The prompt shows ``marker`` after the path. ``terminal`` are arguments for prompt_toolkit.
+    ``marker`` stands between the path and ``>``. ``terminal`` are arguments for prompt_toolkit.
     """
     prompt: PromptSession[str] = PromptSession(
         history=InMemoryHistory(),

@@ -55,7 +55,7 @@ class ShellSession:
     """The state that commands share. ``width`` is the terminal's width at a prompt, else None.
     ``refresh`` returns the newest root, for a log that changes.
 
-    ``failed``: a command has reported an error. ``leaving``: ``exit`` was typed.
+    ``failed``: an error was reported. ``leaving``: ``exit`` was typed.
     """
 
     def __init__(

@@ -33,9 +33,9 @@ _YAML = (".yaml", ".yml")
 class LintInput(NamedTuple):
     """The input of ``lint``.
 
-    ``positions`` says where in the files to fix an ACL. ``named_positions`` says where to fix a
-    finding without an ACL, by the finding's name. ``acls`` are the ACLs of a log, with their ids.
-    Suggested commands change ``target``.
+    ``positions`` says where in the files to fix an ACL. ``named_positions`` has the positions
+    of overlapping entries of ``owns``, by the finding's name. ``acls`` are the ACLs of a log, with
+    their ids. Suggested commands change ``target``.
     """
 
     subject: LintSubject

@@ -169,8 +169,8 @@ def config_of_saved(
     arguments: Namespace,
     output: Output,
 ) -> AuthorizerConfig:
-    """The configuration of the options, or else of the saved ``plan``, with the present Kafka
-    version. ``kafka`` is the target's likely version.
+    """The configuration of the options and SOURCE, or else of the saved ``plan``. If neither the
+    options nor SOURCE names a Kafka version, it is ``kafka``, the target's likely version.
 
     Raises:
         InvalidRequest: the options differ from the plan's configuration, or the target reads CIDR

@@ -52,8 +52,8 @@ def for_listing(
     patterns: Sequence[ResourcePatternFilter],
     is_enough: Callable[[Collection[Acl]], bool] = lambda acls: True,
 ) -> Source:
-    """The ACLs of ``source`` that ``patterns`` match; all ACLs if ``is_enough`` is false for the
-    matched ACLs."""
+    """At least the ACLs of ``source`` that ``patterns`` match; all ACLs if ``is_enough`` is false
+    for the matched ACLs."""
     return _narrowed(source, patterns, (), lambda state: is_enough(state.document.acls))
 
 

@@ -17,7 +17,7 @@ KAFKA_VERSION_KEY: Final = "kafka.version"
 
 
 class Context(NamedTuple):
-    """The authorizer's configuration. ``assumed`` are the settings that nobody configured, as
+    """The authorizer's configuration. ``assumed`` are settings that no option or file decides, as
     ``key=value``. ``is_kafka_assumed``: the Kafka version is derived from the log or cluster."""
 
     config: AuthorizerConfig
