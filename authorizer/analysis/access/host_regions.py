@@ -81,26 +81,12 @@ class MeetingHosts:
         return [] if address is None else self._blocks.containing(address)
 
 
+@lru_cache(1 << 14)
 def hosts_meet(one: str, other: str, kafka: KafkaVersion) -> bool:
-    """Whether the hosts are equal, or one contains the other by Kafka's rules."""
-    if one == other or WILDCARD in (one, other):
-        return True
-    if not kafka.matches_blocks or ("/" not in one and "/" not in other):
-        return False
-    blocks = [_as_block(one), _as_block(other)]
-    found = sorted(block for block in blocks if block is not None)
-    if len(found) < 2:
-        return False
-    wide, narrow = found
-    shift = narrow.length - wide.length
-    return wide.bits == narrow.bits and narrow.network >> shift == wide.network
-
-
-def _as_block(host: str) -> HostBlock | None:
-    address = client_address(host)
-    if address is not None:
-        return HostBlock(address.bits, address.bits, address.value)
-    return host_block(host)
+    """Whether some client matches both hosts."""
+    named = {one, other} - {WILDCARD}
+    regions = host_regions(sorted(named), kafka)
+    return not named or any(named <= region.matching for region in regions)
 
 
 def is_matchable(host: str, kafka: KafkaVersion) -> bool:

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 
-from authorizer.analysis.access.host_regions import HostRegion, MeetingHosts, host_regions
+from authorizer.analysis.access.host_regions import (
+    HostRegion,
+    MeetingHosts,
+    host_regions,
+    hosts_meet,
+)
 from authorizer.engine.decide import subject
 from authorizer.kafka_version import KafkaVersion
 
@@ -87,3 +93,14 @@ def test_which_hosts_meet() -> None:
     assert meeting.meeting("x") == {"x"}
     assert meeting.around("10.2.0.1") == ["10.0.0.0/8"]
     assert MeetingHosts(hosts, V4_3).meeting("10.1.0.0/16") == {"10.1.0.0/16"}
+
+
+def test_hosts_meet_if_a_client_matches_both() -> None:
+    """Kafka finds 0.0.0.0 in no block, and a host that is not as Java writes it has no client."""
+    clients = ["0.0.0.0", "0.0.0.1", "10.0.0.1", "10.1.0.1", *(f"0:0:0:0:0:0:0:{n}" for n in "01")]
+    hosts = [*clients, "*", "0.0.0.0/0", "0.0.0.0/31", "0.0.0.0/32", "10.0.0.0/8", "10.1.0.0/16"]
+    hosts += ["::/0", "::/128", "::", "10.0.0.0/33", "app"]
+    for kafka, one, other in product(KafkaVersion, hosts, hosts):
+        subjects = [subject(client, kafka=kafka) for client in clients]
+        meet = any(who.comes_from(one) and who.comes_from(other) for who in subjects)
+        assert hosts_meet(one, other, kafka) is meet, (kafka, one, other)
