@@ -116,6 +116,7 @@ class Pattern:
                 tried.add(here)
                 left -= 1
                 if left < 0:
+                    steps.left = 0
                     raise TooManySteps
                 step = program[at]
                 kind = step.__class__

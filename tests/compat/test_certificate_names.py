@@ -236,3 +236,10 @@ def test_what_takes_too_long_is_refused_after_so_many_steps() -> None:
         except TooManySteps:
             break
     assert 100 < size < 2000
+
+
+def test_a_budget_that_is_used_up_stays_used_up() -> None:
+    steps, pattern = Steps(30), Pattern("(?:a|.)*b")
+    for text in ("a" * 30, "b"):
+        with pytest.raises(TooManySteps):
+            pattern.matches(text, steps)
