@@ -68,8 +68,9 @@ class LayoutEntry(NamedTuple):
     """An audit line with its time.
 
     ``text`` is the audit line and the layout's text after the audit line. ``micros`` are
-    microseconds since 1970 in UTC. ``is_sure`` is false for a clock time without a zone that comes
-    twice, because clocks are set back. ``micros`` is then the first of the two times.
+    microseconds since 1970 in UTC. ``is_sure`` is false for a clock time that comes twice, because
+    clocks are set back, and whose zone's abbreviation is missing or that of both times. ``micros``
+    is then the first of the two times.
     """
 
     text: str
@@ -116,7 +117,7 @@ class Zone:
                     f"its time zone {abbreviation} is not in use in {self.name} at"
                     f" {local:%Y-%m-%d %H:%M}"
                 )
-            return Instant(_micros(matching[0]), True)
+            first, second = matching[0], matching[-1]
         before, after = first.utcoffset(), second.utcoffset()
         if before is None or after is None or before == after:
             return Instant(_micros(first), True)

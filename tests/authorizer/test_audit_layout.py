@@ -132,6 +132,13 @@ def test_an_hour_that_comes_twice_is_the_first_and_not_sure() -> None:
     assert local_time("2026-10-25 03:00:00,000", BERLIN) == ("2026-10-25T02:00:00+00:00", True)
 
 
+def test_an_abbreviation_of_both_hours_does_not_say_which() -> None:
+    """Moscow was MSK before and after its clocks were set back, as before and after set forward."""
+    moscow = Zone("Europe/Moscow")
+    assert local_time("2014-10-26 01:30:00,000 MSK", moscow) == ("2014-10-25T21:30:00+00:00", False)
+    assert local_time("2014-10-26 02:30:00,000 MSK", moscow) == ("2014-10-25T23:30:00+00:00", True)
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
