@@ -79,12 +79,17 @@ def days_of(folder: Path, table: TableSchema) -> Iterator[str]:
             yield place.name.removeprefix(_DAY)
 
 
-def lines_of(commit_log: Path) -> Sequence[str]:
-    """The lines of a commit log on this machine's disk. If a writer removes a line during the read,
-    all lines are read again."""
-    while True:
-        with suppress(FileNotFoundError):
+def lines_of(commit_log: Path) -> Sequence[str] | None:
+    """The lines of a commit log on this machine's disk; None without this folder. If a writer
+    removes a line during the read, all lines are read again. ``OSError`` if a line cannot be read.
+    """
+    while commit_log.is_dir():
+        try:
             return [*_lines_in(commit_log)]
+        except FileNotFoundError as error:
+            if os.path.lexists(error.filename):  # a symbolic link to nothing
+                raise
+    return None
 
 
 def _lines_in(commit_log: Path) -> Iterator[str]:
@@ -108,7 +113,7 @@ def is_on_this_disk(folder: Path, contents: CommittedState) -> bool:
     """Whether this machine's disk has ``folder`` in the state ``contents``. For Spark, the path can
     be on another machine's disk."""
     log = folder / COMMIT_LOG
-    found = replayed(lambda: lines_of(log), str(folder)) if log.is_dir() else None
+    found = replayed(lambda: lines_of(log), str(folder))
     return found is not None and found.serial == contents.serial
 
 

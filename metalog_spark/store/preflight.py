@@ -200,8 +200,6 @@ def first_bytes(file: Path) -> bytes:
 
 
 def _contents(place: Path, path: str) -> CommittedState | None:
-    if not (place / COMMIT_LOG).is_dir():
-        return None
     contents = replayed(lambda: lines_of(place / COMMIT_LOG), path)
     if contents is not None:
         for table in contents.tables():

@@ -336,12 +336,12 @@ def _read_state(session: SparkSession, path: str) -> CommittedState | None:
     return replayed(lambda: _lines(session, f"{path}/{COMMIT_LOG}"), path)
 
 
-def _lines(session: SparkSession, path: str) -> list[str] | None:
+def _lines(session: SparkSession, path: str) -> Sequence[str] | None:
     from pyspark.errors import AnalysisException
 
     folder = folder_here(session, path)
     if folder is not None:
-        return [*lines_of(folder)] if folder.is_dir() else None
+        return lines_of(folder)
     try:
         return [row.value for row in session.read.text(path).collect()]
     except AnalysisException as error:

@@ -7,6 +7,7 @@ import json
 from itertools import count
 from pathlib import Path
 from random import Random
+from shutil import rmtree
 from typing import Any
 
 import pytest
@@ -151,3 +152,18 @@ def test_a_reader_that_meets_the_removal_of_lines_reads_again(
 
     monkeypatch.setattr(Path, "read_text", read)
     assert replayed(lambda: lines_of(folder), "x") == state
+
+
+def test_a_folder_that_is_removed_during_a_read_has_no_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "changes"
+    add_line(folder, "{}")
+    monkeypatch.setattr(Path, "read_text", lambda file, **_: rmtree(folder) or file.open().read())
+    assert lines_of(folder) is None
+
+
+def test_a_line_that_is_a_link_to_nothing_is_named(tmp_path: Path) -> None:
+    (tmp_path / "part-1.txt").symlink_to("nowhere")
+    with pytest.raises(FileNotFoundError, match=r"part-1\.txt"):
+        lines_of(tmp_path)
