@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from confluent_kafka import KafkaException
@@ -19,6 +21,7 @@ from confluent_kafka.admin import (
 from confluent_kafka.admin import ScramMechanism as AdminMechanism
 
 from metalog.scram import ScramMechanism
+from metalog.wire.client.connection import Connection
 from metalog.wire.client.passwords import (
     EncryptionRequired,
     NewPassword,
@@ -94,6 +97,26 @@ def test_without_tls_nothing_is_sent(node: Node) -> None:
         with pytest.raises(EncryptionRequired, match=r"set security\.protocol to SSL or SASL_SSL"):
             client.set_scram_password([NewPassword(ScramEntity("alice", SHA_256), PASSWORD)])
     assert known(node, "alice") == {}
+
+
+def test_an_answer_about_an_unknown_mechanism_hides_no_other_result(
+    node: Node, server: Certified, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice, bob = ScramEntity("alice", SHA_256), ScramEntity("bob", SHA_256)
+    ask = Connection.ask
+
+    def ask_newer(connection: Connection, request: Any) -> Any:
+        answer = ask(connection, request)
+        [hashed] = answer.hash_results
+        first, second = (replace(hashed, user_results=(each,)) for each in hashed.user_results)
+        return replace(answer, hash_results=(first, replace(second, hash_type=9)))
+
+    with PasswordClient([node.addresses["SSL"]], client_settings(over_tls(server))) as client:
+        monkeypatch.setattr(Connection, "ask", ask_newer)
+        result = client.set_scram_password([NewPassword(each, PASSWORD) for each in (alice, bob)])
+        assert result.values()[alice].result(60) is None
+        with pytest.raises(PasswordRefused, match=r"^bob: the node's answer does not mention"):
+            result.values()[bob].result(60)
 
 
 def test_a_password_is_in_no_repr() -> None:

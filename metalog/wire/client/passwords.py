@@ -170,9 +170,10 @@ class PasswordClient:
         return first_connection(self._nodes, self._settings)
 
 
-def _error_of_each(answer: WireScramPasswordResponse) -> dict[ScramEntity, str | None]:
+def _error_of_each(answer: WireScramPasswordResponse) -> dict[tuple[str, int], str | None]:
+    """By user and mechanism, which can be unknown: the error, or None."""
     return {
-        ScramEntity(user.username, ScramMechanism(hashed.hash_type)): (
+        (user.username, hashed.hash_type): (
             None if not user.error_code else user.error_message or error_name(user.error_code)
         )
         for hashed in answer.hash_results
