@@ -53,8 +53,9 @@ metalog diff blue/metadata green/metadata --exit-code
 metalog diff @main @dr --meaning --config server.properties       who gains and loses access
 
 If the log begins after --from, the log's start is used. ACLs are compared by their fields, not
-by their ids. -o commands prints the commands that give A the ACLs of B. --meaning compares the
-decisions for every kind of request whose decision an ACL of only one side can change.
+by their ids. -o commands prints the commands that give A the ACLs of B, but none if one change
+has no command; unlike plan, it checks no lockout. --meaning compares the decisions for every
+kind of request whose decision an ACL of only one side can change.
 Exit code: 0 compared, 1 anything differs (with --exit-code), 2 no answer."""
 
 
@@ -125,7 +126,13 @@ def _print_difference(
             print_table(steps, output)
         _print_users_table(found, output)
     else:
-        print_commands(list(chain(*phases(steps))), command_target, output)
+        if steps:
+            output.note(
+                "not checked: whether these changes lock somebody out; metalog plan checks it, by"
+                " the broker's configuration"
+            )
+        # The default of A's broker is unknown here, so the commands are those for either default.
+        print_commands(list(chain(*phases(steps))), command_target, output, allow_everyone=True)
         if found.users:
             changes = counted(len(found.users), "change")
             output.note(
