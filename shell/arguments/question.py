@@ -45,7 +45,7 @@ def add_question(parser: ArgumentParser) -> None:
         "--host",
         "--allow-host",
         metavar="ADDRESS",
-        help="the client's address (default: an address that no ACL names)",
+        help="the client's address (default: an address not named in an ACL)",
     )
     listed = parser.add_argument_group("checklist: every permission that Kafka checks")
     listed.add_argument(

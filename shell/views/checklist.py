@@ -16,7 +16,7 @@ from shell.tasks.acl_words import resource_kind, sentence
 from shell.tasks.checklist import Checklist, ChecklistLine, check
 from shell.tasks.command_target import target_lines
 from shell.tasks.queries import Queries
-from shell.views.explanation import resource_text, result_cell
+from shell.views.explanation import host_text, resource_text, result_cell
 from shell.views.other_kafka import say_other_answers
 from shell.views.remedy_lines import command_lines
 
@@ -35,8 +35,7 @@ def answer_checklist(
     missing = [line for line in lines if line.required and not line.decision.result]
     if output.is_text:
         principal = output.paint(shown(checklist.principal), "strong")
-        host = "any host that no ACL names" if checklist.host is None else shown(checklist.host)
-        output.line(f"{principal}, as {checklist.title}, from {host}")
+        output.line(f"{principal}, as {checklist.title}, from {host_text(checklist.host)}")
         output.aligned((_row(line) for line in lines), indent="  ")
         if checklist.note:
             output.line(f"  {checklist.note}")

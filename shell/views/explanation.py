@@ -168,11 +168,11 @@ def headline(question: Question, allowed: bool, output: Output) -> str:
     answer = output.paint(*result_cell(allowed))
     principal = output.paint(shown(question.principal), "strong")
     what = f"{question.operation.name} on {resource_text(question)}"
-    return f"{answer}  {principal}  {output.paint(what, 'strong')}  from {host_text(question)}"
+    return f"{answer}  {principal}  {output.paint(what, 'strong')}  from {host_text(question.host)}"
 
 
-def host_text(question: Question) -> str:
-    return "any host that no ACL names" if question.host is None else shown(question.host)
+def host_text(host: str | None) -> str:
+    return "any host not named in an ACL" if host is None else shown(host)
 
 
 def resource_text(question: Question) -> str:
@@ -317,7 +317,7 @@ def _nearest(explanation: Explanation) -> Sequence[NearMiss]:
 
 def near_text(miss: NearMiss, question: Question) -> str:
     return _NEAR[miss.kind].format(
-        host=host_text(question),
+        host=host_text(question.host),
         name=shown(question.resource_name),
         kind=resource_kind(question.resource_type),
         operation=question.operation.name,

@@ -98,7 +98,7 @@ def print_meaning(found: Meaning, arguments: Namespace | None, output: Output) -
         question = change.witness
         if arguments is None:
             what = f"{question.operation.name} {resource_text(question)}"
-            witness = f"{shown(question.principal)} {what} from {host_text(question)}"
+            witness = f"{shown(question.principal)} {what} from {host_text(question.host)}"
             output.line(f"  {output.paint(f'such as {witness}', 'faint')}")
         else:
             command = explain_command(question, arguments)

@@ -129,7 +129,7 @@ def witness_text(proof: ClaimOutcome) -> str:
     may = "may" if witness.is_allowed else "may not"
     return (
         f"{shown(question.principal)} {may} {question.operation.name}"
-        f" {resource_text(question)} from {host_text(question)}"
+        f" {resource_text(question)} from {host_text(question.host)}"
     )
 
 

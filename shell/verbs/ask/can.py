@@ -147,7 +147,7 @@ def _row(group: QuestionGroup, decision: Decision, is_audit: bool) -> list[Cell 
         result_cell(allowed),
         shown(question.principal),
         f"{question.operation.name} on {resource_text(question)}",
-        f"from {host_text(question)}",
+        f"from {host_text(question.host)}",
         *([Cell(", ".join(filter(None, remarks)), "warn")] if is_audit else ()),
         Cell(decision.rule if decision.acl is None else sentence(decision.acl), "faint"),
     ]

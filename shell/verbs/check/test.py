@@ -151,7 +151,7 @@ def _print_summary(number: int, failed: int, output: Output) -> None:
 def _question_text(question: Question) -> str:
     return (
         f"{shown(question.principal)} {question.operation.name} on {resource_text(question)} "
-        f"from {host_text(question)}"
+        f"from {host_text(question.host)}"
     )
 
 
