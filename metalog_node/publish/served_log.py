@@ -1,9 +1,10 @@
 """Serves a controller's log to observers (KIP-595, KIP-630), byte for byte as in the folder.
 
 The answer to an observer has batches; or a diverging epoch, if the observer has a different log; or
-the id of a snapshot above offset 0, if the observer's offset is not above the log's start. Only
-durable records are sent; in a quorum of one, durable records are committed. Reading blocks the
-caller. This module must not know requests, nor wait for new records.
+the id of a snapshot above offset 0, if the observer's offset is not above the log's start. An
+observer that has the snapshot at the log's start gets batches, as from Kafka. Only durable records
+are sent; in a quorum of one, durable records are committed. Reading blocks the caller. This module
+must not know requests, nor wait for new records.
 """
 
 from __future__ import annotations
@@ -63,7 +64,11 @@ class ServedLog:
         folder = read_folder(self._log.path, LOCAL_FILES)
         served = Served(bounds.start, bounds.end)
         newest = folder.snapshots[-1] if folder.snapshots else None
-        if newest is not None and newest.end_offset and not bounds.start < offset:
+        follows_snapshot = (
+            offset == bounds.start > 0 and SnapshotId(offset, last_epoch) in folder.snapshots
+        )
+        needs_snapshot = offset <= bounds.start and not follows_snapshot
+        if newest is not None and newest.end_offset and needs_snapshot:
             return served._replace(snapshot=newest)
         if offset:
             epoch, end = _end_of(folder, bounds, last_epoch)
