@@ -48,7 +48,7 @@ def image_at(
     Raises:
         InvalidSource: the source cannot be opened, or is a store and ``moment`` is not None.
         InvalidMoment: ``moment`` has none of the forms, or the log has no state at ``moment``.
-        AuthorizerNotReady: the log has no record before ``moment``.
+        AuthorizerNotReady: the log has no metadata record before ``moment``.
         CorruptLog: the log is damaged, or the source has a doubt.
     """
     at = None if moment is None else parse_moment(moment)
@@ -62,7 +62,7 @@ def image_at(
     refuse_doubts(replayed.doubts, salvage=None)
     if not replayed.ready:
         raise AuthorizerNotReady(
-            f"{source}: there is no record before offset {replayed.offset}, so an authorizer"
-            " cannot answer there"
+            f"{source}: there is no metadata record before offset {replayed.offset}, so an"
+            " authorizer cannot answer there"
         )
     return replayed.image

@@ -41,21 +41,21 @@ def transaction_batches(
     Raises:
         InvalidRequest: a record, the one batch, or the transaction would be too large.
     """
+    unfit = counted(len(records), "record does not fit", "records do not fit")
     has_transactions = metadata_version >= TRANSACTIONS_SINCE
     if has_transactions:
         records = [(BeginTransactionRecord(name=name), 0), *records, (EndTransactionRecord(), 0)]
-    batches = list(_parted([*before, *records]))
+    batches = list(_parted([*before, *records], unfit))
     if len(batches) > 1 and not has_transactions:
         raise InvalidRequest(
-            f"{counted(len(records), 'record does', 'records do')} not fit a batch, and"
-            " metadata.version"
+            f"{unfit} a batch, and metadata.version"
             f" {METADATA_VERSIONS.get(metadata_version, metadata_version)} has no transactions;"
             f" raise it to {METADATA_VERSIONS[TRANSACTIONS_SINCE]}, or make fewer changes at a time"
         )
     return batches
 
 
-def _parted(records: Records) -> Iterator[Records]:
+def _parted(records: Records, unfit: str) -> Iterator[Records]:
     start, size, total = 0, _BATCH_HEADER, 0
     for position, (message, version) in enumerate(records):
         needed = len(encode_value(message, version)) + _RECORD_OVERHEAD
@@ -66,8 +66,7 @@ def _parted(records: Records) -> Iterator[Records]:
         total += needed
         if total > MAX_TRANSACTION_BYTES:
             raise InvalidRequest(
-                f"{counted(len(records), 'record does', 'records do')} not fit the"
-                f" {MAX_TRANSACTION_BYTES:,} bytes of a transaction;"
+                f"{unfit} the {MAX_TRANSACTION_BYTES:,} bytes of a transaction;"
                 " make fewer changes at a time"
             )
         if position - start == RECORDS_PER_BATCH or size + needed > MAX_BATCH_BYTES:

@@ -185,13 +185,13 @@ class Queries:
         return host
 
     def check_ready(self, question: Question) -> None:
-        """Raise ``AuthorizerNotReady`` if no committed record was read, and the errors of
-        ``refuse_doubts``. As in Kafka, a super user gets an answer in both cases."""
+        """Raise ``AuthorizerNotReady`` if no committed metadata record was read, and the
+        errors of ``refuse_doubts``. As in Kafka, a super user gets an answer in both cases."""
         if question.principal in self.context.config.super_users:
             return
         if not self._replayed.ready:
             raise AuthorizerNotReady(
-                "no committed record was read, so no authorizer could answer yet; "
+                "no committed metadata record was read, so no authorizer could answer yet; "
                 "metalog status shows the log"
             )
         self._refuse_doubts()

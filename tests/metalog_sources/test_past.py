@@ -48,8 +48,13 @@ def test_what_cannot_be_had_is_refused(
 
 def test_before_a_node_has_written_anything_nothing_is_decided(tmp_path: Path) -> None:
     format_log(tmp_path / "node")
-    with pytest.raises(AuthorizerNotReady, match="there is no record before offset 0"):
+    with pytest.raises(AuthorizerNotReady, match="there is no metadata record before offset 0"):
         image_at(tmp_path / "node")
+
+
+def test_after_the_leader_change_alone_nothing_is_decided() -> None:
+    with pytest.raises(AuthorizerNotReady, match="there is no metadata record before offset 1,"):
+        image_at(DEMO, "1")
 
 
 def folder_of(tmp_path: Path, content: bytes) -> Path:

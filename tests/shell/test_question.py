@@ -283,7 +283,7 @@ def test_nobody_is_answered_before_the_first_committed_record(answer: Any) -> No
     question = ("User:a", "read", "topic:t", "--at", "0")
     code, lines, err = answer("can", LOG_DIR, *question)
     assert (code, lines) == (2, [])
-    assert "no committed record was read" in err
+    assert "no committed metadata record was read" in err
     assert answer("can", LOG_DIR, *question, "--super-users", "User:a")[0] == 0
 
 

@@ -97,7 +97,7 @@ def _ready_text(replayed: Replayed) -> str:
     if replayed.is_bootstrap:
         return "no: the folder is formatted, but no node has written a record yet"
     if not replayed.ready:
-        return "no: no committed record was read"
+        return "no: no committed metadata record was read"
     return "no: no answer is certain, see the problems" if replayed.doubts else "yes"
 
 

@@ -100,7 +100,7 @@ def test_a_log_from_which_no_answer_may_be_taken_gives_none(
     log = formatted(tmp_path / "node")
     done = run_here(capsys, "shell", log, "--", *ASKED)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "explain: no committed record was read" in done.stderr
+    assert "explain: no committed metadata record was read" in done.stderr
 
 
 def test_a_running_log_is_asked_as_it_is_now(tmp_path: Path) -> None:
