@@ -54,10 +54,11 @@ class ControllerConnection:
             connection.close()
 
     def ask_id(self) -> str | None:
-        """The cluster's id, requested at most once; None if the controllers do not send it."""
+        """The cluster's id; None if the controllers do not send it. After an answer, the id is not
+        requested again."""
         if self.cluster_id is None and not self._is_id_wanted:
-            self._is_id_wanted = True
             self.cluster_id = self._requested_id()
+            self._is_id_wanted = True
         return self.cluster_id
 
     def ask(

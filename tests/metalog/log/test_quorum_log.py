@@ -312,6 +312,30 @@ def test_a_replica_goes_on_with_its_image_when_the_quorum_is_gone() -> None:
     assert len(replica.image.acls) == 2
 
 
+def test_after_a_failed_request_the_clusters_id_is_requested_again() -> None:
+    """Without it, a later request could not detect another cluster at an old address."""
+    lead, failures = leading(3), [True]
+
+    def answer(asked: Any) -> Any:
+        if not hasattr(asked, "endpoint_type"):
+            return lead(asked)
+        if failures and failures.pop():
+            raise ConnectionResetError
+        return response_parts(60, 1).DescribeClusterResponse(
+            throttle_time=timedelta(),
+            error_code=KafkaErrorCode.none,
+            error_message=None,
+            cluster_id="the-id",
+            brokers=(),
+        )
+
+    apis = CONTROLLERS_APIS | {60: VersionRange(0, 1)}
+    with controller(answer, apis) as address, closing(QuorumLog(address)) as log:
+        with pytest.raises(InvalidSource):
+            _ = log.cluster_id
+        assert log.cluster_id == "the-id"
+
+
 def test_the_clusters_id_is_asked_for_where_it_is_wanted_alone() -> None:
     """Controllers log a request for it by a client without permission."""
     described: list[Any] = []
