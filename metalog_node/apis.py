@@ -66,5 +66,12 @@ _LOGIN_APIS_OF_4_3: Final = {**_LOGIN_APIS, API_VERSIONS: VersionRange(0, 4)}
 
 def announced_versions(apis: Mapping[int, HandledApi], kafka: str) -> Versions:
     """The versions of ``apis``, and of the APIs of a login, that Kafka ``kafka`` announces."""
-    versions = {key: api.versions for key, api in apis.items() if api.since <= kafka}
+    versions = {
+        key: api.versions for key, api in apis.items() if _numbers(api.since) <= _numbers(kafka)
+    }
     return {**(_LOGIN_APIS_OF_4_3 if kafka == "4.3" else _LOGIN_APIS), **versions}
+
+
+def _numbers(kafka: str) -> list[int]:
+    """A version of Kafka for comparison: 4.10 is newer than 4.4."""
+    return [int(number) for number in kafka.split(".")]
