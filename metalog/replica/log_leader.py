@@ -52,7 +52,7 @@ class LogLeader(ChangeSubmitter):
 
     @property
     def is_active(self) -> bool:
-        return self._queue is not None
+        return self._queue is not None and self._queue.is_claimed
 
     @property
     def is_sole_writer(self) -> bool:

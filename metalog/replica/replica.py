@@ -166,7 +166,7 @@ class Replica(ChangeSubmitter):
 
     @property
     def is_active(self) -> bool:
-        """Whether this replica is the log's writer now."""
+        """Whether this replica is the log's writer now: it has claimed the log."""
         return self._leader.is_active
 
     @property

@@ -84,6 +84,11 @@ class WriteQueue:
         self._epoch = self._log.claim()
 
     @property
+    def is_claimed(self) -> bool:
+        """Whether ``claim`` has succeeded."""
+        return self._epoch >= 0
+
+    @property
     def refusal(self) -> Exception | None:
         """Why no further change is accepted; None if changes are accepted."""
         return self._refusal

@@ -23,12 +23,14 @@ from metalog.errors import (
     InvalidTarget,
     LogFenced,
     NotController,
+    Unanswered,
 )
 from metalog.ids import Uuid
 from metalog.image.metadata import MetadataImage
 from metalog.image.state.acls import acl_of
 from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder_writer.writer import WritableDirectoryLog
+from metalog.log.memory import WritableMemoryLog
 from metalog.records.acl_codes import record_of
 from metalog.records.messages import (
     AbortTransactionRecord,
@@ -314,3 +316,23 @@ def test_many_callers_at_once_lose_nothing(tmp_path: Path) -> None:
     assert {each.resource_name for each in found.acls.by_id.values()} >= set(acknowledged)
     assert found.acls == last.acls
     assert len(batches_in(folder)) < 200
+
+
+def test_a_replica_is_active_from_its_claim_on() -> None:
+    """A patient one may wait long for a log that another process holds."""
+
+    class Unreached(WritableMemoryLog):
+        can_be_claimed = False
+
+        def claim(self) -> int:
+            if not self.can_be_claimed:
+                raise Unanswered("no answer")
+            return super().claim()
+
+    log = Unreached()
+    replica = Replica(log, is_patient=True)
+    assert not replica.is_active
+    with replica:
+        assert not replica.is_active
+        log.can_be_claimed = True
+        assert eventually(lambda: replica.is_active)
