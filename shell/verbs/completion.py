@@ -41,7 +41,7 @@ zsh:   source <(metalog completion zsh)                      in ~/.zshrc, after 
 fish:  metalog completion fish > ~/.config/fish/completions/metalog.fish"""
 
 _METAVARS: Final = ("OPERATION", "NAME", "TYPE:NAME", "QUESTION", "TYPE", "ID")
-"""``_known_words`` has words for arguments with one of these metavars, or without a metavar."""
+"""Only arguments with one of these metavars, or without a metavar, use ``_known_words``."""
 _SOURCES: Final = ("source", "target")
 _OPTION_KINDS: Final = {
     "topic": "topic",

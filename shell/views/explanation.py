@@ -148,7 +148,7 @@ def _notes_on_question(parsed: ParsedQuestion) -> Iterator[str]:
 
 
 def notes_on_resource(question: Question) -> Iterator[str]:
-    """Notes if Kafka never checks the operation on the resource, or no cluster has the name."""
+    """Notes if Kafka never checks the operation on the type, or the cluster has a wrong name."""
     kind = question.resource_type
     if question.operation not in SUPPORTED_OPERATIONS.get(kind, ()):
         yield f"Kafka never checks {question.operation.name} on a {resource_kind(kind)}"
@@ -180,7 +180,7 @@ def resource_text(question: Question) -> str:
 
 
 def because(question: Question, traced: Trace) -> str:
-    """The reason for the answer in one sentence, with Kafka's name for the rule."""
+    """The reason for the answer in one sentence."""
     decision = traced.decision
     if decision.rule == SUPER_USER:
         return f"{shown(question.principal)} is a super user; Kafka checks no ACLs for it."
@@ -203,8 +203,8 @@ def render(
     whole: bool,
     checklists: Sequence[str] = (),
 ) -> None:
-    """Print the whole explanation on ``output``, the most important part first. For
-    ``checklists`` see ``remedy_lines``."""
+    """Print the explanation on ``output``, the most important part first. For ``checklists`` see
+    ``remedy_lines``."""
     question, traced = explanation.question, explanation.trace
     output.prose(headline(question, traced.allowed, output))
     section("why", [because(question, traced)], output)

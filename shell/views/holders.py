@@ -27,8 +27,8 @@ _HOSTS_SHOWN: Final = 3
 def print_holders(
     question: Question, answer: WhoCan, super_users: Sequence[str], output: Output
 ) -> None:
-    """A principal with the same answer as everyone else is left out. But it is listed as denied if
-    a DENY overrides its ALLOW."""
+    """A principal is left out if the same ACLs decide for everyone else. But it is listed as denied
+    if a DENY overrides its ALLOW."""
     *named, everyone = answer.holders
     may = [holder for holder in named if holder.may and holder._replace(principal=None) != everyone]
     may += [everyone] if everyone.may else []

@@ -1,4 +1,4 @@
-"""Prints a proof in words: the claim, the witness that breaks it, and a change that would fix it.
+"""Prints a proof in words: the claim, the witness that breaks it, and how to reverse its decision.
 
 This module must not know how a claim is proven.
 """
@@ -109,7 +109,7 @@ def print_proofs(
 def witness_lines(
     proof: ClaimOutcome, queries: Queries, arguments: Namespace, output: Output
 ) -> Iterator[str]:
-    """The request that breaks the claim, its ``explain`` command, and a change that mends it."""
+    """The request that breaks the claim, its ``explain`` command, and a change of its decision."""
     witness = proof.result.witness
     if witness is None or proof.traced is None:
         return

@@ -41,9 +41,9 @@ class PlanFinding(NamedTuple):
 class Planned(NamedTuple):
     """A plan and its input.
 
-    ``current`` are all ACLs of the target; ``users`` are the wanted users. ``wanted`` is empty for
-    a saved plan. ``features`` belong to the target's log; a store has none. ``is_kafka_assumed``:
-    the Kafka version is not configured.
+    ``current`` are all ACLs of the target; ``users`` are the wanted users. ``features`` belong to
+    the target's log; a store has none. A saved plan has no ``wanted`` and no ``features``.
+    ``is_kafka_assumed``: the Kafka version is not configured.
     """
 
     source: Source

@@ -1,7 +1,7 @@
 """Reads saved plans, makes them, and checks them against the target's current state.
 
-A plan becomes invalid after a change of the ACLs that its files own, of the answers that the plan
-changes, of the super users, of the default rule, or of the Kafka version. This module must not
+A change of the ACLs that the plan's files own, of the answers that the plan changes, of the super
+users, of the default rule, or of the Kafka version can make a plan invalid. This module must not
 change a target.
 """
 
@@ -40,7 +40,7 @@ class ChangeSincePlan(NamedTuple):
 
 
 def saved_plan(name: str) -> SavedPlan | None:
-    """The plan in the file ``name``, if its suffix is .json or it begins like a plan; else None."""
+    """The saved plan in the file ``name``; None if the file is not a saved plan."""
     path = Path(name)
     if not (path.is_file() or is_descriptor(path)):
         return None

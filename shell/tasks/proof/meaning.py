@@ -39,7 +39,7 @@ def meaning(
     """The requests that are decided differently after the change.
 
     ``after_config`` is the configuration after the change; None if it is ``config``. A difference
-    for "any resource of this type" is listed only if no named resource shows a difference.
+    for "any resource of this type" can be missing if a named resource shows a difference.
     """
     compared = SetComparison(before, after, config, after_config=after_config)
     changes = access_changes(compared)

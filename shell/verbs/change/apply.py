@@ -180,8 +180,8 @@ def _from_saved(plan: SavedPlan, arguments: Namespace, output: Output) -> Planne
 
 
 def _confirmed(count: int, target: Target, made: Planned, output: Output) -> Planned:
-    """Ask a person, then return the plan for the target's present ACLs, if it is still the plan
-    that was shown."""
+    """Ask a person, then return the plan with the steps that the target's present ACLs still need.
+    Refuses a change of the target that alters the plan."""
     require_terminal(output.err, "--yes, or a plan that metalog plan --save wrote")
     output.flush()
     output.err.write(f"Make {counted(count, 'change')}? [y/N] ")

@@ -63,7 +63,7 @@ class _State(NamedTuple):
     acls: frozenset[Acl]
     users: Users
     knows_users: bool
-    """False for a store that has no users."""
+    """False for a store in which no user was found."""
     unread_users: tuple[LoadDoubt, ...]
     command_target: CommandTarget
     source: Source
