@@ -107,6 +107,11 @@ WRONG = {
     "a pattern of no name": ("acls", "owns: [{patternType: Prefixed}]\nacls: []"),
     "a user without iterations": ("acls", "users: [{user: a, mechanism: SCRAM_SHA_256}]"),
     "a resource without its type": ("expectations", f"allow: [{RULE.replace('topic:', '')}]"),
+    **{
+        f"{new} in place of {old}": ("expectations", f"deny: [{RULE.replace(old, new)}]")
+        for old, new in (("User:a", "anyone"), ("topic:t", "anything"), ("topic:t}", "'topic:'}"))
+    },
+    "a day and more": ("acls", f"acls: [{ACL[:-1]}, expires: 2026-12-31x}}]"),
     "another section's rule": ("expectations", f"deny: [{RULE[:-1]}, rule: SuperUser}}]"),
     "neither allow nor deny": ("expectations", f"allowed: [{RULE}]"),
     "an acceptance of a whole section": ("accepted", f"- {ACCEPTED.rpartition(',')[0]}}}"),

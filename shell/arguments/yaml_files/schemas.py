@@ -33,7 +33,7 @@ boolean."""
 _MESSAGE: Final = "patternErrorMessage"
 _DATE_OR_TIME: Final = {
     "type": "string",
-    "pattern": r"^\d{4}-\d{2}-\d{2}",
+    "pattern": r"^\d{4}-\d{2}-\d{2}($|.\d{2})",
     _MESSAGE: "Not a date. Write it as 2026-12-31.",
 }
 _DATE: Final = _DATE_OR_TIME | {"pattern": r"^\d{4}-\d{2}-\d{2}$"}
@@ -139,10 +139,10 @@ def _expectations() -> Schema:
     types = "|".join(_any_case(word.replace("_", "")) for word in words_for(ResourceType))
     resource = {
         "type": "string",
-        "pattern": f"^(({types}):|{_any_case('cluster')}$|any)",
+        "pattern": rf"^(({types}):.|{_any_case('cluster')}$|any$|any except\s*\[)",
         _MESSAGE: "A resource has a type and a name, such as topic:orders.",
     }
-    principals = _one_or_more(_PRINCIPAL | {"pattern": "^([^:]+:|any|super[.]users$)"})
+    principals = _one_or_more(_PRINCIPAL | {"pattern": "^([^:]+:|any$|super[.]users$)"})
     values = {
         "principal": principals,
         "principals": principals,
