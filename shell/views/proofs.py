@@ -154,10 +154,10 @@ def remedy_text(proof: ClaimOutcome) -> str:
                 f"a super user may do everything: {how} the claim's principals, or remove the"
                 f" user from {SUPER_USERS}"
             )
-        return "no ACL that kafka-acls can create fixes it"
+        return "no ACL that kafka-acls can create reverses this decision"
     parts = [f"remove {counted(len(change.remove), 'ACL')}"] if change.remove else []
     parts += [f"add {counted(len(change.add), 'ACL')}"] if change.add else []
-    text = f"to fix it, {' and '.join(parts)}"
+    text = f"to reverse this decision, {' and '.join(parts)}"
     if change.exceeds_claim:
         text += ", which changes more than the claim is about"
     elif rule == DEFAULT_ALLOW:

@@ -1,4 +1,4 @@
-"""``metalog prove``: a claim is proven, or its witness is shown with the change that fixes it."""
+"""``metalog prove``: a claim is proven, or its witness is shown with a change of its decision."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_the_text_has_the_claim_the_witness_and_the_command(
     assert where == "  claim 1, line 1, column 7: User:analytics may READ topic pay from 10.0.0.1"
     assert reason == "  This ACL matches: ALLOW User:analytics READ on topic * from any host."
     assert explain.startswith(f"  metalog explain {LOG} User:analytics READ topic:pay --host 10.0.")
-    assert end == "  to fix it, add 1 ACL"
+    assert end == "  to reverse this decision, add 1 ACL"
     assert command.endswith(
         "--add --deny-principal User:analytics --operation Read --topic pay"
         " --resource-pattern-type prefixed"
