@@ -77,6 +77,10 @@ class FollowedLog:
         check_ends(archive)
         return logs.unproven()
 
+    def cluster_id(self) -> str | None:
+        """The cluster's id, as the logs of the last look have it; None if it is unknown."""
+        return self._opened().cluster_id()
+
     def _opened(self) -> Logs:
         if self._logs is None:
             self._logs = Logs(

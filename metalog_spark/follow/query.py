@@ -7,10 +7,15 @@ know what a batch does.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
+from metalog.disk.files import LOCAL_FILES
 from metalog.errors import InvalidTarget
+from metalog.log.opening import scheme_of
 from metalog.log.topic.address import is_topic
+from metalog_sources.names import look_up
 from metalog_spark.follow.batch import AT, FOLLOW, NEW_INPUT, FollowJob, progress_of
 from metalog_spark.follow.topic import NAME as TOPIC
 from metalog_spark.follow.topic import AuditTopicSource
@@ -21,14 +26,15 @@ from metalog_spark.store.table_store import NOT_THERE, Tables, placed
 from metalog_spark.store.tables import REQUESTS
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamReader
 
     from metalog_spark.store.commit_log import CommittedState
 
+Followed = dict[str, Any]
+"""``log`` and ``audit`` as given, with absolute paths. ``url`` is the log that an ``@NAME`` stands
+for, else ``log``; ``cluster`` is the id of the log's cluster, or None."""
 _CHECKPOINT: Final = "checkpoint"
 _FILES: Final = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
 _FOR_GOOD: Final = "36500d"
@@ -37,42 +43,85 @@ OFFSETS_AT_ONCE: Final = 500_000
 """By default, a batch reads at most this many offsets of a topic."""
 
 
-def follow_tables(session: SparkSession, out: str, source: str, audit: str) -> Tables:
+def follow_tables(
+    session: SparkSession, out: str, source: str, audit: str, cluster_id: str | None = None
+) -> Tables:
     """The folder that ``follow`` fills, new or from an earlier run.
+
+    Args:
+        cluster_id: the id of the cluster whose log is ``source``; None if it is unknown.
 
     Raises:
         InvalidTarget: other input filled the folder, its checkpoint is gone, or the folder lies in
             ``source`` or ``audit``.
     """
     tables = Tables.make(session, out)
-    check_same_input(out, tables.contents, source, audit)
+    followed = check_same_input(out, tables.contents, source, audit, cluster_id)
     if progress_of(tables).batch >= 0 and not _has_checkpoint(session, tables.path):
         raise InvalidTarget(
             f"{out}: its {_CHECKPOINT} is gone, so it is unknown which lines were read;"
             " use another folder"
         )
-    tables.state(**{FOLLOWED: _followed(source, audit)})
+    tables.state(**{FOLLOWED: followed})
     return tables
 
 
-def check_same_input(out: str, contents: CommittedState, source: str, audit: str) -> None:
-    """Raise ``InvalidTarget`` if other input filled the folder ``out``, or if ``out`` lies in
-    ``source`` or ``audit``."""
+def check_same_input(
+    out: str, contents: CommittedState, source: str, audit: str, cluster_id: str | None
+) -> Followed:
+    """The input to store in the folder ``out``.
+
+    A log that changed its cluster is other input. If an id is unknown, so is an ``@NAME`` that
+    stands for another log.
+
+    Raises:
+        InvalidTarget: other input filled ``out``, or ``out`` lies in ``source`` or ``audit``.
+    """
+    url = _url_of(source)
     check_is_outside(out, "--audit", audit)
-    check_is_outside(out, "--log", source)
+    check_is_outside(out, "--log", url)
+    log = source if source.startswith("@") else url
+    followed: Followed = {"log": log, "audit": placed(audit), "url": url, "cluster": cluster_id}
     known = contents.facts.get(FOLLOWED)
     if known is None and contents.places_of(contents.stored_as(REQUESTS.name, REQUESTS.within)):
         raise InvalidTarget(f"{out}: written by metalog pipeline build; name another folder")
-    if known is not None and _followed(**known) != _followed(source, audit):
+    if known is None:
+        return followed
+    if not _is_same(known, followed):
         raise InvalidTarget(
-            f"{out}: follows --log {known['log']} --audit {known['audit']};"
+            f"{out}: follows {_shown(known)}, not {_shown(followed)};"
             " name another folder for other input"
         )
+    return {**followed, "cluster": cluster_id or known.get("cluster")}
 
 
-def _followed(log: str, audit: str) -> dict[str, str]:
-    """The log and the audit input, with absolute paths; an ``@NAME`` stays as it is."""
-    return {"log": log if log.startswith("@") else placed(log), "audit": placed(audit)}
+def _is_same(known: Followed, followed: Followed) -> bool:
+    """Earlier versions stored neither ``url`` nor ``cluster``, and a relative ``log``."""
+    log = known["log"] if known["log"].startswith("@") else _url_of(known["log"])
+    if (log, placed(known["audit"])) != (followed["log"], followed["audit"]):
+        return False
+    clusters = known.get("cluster"), followed["cluster"]
+    of = "url" if None in clusters else "cluster"
+    return bool(known.get(of, followed[of]) == followed[of])
+
+
+def _shown(followed: Followed) -> str:
+    cluster, url = followed.get("cluster"), followed.get("url")
+    more = [] if url in (None, followed["log"]) else [url]
+    more += [] if cluster is None else [f"cluster {cluster}"]
+    log = f"--log {followed['log']}" + (f" ({', '.join(more)})" if more else "")
+    return f"{log} --audit {followed['audit']}"
+
+
+def _url_of(source: str) -> str:
+    """``source`` with absolute paths. An ``@NAME`` is replaced by its url."""
+    url, base = source, Path()
+    if source.startswith("@"):
+        url, base, *_ = look_up(source, os.environ, base, LOCAL_FILES)
+    if scheme_of(url) is not None:
+        return placed(url)
+    parts = [url] if (base / url).exists() else url.split("+")
+    return "+".join(placed(base / part) for part in parts)
 
 
 def start(

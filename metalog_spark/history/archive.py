@@ -19,12 +19,12 @@ from metalog.errors import CorruptLog, InvalidSource
 from metalog.ids import SnapshotId
 from metalog.log.folder.directory import DirectoryLog
 from metalog.log.folder.layout import PARTITION_FOLDER
-from metalog.log.folder.merged_folders import FoldersLog
 from metalog.log.folder.single_file import CheckpointLog, SegmentSplit
 from metalog.log.opening import OpenedLog
 from metalog.log.topic.reader import TopicSplit
 from metalog.ports import Split
 from metalog.text.plurals import noun_range, plural
+from metalog_sources.replay import cluster_id_of
 from metalog_sources.source import Source, open_source
 from metalog_sources.source_kinds import LOGS, SourceKinds
 from metalog_spark.history.splits import (
@@ -145,7 +145,8 @@ class Logs:
         for name in _named(self.text):
             self._sources[name] = self._looked_at(name, known.get(name))
         sources = list(self._sources.values())
-        _check_one_log(sources)
+        if len(sources) > 1:
+            _check_one_log(sources)
         members = sorted(map(self._member, sources), key=lambda member: (member.start, -member.end))
         snapshots = (
             (snapshot, member) for member in members for snapshot in member.log.snapshots()
@@ -157,6 +158,11 @@ class Logs:
             tuple(_in_order(members)),
             tuple(sorted(snapshots, key=lambda pair: pair[0])),
         )
+
+    def cluster_id(self) -> str | None:
+        """The cluster's id, as the logs of the last ``look`` have it; None if it is unknown."""
+        ids = map(cluster_id_of, self._sources.values())
+        return next((each for each in ids if each is not None), None)
 
     def unproven(self) -> list[Unproven]:
         """The logs of the last ``look`` with records that no log proves to be committed. If such
@@ -299,13 +305,13 @@ def _start_of(split: Split, otherwise: int) -> int:
 def _check_one_log(sources: Sequence[Source]) -> None:
     first: tuple[str, Source] | None = None
     for source in sources:
-        if len(sources) > 1 and isinstance(source.log, CheckpointLog):
+        if isinstance(source.log, CheckpointLog):
             raise InvalidSource(
                 f"{source.text} is a snapshot, but a pattern must match folders: give the snapshot"
                 " alone, or put it into its own folder:"
                 f" FOLDER/{PARTITION_FOLDER}/{source.log.path.name}"
             )
-        cluster = cluster_of(source)
+        cluster = cluster_id_of(source)
         if cluster is None:
             continue
         if first is not None and cluster != first[0]:
@@ -314,13 +320,6 @@ def _check_one_log(sources: Sequence[Source]) -> None:
                 " give the folders of one log"
             )
         first = cluster, source
-
-
-def cluster_of(source: Source) -> str | None:
-    log = source.log
-    if isinstance(log, FoldersLog):
-        log = log.source
-    return log.cluster_id if isinstance(log, DirectoryLog) else None
 
 
 def _check_same_log(earlier: Member, later: Member, offset: int) -> None:

@@ -160,6 +160,8 @@ def run(arguments: Namespace, output: Output) -> int:
         following = _follow_job(arguments, configuration, zone, broker)
         unproven = following.log.unproven()
         foreign = following.log.look().foreign
+        cluster_id = following.log.cluster_id()
+    _check_out(arguments, cluster_id)
     for each in unproven:
         output.warn(_unproven_text(each))
     for line in foreign:
@@ -173,7 +175,7 @@ def run(arguments: Namespace, output: Output) -> int:
         from metalog_spark.follow.webhook import Webhook
         from metalog_spark.summary import tally
 
-        tables = follow_tables(session, arguments.out, arguments.log, arguments.audit)
+        tables = follow_tables(session, arguments.out, arguments.log, arguments.audit, cluster_id)
         keep(tables, configuration)
         before = tally(tables, tables.marked(SHOWN))
         webhook = None if hook is None else Webhook(hook, last_posted(tables))
@@ -213,10 +215,8 @@ def _configuration(arguments: Namespace, output: Output) -> Configuration:
 
 def _check(arguments: Namespace) -> None:
     from metalog.log.topic.address import is_topic
-    from metalog_spark.follow.query import check_same_input
     from metalog_spark.ingest.audit_preflight import refuse_acls
-    from metalog_spark.store.commit_log import NOTHING
-    from metalog_spark.store.preflight import check_can_be_filled, check_can_be_followed
+    from metalog_spark.store.preflight import check_can_be_followed
 
     refuse_acls(arguments.audit)
     if not is_topic(arguments.audit):
@@ -227,9 +227,17 @@ def _check(arguments: Namespace) -> None:
             )
         if is_here(arguments, arguments.audit):
             check_can_be_followed(arguments.audit)
-    if is_here(arguments, arguments.out):
-        contents = check_can_be_filled(arguments.out) or NOTHING
-        check_same_input(arguments.out, contents, arguments.log, arguments.audit)
+
+
+def _check_out(arguments: Namespace, cluster_id: str | None) -> None:
+    from metalog_spark.follow.query import check_same_input
+    from metalog_spark.store.commit_log import NOTHING
+    from metalog_spark.store.preflight import check_can_be_filled
+
+    out = arguments.out
+    if is_here(arguments, out):
+        contents = check_can_be_filled(out) or NOTHING
+        check_same_input(out, contents, arguments.log, arguments.audit, cluster_id)
 
 
 def _endpoint(arguments: Namespace) -> WebhookEndpoint | None:

@@ -247,6 +247,7 @@ def test_killed_at_a_commit_no_line_is_lost_and_each_is_decided_as_of_its_time(
     assert "waiting" not in found.lines()
     assert (cut.name, 1) in found.lines()["requests"]
     check_each_line_counts_once(found, beside=cut.name)
+    check_the_log_of_another_cluster_is_refused(followed, capsys)
 
 
 def check_nothing_is_said_of_what_waits(tables: Tables, capsys: pytest.CaptureFixture[str]) -> None:
@@ -264,6 +265,16 @@ def check_a_node_s_configuration_is_taken_again(followed: Followed, tables: Tabl
     for start in range(STARTS):
         followed.config.write_text(f"{AS_OF_A_KRAFT_NODE}log.retention.hours={168 + start}\n")
         keep(tables, read_configuration([str(followed.config)])[0])
+
+
+def check_the_log_of_another_cluster_is_refused(
+    followed: Followed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    properties = followed.log.folder / "meta.properties"
+    properties.write_text(properties.read_text().replace("cluster.id=c", "cluster.id=d"))
+    done = run_here(capsys, "pipeline", "follow", *followed.words)
+    assert done.returncode == 2
+    assert re.search(r"follows --log .* \(cluster c\) .*, not --log .* \(cluster d\)", done.stderr)
 
 
 def check_decisions_stay_true(
