@@ -48,13 +48,14 @@ class _Parser(ArgumentParser):
         self._advice = advice
 
     def error(self, message: str) -> NoReturn:
-        unknown = option_name(message.removeprefix(_UNRECOGNIZED).partition(" ")[0])
+        word = message.removeprefix(_UNRECOGNIZED).partition(" ")[0]
+        unknown = option_name(word)
         takes_secrets = self.get_default(TAKES_SECRETS)
         if message.startswith(_UNRECOGNIZED) and unknown.startswith("-"):
             from authorizer.analysis.explain.names import nearest_name
 
             options = {option.lstrip("-"): option for option in self._option_string_actions}
-            near = nearest_name(unknown.lstrip("-"), options.keys())
+            near = nearest_name(word.partition("=")[0].lstrip("-"), options.keys())
             message = "unknown option" if takes_secrets else f"unknown option {unknown}"
             if near is not None:
                 raise InvalidRequest(f"{message}; did you mean {options[near]}?")

@@ -124,6 +124,7 @@ def test_help_may_be_asked_for_as_a_verb(run: Run) -> None:
         (["acls"], "the following arguments are required: SOURCE; see metalog acls --help"),
         (["acls", LOG_DIR, "--frob"], "unknown option --frob; see metalog acls --help"),
         (["acls", LOG_DIR, "-frob"], "unknown option -f; see metalog acls --help"),
+        (["acls", LOG_DIR, "-topic", "x"], "unknown option -t; did you mean --topic?"),
         (["acls", LOG_DIR, "--quiet=x"], "argument -q/--quiet takes no value; see metalog acls"),
         (["acls", LOG_DIR, "--topc=x"], "unknown option --topc; did you mean --topic?"),
         (["acls", LOG_DIR, "--allow-principal", "User:a"], "--allow-principal; see metalog acls"),
