@@ -174,7 +174,11 @@ class QuorumLog:
         """The events from offset ``start`` up to the current end of the log."""
         self.refresh()
         end = self.bounds().end
-        self._follower.seek(start)
+        snapshot = self._leader_state().snapshot
+        if snapshot is None or start >= snapshot.end_offset:
+            self._follower.resume(start)
+        else:  # to an epoch before that of its oldest snapshot, Kafka sends only a snapshot
+            self._follower.seek(start)
         self._pending.clear()
         while True:
             if not self._pending:

@@ -109,6 +109,13 @@ class Follower:
         self._epochs = Epochs(offset, before)
         self._continuity = Continuity(None if before is None else offset, before)
 
+    def resume(self, offset: int) -> None:
+        """Read again from ``offset`` on, which can be inside a batch. If the previous record was
+        read, its epoch shows whether the leader has it."""
+        before = self._epochs.at(offset - 1)
+        self.seek(offset)
+        self._epochs = Epochs(offset, before)
+
     def begin_with(self, address: Address) -> None:
         """Ask the controller at ``address`` first."""
         self._turn = self.controllers.index(address)

@@ -166,6 +166,24 @@ def test_reading_stops_at_the_high_water_mark_and_polling_goes_on() -> None:
         assert log.poll(0.05) == ()
 
 
+def test_what_is_read_again_is_compared_with_the_leaders_log() -> None:
+    """The epoch of the last record shows a leader whether it has the record."""
+    asked_epochs: list[tuple[int, int]] = []
+    lead = leading(3, [leader_change(0, 0), batch(1, ace(1), epoch=0), batch(2, ace(2), epoch=0)])
+
+    def answer(asked: Any) -> Any:
+        place = asked.topics[0].partitions[0]
+        asked_epochs.append((place.fetch_offset, place.last_fetched_epoch))
+        return lead(asked)
+
+    with controller(answer) as address, closing(QuorumLog(address)) as log:
+        assert len([*log.read(0)]) == len([*log.read(2)]) + 2
+        assert asked_epochs[-1] == (2, 0)
+        lead = leading_with_snapshot
+        assert list(log.read(2))
+        assert asked_epochs[-1] == (2, 1), "below a snapshot, Kafka would send it for epoch 0"
+
+
 def test_reading_stops_at_the_mark_of_a_leader_that_lost_records() -> None:
     """The archive must not get what the new leader has not committed."""
     answers = [lambda _: fetched(74), leading(3), leading(-1), leading(2)]
