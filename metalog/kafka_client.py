@@ -67,7 +67,7 @@ class Troubles:
         self.settings: dict[str, Any] = {"logger": _log, "error_cb": self._note}
 
     def why(self, error: BaseException) -> str:
-        """The last reported cause if ``is_local(error)``; else ``error_text(error)``."""
+        """The last reported cause if ``is_local(error)`` and there is one; else ``error_text``."""
         if is_local(error) and self.client is not None:
             with suppress(Exception):
                 self.client.poll(0)

@@ -69,7 +69,7 @@ def look_up(text: str, environ: Mapping[str, str], cwd: Path, files: Files) -> N
     if text == "@":
         text = environ.get(SOURCE_VARIABLE, "")
         if not text or text == "@":
-            raise InvalidSource(f"@ is ${SOURCE_VARIABLE}, which is not set; set it to a SOURCE")
+            raise InvalidSource(f"@ is ${SOURCE_VARIABLE}, which has no SOURCE; set it to one")
     if not text.startswith("@"):
         return NamedSource(text, cwd)
     return _in_files(text[1:], environ, cwd, files)
@@ -146,7 +146,8 @@ def _places(environ: Mapping[str, str], cwd: Path) -> Iterator[Path]:
 
 
 def _untrusted(path: Path, cwd: Path, trusted: frozenset[int], files: Files) -> frozenset[int]:
-    """The owners of ``path`` that are not ``trusted``; empty if ``path`` is not above ``cwd``."""
+    """The owners of ``path`` (and of its target, if it is a link) that are not ``trusted``; empty
+    if ``path`` is not above ``cwd``."""
     is_above = path.parent in cwd.absolute().parents
     return files.owners(path) - trusted if is_above else frozenset()
 

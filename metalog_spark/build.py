@@ -115,7 +115,7 @@ def build(
     inputs = inputs._replace(configuration=inputs.configuration.with_default(version_for(level)))
     on_step("looking for audit files")
     audit = _audit_input(tables, inputs)
-    with tables.at_once():
+    with tables.one_commit():
         return _fill(tables, inputs, audit, (log[0], log[1]), on_step)
 
 
@@ -236,9 +236,9 @@ def _add_requests(
             tables.replace(table, _union(*before, *map(of, [read.rows, *again])))
         files = frame_of(session, [], FACTS) if staged is None else staged.files
         tables.replace(FILES, files_after(files, found, tables.read(FILES)))
-        tables.state(**{FORMS: read.forms})
+        tables.store_facts(**{FORMS: read.forms})
     if new.kept.set_back:
-        tables.state(**{SET_BACK: joined(tables.facts.get(SET_BACK, {}), new.kept.set_back)})
+        tables.store_facts(**{SET_BACK: joined(tables.facts.get(SET_BACK, {}), new.kept.set_back)})
     if staged is not None and (is_new or touched - redecided):
         tables.put(DECISIONS, staged.place, touched - redecided)
     if redecided or not tables.has(DECISIONS):

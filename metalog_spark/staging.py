@@ -71,7 +71,8 @@ Numbers = dict[tuple[str, int], int]
 
 
 class AuditInput(NamedTuple):
-    """The audit input of a build. ``by_table`` is the result of ``read_tables``. ``zone`` and
+    """The audit input of a build. ``by_table`` has the rows of all input tables
+    (``read_tables``). ``zone`` and
     ``broker_from`` are options for reading lines."""
 
     files: FileGroups
@@ -92,8 +93,8 @@ class Decider(NamedTuple):
 class Staged(NamedTuple):
     """The written rows, in the directory ``place`` of DECISIONS, which is not in force yet.
 
-    ``files`` has rows of ``FACTS``. About the input tables, ``facts`` has facts by table name,
-    and ``forms`` the line forms (``FORMS``). ``lacks_rule``: one of their lines has no rule.
+    ``files`` has rows of ``FACTS``. Three fields describe the lines of the input tables: ``facts``
+    (by table name), ``forms`` (``FORMS``), and ``lacks_rule`` (one of these lines has no rule).
     """
 
     tables: Tables

@@ -25,6 +25,7 @@ _EXPORTED: Final = re.compile(
 )
 _NOT_A_NUMBER: Final = re.compile(r"(argument [^:]+): invalid int value: ('.*')", re.DOTALL)
 _VALUE_OF_FLAG: Final = re.compile(r"(argument [^:]+): ignored explicit argument ")
+_HIDDEN_OPTION: Final = "unknown option (not shown: it can be a password)"
 TAKES_SECRETS: Final = "takes_secrets"
 """The default (``set_defaults``) of a verb to whose words a password can belong: no error message
 repeats an unknown word."""
@@ -56,7 +57,7 @@ class _Parser(ArgumentParser):
 
             options = {option.lstrip("-"): option for option in self._option_string_actions}
             near = nearest_name(word.partition("=")[0].lstrip("-"), options.keys())
-            message = "unknown option" if takes_secrets else f"unknown option {unknown}"
+            message = _HIDDEN_OPTION if takes_secrets else f"unknown option {unknown}"
             if near is not None:
                 raise InvalidRequest(f"{message}; did you mean {options[near]}?")
             if unknown in ("--bootstrap-server", "--bootstrap-controller"):

@@ -3,8 +3,8 @@
 Each folder gets ``meta.properties`` last, so a folder with this file is formatted completely. Up
 to metadata.version 4.3-IV0, each folder also gets ``bootstrap.checkpoint`` with the first records.
 If the first voters of a dynamic quorum are given, the log's folder gets a snapshot of offset 0 with
-them, at any metadata.version. Above 4.3-IV0, as in Kafka 4.4, this snapshot of a controller has the
-first records, too, also if no voters are given. This module must not know arguments.
+them, at any metadata.version. Above 4.3-IV0, as in Kafka 4.4, a controller always
+gets this snapshot, and it also has the first records. This module must not know arguments.
 """
 
 from __future__ import annotations

@@ -85,8 +85,8 @@ class BulkDecider:
     def _sessions_of(self, columns: RequestColumns) -> Iterator[_Decisions]:
         if len(set(map(len, columns))) > 1:
             raise ValueError
-        cached = self._sessions.cached
-        if cached.answers > remembered.MOST_ENTRIES or cached.size > remembered.MOST_BYTES:
+        count = self._sessions.cached
+        if count.answers > remembered.MOST_ENTRIES or count.size > remembered.MOST_BYTES:
             self._sessions = _Sessions(self._context)
         sessions = zip(columns.principals, columns.hosts, columns.resource_types, strict=True)
         return map(self._sessions.__getitem__, sessions)

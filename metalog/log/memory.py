@@ -139,7 +139,7 @@ class WritableMemoryLog:
         raise InvalidRequest(f"there is no snapshot {before} of a log in memory")
 
     def bootstrap_records(self) -> Sequence[tuple[Message, int]]:
-        """The first records, as (message, version) pairs, of a log without a metadata.version."""
+        """The records that begin an empty log, as (message, version) pairs."""
         return self._bootstrap
 
     def close(self) -> None:

@@ -150,7 +150,7 @@ class Client:
             reason = f"login refused: {refused.reason}"
         elif refused is not None:
             self._context.metrics.count_unfinished_login(name)
-            reason = f"login delayed: {refused}"
+            reason = f"the client must log in again: {refused}"
         elif self._connection.is_amid_login or (
             reason is not None and self._connection.principal is None
         ):

@@ -1,8 +1,8 @@
 """The demo company: teams, their topics, and the services that read and write them.
 
-Most topics are named ``team.entity.v1``, most services ``team-role``. A service's principal has the
-service's name or, if the service logs in with a certificate, a distinguished name. This module must
-not know ACLs.
+Half of the topics are named ``team.entity.v1``, most services ``team-role``. A service's principal
+has the service's name or, if the service logs in with a certificate, a distinguished name. This
+module must not know ACLs.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ _SHARE_ENDING_EARLY: Final = 0.12
 
 
 class Service(NamedTuple):
-    """A service. It can read the topics in ``reads``, and reads only the first ``used`` of these.
+    """A service. Its ACLs allow the topics in ``reads``; it reads the first of them, ``used`` in
+    number.
 
     It runs from day ``begins`` of the year to day ``ends`` (exclusive).
     """

@@ -140,7 +140,7 @@ def _cause(before: Decision, after: Decision) -> tuple[Acl | None, str]:
     undoing = [(CommandKind.REMOVE, after.acl), (CommandKind.ADD, before.acl)]
     danger = None if before.acl is None else power(before.acl)
     if danger is not None:
-        return before.acl, f"by its ACL of today {danger}: keep this ACL only if that is intended"
+        return before.acl, f"with this ACL, {danger}: keep the ACL only if that is intended"
     if not before.result:
         undoing.reverse()
     for change, acl in undoing:

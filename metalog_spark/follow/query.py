@@ -62,7 +62,7 @@ def follow_tables(
             f"{out}: its {_CHECKPOINT} is gone, so it is unknown which lines were read;"
             " use another folder"
         )
-    tables.state(**{FOLLOWED: followed})
+    tables.store_facts(**{FOLLOWED: followed})
     return tables
 
 
@@ -125,16 +125,16 @@ def _url_of(source: str) -> str:
 
 
 def start(
-    following: FollowJob, tables: Tables, audit: str, *, every_s: int | None, at_once: int | None
+    following: FollowJob, tables: Tables, audit: str, *, every_s: int | None, most: int | None
 ) -> StreamingQuery:
     """Start the query. It polls every ``every_s`` seconds. If ``every_s`` is None, it reads all
-    existing input and ends. A batch has at most ``at_once`` files, or ``at_once`` offsets."""
+    existing input and ends. A batch has at most ``most`` files, or ``most`` offsets."""
     from pyspark.sql import functions as f
 
     session = tables.session
     register(session)
     new_input = _offsets if is_topic(audit) else _files
-    rows = new_input(following, session, audit, at_once).unionByName(_news(following, session))
+    rows = new_input(following, session, audit, most).unionByName(_news(following, session))
     rows = rows.withColumn(AT, f.unix_millis(f.current_timestamp()))
     writer = rows.writeStream.queryName(FOLLOW)
     writer = writer.option("checkpointLocation", f"{tables.path}/{_CHECKPOINT}")
@@ -145,21 +145,19 @@ def start(
     return writer.foreachBatch(following.carry_out).start()
 
 
-def _files(
-    following: FollowJob, session: SparkSession, audit: str, at_once: int | None
-) -> DataFrame:
+def _files(following: FollowJob, session: SparkSession, audit: str, most: int | None) -> DataFrame:
     files = session.readStream.format("binaryFile").schema(_FILES)
     files = files.option("recursiveFileLookup", "true").option("maxFileAge", _FOR_GOOD)
-    files = files.option("maxFilesPerTrigger", str(at_once or FILES_AT_ONCE))
+    files = files.option("maxFilesPerTrigger", str(most or FILES_AT_ONCE))
     return _as_new_input(files.load(audit).select("path"))
 
 
 def _offsets(
-    following: FollowJob, session: SparkSession, audit: str, at_once: int | None
+    following: FollowJob, session: SparkSession, audit: str, most: int | None
 ) -> DataFrame:
     session.dataSource.register(AuditTopicSource)
     topic = _by_config(session.readStream.format(TOPIC), following.topic_config)
-    topic = topic.option("maxOffsetsPerTrigger", str(at_once or OFFSETS_AT_ONCE))
+    topic = topic.option("maxOffsetsPerTrigger", str(most or OFFSETS_AT_ONCE))
     return _as_new_input(topic.load(audit))
 
 

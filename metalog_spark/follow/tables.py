@@ -126,10 +126,10 @@ def _reject_half_lines(tables: Tables) -> None:
 def complete(tables: Tables, history: ArchiveHistory, source: str) -> None:
     """Fill HISTORY, ACL_CHANGELOG, COVERAGE and USAGE, and reject half lines."""
     session = tables.session
-    with tables.at_once():
+    with tables.one_commit():
         _reject_half_lines(tables)
         tables.replace(HISTORY, history_rows(session, history.ranges, source))
         tables.replace(ACL_CHANGELOG, changelog_rows(session, history.lifetimes))
         tables.replace(COVERAGE, covered(counted(tables.read(REQUESTS)), _lost(tables)))
         tables.replace(USAGE, usage(tables.read(DECISIONS)))
-        tables.state(**{UNCOUNTED: None})
+        tables.store_facts(**{UNCOUNTED: None})

@@ -47,8 +47,9 @@ _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:/")
 _PATTERN: Final = re.compile(r"[*?\[\]{}\\]")
 _SIDES: Final = ("a", "b")
 _MOST_REPLACEMENTS: Final = 8
-"""If more directories than this replace days of a table, the whole table is rewritten."""
+"""If more directories than this have newer rows for days of a table, the table is rewritten."""
 _STAGED: Final = "-read"
+"""The end of the name of a directory that ``stage`` writes."""
 NOT_THERE: Final = "PATH_NOT_FOUND"
 _OF_ROWS: Final = frozenset({"all", "places", "parts", "joined", "days"})
 """The keys of commits that change which files are in force."""
@@ -93,21 +94,21 @@ class Tables:
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """The facts that ``state`` stored: JSON values by name."""
+        """The facts that ``store_facts`` stored: JSON values by name."""
         return self._contents.facts
 
     @property
     def is_changing(self) -> bool:
-        """Whether a block of ``at_once`` runs: its changes are not committed yet."""
+        """Whether a block of ``one_commit`` runs: its changes are not committed yet."""
         return self._held is not None
 
-    def state(self, **facts: Any) -> None:
+    def store_facts(self, **facts: Any) -> None:
         """Store ``facts`` (JSON values) beside the tables; stored facts of other names stay."""
         if any(self.facts.get(name) != value for name, value in facts.items()):
             self._note({"facts": facts})
 
     @contextmanager
-    def at_once(self) -> Iterator[None]:
+    def one_commit(self) -> Iterator[None]:
         """Commit all changes of the block at its end, as one commit. If the block raises an error,
         or the process dies, nothing changes. A block may replace a table only once. The commit
         delays Ctrl-C."""
@@ -159,7 +160,7 @@ class Tables:
         return self._loaded(table, [place]).drop("place")
 
     def _loaded(self, table: TableSchema, places: Sequence[str]) -> DataFrame:
-        """This reads the columns, because only then a Connect server checks ``places``."""
+        """``rows.columns`` is read because a Connect server only then looks for ``places``."""
         from pyspark.errors import AnalysisException
 
         read = self.session.read.format(_FORMAT).schema(table.schema)
@@ -180,7 +181,7 @@ class Tables:
 
     def replace(self, table: TableSchema, rows: DataFrame) -> None:
         """Replace all rows of the table; a reader sees the old rows or the new rows."""
-        self._check_is_not_added_to(table)
+        self._refuse_if_followed(table)
         place = self._other_side(table)
         self._write(table, rows, place)
         self._note({"places": {table.name: place}})
@@ -205,8 +206,8 @@ class Tables:
         self._note({"parts": parts, "places": places, "facts": facts})
 
     def join(self, table: TableSchema, most: int) -> None:
-        """Merge the added places that ``to_merge`` finds. On this machine's disk, a merge of level
-        0 also removes the places that earlier merges replaced."""
+        """Merge the directories of added rows that ``to_merge`` selects. On this machine's disk, a
+        merge of level 0 also removes the directories that earlier merges replaced."""
         level, merged = to_merge(self._contents.parts.get(table.name, ()), most)
         if merged:
             rows = self._loaded(table, merged)
@@ -231,7 +232,7 @@ class Tables:
         other days."""
         if not table.partitions:
             raise InvalidRequest(f"the table {table.name} is not partitioned; replace it whole")
-        self._check_is_not_added_to(table)
+        self._refuse_if_followed(table)
         if table.name not in self._contents.places:
             self.replace(table, rows)
         elif values := list(days):
@@ -243,7 +244,7 @@ class Tables:
         """Write the frames of ``make`` to a new place, and return the place, which is not in force
         until ``put``. ``make`` gets the place's folder if workers may write there (``DayFiles``),
         else None."""
-        self._check_is_not_added_to(table)
+        self._refuse_if_followed(table)
         is_first = table.name not in self._contents.places
         place = self._other_side(table) if is_first else f"{self._next_place(table)}{_STAGED}"
         self._begin()
@@ -277,7 +278,7 @@ class Tables:
         number = len(self._contents.days.get(table.name, ()))
         return f"{self._contents.places[table.name]}{number + 1}"
 
-    def _check_is_not_added_to(self, table: TableSchema) -> None:
+    def _refuse_if_followed(self, table: TableSchema) -> None:
         if table.name in self._contents.parts:
             raise InvalidTarget(
                 f"{self.path}: metalog pipeline follow adds to its table {table.name}; "
@@ -304,7 +305,8 @@ class Tables:
             self._publish()
 
     def _publish(self) -> None:
-        """Publish all files in force, because a killed process can have left an old plain view."""
+        """Publish all files in force, because a killed process can have left an older
+        ``plain_view``."""
         publish(Path(local_path(self.path)), self._written)
 
     def _begin(self) -> None:

@@ -44,8 +44,8 @@ def queries_of(
     notes: RecordNotes | None = None,
 ) -> Queries:
     """The queries on SOURCE. If there are ``questions``, ``tasks.narrow_source.for_questions``
-    chooses the part of a store to read. The settings that audit ``lines`` show replace assumed
-    settings. ``is_whole`` and ``notes`` are those of ``replayed_source``."""
+    chooses the part of a store to read. Settings that the audit ``lines`` show
+    replace assumed settings. ``is_whole`` and ``notes`` are those of ``replayed_source``."""
     opened = source = opened_source(arguments, output)
     context = read_config(arguments, source, output, decides=True)
     if lines:

@@ -55,7 +55,7 @@ def _row(line: ChecklistLine) -> list[Cell | str]:
             f"; {_permission_text(permission)} is denied too" for permission in line.denied
         )
         why += "".join(
-            f"; {_permission_text(permission)} would be enough" for permission in line.untried
+            f"; {_permission_text(permission)} would also be enough" for permission in line.untried
         )
     return [
         result_cell(bool(decision.result)),

@@ -222,7 +222,7 @@ def test_a_right_password_is_not_called_wrong_before_the_load(
             "--bootstrap-server", str(address),
             "--command-config", settings, "--list",
         )  # fmt: skip
-        put_off = "connection closed: login delayed: the node is not ready"
+        put_off = "connection closed: the client must log in again: the node is not ready"
         assert eventually(lambda: caplog.text.count(put_off) > 2)
         metrics = scraped(node.watch_address)
         assert metrics["metalog_authentication_unfinished_total", "PLAINTEXT"] > 2

@@ -441,7 +441,7 @@ def test_what_cannot_be_built_is_refused_and_changes_nothing(
     assert not (tmp_path / "out").exists()
     said = fault(pipeline, "--out", tmp_path / "logs" / "tables")
     assert f"{tmp_path}/logs/tables: lies in --audit {tmp_path}/logs; name another" in said
-    Tables.make(spark, tmp_path / "now").state(followed={"log": "l", "audit": "a"})
+    Tables.make(spark, tmp_path / "now").store_facts(followed={"log": "l", "audit": "a"})
     said = fault(pipeline, "--out", tmp_path / "now")
     assert "metalog pipeline follow fills it; build into another folder" in said
     made = {each.name for each in (tmp_path / "now").iterdir()}

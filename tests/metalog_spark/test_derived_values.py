@@ -66,7 +66,7 @@ def test_a_folder_that_was_built_again_is_another_one(tables: Tables) -> None:
 
 
 def test_nothing_is_kept_of_changes_that_may_be_dropped(tables: Tables) -> None:
-    with suppress(KeyboardInterrupt), tables.at_once():
+    with suppress(KeyboardInterrupt), tables.one_commit():
         tables.replace(HISTORY, history(tables.session, 3, 4, 5))
         assert rows_above(tables, 2) == 3
         raise KeyboardInterrupt

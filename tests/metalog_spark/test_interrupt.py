@@ -34,7 +34,7 @@ def test_an_interrupt_at_the_moment_of_change_comes_when_it_is_over(
 
     tables.replace(HISTORY, rows_of(spark, 1))
     monkeypatch.setattr(Tables, "_append", interrupted)
-    with pytest.raises(KeyboardInterrupt), tables.at_once():
+    with pytest.raises(KeyboardInterrupt), tables.one_commit():
         tables.replace(HISTORY, rows_of(spark, 2))
     for each in (tables, Tables.open(spark, tmp_path)):
         assert each.read(HISTORY).count() == 2

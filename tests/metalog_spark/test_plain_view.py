@@ -84,7 +84,7 @@ def killed_at(step: int) -> Iterator[None]:
 
 def change(spark: SparkSession, tables: Tables) -> None:
     """As a build does: one commit for a whole table and a day of another."""
-    with tables.at_once():
+    with tables.one_commit():
         tables.replace(REJECTED, rejected(spark, 5))
         tables.replace_days(USAGE, used(spark, SECOND, 3), [SECOND])
 

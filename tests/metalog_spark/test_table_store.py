@@ -157,10 +157,10 @@ def test_what_is_changed_at_once_is_so_as_a_whole_wherever_it_is_killed(
     tables.replace(COUNTED, counts(spark, ("2026-01-01", 1), ("2026-01-02", 2)))
 
     def change() -> None:
-        with tables.at_once():
+        with tables.one_commit():
             tables.replace(HISTORY, history(spark, "new"))
             tables.replace_days(COUNTED, counts(spark, ("2026-01-02", 3)), ["2026-01-02"])
-            tables.state(of="the new")
+            tables.store_facts(of="the new")
             assert sources(tables) == ["new"]
 
     for step in range(3):
@@ -195,7 +195,7 @@ def test_a_line_that_a_killed_process_had_all_but_written_did_not_happen(
     """Spark's committer takes the remains into the list with the next line."""
     one = Tables.make(spark, tmp_path)
     assert not [*tmp_path.iterdir()], "nothing is there before something is written"
-    one.state(before="both")
+    one.store_facts(before="both")
     other = Tables.open(spark, tmp_path)
     one.replace(HISTORY, history(spark, "dead"))
     other.replace(HISTORY, history(spark, "alive", "too"))
@@ -220,8 +220,8 @@ def read(path: Path) -> str:
 
 def test_facts_are_kept_beside_the_tables(spark: SparkSession, tmp_path: Path) -> None:
     tables = Tables.make(spark, tmp_path)
-    tables.state(zone="UTC", skipped=["a: b"])
-    tables.state(zone="Europe/Berlin")
+    tables.store_facts(zone="UTC", skipped=["a: b"])
+    tables.store_facts(zone="Europe/Berlin")
     again = Tables.make(spark, tmp_path)
     assert again.facts == {"zone": "Europe/Berlin", "skipped": ["a: b"]}
     assert again.marked("told") is None

@@ -1,10 +1,11 @@
 """Divides clients into regions: all clients of a region match the same hosts of ACLs.
 
-An address in an ACL is a region if Java writes it so. The region of a CIDR block is the block
-without the narrower blocks and the addresses that ACLs name. Two blocks are disjoint, or one block
-contains the other. An IPv6 block matches a client with any zone (``fe80:0:0:0:0:0:0:1%2``), but an
-address in an ACL matches only the same text. So addresses never cover an IPv6 block: clients with
-other zones are left. This module must not know what the ACLs of a region decide.
+An address in an ACL is a region if it has the text that Java makes of the address. The region of a
+CIDR block is the block without the narrower blocks and the addresses that ACLs name. Two blocks are
+disjoint, or one block contains the other. An IPv6 block matches a client with any zone
+(``fe80:0:0:0:0:0:0:1%2``), but an address in an ACL matches only the same text. So addresses never
+cover an IPv6 block: clients with other zones are left. This module must not know what the ACLs of a
+region decide.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternTyp
 from metalog.errors import InvalidRequest
 
 _MOST_CELLS: Final = 1_000_000
-"""At most this many cells are compared for one change, in some seconds. A change with more cells is
-not compared, and gets ``exceeds_claim``."""
+"""A change with more cells is not compared, because that takes more than some seconds, and gets
+``exceeds_claim``."""
 
 
 class ClaimRemedy(NamedTuple):
@@ -74,8 +74,8 @@ def _denying(traced: Trace, requests: Requests, question: Question) -> Iterator[
     named = requests.principals.names
     if allows:
         yield ClaimRemedy(remove=allows)
-    is_everybodys = all(acl.principal == WILDCARD_PRINCIPAL for acl in allows)
-    if not (requests.principals.is_excluded and is_everybodys):
+    are_for_everybody = all(acl.principal == WILDCARD_PRINCIPAL for acl in allows)
+    if not (requests.principals.is_excluded and are_for_everybody):
         yield ClaimRemedy(add=(_acl(requests, question, question.principal, PermissionType.DENY),))
     elif not named:
         yield ClaimRemedy(add=(_acl(requests, question, WILDCARD_PRINCIPAL, PermissionType.DENY),))
@@ -96,7 +96,7 @@ def _allowing(traced: Trace, requests: Requests, question: Question) -> Iterator
 
 def _acl(requests: Requests, question: Question, who: str, permission: PermissionType) -> Acl:
     name, is_literal = requests.names
-    if not name:  # LITERAL * does not match a longer name that begins with *
+    if not name:  # In Kafka LITERAL * matches no longer name that begins with *
         name, is_literal = WILDCARD, not question.resource_name.startswith(WILDCARD)
     pattern = PatternType.LITERAL if is_literal else PatternType.PREFIXED
     operation = question.operation

@@ -26,7 +26,8 @@ _FIRST_OTHER_CHARACTER: Final = 0xC0
 
 class NameClass(NamedTuple):
     """If ``is_literal``, the class has only ``name``. If not, it has the names that begin with
-    ``name``, without the literals and without names that begin with a longer prefix."""
+    ``name``, without the literals, without names that begin with a longer prefix, and for an empty
+    ``name`` without names that begin with ``*``."""
 
     name: str
     is_literal: bool
@@ -117,7 +118,7 @@ class Patterns:
     def beginning_with(self, stem: str) -> frozenset[NameClass]:
         """The classes of the literals and prefixes that begin with ``stem``.
 
-        The result is cached, because most sessions of a claim need the same ``stem``.
+        The last result is cached, because a caller asks for the same ``stem`` many times.
         """
         if self._found is None or self._found[0] != stem:
             self._found = stem, frozenset(self._beginning_with(stem))
@@ -142,7 +143,7 @@ def classes(dividing: Sequence[Patterns], within: NamePattern) -> set[NameClass]
     if within.is_literal:
         return {NameClass(*within)}
     found = {NameClass(within.name, False)}
-    if not within.name:  # no wildcard matches a longer name that begins with *
+    if not within.name:  # LITERAL * matches the name *, but no longer name with this beginning
         found |= {NameClass(WILDCARD, True), NameClass(WILDCARD, False)}
     for patterns in dividing:
         found.update(patterns.beginning_with(within.name))
@@ -180,7 +181,7 @@ def touched(
 
 
 def plain_name(names: NameClass, kind: ResourceType, dividing: Sequence[Patterns]) -> str | None:
-    """A plain name in ``names``, one of the classes into which ``dividing`` divides all names.
+    """A plain name of the class ``names``; the patterns ``dividing`` make the classes.
 
     None if the class has no name that a resource of this type can have.
     """

@@ -6,8 +6,8 @@ that is the only voter, and the same records in the folders of a majority. A sna
 has only committed records.
 
 The majority's records are proven if one of these records has the newest leader's epoch (the rule of
-Kafka's leader), or if the folders of all voters show that no voter without these records can win an
-election by a later epoch. Pure. This module must not read anything.
+Kafka's leader), or if the folders of all voters show that each voter without these records ends
+with an epoch that is too low to win an election. Pure. This module must not read anything.
 """
 
 from __future__ import annotations
@@ -148,9 +148,9 @@ def _kept_by_majority(
 ) -> int:
     """The end of the records of copy ``index`` that a majority of the voters has and must keep.
 
-    The majority must keep the records if one of the records has the newest leader's epoch, or if no
-    voter without the records can win an election by a later epoch. The second condition needs the
-    copies of all voters.
+    The majority must keep the records if one of the records has the newest leader's epoch, or if
+    each voter without the records ends with an epoch that is too low to win an election. The second
+    condition needs the copies of all voters.
     """
     ends = _by_voter(copies, shared, voters)
     epochs = _by_voter(copies, [copy.epoch for copy in copies], voters)

@@ -104,7 +104,7 @@ class QuorumLog:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """A line for each client key that is not used."""
+        """A line for each key of the client's configuration that this client does not use."""
         return tuple(f"{self.path}: {note}" for note in self._settings.notes)
 
     @property

@@ -1,4 +1,4 @@
-"""Reads the names of Kafka's enums in any case; an error suggests the nearest name.
+"""Reads the names of Kafka's enums in upper or lower case; an error suggests the nearest name.
 
 ``DescribeConfigs``, ``describe_configs`` and ``describe-configs`` are the same word. This module
 must not know where the words come from.

@@ -1,7 +1,7 @@
 """Reads YAML text into nodes from PyYAML's events.
 
-Every scalar is text, or None for a null. Valid tags are ``!`` and ``!!str`` of a text, and the
-caller's of a list. This module must not know what the nodes mean.
+Every scalar is text, or None for a null. A text may have the tag ``!`` or ``!!str``, and a
+list may have a tag that the caller allows. This module must not know what the nodes mean.
 """
 
 from __future__ import annotations

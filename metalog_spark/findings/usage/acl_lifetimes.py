@@ -95,10 +95,9 @@ class AclLifetimes:
         return any(lifetime.holds_at(offset) for lifetime in self.by_acl[acl])
 
     def could_match(self, question: RequestKey, *, begins: bool = False) -> list[Acl]:
-        """All ACLs that match the question, also ACLs that are no longer in force. With ``begins``,
-        the audit line is cut off: the question's name is the beginning of the true name, or the
-        true name and the beginning of the text after it. The result has all ACLs that match a
-        possible name."""
+        """All ACLs that match the question, also ACLs that are no longer in force. ``begins``
+        is for a line that was cut off: the question's name can be too short, or it can have
+        characters after the true name. The result has all ACLs that match a possible name."""
         found = self._known.get((question, begins))
         if found is None:
             if len(self._known) >= _CACHED_QUESTIONS:

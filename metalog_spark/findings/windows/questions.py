@@ -36,8 +36,7 @@ QUESTION_COLUMNS: Final = ("principal", "host", "operation", "resource_type", "r
 
 def questions_in(tables: Tables, window: Window, *, waiting: bool = False) -> DataFrame:
     """A row for each distinct question and ``result`` of a broker, with the number of ``requests``
-    and their times. With ``waiting``, the result also has the requests that wait or are not
-    counted.
+    and their times. With ``waiting``, the rows also count requests that USAGE does not have yet.
     """
     from pyspark.sql import functions as f
 

@@ -185,7 +185,7 @@ def run(arguments: Namespace, output: Output) -> int:
             tables,
             arguments.audit,
             every_s=None if arguments.once else arguments.every,
-            at_once=arguments.at_once,
+            most=arguments.at_once,
         )
         output.end_progress()
         try:

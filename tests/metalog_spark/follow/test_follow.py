@@ -303,7 +303,7 @@ def test_a_folder_follows_one_thing_and_not_without_its_checkpoint(
     out = tmp_path / "out"
     monkeypatch.chdir(tmp_path)
     tables = follow_tables(spark, str(out), "log", "audit")
-    tables.state(**{FOLLOWED: {"log": "log", "audit": "audit"}})
+    tables.store_facts(**{FOLLOWED: {"log": "log", "audit": "audit"}})
     tables = follow_tables(spark, str(out), "log", "audit")
     with monkeypatch.context() as elsewhere:
         elsewhere.chdir(tmp_path.parent)

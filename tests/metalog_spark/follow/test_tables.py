@@ -35,7 +35,7 @@ def test_of_lines_that_a_topic_deleted_their_brokers_and_their_partition_say_whe
         *((f"b{number}", f"{TOPIC}/123", hour, hour) for number in (1, 2, 3) for hour in range(6)),
     ]
     tables = Tables.make(spark, tmp_path / "tables")
-    tables.state(**{FOLLOWED: {"log": "@prod", "audit": TOPIC}, UNCOUNTED: 1})
+    tables.store_facts(**{FOLLOWED: {"log": "@prod", "audit": TOPIC}, UNCOUNTED: 1})
     schema = "broker STRING, file STRING, line BIGINT, time TIMESTAMP"
     rows = [(*words, START + timedelta(hours=hour)) for *words, hour in lines]
     asked = frame_of(spark, rows, schema)
