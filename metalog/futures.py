@@ -34,9 +34,9 @@ class InitialLoad(Future[None]):
         super().__init__()
         self.fault: Exception | None = None
         """The last fault that kept the log from being replayed; None before the first."""
-        self._news = Condition()
+        self._changed = Condition()
         self.set_running_or_notify_cancel()
-        self.add_done_callback(lambda _: self._tell())
+        self.add_done_callback(lambda _: self._notify())
 
     def note_fault(self, fault: Exception) -> None:
         """Remember why the log is not replayed yet; any thread may call this method.
@@ -47,7 +47,7 @@ class InitialLoad(Future[None]):
         if isinstance(fault, ConfigException):
             with suppress(InvalidStateError):
                 self.set_exception(fault)
-        self._tell()
+        self._notify()
 
     def result(self, timeout: float | None = None) -> None:
         """Wait until the log was replayed, at most ``timeout`` seconds; None waits without limit.
@@ -76,8 +76,8 @@ class InitialLoad(Future[None]):
             self.set_result(None)
 
     def _wait(self, timeout: float | None) -> None:
-        with self._news:
-            self._news.wait_for(lambda: self.done() or isinstance(self.fault, _FINAL), timeout)
+        with self._changed:
+            self._changed.wait_for(lambda: self.done() or isinstance(self.fault, _FINAL), timeout)
         if self.done():
             return
         if isinstance(self.fault, _FINAL):
@@ -86,9 +86,9 @@ class InitialLoad(Future[None]):
         after = "" if timeout is None else f" after {timeout:g} s"
         raise LoadTimeout(f"the log is not loaded{after}: {why}") from self.fault
 
-    def _tell(self) -> None:
-        with self._news:
-            self._news.notify_all()
+    def _notify(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
 
 
 def done_future() -> Future[None]:

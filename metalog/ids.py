@@ -19,7 +19,7 @@ B = TypeVar("B", bound=bytes)
 V = TypeVar("V")
 
 _CACHE_SIZE: Final = 1 << 12
-_SORTED_AT_ONCE: Final = 4096
+_MAX_PART_SIZE: Final = 4096
 _URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
 
 ZERO_UUID = Uuid(bytes(16))
@@ -68,7 +68,7 @@ def bytes_in_order(values: Iterable[B], at: int = 0) -> Iterator[B]:
     parts.reverse()
     while parts:
         part = parts.pop()
-        if len(part) > _SORTED_AT_ONCE:
+        if len(part) > _MAX_PART_SIZE:
             yield from bytes_in_order(part, at + 1)
         else:
             yield from sorted(part)

@@ -33,7 +33,7 @@ from metalog.records.message import Message
 from metalog.records.messages import RemoveAccessControlEntryRecord
 from metalog.records.primitives.text import text_problem
 
-_FEW: Final = 4
+_FEW_FILTERS: Final = 4
 _MOST_LISTED: Final = 10 * MAX_RECORDS_PER_USER_OPERATION
 """The limit on the ACLs in a response, because many filters can match the same ACLs."""
 _TEXTS: Final = ("name", "principal", "host")
@@ -50,8 +50,8 @@ _TOO_MANY_DELETED: Final = ApiError(
 def create_acls(
     image: AclsImage, acls: Sequence[Acl], entropy: Entropy, versions: AclVersions | None = None
 ) -> ControllerResult[list[ApiError]]:
-    """Records, and one outcome per ACL, in order. Without ``versions``, Kafka's rules for hosts do
-    not apply."""
+    """Records, and one outcome per ACL, in order. If ``versions`` is None, Kafka's rules for
+    hosts do not apply."""
     results = [why_not(acl, versions) for acl in acls]
     sound = (acl for acl, error in zip(acls, results, strict=True) if not error)
     records = creations(image, sound, entropy)
@@ -139,11 +139,11 @@ class _FilterTexts(NamedTuple):
     """The texts in the filters that name the same attributes (``_Named``)."""
 
     whole: set[tuple[str, ...]]
-    """For each filter, all its texts. MATCH filters with a name are not here, but below."""
+    """All texts of each filter that is not a MATCH filter with a resource name."""
     names: list[str]
-    """The resource names in these MATCH filters, sorted."""
+    """The resource names in the MATCH filters, sorted."""
     others: set[tuple[str, ...]]
-    """The principal and host of each of these MATCH filters."""
+    """The principal and host in each MATCH filter with a resource name."""
 
 
 class _AclLookup:
@@ -161,7 +161,7 @@ class _AclLookup:
     def __init__(self, image: AclsImage, filters: Sequence[AclFilter]) -> None:
         self._image = image
         self._filters = filters
-        self._is_indexed = len(filters) > _FEW
+        self._is_indexed = len(filters) > _FEW_FILTERS
         self._groups: dict[_Named, dict[tuple[str, ...], dict[_Codes, _Part]]] = {}
         self._prefix_lengths: list[int] = []
         if self._is_indexed:
@@ -235,8 +235,8 @@ def _other_texts(wanted: AclFilter) -> tuple[str, ...]:
 
 
 def _may_match(sought: _FilterTexts, acl: Acl, texts: tuple[str, ...]) -> bool:
-    """Whether ``acl`` is named ``*`` or reaches the resource name of a MATCH filter, and a MATCH
-    filter, perhaps another one, has the principal and host in ``texts``."""
+    """Whether ``acl`` reaches the resource name of a MATCH filter, and a MATCH filter, perhaps
+    another one, has the principal and host in ``texts``."""
     name, names = acl.resource_name, sought.names
     if texts[1:] not in sought.others:
         return False

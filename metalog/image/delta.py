@@ -31,7 +31,7 @@ from metalog.records.fast_decode.partition_fast_decode import PartitionChangeRun
 from metalog.records.frame import Undecodable
 from metalog.records.unread import UnreadRecord, UnreadRun
 
-Refused = Callable[[int, Any, CorruptLog], None]
+Refuse = Callable[[int, Any, CorruptLog], None]
 """A function that replay calls with the offset, the record and the fault, if a record is unreadable
 or contradicts the state. If the function returns, replay skips the record."""
 
@@ -50,7 +50,7 @@ class MetadataDelta:
 
     __slots__ = (
         "_changes",
-        "_uncertain",
+        "_can_be_doubtful",
         "image",
         "is_replacement",
         *(subject.name for subject in SUBJECTS),
@@ -70,7 +70,7 @@ class MetadataDelta:
         self.image = image
         self.is_replacement = is_replacement
         self._changes: dict[type, Callable[[Any], object]] = {}
-        self._uncertain: list[SubjectDelta] = []
+        self._can_be_doubtful: list[SubjectDelta] = []
         for subject in SUBJECTS:
             setattr(self, subject.name, None)
             if is_replacement and self._reads(subject):
@@ -89,15 +89,15 @@ class MetadataDelta:
     def doubtful(self) -> int:
         """How many applied records are doubtful (``RecordDoubt``)."""
         count = 0
-        for delta in self._uncertain:
+        for delta in self._can_be_doubtful:
             count += delta.doubtful
         return count
 
     def replay(self, message: Any) -> None:
         """Apply one record; ``CorruptLog`` if the record is unreadable or contradicts the state."""
-        self.replay_all([(0, message)], refused=_raise)
+        self.replay_all([(0, message)], refuse=_raise)
 
-    def replay_all(self, records: Iterable[tuple[int, Any]], refused: Refused = stop_at) -> None:
+    def replay_all(self, records: Iterable[tuple[int, Any]], refuse: Refuse = stop_at) -> None:
         """Apply (offset, record) pairs in order. A run, one object for several consecutive records,
         has the offset of its first record."""
         changes = self._changes
@@ -110,12 +110,12 @@ class MetadataDelta:
                     change(message)
             except StoppedRun as stop:
                 rest = enumerate(messages_of([message])[stop.at :], offset + stop.at)
-                self.replay_all(rest, refused)
+                self.replay_all(rest, refuse)
             except UnreadableRecord as fault:
-                refused(offset, message, fault)
+                refuse(offset, message, fault)
             except CorruptLog as fault:
                 problem = f"{message.TYPE_NAME} {fault.problem}"
-                refused(offset, message, CorruptLog(problem, advice=fault.advice))
+                refuse(offset, message, CorruptLog(problem, advice=fault.advice))
 
     def finish_snapshot(self) -> None:
         """End a replacement: remove the entries of the old image that the snapshot lacks."""
@@ -136,7 +136,7 @@ class MetadataDelta:
             delta = subject.delta(before, is_replacement=self.is_replacement)
             setattr(self, subject.name, delta)
             if not isinstance(delta, NeverDoubtful):
-                self._uncertain.append(delta)
+                self._can_be_doubtful.append(delta)
         return delta
 
     def _reads(self, subject: ImageSubject) -> bool:
