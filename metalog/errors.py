@@ -172,7 +172,7 @@ class UnreadableRecord(CorruptLog):
 
 
 class UncertainSource(CorruptLog):
-    """Data that may concern authorization could not be read, so no answer is certain."""
+    """Data that perhaps concerns authorization could not be read, so no answer is certain."""
 
 
 def forget_frames(fault: BaseException | None) -> None:

@@ -115,7 +115,7 @@ def alter_credentials(
 def describe_credentials(
     image: ScramImage, users: Sequence[str] | None
 ) -> dict[str, ScramDescription]:
-    """One description per user. Without ``users``, all users are described, sorted by name."""
+    """One description per user; if ``users`` is None or empty, of all users, sorted by name."""
     if not users:
         return {
             user: _description(image, user)

@@ -1,8 +1,8 @@
 """Turns requests with plain SCRAM passwords (KIP-506) into KIP-554's requests.
 
-Only a super user may send a password, and only over TLS. The node's policy checks the password, and
-this module salts the password. The results are ``AlterScramRequest``s without the password. This
-node or the active controller carries out these requests (``alter_credentials``).
+Only a super user may send such a request, and only over TLS. The node's policy checks the password,
+and this module salts the password. The results are ``AlterScramRequest``s without the password.
+This node or the active controller carries out these requests (``alter_credentials``).
 
 Pure: salts come from the ``entropy`` argument. The ``repr`` of a request shows no password. This
 module must not know connections, nor how a policy is found.
@@ -44,7 +44,7 @@ _UNANSWERED: Final = ApiError(
 
 
 class ScramCredentials(NamedTuple):
-    """A credential to set, or, without a ``password``, to delete. ``hash_type`` is the code of a
+    """A credential to set, or, if ``password`` is None, to delete. ``hash_type`` is the code of a
     ``ScramMechanism``."""
 
     username: str

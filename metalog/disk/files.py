@@ -23,9 +23,9 @@ STREAM_LIMIT: Final = 256 << 20
 
 
 OWNER_WRITES: Final = 0o644
+"""The mode of a file that everybody may read, and only the owner may write."""
 OWNER_READS: Final = 0o400
-"""File modes. Everybody may read a file of ``OWNER_WRITES``, and the owner may write it. Only the
-owner may read a file of ``OWNER_READS``, and nobody may write it."""
+"""The mode of a file that only the owner may read, and nobody may write."""
 
 
 class ReadableFile(Protocol):
@@ -359,8 +359,8 @@ def is_descriptor(path: Path) -> bool:
 
 
 def _descriptor_of(path: Path) -> int | None:
-    """The number of the open file that ``path`` names, in any spelling, such as ``stdout`` in the
-    folder ``/dev``."""
+    """The descriptor that ``path`` names, or None. A relative path is resolved, such as ``stdout``
+    in the folder ``/dev``."""
     folder = os.path.realpath(path.parent)
     if _DESCRIPTOR.fullmatch(path.name) and folder == os.path.realpath("/dev/fd"):
         return int(path.name)

@@ -5,9 +5,9 @@ contradicts the state, or perhaps does not mean what it seems to mean. A strict 
 faulty record of ACLs, SCRAM credentials or delegation tokens. It also stops at records that can
 hide such a record: a record with an unreadable type, a record of any type that Kafka's reader
 refuses, a control record at which Kafka stops, and a faulty record that begins or ends a
-transaction. A loader counts and skips all other faulty records. If it stopped at a faulty
-PartitionRecord, for example, it would miss later removals of ACLs. Kafka does not check versions,
-so such a record of an unknown version is applied if it can be read (``readable_of``).
+transaction. A loader counts and skips the other faulty records. If only the version of such a
+record is unknown, the loader applies the record (``readable_of``), because Kafka does not check
+versions. If a loader stopped at a faulty PartitionRecord, it would miss later removals of ACLs.
 
 This module must not know logs, offsets or what is committed.
 """

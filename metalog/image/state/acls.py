@@ -171,7 +171,7 @@ class AclsDelta:
         """The net changes to ``image``, by id; None for a removal.
 
         An ACL that was added and removed again is left out. If ``image`` is empty or is replaced,
-        the result has all ACLs after the changes, then the removals.
+        the result has first all ACLs of the new image, then the removals.
         """
         if self._whole is None:
             return self._changes
@@ -229,7 +229,7 @@ class AclsDelta:
         return AclsImage(Table.owning(self._whole))
 
     def _own_whole(self) -> dict[Uuid, Acl] | None:
-        """The dict of all ACLs, or a copy if an image uses the dict. None if there is no dict."""
+        """The dict of all ACLs, or a copy if an image uses it; None if only changes are kept."""
         if self._is_shared and self._whole is not None:
             self._whole, self._is_shared = self._whole.copy(), False
         return self._whole

@@ -56,7 +56,7 @@ class BrokerRegistration(NamedTuple):
     """The registration of one broker.
 
     ``cordoned_directories`` is None for a broker older than Kafka 4.3, which does not report them.
-    ``ClusterDelta`` sorts listeners and features by name, because Kafka does not.
+    ``ClusterDelta`` sorts listeners and features by name; Kafka does not.
     """
 
     id: int

@@ -50,7 +50,7 @@ class Partition(NamedTuple):
     """One partition of a topic.
 
     ``directories`` has one entry for each of ``replicas``, unless a record changed only
-    ``replicas`` and the directories are known. ``leader`` is -1 without a leader.
+    ``replicas`` and a directory was not ``MIGRATING``. ``leader`` is -1 without a leader.
     ``leader_recovery_state`` is 1 during recovery from an unclean election, else 0.
     """
 
@@ -105,8 +105,8 @@ class Topic(NamedTuple):
 class TopicsImage(NamedTuple):
     """All topics at one offset.
 
-    A new topic gets the partitions ``partitions_at_first``: an empty table, or an ``UnreadSubject``
-    if the replay does not read partitions.
+    The ``partitions`` of a new topic are ``partitions_at_first``: an empty table, or an
+    ``UnreadSubject`` if the replay does not read partitions.
     """
 
     by_id: Table[Uuid, Topic] = EMPTY_TABLE
