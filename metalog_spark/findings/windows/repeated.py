@@ -12,7 +12,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from authorizer.audit.layouts import RepeatedSpan, Zone
-from metalog.text.plurals import counted, plural
+from metalog.text.plurals import plural
 from metalog_spark.coverage.coverage import HOUR_US
 from metalog_spark.history.archive_history import KNOWN
 from metalog_spark.ingest.set_back import SET_BACK, set_back_texts
@@ -30,20 +30,20 @@ HOURS: Final = "broker STRING, hour_us BIGINT, is_repeated BOOLEAN"
 
 class RepeatedHours(NamedTuple):
     """A ``span`` of clock time that came twice in a ``zone``. ``lines`` has each broker and the
-    number of its lines in the span."""
+    number of its lines that are ambiguous only because of the span. Lines with other doubts can be
+    from either hour, too, so ``text`` does not count them."""
 
     zone: str
     span: RepeatedSpan
     lines: tuple[tuple[str, int], ...]
 
     def text(self) -> str:
-        """``2026-10-25 02:00 to 03:00 came twice in Europe/Berlin (--zone): 4 lines of …``."""
-        lines = sum(number for _, number in self.lines)
+        """``2026-10-25 02:00 to 03:00 came twice in Europe/Berlin (--zone): lines of …``."""
         brokers = ", ".join(broker for broker, _ in self.lines)
         return (
             f"{Zone(self.zone).clock_span(self.span)} came twice in {self.zone} (--zone):"
-            f" {counted(lines, 'line')} of {plural(len(self.lines), 'broker')} {brokers} can be"
-            " from either hour, so the coverage leaves both hours out"
+            f" lines of {plural(len(self.lines), 'broker')} {brokers} can be from either hour, so"
+            " the coverage leaves both hours out"
         )
 
     def overlaps(self, start_us: int, end_us: int) -> bool:

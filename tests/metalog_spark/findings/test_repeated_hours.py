@@ -111,8 +111,8 @@ def test_a_window_with_an_hour_that_came_twice_answers_for_its_other_hours(
     build = ("pipeline", "build", "--log", tmp_path / "log", "--audit", audit, "--out")
     done = run_here(capsys, *build, out, "--zone", name)
     said = (
-        "2026-10-25 02:00 to 03:00 came twice in Europe/Berlin (--zone): 30 lines of broker b1 can"
-        " be from either hour"
+        "2026-10-25 02:00 to 03:00 came twice in Europe/Berlin (--zone): lines of broker b1 can be"
+        " from either hour"
     )
     assert done.stderr.count(said) == 1
     found = run_here(capsys, "pipeline", "unused", "--json", "--all", out)
