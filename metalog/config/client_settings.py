@@ -36,6 +36,7 @@ _TRANSLATED: Final = frozenset(
     )
 )  # fmt: skip
 _JAAS: Final = "sasl.jaas.config"
+_NAME_CHECK: Final = "ssl.endpoint.identification.algorithm"
 _SECURITY: Final = ("ssl.", "sasl.", "security.")
 
 
@@ -58,9 +59,9 @@ def librdkafka_settings(properties: Mapping[str, str]) -> tuple[dict[str, str], 
             left_out.append(f"{key} is not used here")
     if _JAAS in properties:
         settings |= _login(properties[_JAAS])
-    algorithm = properties.get("ssl.endpoint.identification.algorithm")
+    algorithm = properties.get(_NAME_CHECK)
     if algorithm is not None:
-        settings["ssl.endpoint.identification.algorithm"] = algorithm.lower() or "none"
+        settings[_NAME_CHECK] = _name_check(algorithm.strip())
     return settings | _truststore(properties) | _keystore(properties), left_out
 
 
@@ -90,22 +91,41 @@ def _login(jaas: str) -> dict[str, str]:
     return {"sasl.username": options["username"], "sasl.password": options["password"]}
 
 
+def _name_check(algorithm: str) -> str:
+    """librdkafka's word for ``algorithm``. With any word but https, Java's handshake fails."""
+    if algorithm.lower() not in ("https", ""):
+        raise InvalidRequest(f"{_NAME_CHECK}: set https, or nothing to check no host names")
+    return algorithm.lower() or "none"
+
+
 def _truststore(properties: Mapping[str, str]) -> dict[str, str]:
-    location = properties.get("ssl.truststore.location")
-    if location is None:
-        return {}
-    store_type("ssl.truststore.type", properties.get("ssl.truststore.type"), "PEM")
-    return {"ssl.ca.location": location}
+    location, _ = _store(properties, "ssl.truststore", "PEM")
+    return {} if location is None else {"ssl.ca.location": location}
 
 
 def _keystore(properties: Mapping[str, str]) -> dict[str, str]:
-    location = properties.get("ssl.keystore.location")
+    location, kind = _store(properties, "ssl.keystore", "PEM", "PKCS12")
     if location is None:
         return {}
-    kind = properties.get("ssl.keystore.type")
-    if store_type("ssl.keystore.type", kind, "PEM", "PKCS12") == "PEM":
+    if kind == "PEM":
         return {"ssl.certificate.location": location, "ssl.key.location": location}
     settings = {"ssl.keystore.location": location}
     if "ssl.keystore.password" in properties:
         settings["ssl.keystore.password"] = properties["ssl.keystore.password"]
     return settings
+
+
+def _store(properties: Mapping[str, str], store: str, *readable: str) -> tuple[str | None, str]:
+    """The location and the type of a store; None and PEM without a location.
+
+    A password that the store cannot have is refused, as by Kafka.
+    """
+    location, kind = properties.get(f"{store}.location"), "PEM"
+    if location is not None:
+        kind = store_type(f"{store}.type", properties.get(f"{store}.type"), *readable)
+    if kind == "PEM" and f"{store}.password" in properties:
+        raise InvalidRequest(
+            f"{store}.password: PEM has no such password, nor has a store without"
+            f" {store}.location; leave it out"
+        )
+    return location, kind

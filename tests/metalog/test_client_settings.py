@@ -66,9 +66,30 @@ def test_stores_of_keys(store: dict[str, str], wanted: dict[str, str]) -> None:
     assert librdkafka_settings(store) == (wanted, [])
 
 
+@pytest.mark.parametrize("store", ["ssl.truststore", "ssl.keystore"])
+def test_a_file_in_pem_has_no_password_of_a_store(store: str) -> None:
+    """Kafka's DefaultSslEngineFactory refuses it, too, even if it is empty."""
+    with pytest.raises(InvalidRequest, match=rf"^{store}\.password: PEM has no such password"):
+        librdkafka_settings(
+            {f"{store}.type": "pem", f"{store}.location": "x.pem", f"{store}.password": ""}
+        )
+
+
+@pytest.mark.parametrize("algorithm", ["https", " HTTPS\t", ""])
+def test_host_names_are_checked_by_https_alone(algorithm: str) -> None:
+    """Java's handshake refuses a word that it does not know, also ``none``."""
+    settings, _ = librdkafka_settings({"ssl.endpoint.identification.algorithm": algorithm})
+    wanted = "https" if algorithm else "none"
+    assert settings == {"ssl.endpoint.identification.algorithm": wanted}
+
+
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
+        ("ssl.endpoint.identification.algorithm", "secret", "set https, or nothing"),
+        ("ssl.endpoint.identification.algorithm", "none", "set https, or nothing"),
+        ("ssl.truststore.password", "secret", "PEM has no such password"),
+        ("ssl.keystore.password", "secret", "store without ssl.keystore.location; leave it out"),
         ("ssl.engine.factory.class", "secret", "is not supported"),
         ("sasl.login.callback.handler.class", "secret", "is not supported"),
         ("sasl.jaas.config", "com.secret.Module required;", "only PlainLoginModule and Scram"),

@@ -1,7 +1,8 @@
 """Turns Kafka's client settings into a TLS context, a login and timeouts.
 
-``config.client_settings`` translates the names of settings. If a security setting is not supported,
-an error names the setting. No error contains a secret. This module must not connect.
+``config.client_settings`` translates the names of settings. If a security setting has an effect and
+is not supported, an error names the setting; Kerberos' service name has none without GSSAPI, which
+is refused. No error contains a secret. This module must not connect.
 """
 
 from __future__ import annotations
