@@ -75,6 +75,15 @@ def look_up(text: str, environ: Mapping[str, str], cwd: Path, files: Files) -> N
     return _in_files(text[1:], environ, cwd, files)
 
 
+def folder_to_write(text: str) -> Path:
+    """The folder ``text`` for a verb to make or fill; ``InvalidRequest`` if ``text`` is @NAME."""
+    if text.startswith("@"):
+        raise InvalidRequest(
+            f"{text} is a SOURCE, not a folder; give a folder, or ./{text} for one of this name"
+        )
+    return Path(text)
+
+
 def is_packaged(path: Path) -> bool:
     """Whether ``path`` lies in this package (as ``@demo``'s log), which must not change."""
     return path.resolve().is_relative_to(_PACKAGED.resolve())

@@ -16,6 +16,7 @@ from tempfile import mkstemp
 from typing import TYPE_CHECKING, Final
 
 from metalog.errors import InvalidRequest, MetalogError
+from metalog_sources.names import folder_to_write
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -131,6 +132,7 @@ def writing_to(arguments: Namespace, out: str) -> Iterator[None]:
     """Lock ``out`` against other writers in a ``with`` block, if ``out`` is on this machine."""
     from metalog_spark.store.preflight import taken
 
+    folder_to_write(out)
     if not is_here(arguments, out):
         yield
         return

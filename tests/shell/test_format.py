@@ -246,13 +246,25 @@ def test_nothing_is_written_and_no_secret_said_where_options_are_wrong(
     assert not (tmp_path / "node").exists()
 
 
-def test_the_name_of_a_source_is_no_folder(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "written", [["format"], ["archive", "@demo"], ["pipeline", "demo", "--out"]]
+)
+def test_the_name_of_a_source_is_not_a_folder_to_write(
+    written: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["format", "@demo"]) == 2
-    assert "give DIR, or ./@demo for a folder" in capsys.readouterr().err
+    assert main([*written, "@demo"]) == 2
+    assert "@demo is a SOURCE, not a folder; give a folder, or ./@demo" in capsys.readouterr().err
     assert not [*tmp_path.iterdir()]
+
+
+def test_a_folder_can_have_the_name_of_a_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     assert main(["format", "./@demo"]) == 0
 
 

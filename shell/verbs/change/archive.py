@@ -13,6 +13,7 @@ from metalog.disk.files import LOCAL_FILES
 from metalog.errors import InvalidRequest, InvalidSource
 from metalog.text.plurals import counted
 from metalog.text.visible_text import safe
+from metalog_sources.names import folder_to_write
 from metalog_sources.source_kinds import ARCHIVED
 from shell.context import add_command_config, add_source_argument, opened_source
 from shell.output.output import Output
@@ -50,8 +51,8 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, output: Output) -> int:
     from snapshot.archive import archive_log
 
+    target = folder_to_write(arguments.folder)
     source = opened_source(arguments, output)
-    target = Path(arguments.folder)
     if target.is_file():
         raise InvalidRequest(f"{target}: is a file; give a folder for the archive")
     cluster_id = _cluster_id(source, target, arguments)

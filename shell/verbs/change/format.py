@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from metalog.errors import InvalidRequest
 from metalog.text.visible_text import shown
 from metalog.text.whole_numbers import whole_number
+from metalog_sources.names import folder_to_write
 from shell.arguments.controllers_line import parse_controllers
 from shell.context import add_command_config, check_command_config
 from shell.options import TAKES_SECRETS
@@ -195,12 +196,7 @@ def _config(arguments: Namespace) -> NodeProperties | None:
 
 
 def _node(arguments: Namespace, config: NodeProperties | None) -> _Node:
-    directory = None if arguments.directory is None else Path(arguments.directory)
-    if (arguments.directory or "").startswith("@"):
-        raise InvalidRequest(
-            f"{directory}: @NAME is a SOURCE, and format makes a folder; give DIR, or ./{directory}"
-            " for a folder of this name"
-        )
+    directory = None if arguments.directory is None else folder_to_write(arguments.directory)
     if config is None:
         if directory is None:
             raise InvalidRequest("no folder: give DIR, or --config server.properties")

@@ -167,7 +167,10 @@ def _chosen(arguments: Namespace) -> list[Check]:
             near = nearest_name(name, known.keys())
             advice = f"did you mean {near}?" if near else f"the checks are {', '.join(known)}"
             raise InvalidRequest(f"no check has the id {name!r}; {advice}")
-    return [check for check in CHECKS if check.id in only and check.id not in skipped]
+    chosen = [check for check in CHECKS if check.id in only and check.id not in skipped]
+    if not chosen:
+        raise InvalidRequest("no check is left: --except leaves out all of them")
+    return chosen
 
 
 def _version(arguments: Namespace) -> KafkaVersion | None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from metalog.errors import InvalidTarget
 from metalog.text.plurals import counted
 from metalog.text.visible_text import safe, shown
+from metalog_sources.names import folder_to_write
 from shell.arguments.pipeline import add_spark, check_installed, spark_session
 from shell.options import at_least
 from shell.output.output import Output
@@ -76,7 +77,7 @@ def run(arguments: Namespace, output: Output) -> int:
     from metalog_spark.demo.calendar import YEAR, days_from
     from metalog_spark.demo.make import check_requests
 
-    out = Path(arguments.out)
+    out = folder_to_write(arguments.out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InvalidTarget(f"{out}: already exists; name a new or empty folder")
     check_requests(arguments.requests)
