@@ -2,7 +2,7 @@
 
 Replay, snapshots, the policy for unreadable records and the metadata shell's ``/image`` use
 ``SUBJECTS``. A record type is in ``SUBJECTS`` or in ``NOT_KEPT``, or it begins or ends a
-transaction. ``SUBJECTS`` has the order of Kafka's snapshots.
+transaction. Kafka's snapshots have their records in the order of ``SUBJECTS``.
 
 This module must not know what any subject holds.
 """
@@ -40,7 +40,7 @@ class SubjectDelta(Protocol):
 
     @property
     def doubtful(self) -> int:
-        """How many applied records have a ``RecordDoubt``: a byte of a name was replaced."""
+        """How many applied records are doubtful (``RecordDoubt``)."""
 
     def finish_snapshot(self) -> None:
         """End a replacement: remove the entries of the old image that the snapshot lacks."""

@@ -1,6 +1,6 @@
 """Describes in one line each trace that another version of Kafka left in a log.
 
-A trace is a metadata.version that Kafka 4.4 refuses, or a type of skipped or missing records.
+A trace is a metadata.version that Kafka 4.4 refuses, a type of skipped records, or missing records.
 This module must not know how a verb prints a line.
 """
 

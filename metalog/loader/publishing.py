@@ -19,10 +19,10 @@ _log = logging.getLogger(__name__)
 
 
 class PublisherFault(NamedTuple):
-    """A publisher's latest ``error``, at the image up to ``offset``; ``times`` counts its errors.
+    """A publisher's latest ``error``, at the image that ends at ``offset``.
 
-    The publisher missed a delta, so its next delta after an error is the whole image. ``healed`` is
-    true after the publisher has accepted the whole image.
+    ``times`` counts the publisher's errors. The publisher missed a delta, so its next delta after
+    an error is the whole image. ``healed`` is true after the publisher has accepted this image.
     """
 
     publisher: str

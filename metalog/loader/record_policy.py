@@ -87,16 +87,16 @@ class RecordPolicy:
         """Apply to ``delta`` the (offset, message) pairs ``records`` of ``batches``.
 
         All offsets are in ``span``. A readable record of an unknown version is applied, as in
-        Kafka. If it concerns authorization, or if Kafka refuses the record, a tolerant policy
-        applies it and keeps a doubt, because tools show what the log contains. After an error,
-        ``delta`` is incomplete and must be thrown away.
+        Kafka. If it concerns authorization, a tolerant policy also keeps a doubt. A tolerant policy
+        also applies, with a doubt, a readable record that Kafka refuses, because tools show what
+        the log contains. After an error, ``delta`` is incomplete and must be thrown away.
         """
         doubtful = delta.doubtful
-        delta.replay_all(records, partial(self._refuse, delta, batches))
+        delta.replay_all(records, partial(self._take_faulty, delta, batches))
         if delta.doubtful > doubtful:
             self._note_doubtful(span, batches)
 
-    def _refuse(
+    def _take_faulty(
         self,
         delta: MetadataDelta,
         batches: Sequence[Batch],
@@ -116,7 +116,7 @@ class RecordPolicy:
             return
         if concerns_authorization(message):
             self._doubt_record(batch, offset, message, fault)
-        delta.replay_all([(offset, readable)], partial(self._refuse, delta, batches))
+        delta.replay_all([(offset, readable)], partial(self._take_faulty, delta, batches))
 
     def readable(self, batch: Batch, controls: Iterable[Any], first: int) -> Iterator[Any]:
         """The readable records in ``controls``, the control records of ``batch`` from offset
@@ -132,7 +132,7 @@ class RecordPolicy:
         skipped.
 
         An unreadable record is counted even if the transaction aborts, because Kafka stops at it.
-        A record that Kafka's reader refuses is a doubt at once, for the same reason.
+        For the same reason, a readable record that Kafka refuses is a doubt even then.
         """
         if message is UNREAD_RECORD:
             return []
@@ -187,7 +187,7 @@ class RecordPolicy:
                     byte=batch.position,
                     advice="it concerns authorization, so replay stops before it",
                 )
-                self.doubt(f"{doubt.record_type} that may mislead", fault)
+                self.doubt(f"doubtful {doubt.record_type}", fault)
 
 
 def _count(counts: dict[str, Skipped], kind: str, offset: int, reason: str, by: int = 1) -> None:

@@ -152,7 +152,7 @@ class Loader:
         return self._policy.doubts
 
     def note_fault(self, fault: Exception) -> None:
-        """Note a fault that the driver found; ``position`` then tells where to read again."""
+        """Note a fault; ``position`` then tells where to read again."""
         offset = fault.offset if isinstance(fault, CorruptLog) else None
         self._fault = (self._replayed.offset if offset is None else offset, fault)
         if isinstance(fault, Diverged):

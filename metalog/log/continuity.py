@@ -13,7 +13,7 @@ from metalog.records.batch import Batch
 from metalog.records.messages import LeaderChangeMessage
 
 NO_EPOCHS = LeaderEpochs("")
-_NEVER = 2**63
+_ABOVE_ALL_OFFSETS = 2**63
 
 
 class Continuity:
@@ -63,7 +63,7 @@ class Continuity:
         starts = self._epochs.starts
         self._epochs_agree_below = min(
             (start.start_offset for start in starts if start.start_offset > batch.last_offset),
-            default=_NEVER,
+            default=_ABOVE_ALL_OFFSETS,
         )
         if not starts or (batch.epoch > starts[-1].epoch and batch.base_offset > starts[-1][1]):
             return

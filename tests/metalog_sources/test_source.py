@@ -94,7 +94,7 @@ def test_a_folder_without_an_owner_counts_for_no_voter(tmp_path: Path) -> None:
     source = opened(f"{folders[0]}+{tmp_path / 'copy'}")
     assert source.log.bounds().end == 263, "the end of the copy's snapshot, which proves itself"
     assert source.log.problems == (
-        f"{tmp_path / 'copy'}: its voter is unknown without meta.properties; copy that file too",
+        f"{tmp_path / 'copy'}: no meta.properties names its voter; copy that file too",
     )
 
 

@@ -39,7 +39,7 @@ class LogExtent(NamedTuple):
 def find_extents(
     partition: Path, names: Sequence[str], files: Files, segment: int | None = None
 ) -> tuple[LogExtent, ...]:
-    """The ends that a segment once reached, as the segment's indexes and other files show.
+    """The ends that the log once reached, as the indexes of ``segment`` and other files show.
 
     ``names`` are the files in ``partition``. By default, ``segment`` is the last segment.
     """
@@ -47,7 +47,7 @@ def find_extents(
     base = segment if segment is not None else bases[-1] if bases else -1
     limit = min((each for each in bases if each > base), default=None)
     found = [
-        extent for extent in _named(partition, names, base) if limit is None or extent.end <= limit
+        each for each in _by_name(partition, names, base) if limit is None or each.end <= limit
     ]
     for name, entry in (
         (layout.index_name(base), _OFFSET_ENTRY),
@@ -62,7 +62,7 @@ def find_extents(
 def missing_after(extents: Iterable[LogExtent], end: int, *, is_certain: bool) -> CorruptLog | None:
     """The error for records that are missing after a log's ``end``, or None.
 
-    Only the ``extents`` with this ``is_certain`` count.
+    ``extents`` with another ``is_certain`` are ignored.
     """
     last = max((each for each in extents if each.is_certain is is_certain), default=None)
     if last is None or last.end <= end:
@@ -73,7 +73,7 @@ def missing_after(extents: Iterable[LogExtent], end: int, *, is_certain: bool) -
     return CorruptLog(shown, file=last.file, advice=_ADVICE)
 
 
-def _named(partition: Path, names: Sequence[str], base: int) -> Iterator[LogExtent]:
+def _by_name(partition: Path, names: Sequence[str], base: int) -> Iterator[LogExtent]:
     for name in names:
         offset = layout.producer_state_offset(name)
         if offset is None:

@@ -112,7 +112,7 @@ def snapshots(names: Iterable[str]) -> list[SnapshotId]:
 
 
 def unfinished(names: Iterable[str], before: SnapshotId | None = None) -> list[str]:
-    """The names of unfinished files, ours and Kafka's; they end in ``.part``.
+    """The names of unfinished files of Kafka or this project; they end in ``.part``.
 
     With ``before``, only the unfinished snapshots that are older than ``before``.
     """

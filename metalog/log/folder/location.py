@@ -128,11 +128,11 @@ def _locate(path: Path, files: Files) -> tuple[Path | None, Path]:
         return path, path / layout.PARTITION_FOLDER
     if layout.segments(names) or layout.snapshots(names) or path.name == layout.PARTITION_FOLDER:
         above = path.absolute().parent
-        whole = path.name == layout.PARTITION_FOLDER and any(
+        is_in_log_dir = path.name == layout.PARTITION_FOLDER and any(
             files.is_file(above / name)
             for name in (layout.META_PROPERTIES, layout.ARCHIVE_PROPERTIES)
         )
-        return (above if whole else None), path
+        return (above if is_in_log_dir else None), path
     if layout.BOOTSTRAP_CHECKPOINT in names and layout.META_PROPERTIES in names:
         return path, path / layout.PARTITION_FOLDER
     below = _log_dir_below(path, names, files)

@@ -61,9 +61,7 @@ class FoldersLog:
         for log in self._logs:
             found.extend(log.problems)
             if _lacks_its_voter(log):
-                found.append(
-                    f"{log.path}: its voter is unknown without meta.properties; copy that file too"
-                )
+                found.append(f"{log.path}: no meta.properties names its voter; copy that file too")
             if log.damage is not None:
                 found.append(str(log.damage))
         return tuple(found)
@@ -77,7 +75,7 @@ class FoldersLog:
     def missing(self) -> CorruptLog | None:
         """The damage that can hide more committed records, or None.
 
-        Damage counts if its log ends at the committed offset, or if its log ends earlier and
+        Damage can do so if its log ends at the committed offset, or if its log ends earlier and
         another log reaches past that offset.
         """
         committed, ends = self.agreement.committed, [log.bounds().end for log in self._logs]
@@ -130,7 +128,7 @@ class FoldersLog:
 
 
 def _lacks_its_voter(log: DirectoryLog) -> bool:
-    """Whether the folder does not name its node. An archive need not: its records are committed."""
+    """Whether the folder is not an archive, and does not name its node."""
     node_id = None if log.meta_properties is None else log.meta_properties.node_id
     return node_id is None and log.folder.archive is None
 

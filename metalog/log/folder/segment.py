@@ -184,16 +184,16 @@ def find_batch(file: ReadableFile, base_offset: int, wanted: int) -> tuple[int, 
     Earlier batches are skipped by their lengths, without other checks. If a length or offset is
     impossible in a segment, the result is the file's beginning.
     """
-    astray = found = (0, base_offset)
+    beginning = found = (0, base_offset)
     reached, end = 0, file.size()
     for buffer, start, position, size in whole_batches(file, 0, end):
         (base,) = _BASE_OFFSET.unpack_from(buffer, start)
         if position > 0 and base > wanted:
             return found
         if base <= found[1] if position > 0 else base != base_offset:
-            return astray
+            return beginning
         found, reached = (position, base), position + size
-    return found if end - reached < HEADER_SIZE else astray
+    return found if end - reached < HEADER_SIZE else beginning
 
 
 def _first_unwritten(data: bytes, position: int) -> int:
@@ -247,9 +247,8 @@ def _why_no_torn_batch(tail: bytes, next_offset: int | None, written: int) -> st
 def _hides_whole_batch(tail: bytes, stated: int, written: int) -> bool:
     """Whether ``tail`` begins with a complete batch whose length field, ``stated``, is wrong.
 
-    These ends of the batch are tried: the end of the file, the end of the ``written`` bytes, each
-    length that differs from ``stated`` by one bit, and the first places where a next batch can
-    begin.
+    These sizes are tried: all of ``tail``, the ``written`` bytes, each size whose length field
+    differs by one bit, and the sizes up to the first places where a next batch can begin.
     """
     if len(tail) < HEADER_SIZE:
         return False

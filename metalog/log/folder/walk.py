@@ -143,9 +143,9 @@ class LogEnds(NamedTuple):
     damage: CorruptLog | None
     """The damage at which the search for the end stopped; ``end`` is before it."""
     read_position: ReadPosition | None
-    """The position after the last batch; None without segments."""
+    """The position after the last batch; None if there are no segments."""
     walked_from: int
-    """The base offset of the first segment read to find the end; ``end`` without segments."""
+    """The base offset of the first segment read to find the end; ``end`` if there is none."""
     controls: tuple[Batch, ...] | None
     """The control batches from ``walked_from`` on; None if they are too many or too large."""
     last_batch: LastBatch | None
@@ -207,18 +207,19 @@ def _survey(folder: LogFolder, files: Files, known: LogEnds | None) -> _Survey:
     return survey
 
 
-def _walked(walk: SegmentWalk, walked_from: int, known: tuple[Batch, ...] | None) -> _Survey:
-    """Read to the end, and add the control batches to ``known``."""
+def _walked(walk: SegmentWalk, walked_from: int, controls: tuple[Batch, ...] | None) -> _Survey:
+    """Read to the end, and add the control batches to ``controls``."""
     found: list[Batch] = []
     damage = batch = None
     try:
         for batch in walk:
-            if batch.is_control and known is not None:
+            if batch.is_control and controls is not None:
                 found.append(batch)
-                if batch.size > LARGEST_CONTROL or len(known) + len(found) > MOST_CONTROLS:
-                    known = None
+                if batch.size > LARGEST_CONTROL or len(controls) + len(found) > MOST_CONTROLS:
+                    controls = None
     except CorruptLog as error:
         damage = error
-    controls = (*known, *found) if found and known is not None else known
+    if found and controls is not None:
+        controls = (*controls, *found)
     last_batch = None if batch is None else LastBatch(batch.position, prefix_of(batch))
     return _Survey(walk, damage, walked_from, controls, last_batch)

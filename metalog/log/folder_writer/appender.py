@@ -70,7 +70,7 @@ class Appender:
             self._begin(batch.base_offset)
         self._log.write(data)
         self._log.sync()
-        self._count(batch, len(data))
+        self._add_to_indexes(batch, len(data))
 
     def finish(self) -> None:
         """Complete the indexes of the active segment, and close its files."""
@@ -109,7 +109,7 @@ class Appender:
         self._create_indexes(base_offset)
         with opened(self._files, path) as file:
             for batch in SegmentReader(file, str(path), Continuity(base_offset)):
-                self._count(batch, batch.size)
+                self._add_to_indexes(batch, batch.size)
         self._files.sync_folder(self._folder)
 
     def _reset(self, base_offset: int) -> None:
@@ -121,7 +121,7 @@ class Appender:
         self._index = self._created(index_name(base_offset))
         self._time_index = self._created(time_index_name(base_offset))
 
-    def _count(self, batch: Batch, size: int) -> None:
+    def _add_to_indexes(self, batch: Batch, size: int) -> None:
         if not self._size:
             self._first_timestamp = batch.max_timestamp
         offset_entry, time_entry = self._builder.add(batch, self._size)

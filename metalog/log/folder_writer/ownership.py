@@ -73,7 +73,7 @@ def check_ownership(log: DirectoryLog, configured: Collection[int] | None) -> Ow
 
 
 def find_quorum(log: DirectoryLog) -> Quorum:
-    """The quorum's state in the log; without ``voters`` if the voters are static."""
+    """The quorum's state in the log; ``voters`` is None if the voters are static."""
     state = log.quorum_state
     if state is not None and state.data_version == 0 and state.voters:
         return Quorum()
@@ -111,7 +111,7 @@ def _check_directory(log: DirectoryLog, properties: MetaProperties, quorum: Quor
             raise _refused(
                 log,
                 f"the voter {voter.voter_id} has another directory id than this folder,"
-                f" {properties.directory_id}",
+                f" which has {properties.directory_id}",
                 _INSTEAD,
             )
 

@@ -82,7 +82,7 @@ class WritableDirectoryLog:
 
         Raises ``InvalidTarget`` if this node may not write the log or a file cannot be written,
         ``CorruptLog`` if the log is damaged, and ``LogFenced`` after a successful claim or
-        ``close``, or if the first append fails or failed.
+        ``close``, or if the first append of this or an earlier claim fails.
         """
         if self._appender is not None or self._fenced is not None:
             raise LogFenced(f"{self.path}: {self._fenced or 'claimed already'}")
@@ -195,8 +195,7 @@ class WritableDirectoryLog:
         return news
 
     def splits(self) -> Sequence[Split]:
-        """The log as input splits, in order; empty if a snapshot that ends after the log's last
-        record replaces the log."""
+        """The log as input splits, in order; empty if a snapshot replaces the log."""
         return self._log.splits()
 
     def snapshots(self) -> Sequence[SnapshotId]:
@@ -303,7 +302,7 @@ class WritableDirectoryLog:
         return self._end
 
     def _fence(self, appender: Appender, error: BaseException) -> None:
-        """Stop using the files; the lock stays until ``close``."""
+        """Stop using the files, but keep the lock."""
         reason = error.strerror if isinstance(error, OSError) else None
         self._fenced = (
             f"a write failed ({reason or str(error) or type(error).__name__}), and nothing more is"
