@@ -61,7 +61,7 @@ class Truncated(NamedTuple):
 
 
 class SnapshotNeeded(NamedTuple):
-    """The reader must load this snapshot; the log perhaps deleted the reader's next records."""
+    """The reader must load this snapshot; the records that it needs next are perhaps deleted."""
 
     id: SnapshotId
 
@@ -161,7 +161,7 @@ class WritableLog(LiveLog, Protocol):
     def claim(self) -> int:
         """Become the writer in a new epoch, and append the LEADER_CHANGE of the epoch.
 
-        Returns the epoch. After any other error than ``LogFenced``, ``claim`` may be tried again.
+        Returns the epoch. After an error other than ``LogFenced``, the caller can claim again.
 
         Raises:
             InvalidTarget: this log cannot be written.
@@ -202,7 +202,7 @@ class Candidacy(Protocol):
     def stand(self, dismissed: Callable[[], None]) -> None:
         """Take part in elections.
 
-        When the node no longer leads, some thread calls ``dismissed``.
+        When the node no longer leads, ``dismissed`` is called, on any thread.
         """
         ...
 
@@ -241,8 +241,8 @@ class AclMutator(Protocol):
     """Changes ACLs (KIP-801).
 
     ``context`` names the caller; the caller's permission is not checked again. Each method returns
-    one future per item, in order. A future's result is the item's outcome; without an outcome,
-    the future fails with the reason.
+    one future per item, in order. A future's result is the item's outcome; if there is
+    none, the future fails with the reason.
     """
 
     def create_acls(

@@ -78,8 +78,8 @@ class OpenedLog(Log, Protocol):
     def bootstrap(self) -> Iterator[Batch] | None:
         """The batches that the controller of an empty log will write first.
 
-        They are in ``bootstrap.checkpoint``, or in the snapshot that ends at offset 0. None without
-        such a file, or if the log has records.
+        They are in ``bootstrap.checkpoint``, or in the snapshot that ends at offset 0. None if
+        there is no such file, or if the log has records.
         """
         ...
 
@@ -115,7 +115,7 @@ def open_log(
     text = str(source)
     if (scheme := scheme_of(text)) is not None:
         if scheme not in REMOTE:
-            raise InvalidSource(f"{text}: {scheme}:// has no log; give {_FORMS}")
+            raise InvalidSource(f"{text}: {scheme}:// is not a log's address; give {_FORMS}")
         return remote_log(text, kafka_settings or {}, files=files)
     return log_on_disk(text, files=files)[1]
 

@@ -36,7 +36,7 @@ from metalog.records.record import (
 from metalog.records.unread import UnreadTypes
 
 LENGTH_END: Final = 12
-"""The position after the length field, in bytes; the length does not count the bytes before it."""
+"""The position after the length field, in bytes; the length counts only the bytes after it."""
 HEADER_SIZE: Final = 61
 MAX_BATCH_SIZE: Final = 64 << 20
 """In bytes: eight times the largest batch that Kafka's controller writes."""

@@ -153,8 +153,8 @@ class TestRefused:
             ("topic://localhost:9092", "give topic://HOST:PORT[,HOST:PORT]/TOPIC"),
             ("topic:///acls", "give topic://HOST:PORT[,HOST:PORT]/TOPIC"),
             ("topic://localhost:9092/a/b", "give topic://HOST:PORT[,HOST:PORT]/TOPIC"),
-            ("topic://localhost:9092/acls?at=1", "after the ? only snapshots=DIR is known"),
-            ("topic://localhost:9092/acls?snapshots=", "after the ? only snapshots=DIR is known"),
+            ("topic://localhost:9092/acls?at=1", "the ? only snapshots=DIR is supported"),
+            ("topic://localhost:9092/acls?snapshots=", "the ? only snapshots=DIR is supported"),
             ("topic://localhost:9092/acls?snapshots=gone", "gone: there is no such folder of"),
         ],
     )

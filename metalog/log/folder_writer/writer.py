@@ -285,7 +285,7 @@ class WritableDirectoryLog:
             raise LogFenced(f"{self.path}: epoch {epoch} is over; the epoch is now {self._epoch}")
         batch = build_batch(self._end, epoch, self._now_ms(), records)
         if batch.size > MAX_BATCH_BYTES:
-            advice = "; send fewer at a time" if len(records) > 1 else ""
+            advice = "; send fewer records at a time" if len(records) > 1 else ""
             raise InvalidRequest(
                 f"{counted(len(records), 'record needs', 'records need')} {batch.size} bytes;"
                 f" Kafka reads at most {MAX_BATCH_BYTES} in a batch{advice}"

@@ -30,7 +30,7 @@ _CONTROLLER_ENDPOINTS: Final = 2
 class ControllerConnection:
     """Connects at the first request; ``path`` names the log in errors.
 
-    ``follower`` knows the controllers, and learns which controllers do not answer. With
+    ``follower`` knows the controllers, and learns which controllers fail. With
     ``identifies``, the cluster's id is requested at the first connection.
     """
 
@@ -44,7 +44,8 @@ class ControllerConnection:
         self._path = path
         self._follower = follower
         self._settings = settings
-        self._is_id_wanted = identifies
+        self._is_id_requested = identifies
+        """The id was requested, or will be at the first connection."""
         self._connection: Connection | None = None
 
     def close(self) -> None:
@@ -56,9 +57,9 @@ class ControllerConnection:
     def ask_id(self) -> str | None:
         """The cluster's id; None if the controllers do not send it. After an answer, the id is not
         requested again."""
-        if self.cluster_id is None and not self._is_id_wanted:
+        if self.cluster_id is None and not self._is_id_requested:
             self.cluster_id = self._requested_id()
-            self._is_id_wanted = True
+            self._is_id_requested = True
         return self.cluster_id
 
     def ask(
@@ -88,7 +89,7 @@ class ControllerConnection:
             yield
         except (AuthenticationFailed, Malformed, NoCommonVersion) as error:
             self.close()
-            self._follower.no_answer(controller)
+            self._follower.note_failure(controller)
             raise InvalidSource(f"{self._path}: {error}") from None
 
     def after_loss(self, controller: Address, trouble: str) -> tuple[FollowVerdict, str]:
@@ -97,7 +98,7 @@ class ControllerConnection:
         One timeout covers all attempts. The returned text is ``trouble``, the error of the loss; if
         all attempts failed, their errors follow.
         """
-        verdict = self._follower.no_answer(controller)
+        verdict = self._follower.note_failure(controller)
         others = [each for each in self._follower.controllers if each != controller]
         if verdict is FollowVerdict.PAUSE or not others:
             return verdict, trouble
@@ -105,7 +106,7 @@ class ControllerConnection:
             try:
                 connection = first_connection(others, self._settings, check=_refuse_a_broker)
             except Unreachable as error:
-                return self._follower.nobody_answers(), f"{trouble}; {error}"
+                return self._follower.note_all_failed(), f"{trouble}; {error}"
             self._follower.begin_with(connection.address)
             self._take(connection)
         return verdict, trouble
@@ -140,7 +141,7 @@ class ControllerConnection:
         self._connection = connection
         _refuse_a_broker(connection)
         self.features = connection.features
-        if not self.was_connected and self._is_id_wanted:
+        if not self.was_connected and self._is_id_requested:
             self.cluster_id = _cluster_id_of(connection) or self.cluster_id
         self.was_connected = True
         return connection

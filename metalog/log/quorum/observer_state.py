@@ -1,9 +1,9 @@
 """The state of a KIP-595 observer: answers in, log events and the next request out.
 
-The observer finds the leader: it asks one controller of the list after the other, and follows
-redirects. After a failure at the end of the list, the caller must pause. The loader holds back
-records above the high-water mark, but the events include them. If the leader's log diverges, there
-is a ``Truncated`` event. Pure. This module must not know sockets, time, nor the bytes of requests.
+The observer finds the leader: it asks the controllers of the list one by one, and follows
+redirects. After a failure at the end of the list, the caller must pause. The events include records
+above the high-water mark; the loader holds them back. If the leader's log diverges, there is a
+``Truncated`` event. Pure. This module must not know sockets, time, nor the bytes of requests.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Epochs:
 
 
 class FollowVerdict(Enum):
-    """The next step: read the answer, ask ``target`` at once, or pause before asking ``target``."""
+    """The next step: read the answer, ask ``target`` now, or pause before asking ``target``."""
 
     LEADS = auto()
     ASK = auto()
@@ -87,9 +87,9 @@ class FollowVerdict(Enum):
 class Follower:
     """Decides the requests of an observer, and turns the answers into events.
 
-    The caller asks ``target`` for ``fetch_position``, and passes the answer to ``handle_response``.
-    If the verdict is ``LEADS``, the caller passes the answer to ``read``, too. Without an answer,
-    the caller calls ``no_answer``.
+    The caller fetches from ``target`` at ``fetch_position``, and passes the answer to
+    ``handle_response``. If the verdict is ``LEADS``, the caller passes the answer to ``read``, too.
+    If there is no answer, the caller calls ``note_failure``.
     """
 
     def __init__(self, controllers: Sequence[Address]) -> None:
@@ -147,7 +147,7 @@ class Follower:
         mark = -1 if self.high_watermark is None else self.high_watermark
         return FetchPosition(self.position, last, self.leader.epoch, mark)
 
-    def no_answer(self, controller: Address) -> FollowVerdict:
+    def note_failure(self, controller: Address) -> FollowVerdict:
         self._leading = None
         self._avoided.add(controller)
         self._turn += 1
@@ -156,7 +156,7 @@ class Follower:
         self._avoided.clear()
         return FollowVerdict.PAUSE
 
-    def nobody_answers(self) -> FollowVerdict:
+    def note_all_failed(self) -> FollowVerdict:
         self._leading = None
         self._avoided.clear()
         return FollowVerdict.PAUSE
@@ -170,14 +170,14 @@ class Follower:
             return FollowVerdict.LEADS
         self._leading = None
         if fetched.code not in _RETRIABLE:
-            self.no_answer(controller)
+            self.note_failure(controller)
             raise InvalidSource(_refused(controller, fetched.code))
         if has_news or self.target != controller:
             return FollowVerdict.ASK
-        return self.no_answer(controller)
+        return self.note_failure(controller)
 
     def _learn(self, fetched: Fetched) -> bool:
-        """Remember leader and endpoints; returns whether leader or epoch are newer."""
+        """Remember leader and endpoints; returns whether the epoch or its leader is new."""
         self._endpoints.update(fetched.endpoints)
         named, known = fetched.leader, self.leader
         is_later = named.epoch > known.epoch or (
@@ -191,10 +191,10 @@ class Follower:
     def read(self, controller: Address, fetched: Fetched) -> list[LogEvent]:
         """The events of the leader's answer to ``fetch_position``; ``CorruptLog`` at damage.
 
-        At a divergence, the leader's high-water mark is ignored. After one truncation our log can
-        still have batches that the leader never had, and only the next answer shows this. A new
-        leader has no mark until it commits a record. Its records are not read before: if the quorum
-        lost data, the mark of the previous leader does not hold for them.
+        At a divergence, the leader's high-water mark is ignored, because our log can still have
+        batches that the leader never had; only the next answer shows this. Until a new leader
+        commits a record, it has no mark, and its records are not read: if the quorum lost data,
+        the previous leader's mark is not valid for these records.
         """
         self.log_start = max(fetched.log_start, 0)
         if fetched.diverging is not None:
@@ -258,7 +258,7 @@ class Follower:
 
     def _admit(self, batch: Batch) -> None:
         if self._continuity.next_offset is None and batch.base_offset > self.position:
-            raise CorruptLog(f"the answer begins only at offset {batch.base_offset}")
+            raise CorruptLog(f"the answer begins after this offset, at offset {batch.base_offset}")
         self._continuity.admit(batch)
         self._epochs.extend(batch.epoch, batch.next_offset)
         self.position = batch.next_offset

@@ -55,7 +55,7 @@ def quorum_at(log: Log, end: int) -> Quorum:
     found, start = Quorum(), log.bounds().start
     for snapshot in reversed([each for each in log.snapshots() if each.end_offset <= end]):
         try:
-            found = _applied(Quorum(), takewhile(_before_data, log.open_snapshot(snapshot)))
+            found = _applied(Quorum(), takewhile(_is_control, log.open_snapshot(snapshot)))
         except CorruptLog:
             continue
         start = snapshot.end_offset
@@ -108,7 +108,7 @@ def find_voters(log: BatchSource, state: QuorumState | None) -> Voters:
     found: Voters | None = None
     for snapshot in reversed(log.snapshots()):
         try:
-            found = last_voters(takewhile(_before_data, log.open_snapshot(snapshot)))
+            found = last_voters(takewhile(_is_control, log.open_snapshot(snapshot)))
         except CorruptLog:
             continue
         start = snapshot.end_offset
@@ -120,7 +120,7 @@ def find_voters(log: BatchSource, state: QuorumState | None) -> Voters:
     return found or Voters((), "neither the log nor quorum-state names voters")
 
 
-def _before_data(batch: Batch) -> bool:
+def _is_control(batch: Batch) -> bool:
     return batch.is_control
 
 
@@ -141,7 +141,7 @@ def last_voters(batches: Iterable[Batch]) -> Voters | None:
                 ids = tuple(sorted(voter.voter_id for voter in message.voters))
                 by_leader = Voters(ids, f"LEADER_CHANGE at offset {batch.base_offset}")
             elif _may_name_voters(message):
-                why = f"a control record cannot be read in the batch of offset {batch.base_offset}"
+                why = f"a control record in the batch at offset {batch.base_offset} cannot be read"
                 return Voters((), why)
     return by_record or by_leader
 

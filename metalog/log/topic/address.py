@@ -49,5 +49,5 @@ def split_snapshots(text: str) -> tuple[str, str | None]:
     address, mark, query = text.partition("?")
     folder = query.removeprefix(_SNAPSHOTS)
     if mark and (folder == query or not folder):
-        raise InvalidSource(f"{text}: after the ? only {_SNAPSHOTS}DIR is known")
+        raise InvalidSource(f"{text}: after the ? only {_SNAPSHOTS}DIR is supported")
     return address, folder or None

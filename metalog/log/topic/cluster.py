@@ -46,7 +46,7 @@ _LIBRARY_ERRORS: Final = (KafkaException, ValueError, TypeError)
 
 
 class TopicFacts(NamedTuple):
-    """A topic's partitions, and its settings by Kafka's names."""
+    """The number of a topic's partitions, and its settings by Kafka's names."""
 
     partitions: int
     settings: Mapping[str, str]
@@ -71,7 +71,7 @@ class TopicCluster:
         return f"TopicCluster({self.address})"
 
     def facts(self) -> TopicFacts | None:
-        """The partitions and settings of the topic; None if the topic does not exist."""
+        """The facts about the topic; None if the topic does not exist."""
         topic = self.address.topic
         with self.consuming() as consumer:
             found = consumer.list_topics(topic, timeout=TIMEOUT_S).topics[topic]

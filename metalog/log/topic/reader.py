@@ -1,7 +1,7 @@
 """Reads the committed records of a metadata log in a Kafka topic.
 
-A reader must reach the last stable offset that it found when it began. It does not wait for the
-message before that offset, because transaction markers and aborted records can take the topic's
+A reader reads up to the last stable offset that it found when it began. It does not wait for a
+message at the last offset, because transaction markers and aborted records can take the topic's
 last offsets. A separate folder can hold snapshots. Reading changes nothing. This module must not
 apply any record.
 """
@@ -73,8 +73,8 @@ class TopicLog:
     def check(self) -> None:
         """Raise ``InvalidSource`` if the topic cannot hold a log.
 
-        ``CorruptLog`` if the log's first records were deleted, and the folder has no snapshot of
-        this log, or if the log's last message is not a record of a log.
+        ``CorruptLog`` if the log's first records were deleted and no snapshot has them, or if its
+        last message is not a record of a log.
         """
         facts = self.cluster.facts()
         if facts is None:

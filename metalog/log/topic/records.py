@@ -188,7 +188,7 @@ class Assembler:
         self._open = None
 
     def reach(self, offset: int) -> Iterator[LogEvent]:
-        """The gap before ``offset``, if any. All messages below it must be added first."""
+        """The gap before ``offset``, if any. All messages below ``offset`` must be added first."""
         if self._open is None and offset > self._next:
             yield Gap(self._next, offset, lost=False)
             self._next = offset
@@ -217,8 +217,8 @@ class Assembler:
         if header.follows < last.end:
             raise self._corrupt(
                 message,
-                f"its writer knew the log only up to offset {header.follows}, not {last.end}:"
-                " two programs wrote at once",
+                f"the record's writer knew the log only up to offset {header.follows}, not"
+                f" {last.end}: two programs wrote at the same time",
             )
 
     def _gap_before(self, message: Stored, header: AppendHeader) -> Iterator[Gap]:

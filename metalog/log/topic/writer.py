@@ -112,12 +112,12 @@ class WritableTopicLog:
         """Append (message, version) pairs as one durable batch; returns the new end offset.
 
         Raises ``InvalidRequest`` if the records cannot be written, for example because they are too
-        large, and ``LogFenced`` if ``epoch`` is not the epoch of a claim, or a write has failed.
+        large, and ``LogFenced`` if ``epoch`` is not the epoch of the claim, or a write has failed.
         """
         return self._append(epoch, records)
 
     def trim(self, before: SnapshotId) -> None:
-        """Delete the records that the snapshot ``before`` includes, for every reader."""
+        """Delete, for every reader, the records that the snapshot ``before`` includes."""
         if self._transactions is None:
             raise LogFenced(f"{self.path}: {self._fenced or 'not claimed'}")
         if before not in self._log.snapshots():
@@ -211,7 +211,7 @@ class WritableTopicLog:
         messages = outgoing(batch, self._log_encoding, self._follows)
         largest = max(len(message.value) for message in messages)
         if batch.size > MAX_BATCH_BYTES or largest > MAX_RECORD_BYTES:
-            advice = "; send fewer at a time" if largest <= MAX_RECORD_BYTES else ""
+            advice = "; send fewer records at a time" if largest <= MAX_RECORD_BYTES else ""
             raise InvalidRequest(
                 f"{counted(len(records), 'record needs', 'records need')} {batch.size} bytes, the"
                 f" largest {largest}; a batch may have at most {MAX_BATCH_BYTES} bytes, one"
@@ -240,7 +240,7 @@ def ensure_topic(cluster: TopicCluster) -> None:
 
 
 def _why_too_small(facts: TopicFacts) -> str | None:
-    takes = facts.settings.get("max.message.bytes")
-    if takes is None or int(takes) >= MIN_MESSAGE_BYTES:
+    limit = facts.settings.get("max.message.bytes")
+    if limit is None or int(limit) >= MIN_MESSAGE_BYTES:
         return None
-    return f"its max.message.bytes is {takes}; a writer needs {MIN_MESSAGE_BYTES}"
+    return f"its max.message.bytes is {limit}; a writer needs {MIN_MESSAGE_BYTES}"

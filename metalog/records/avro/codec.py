@@ -75,7 +75,7 @@ class _Codec(NamedTuple):
 def to_avro(message: Message | ControlMessage, version: int) -> tuple[bytes, bytes]:
     """The schema's fingerprint, and the encoded message.
 
-    ``InvalidRequest`` if there is no schema, or if Kafka's encoding or Avro's cannot hold a value.
+    ``InvalidRequest`` if there is no schema, or if Kafka's or Avro's encoding cannot hold a value.
     """
     codec = _by_type().get((type(message), version))
     if codec is None:
@@ -186,12 +186,12 @@ def _versions(schema: MessageSchema) -> range:
     return range(int(first), int(last or first) + 1)
 
 
-def _exists(versions: str | None, version: int) -> bool:
+def _includes(versions: str | None, version: int) -> bool:
     return versions is not None and version >= int(versions.removesuffix("+"))
 
 
 def _fields_at(fields: Sequence[Field], version: int) -> list[Field]:
-    return [field for field in fields if _exists(field.versions, version)]
+    return [field for field in fields if _includes(field.versions, version)]
 
 
 def _record(name: str, fields: Sequence[Field], version: int, defined: set[str]) -> dict[str, Any]:
@@ -223,7 +223,7 @@ def _type(field: Field, version: int, defined: set[str]) -> Any:
             avro = _record(item, field.fields, version, defined)
     if field.type.startswith("[]"):
         avro = {"type": "array", "items": avro}
-    return ["null", avro] if _exists(field.nullable, version) else avro
+    return ["null", avro] if _includes(field.nullable, version) else avro
 
 
 def _once(named: dict[str, Any], defined: set[str]) -> Any:

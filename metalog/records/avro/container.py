@@ -87,10 +87,10 @@ def container(
     """The bytes of an uncompressed file, in parts."""
     entries = {"avro.codec": b"null", "avro.schema": schema.encode(), **metadata}
     fields = [part for key, value in entries.items() for part in (key.encode(), value)]
-    head = b"".join(_written(len(field)) + field for field in fields)
-    yield _MAGIC + _written(len(entries)) + head + _written(0) + sync
+    head = b"".join(_encoded_long(len(field)) + field for field in fields)
+    yield _MAGIC + _encoded_long(len(entries)) + head + _encoded_long(0) + sync
     for count, data in blocks:
-        yield _written(count) + _written(len(data)) + data + sync
+        yield _encoded_long(count) + _encoded_long(len(data)) + data + sync
 
 
 def _inflated(codec: str, data: bytes, most: int) -> bytes:
@@ -140,7 +140,7 @@ def _exactly(read: Read, size: int) -> bytes:
     return data
 
 
-def _written(number: int) -> bytes:
+def _encoded_long(number: int) -> bytes:
     """The bytes of an Avro long, which must not be negative."""
     number <<= 1
     out = bytearray()

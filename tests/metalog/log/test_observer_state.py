@@ -75,7 +75,7 @@ def test_a_leader_that_resigned_and_still_names_itself_is_left() -> None:
 
 def test_who_does_not_answer_is_left_for_the_next_until_all_were_asked() -> None:
     follower = Follower([A, B, C])
-    assert [(follower.target, follower.no_answer(follower.target)) for _ in range(4)] == [
+    assert [(follower.target, follower.note_failure(follower.target)) for _ in range(4)] == [
         (A, ASK),
         (B, ASK),
         (C, PAUSE),
@@ -88,12 +88,12 @@ def test_a_leader_that_cannot_be_reached_where_it_says_is_asked_where_we_were_to
     follower = Follower([A])
     assert follower.handle_response(A, refusal(FENCED, 1, 4, C)) is ASK
     assert follower.target == C
-    follower.no_answer(C)
+    follower.note_failure(C)
     for _ in range(3):
         assert follower.handle_response(follower.target, refusal(FENCED, 1, 4, C)) in (ASK, PAUSE)
         if follower.target == A:
             break
-        follower.no_answer(C)
+        follower.note_failure(C)
     assert follower.handle_response(A, answer(-1, epoch=4)) is LEADS
     assert follower.target == A
 
@@ -109,7 +109,7 @@ def test_before_version_17_no_address_is_told() -> None:
 def test_an_older_leader_is_not_believed() -> None:
     follower = led(A, B)
     follower.handle_response(A, refusal(NOT_LEADER, 2, 9, B))
-    follower.no_answer(B)
+    follower.note_failure(B)
     follower.handle_response(follower.target, refusal(UNKNOWN_EPOCH, 1, 1, A))
     assert follower.leader == EpochLeader(2, 9)
 
@@ -178,7 +178,7 @@ def test_reading_from_inside_a_batch_gives_it_whole() -> None:
     [
         (records(FIRST)[:-1], "an answer without one whole batch"),
         (records(FIRST)[:-1] + b"\x01", "checksum"),
-        (records(SECOND), "the answer begins only at offset 1"),
+        (records(SECOND), "the answer begins after this offset, at offset 1"),
         (records(FIRST, THIRD), "offset 3 where 1 must follow"),
         (records(FIRST, batch(1, NOTHING, epoch=2)), "rises from 1 to 2 without a leader change"),
     ],

@@ -82,11 +82,11 @@ def test_a_topic_at_a_listener_that_wants_a_login() -> None:
 @pytest.mark.parametrize(
     ("source", "problem"),
     [
-        ("cluster://localhost:9092", "cluster:// has no log; give a metadata.log.dir, "),
+        ("cluster://localhost:9092", "cluster:// is not a log's address; give a "),
         ("quorum://localhost", "give quorum://HOST:PORT"),
         ("quorum://localhost:1", "kafka_settings: ssl.cipher.suites is not supported"),
         ("topic://localhost:1/t", "kafka_settings: ssl.cipher.suites is not supported"),
-        ("topic://localhost:1/t?at=1", "only snapshots=DIR is known"),
+        ("topic://localhost:1/t?at=1", "only snapshots=DIR is supported"),
         ("missing", "there is no such file or folder"),
         ("a+", "a folder is missing beside a +"),
         ("", "SOURCE is missing"),

@@ -322,7 +322,7 @@ def test_a_batch_may_be_as_large_as_kafka_reads_and_no_larger(tmp_path: Path) ->
     with pytest.raises(InvalidRequest) as refused:
         log.append(epoch, [(credential(size + 1), 0)])
     assert str(refused.value) == f"1 record needs {MAX_BATCH_BYTES + 1} {limit}"
-    with pytest.raises(InvalidRequest, match=r"^2 records need .*; send fewer at a time$"):
+    with pytest.raises(InvalidRequest, match=r"^2 records need .*; send fewer records at a time$"):
         log.append(epoch, [(credential(size), 0), (ace(1), 0)])
 
 
