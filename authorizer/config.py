@@ -44,10 +44,10 @@ class AuthorizerConfig(NamedTuple):
     """An authorizer's settings.
 
     ``allow_everyone`` allows all access to a resource that no ACL's pattern matches. The listeners
-    in ``early_start_listeners`` open before the authorizer is ready; until then it decides only
-    for super users. ``stale_deny_after_ms`` says how long the last good image stays in force if the
-    log cannot be read; None means forever. ``kafka_version`` is the version of Kafka whose rules
-    decide. If it is None, the log's metadata.version determines the version.
+    in ``early_start_listeners`` open before the authorizer is ready; until it is ready, it decides
+    only for super users. ``stale_deny_after_ms`` says how long the last good image stays in force
+    if the log cannot be read; None means forever. ``kafka_version`` is the version of Kafka whose
+    rules decide. If it is None, the log's metadata.version determines the version.
     """
 
     super_users: frozenset[str] = frozenset()

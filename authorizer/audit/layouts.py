@@ -69,7 +69,7 @@ class LayoutEntry(NamedTuple):
 
     ``text`` is the audit line and the layout's text after the audit line. ``micros`` are
     microseconds since 1970 in UTC. ``is_sure`` is false for a clock time that comes twice, because
-    clocks are set back, and whose zone's abbreviation is missing or that of both times. ``micros``
+    clocks are set back, if no abbreviation such as ``CEST`` tells the two times apart. ``micros``
     is then the first of the two times.
     """
 
@@ -95,7 +95,7 @@ class RepeatedSpan(NamedTuple):
 
 
 class Zone:
-    """The zone of times without an offset, for example ``UTC``, ``Europe/Berlin`` or ``+02:00``.
+    """A zone, such as ``UTC``, ``Europe/Berlin`` or ``+02:00``, for times without an offset.
     (``CEST`` in a time is not an offset.)"""
 
     def __init__(self, name: str) -> None:
@@ -225,8 +225,8 @@ def time_before(text: str, head: int, zone: Zone) -> int | None:
 
 
 def unwrapped(text: str) -> str:
-    """The log line inside JSON around an audit line; any other line unchanged. ``InvalidRequest``
-    if JSON with ``Principal`` is cut, or has it where no log line is expected."""
+    """If ``text`` has JSON with an audit line, the log line in this JSON; else ``text``.
+    ``InvalidRequest`` if the JSON is cut, or has ``Principal`` where no log line is expected."""
     return _unwrapped(text)[0]
 
 

@@ -174,7 +174,7 @@ _SIGN: Final = " = "
 _SIGNS: Final = 6
 """The number of `` = `` in a line of Kafka 3.3 or later. A name can contain more."""
 _PARTS_TRIED: Final = 16
-"""The maximum number of verdicts to read in a line, and of tails of each kind after a verdict: a
+"""The maximum number of verdicts to read in a line, and of tails in a list of ``_last_tails``: a
 hostile name can have thousands."""
 
 

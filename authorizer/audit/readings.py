@@ -23,9 +23,8 @@ _MOST_HEADS: Final = 16
 class Reading(NamedTuple):
     """``row`` is the request that the line states if its audit line begins at position ``head``.
 
-    In the rows of ``unfinished``, ``resource_name`` is the start of the resource's name, or the
-    whole name and more text. So ``pattern_type`` is PREFIXED: ``resource_name`` begins with the
-    resource's name, or the name begins with ``resource_name``.
+    In the rows of ``unfinished``, ``pattern_type`` is PREFIXED, and ``resource_name`` is the start
+    of the resource's name, or the whole name and more text.
     """
 
     head: int

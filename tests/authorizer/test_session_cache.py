@@ -72,9 +72,9 @@ def _answers(
 
 
 def _counted(kept: RememberedSessions[SessionAnswers], ask: Callable[[], object]) -> list[int]:
-    before = kept._answers, kept._bytes
+    before = kept._entries, kept._bytes
     ask()
-    return [kept._answers - before[0], kept._bytes - before[1]]
+    return [kept._entries - before[0], kept._bytes - before[1]]
 
 
 def _entry(name: str) -> int:

@@ -16,8 +16,8 @@ from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternTyp
 from metalog.hosts.host_block import host_block
 from metalog.text.plurals import counted
 
-_COMPARED = 20
-"""For at most this many unknown names a similar name is searched, in some milliseconds each."""
+_MOST_SEARCHES = 20
+"""A similar name is searched for at most this many names: each search takes some milliseconds."""
 _USER_PREFIX = "User:"
 _USER_TYPE = "user"
 _READ_TOPIC = (Operation.READ, ResourceType.TOPIC)
@@ -36,7 +36,7 @@ def bound_twice(subject: LintSubject) -> Iterator[Finding]:
                 "a snapshot that holds an ACL twice",
                 acl,
                 remove=(acl,),
-                advice="remove it, which removes all its ids, and add it again at once",
+                advice="remove it, which removes all its ids, and add it again immediately",
             )
         else:
             yield Finding(Severity.INFO, f"it is listed in {counted(times, 'place')}", acl)
@@ -57,7 +57,7 @@ def unknown_topic(subject: LintSubject) -> Iterator[Finding]:
                 yield Finding(Severity.INFO, "no topic's name begins with this prefix", acl)
         elif name not in topics:
             if name not in near:
-                near[name] = nearest_name(name, topics) if len(near) < _COMPARED else None
+                near[name] = nearest_name(name, topics) if len(near) < _MOST_SEARCHES else None
             message = "there is no such topic; when somebody creates it, this ACL applies"
             similar = near[name]
             if similar is None:
@@ -76,7 +76,7 @@ def principal_without_user(subject: LintSubject) -> Iterator[Finding]:
     missing = [each for each in first if each.removeprefix(_USER_PREFIX) not in users]
     for number, principal in enumerate(missing):
         name = principal.removeprefix(_USER_PREFIX)
-        near = nearest_name(name, users) if number < _COMPARED else None
+        near = nearest_name(name, users) if number < _MOST_SEARCHES else None
         message = f"there is no SCRAM user {name}"
         if near is not None:
             message += f"; there is {near}"
@@ -159,7 +159,7 @@ def _is_everything(acl: Acl) -> bool:
 
 
 def _is_later_spelling(one: Acl, other: Acl) -> bool:
-    """Whether the hosts are spellings of one CIDR block and ``one``'s sorts after ``other``'s."""
+    """Whether both hosts mean the same CIDR block, and the host of ``one`` sorts last."""
     block = host_block(one.host)
     is_one_block = block is not None and block == host_block(other.host)
     return is_one_block and one.host > other.host
@@ -190,7 +190,7 @@ HALVES = {
         _Half(_TRANSACTION, _WRITE_TOPIC, "may use a transactional id but WRITE no topic"),
     ),
 }
-"""By task: the pairs of permissions of which the task needs both."""
+"""By task: the cases in which a principal has only half of the permissions."""
 
 
 @check("incomplete-client", "Only half of a consumer's or producer's permissions.")

@@ -20,7 +20,7 @@ def upgrade_checks(to: KafkaVersion) -> list[Check]:
     checks = [
         Check(
             "upgrade-turns",
-            f"An ACL by which Kafka {to.value} gives other answers.",
+            f"An ACL that Kafka {to.value} interprets differently.",
             partial(_effects, to),
         )
     ]

@@ -125,7 +125,7 @@ def star_in_name(subject: LintSubject) -> Iterator[Finding]:
     for acl in subject.acls:
         if not acl.resource_name.endswith(WILDCARD):
             continue
-        mended = _without_star(acl)
+        mended = _as_meant(acl)
         if mended is not None:
             is_topic = acl.resource_type is ResourceType.TOPIC
             yield Finding(
@@ -138,7 +138,7 @@ def star_in_name(subject: LintSubject) -> Iterator[Finding]:
             )
 
 
-def _without_star(acl: Acl) -> Acl | None:
+def _as_meant(acl: Acl) -> Acl | None:
     starless = acl.resource_name.rstrip(WILDCARD)
     if starless:
         return acl._replace(resource_name=starless, pattern_type=PatternType.PREFIXED)

@@ -33,7 +33,7 @@ def power(acl: Acl) -> str | None:
     if not is_allow(acl):
         return None
     if acl.resource_type is ResourceType.USER:
-        if acl.operation in (Operation.ALL, Operation.CREATE_TOKENS) and is_for_many(acl):
+        if acl.operation in (Operation.ALL, Operation.CREATE_TOKENS) and matches_several_names(acl):
             return "it may make delegation tokens in the name of others"
         return None
     if acl.resource_type is not ResourceType.CLUSTER or acl.operation not in _ON_THE_CLUSTER:
@@ -55,6 +55,6 @@ def danger(acl: Acl) -> str | None:
     return power(acl)
 
 
-def is_for_many(acl: Acl) -> bool:
+def matches_several_names(acl: Acl) -> bool:
     """Whether the pattern of ``acl`` can match several names."""
     return acl.pattern_type is not PatternType.LITERAL or acl.resource_name == WILDCARD

@@ -18,7 +18,7 @@ from authorizer.analysis.changes.default_rule import without_cover
 from authorizer.analysis.explain.kinds import NearMissKind
 from authorizer.analysis.explain.near_misses import NearMiss
 from authorizer.analysis.remedies.commands import CommandKind, kafka_acls_command
-from authorizer.analysis.remedies.powers import danger, is_for_many
+from authorizer.analysis.remedies.powers import danger, matches_several_names
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import SUPER_USER
 from authorizer.kafka_version import KafkaVersion
@@ -44,7 +44,7 @@ USED_AFTER_A_LOOK_UP: Final = {
 }
 """By resource type: the operations for which clients look up a resource (with a Metadata or
 FindCoordinator request). Each operation implies DESCRIBE."""
-_USED_AFTER: Final[Mapping[str, tuple[Operation, ...]]] = {
+_ALSO_NEEDED: Final[Mapping[str, tuple[Operation, ...]]] = {
     "DeleteTopics": (Operation.DELETE,),
     "DescribeGroups": (),
     "ConsumerGroupDescribe": (),
@@ -111,9 +111,9 @@ def remedies(
 ) -> tuple[Remedy, ...]:
     """The remedies for a decision, the best first.
 
-    Remedies that let a client continue after a look-up are the best, then narrow and short
-    remedies. Remedies that lock other clients out or grant too much come last. ``request`` is
-    Kafka's name of the denied request. If ``creates_blocks``, remedies can have CIDR blocks.
+    Remedies that let a client continue after a look-up are the best, then narrow remedies
+    with few changes. Remedies that lock other clients out or grant too much come last. ``request``
+    is Kafka's name of the denied request. If ``creates_blocks``, remedies can have CIDR blocks.
     """
     if traced.decision.rule == SUPER_USER:
         return ()
@@ -141,7 +141,7 @@ def _uses(question: Question, request: str | None) -> tuple[Operation, ...]:
     if question.operation is not Operation.DESCRIBE:
         return ()
     default = USED_AFTER_A_LOOK_UP.get(question.resource_type, ())
-    return default if request is None else _USED_AFTER.get(request, default)
+    return default if request is None else _ALSO_NEEDED.get(request, default)
 
 
 def _to_use(
@@ -269,7 +269,7 @@ def _beyond(acls: Iterable[Acl], question: Question) -> tuple[Attribute, ...]:
             beyond.add(Attribute.HOST)
         if acl.operation is not question.operation:
             beyond.add(Attribute.OPERATION)
-        if is_for_many(acl):
+        if matches_several_names(acl):
             beyond.add(Attribute.PATTERN)
     return tuple(attribute for attribute in Attribute if attribute in beyond)
 
@@ -305,8 +305,9 @@ def _powers(
                 PermissionType.ALLOW,
             )
         )
-        was = why is None or trace(before, config, related).allowed
-        if not was and trace(after, config, related).allowed:
+        if why is None or trace(before, config, related).allowed:
+            continue
+        if trace(after, config, related).allowed:
             reasons.append(why)
     return _distinct(reasons)
 
@@ -318,7 +319,7 @@ def _distinct(reasons: Iterable[str | None]) -> tuple[str, ...]:
 def _with_default_effects(remedy: Remedy, traced: Trace) -> Remedy:
     """``remedy`` with its effects on other clients under ``allow.everyone.if.no.acl.found``."""
     left = [*_left(remedy, traced), *remedy.add]
-    if any(without_cover(filter(is_for_many, remedy.remove), left)):
+    if any(without_cover(filter(matches_several_names, remedy.remove), left)):
         remedy = remedy._replace(widens=_OF_A_QUESTION)
     before = (each.acl for each in traced.candidates)
     return remedy._replace(ends_default=any(without_cover(remedy.add, before)))

@@ -31,7 +31,7 @@ _BETWEEN_USERS: Final = re.compile(r";|,(?=\s*[A-Za-z]+:)")
 
 
 class SimpleAclConfig(NamedTuple):
-    """``standard`` is for StandardAuthorizer: all settings, and the super users under its key."""
+    """``standard`` has StandardAuthorizer's settings, with the super users as ``super.users``."""
 
     allow_everyone: bool
     standard: Mapping[str, object]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Authorizer:
-    """``kafka.security.auth.Authorizer``. A node creates a subclass without arguments."""
+    """``kafka.security.auth.Authorizer``. A node instantiates a subclass without arguments."""
 
     def initialize(self, config: Mapping[str, object]) -> None:
         """Read the configuration. This method is called once, before any decision."""
@@ -36,7 +36,7 @@ class Authorizer:
     @overload
     def remove_acls(self, acls: Resource) -> bool: ...
     def remove_acls(self, acls: Iterable[Acl] | Resource, resource: Resource | None = None) -> bool:
-        """Remove ``acls`` from ``resource``, or all ACLs of the resource ``acls``.
+        """Remove ``acls`` from ``resource``; if ``acls`` is a Resource, remove all its ACLs.
 
         Returns whether at least one ACL was removed.
         """

@@ -16,9 +16,9 @@ from typing import Any, Final, Generic, TypeVar
 from metalog.acl import WILDCARD_PRINCIPAL, Acl
 
 MOST_ENTRIES = 1 << 17
-"""The cache is emptied when it has counted more new entries: resource types of sessions, names,
+"""The cache is emptied after more than this many new entries: resource types of sessions, names,
 decisions and prefixes.
-A client can make a session visit many nested prefixes, so prefixes count, too."""
+Prefixes count because a client can make a session visit many nested prefixes."""
 MOST_BYTES = 1 << 27
 """The approximate size in bytes at which the cache is emptied. Clients can choose long names."""
 ENTRY_BYTES: Final = 160
@@ -49,10 +49,10 @@ class RememberedSessions(Generic[Session]):
     """The cached sessions. ``bounded`` has all dicts that ``forget`` empties."""
 
     __slots__ = (
-        "_answers",
         "_bytes",
         "_counted",
         "_counters",
+        "_entries",
         "_threshold",
         "_touched",
         "bounded",
@@ -63,7 +63,7 @@ class RememberedSessions(Generic[Session]):
         self.sessions: dict[Identity, Session] = {}
         self.bounded: tuple[dict[Any, Any], ...] = ()
         self._touched: dict[str, list[tuple[int, Acl]]] = {}
-        self._answers = self._bytes = self._counted = 0
+        self._entries = self._bytes = self._counted = 0
         self._counters: bytearray | None = None
         self._threshold = ADMISSION_THRESHOLD
 
@@ -90,11 +90,11 @@ class RememberedSessions(Generic[Session]):
             self._counted = 0
         return False
 
-    def count(self, answers: int, size: int) -> None:
-        self._answers += answers
+    def count(self, entries: int, size: int) -> None:
+        self._entries += entries
         self._bytes += size
-        if self._answers > MOST_ENTRIES or self._bytes > MOST_BYTES:
-            self._answers = self._bytes = 0
+        if self._entries > MOST_ENTRIES or self._bytes > MOST_BYTES:
+            self._entries = self._bytes = 0
             self._threshold = min(2 * self._threshold, HIGHEST_THRESHOLD)
             self.forget()
 

@@ -48,7 +48,7 @@ PREFIX_LENGTHS: tuple[int, ...] = (32, 16, 8, 4, 0)
 """A negative prefix (``SessionCache``) has one of these lengths."""
 NAMES_BEFORE_PREFIXES = 512
 """After this many decisions on names that match no pattern, or only ``*``, a ``SessionCache``
-caches further such names by negative prefix, which is slower, if they have one."""
+caches such names by negative prefix, if possible. This is slower."""
 
 _RESOURCE_TYPES: Final = len(ResourceType)
 
