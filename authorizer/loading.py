@@ -73,7 +73,7 @@ def has_no_authorizer(configs: Mapping[str, object]) -> bool:
     return is_whole and not str(configs.get(CLASS_NAME) or "").strip()
 
 
-def own_keys(configs: Mapping[str, object]) -> Collection[str]:
+def kip11_keys(configs: Mapping[str, object]) -> Collection[str]:
     """The keys that only KIP-11's authorizer reads; empty if another authorizer is configured."""
     name = str(configs.get(CLASS_NAME) or "").strip()
     if OURS.get(name, name) != _KIP_11_CLASS:

@@ -18,9 +18,9 @@ from itertools import chain
 from typing import Any, Final, TypeVar
 
 CHUNK: Final = 128
-BEGINNINGS: Final = 1 << 13
+MOST_CACHED: Final = 1 << 13
 LONGEST_BEGINNING: Final = 64
-"""The limits of the cache of ``longest_prefix``: its number of results, and a key's characters."""
+"""The limits of the cache of ``longest_prefix``: its number of results, and the length of a key."""
 MOST_LENGTHS: Final = 6
 FEW_LENGTHS: Final = 2
 """If the names have at most ``MOST_LENGTHS`` different lengths, one dict look-up per length is
@@ -101,10 +101,10 @@ class SortedNames:
         counts: Mapping[int, int],
         links: list[Links] | None = None,
         *,
-        has_beginnings: bool = True,
+        caches_results: bool = True,
     ) -> None:
         """``counts`` has the number of names of each length; ``links`` has the known links of each
-        chunk. Without ``has_beginnings``, results are not cached by the beginnings of names."""
+        chunk. If ``caches_results`` is False, ``longest_prefix`` has no cache."""
         self._firsts = firsts
         self._chunks = chunks
         self._counts = counts
@@ -114,7 +114,7 @@ class SortedNames:
         self._longest = longest = max(counts, default=0)
         self._hits = 0
         self._by_beginning: dict[str, Prefix | None] | None = None
-        if has_beginnings and longest <= LONGEST_BEGINNING:
+        if caches_results and longest <= LONGEST_BEGINNING:
             self._by_beginning = {}
 
     @staticmethod
@@ -128,7 +128,7 @@ class SortedNames:
         """Link all names to their prefixes, which is faster than to link chunks during look-ups.
 
         Returns the links in order of names. If the names have at most ``MOST_LENGTHS`` lengths,
-        look-ups by length replace bisections until an update.
+        look-ups by length replace bisections in this set.
         """
         last: Prefix | None = None
         links: list[list[Prefix]] = []
@@ -187,8 +187,8 @@ class SortedNames:
                     halves = linked and (linked[:CHUNK], linked[CHUNK:])
                     links[at : at + 1] = halves[: len(parts)] if halves else [None] * len(parts)
                     links = links or [None]
-        has_beginnings = self._by_beginning is not None
-        return SortedNames(firsts, chunks, counts, links, has_beginnings=has_beginnings)
+        caches_results = self._by_beginning is not None
+        return SortedNames(firsts, chunks, counts, links, caches_results=caches_results)
 
     def longest_prefix(self, name: str) -> Prefix | None:
         """The longest stored name that is a prefix of ``name``.
@@ -218,9 +218,9 @@ class SortedNames:
     ) -> None:
         """Cache a result; stop caching if names rarely share a beginning."""
         size, hits = len(known), self._hits
-        if hits < (size if size >= BEGINNINGS else size // 16 if size == BEGINNINGS // 8 else 0):
+        if hits < (size if size >= MOST_CACHED else size // 16 if size == MOST_CACHED // 8 else 0):
             self._by_beginning = None
-        elif size >= BEGINNINGS:
+        elif size >= MOST_CACHED:
             self._by_beginning = {beginning: prefix}
             self._hits = 0
         else:
@@ -283,7 +283,7 @@ class SortedNames:
             raise AssertionError("an invariant of the sorted names is broken")
 
     def _link(self, at: int) -> list[Prefix]:
-        """Link chunk ``at``, and first the chunks without links on which its links depend."""
+        """Link chunk ``at``. First link the chunks on which it depends, if they are not linked."""
         chunks = self._chunks
         links = self._links
         if links is None:
@@ -317,7 +317,7 @@ class SortedNames:
             nearest = self._at_or_before(start)
             if nearest is None or start.startswith(nearest):
                 return nearest
-            longest = common_prefix(start, nearest)
+            longest = common_prefix_length(start, nearest)
 
     def _at_or_before(self, name: str) -> str | None:
         at = bisect_right(self._firsts, name) - 1
@@ -328,7 +328,7 @@ class SortedNames:
         return self._chunks[at - 1][-1] if at else None
 
 
-def common_prefix(one: str, other: str) -> int:
+def common_prefix_length(one: str, other: str) -> int:
     """The number of leading characters that ``one`` and ``other`` have in common."""
     low, high = 0, min(len(one), len(other))
     while low < high:

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from pydantic import ValidationError
 
 from authorizer.config import EARLY_START_LISTENERS, ZOOKEEPER_CONNECT, from_properties
-from authorizer.loading import own_keys
+from authorizer.loading import kip11_keys
 from metalog.config.located_properties import LocatedProperties
 from metalog.config.properties import Property, comma_separated, parse_properties
 from metalog.controller.scram_password_config import KEYS as SCRAM_PASSWORD_KEYS
@@ -302,7 +302,7 @@ class _Reading:
         known = [
             *(str(field.alias) for field in Settings.model_fields.values()),
             *READ_ELSEWHERE,
-            *own_keys(located.properties),
+            *kip11_keys(located.properties),
             *located.used,
         ]
         notes, others = [], []

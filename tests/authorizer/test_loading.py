@@ -12,8 +12,8 @@ from authorizer.compat.kip11.adapter import Kip11Adapter
 from authorizer.loading import (
     OURS,
     has_no_authorizer,
+    kip11_keys,
     load_authorizer,
-    own_keys,
     why_decisions_differ,
 )
 from metalog.errors import ConfigException, InvalidRequest
@@ -120,7 +120,7 @@ def test_a_nodes_whole_configuration_without_a_class_has_no_authorizer(value: ob
     assert not has_no_authorizer({**whole, KEY: STANDARD})
     for each in (part, whole, {}):
         assert "Kafka without an authorizer allows everything" in (why_decisions_differ(each) or "")
-        assert own_keys(each) == ()
+        assert kip11_keys(each) == ()
 
 
 @pytest.mark.parametrize("name", [*OURS, *OURS.values(), f" {STANDARD} "])
@@ -129,14 +129,14 @@ def test_only_a_standard_authorizer_decides_as_the_standard_authorizer(name: str
     assert (why_decisions_differ({KEY: name}) is None) == is_standard
     is_simple = name in (SIMPLE, OURS[SIMPLE])
     assert is_simple != is_standard
-    assert ("kafka.superusers" in own_keys({KEY: name})) == is_simple
+    assert ("kafka.superusers" in kip11_keys({KEY: name})) == is_simple
 
 
 def test_another_class_may_decide_otherwise() -> None:
     assert (why_decisions_differ({KEY: "com.example.Mine"}) or "").startswith(
         f"{KEY}=com.example.Mine "
     )
-    assert own_keys({KEY: "com.example.Mine"}) == ()
+    assert kip11_keys({KEY: "com.example.Mine"}) == ()
 
 
 @pytest.mark.parametrize("name", ["OldNeedsMore", "NeedsMore"])

@@ -17,7 +17,7 @@ from authorizer.engine.prefixes import (
     Prefix,
     SortedNames,
     combined,
-    common_prefix,
+    common_prefix_length,
     with_shorter,
 )
 
@@ -52,7 +52,7 @@ def test_names_in_several_parts_are_found_after_each_change(
     chunk: int, is_linked: bool, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(prefixes, "CHUNK", chunk)
-    monkeypatch.setattr(prefixes, "BEGINNINGS", seed * 8)
+    monkeypatch.setattr(prefixes, "MOST_CACHED", seed * 8)
     choose = random.Random(seed)
     stored = set(choose.sample(SHORT_NAMES, 20))
     found = SortedNames.of(sorted(stored))
@@ -107,7 +107,7 @@ def test_results_by_beginning_are_as_many_as_allowed_or_none(
     most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are given up where names have few beginnings in common."""
-    monkeypatch.setattr(prefixes, "BEGINNINGS", most)
+    monkeypatch.setattr(prefixes, "MOST_CACHED", most)
     found = SortedNames.of(["a", "ab", "b"])
     for number in range(10 * most):
         for name in ("abc", f"{number:04}"):
@@ -143,7 +143,7 @@ def test_what_two_names_have_in_common_is_their_longest_equal_beginning(
     one: str, other: str
 ) -> None:
     lengths = range(min(len(one), len(other)) + 1)
-    assert common_prefix(one, other) == max(n for n in lengths if one[:n] == other[:n])
+    assert common_prefix_length(one, other) == max(n for n in lengths if one[:n] == other[:n])
 
 
 def test_prefixes_may_be_nested_deeper_than_a_stack() -> None:

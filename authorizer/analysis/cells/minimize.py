@@ -17,7 +17,7 @@ from authorizer.analysis.cells.difference import SetComparison, without_cells
 from authorizer.analysis.cells.sessions import checked_operations
 from authorizer.config import AuthorizerConfig
 from authorizer.engine.decide import ALLOWS, DENIES
-from authorizer.engine.prefixes import common_prefix
+from authorizer.engine.prefixes import common_prefix_length
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternType, ResourceType
 from metalog.grouping import grouped
@@ -95,7 +95,7 @@ class _Search:
                 groups.setdefault(acl._replace(resource_name=""), []).append(acl)
         for key, group in groups.items():
             names = (acl.resource_name for acl in group)
-            common = reduce(lambda one, other: one[: common_prefix(one, other)], names)
+            common = reduce(lambda one, other: one[: common_prefix_length(one, other)], names)
             if len(group) > 1 and len(common) >= max(shortest_prefix, 1):
                 prefix = key._replace(resource_name=common, pattern_type=PatternType.PREFIXED)
                 self._replace(group, (prefix,))

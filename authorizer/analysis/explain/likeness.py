@@ -9,7 +9,7 @@ import re
 from typing import NamedTuple
 
 from authorizer.analysis.explain.kinds import NearMissKind
-from authorizer.engine.prefixes import common_prefix
+from authorizer.engine.prefixes import common_prefix_length
 from metalog.acl import WILDCARD, Acl, PatternType
 
 _LITERAL, _PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
@@ -26,7 +26,7 @@ def one_edit_apart(left: str, right: str) -> bool:
     growth = len(right) - len(left)
     if growth > 1 or left == right:
         return False
-    start = common_prefix(left, right)
+    start = common_prefix_length(left, right)
     if growth:
         return left[start:] == right[start + 1 :]
     if left[start + 1 :] == right[start + 1 :]:
@@ -93,7 +93,7 @@ def _near_prefix(own: str, name: str) -> NearPattern | None:
 
 
 def _begins_alike(own: str, name: str) -> NearPattern | None:
-    shared = common_prefix(own, name)
+    shared = common_prefix_length(own, name)
     if shared >= _SHORTEST_BEGINNING and 2 * shared >= len(name):
         return NearPattern(NearMissKind.NAME, name, _LITERAL)
     return None

@@ -14,7 +14,7 @@ from heapq import nlargest
 from itertools import islice
 from string import ascii_letters, digits
 
-from authorizer.engine.prefixes import common_prefix
+from authorizer.engine.prefixes import common_prefix_length
 
 _MOST_ALIKE = 5_000
 _COMPARED_IN_FULL = 2_000
@@ -77,7 +77,7 @@ def _alike(name: str, known: Collection[str]) -> Iterator[str]:
 
 
 def _shared_at_ends(one: str, other: str) -> int:
-    return common_prefix(one, other) + common_prefix(one[::-1], other[::-1])
+    return common_prefix_length(one, other) + common_prefix_length(one[::-1], other[::-1])
 
 
 def _one_edit_away(name: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ from authorizer.analysis.access.hosts import host_kind, meant_block
 from authorizer.analysis.explain.kinds import NearMissKind
 from authorizer.analysis.explain.likeness import near_pattern, principal_kind
 from authorizer.engine.decide import concerns
-from authorizer.engine.prefixes import common_prefix
+from authorizer.engine.prefixes import common_prefix_length
 from authorizer.kafka_version import KafkaVersion
 from authorizer.trace import Attribute, Question, Standing, Trace, reaches
 from metalog.acl import IMPLIED_BY, WILDCARD, Acl, PermissionType
@@ -133,7 +133,7 @@ def _sort_key(miss: NearMiss, question: Question) -> tuple[int, bool, int, int, 
     OPERATION_NOT_IMPLIED and less informative kinds are sorted by the principal, then by kind."""
     rank = miss.kind.rank
     kind = min(rank, NearMissKind.OPERATION_NOT_IMPLIED.rank)
-    alike = common_prefix(miss.acl.principal, question.principal) + common_prefix(
+    alike = common_prefix_length(miss.acl.principal, question.principal) + common_prefix_length(
         miss.acl.resource_name, question.resource_name
     )
     return kind, miss.acl.principal != question.principal, rank, -alike, miss.acl
