@@ -87,7 +87,7 @@ class StandardAuthorizer(Authorizer):
         kafka_version: str = "4.3",
         tolerant: bool = False,
     ) -> StandardAuthorizer:
-        """An authorizer that decides by ``acls`` at once, without a log.
+        """An authorizer that decides by ``acls``, without a log.
 
         ``super_users`` are principals such as ``User:admin``. ``allow_everyone`` is the value of
         ``allow.everyone.if.no.acl.found``. ``kafka_version`` is ``4.3`` or ``4.4``. ``tolerant``
@@ -303,7 +303,7 @@ class StandardAuthorizer(Authorizer):
             self._decide_anew()
 
     def load_snapshot(self, acls: Mapping[Uuid, Acl]) -> None:
-        """Replace all ACLs at once."""
+        """Replace all ACLs."""
         self._by_id = dict(acls)
         self._writer.load(self._by_id.values())
         self._decide_anew()

@@ -40,7 +40,7 @@ class Question(NamedTuple):
     additional_principals: tuple[str, ...] = ()
 
     def subject(self, kafka: KafkaVersion) -> Subject:
-        """The principals and hosts that an ACL may name to match, in this version of Kafka."""
+        """The ``Subject`` that ACLs match, in this version of Kafka."""
         host = WILDCARD if self.host is None else self.host
         return subject(host, self.principal, *self.additional_principals, kafka=kafka)
 
@@ -103,8 +103,8 @@ def trace(acls: Iterable[Acl], config: AuthorizerConfig, question: Question) -> 
     decision = decide(ordered, who, operation, allow_everyone=config.allow_everyone)
     candidates = []
     for acl in ordered:
-        missing = mismatches(acl, who, operation)
-        candidates.append(Candidate(acl, _standing(acl, missing, decision.acl), missing))
+        mismatched = mismatches(acl, who, operation)
+        candidates.append(Candidate(acl, _standing(acl, mismatched, decision.acl), mismatched))
     return Trace(decision, tuple(candidates))
 
 
@@ -125,14 +125,14 @@ def reaches(acl: Acl, resource_type: ResourceType, name: str) -> bool:
 
 def mismatches(acl: Acl, who: Subject, operation: Operation) -> tuple[Attribute, ...]:
     """The fields of the candidate ``acl`` that do not match; empty if all fields match."""
-    missing = []
+    mismatched = []
     if acl.principal not in who.principals:
-        missing.append(Attribute.PRINCIPAL)
+        mismatched.append(Attribute.PRINCIPAL)
     if not who.comes_from(acl.host):
-        missing.append(Attribute.HOST)
+        mismatched.append(Attribute.HOST)
     if not concerns(acl, operation):
-        missing.append(Attribute.OPERATION)
-    return tuple(missing)
+        mismatched.append(Attribute.OPERATION)
+    return tuple(mismatched)
 
 
 def is_allow(acl: Acl) -> bool:
@@ -140,8 +140,8 @@ def is_allow(acl: Acl) -> bool:
     return acl.permission_type is ALLOW
 
 
-def _standing(acl: Acl, missing: tuple[Attribute, ...], decider: Acl | None) -> Standing:
-    if missing or decider is None:
+def _standing(acl: Acl, mismatched: tuple[Attribute, ...], decider: Acl | None) -> Standing:
+    if mismatched or decider is None:
         return Standing.NO_MATCH
     if acl is decider:
         return Standing.DECIDED

@@ -55,7 +55,7 @@ ALLOW: Final = PermissionType.ALLOW
 
 
 class Decision(NamedTuple):
-    """A result, and Kafka's name of its rule. ``acl`` is the ACL that decided, or None."""
+    """A result, and Kafka's name of the rule that decided. ``acl`` is the deciding ACL, or None."""
 
     result: AuthorizationResult
     rule: str
@@ -76,7 +76,7 @@ SubjectParts = tuple[Collection[str], Collection[str], ClientAddress | None]
 
 
 class Subject(NamedTuple):
-    """The principals and hosts that an ACL may name to match one session.
+    """One session's principals and hosts. An ACL matches if it names one of each.
 
     If ``address`` is not None, a CIDR block that contains the address matches, too.
     """
@@ -116,7 +116,7 @@ ALL_OPERATIONS: Final = (1 << len(Operation)) - 1
 def _allowed_by(operation: Operation) -> int:
     if operation is Operation.ALL:
         return ALL_OPERATIONS
-    implied = [allowed for allowed, grounds in IMPLIED_BY.items() if operation in grounds]
+    implied = [allowed for allowed, granting in IMPLIED_BY.items() if operation in granting]
     return sum(1 << allowed for allowed in (operation, *implied))
 
 

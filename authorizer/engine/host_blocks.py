@@ -83,7 +83,7 @@ class HostBlocks:
         if not before or not after:
             key = (block.bits, block.length)
             blocks = lengths.get(key, 0) + (1 if after else -1)
-            others = {length: count for length, count in lengths.items() if length != key}
+            others = {each: count for each, count in lengths.items() if each != key}
             lengths = {**others, key: blocks} if blocks else others
         return HostBlocks(self._texts.changed({block: after or None}), lengths)
 

@@ -1,6 +1,6 @@
 """An index of ACLs, which finds the ACLs for a resource without a scan.
 
-One writer owns the buckets by name (a SortedDict for each resource type and kind of pattern).
+One writer owns, for each resource type and kind of pattern, a SortedDict from names to buckets.
 Readers take an ``AclIndex``, which never changes. A change of one ACL costs little: it replaces
 the ACL's bucket, the lists that lead to the bucket, and the ``AclIndex``, but no other bucket.
 
@@ -240,7 +240,7 @@ def acls_of_subject(buckets: Iterable[Bucket], who: Subject, name: str) -> list[
 def _all_buckets(
     literals: PatternBuckets, prefixed: PatternBuckets, entry: AccessControlEntryFilter
 ) -> list[Bucket]:
-    """All buckets. If ``entry`` has a principal, or else a host, only the buckets with its ACLs."""
+    """All buckets, or only those with ACLs of the principal (or else the host) in ``entry``."""
     items: list[tuple[str, Bucket]] = []
     for kind in (literals, prefixed):
         buckets = dict(kind.buckets.items())
@@ -385,7 +385,7 @@ class IndexWriter:
 
 
 def _sorted(buckets: dict[str, Bucket]) -> Buckets | None:
-    """The writer's copy of ``buckets``, or None without buckets.
+    """The writer's copy of ``buckets``, or None if it is empty.
 
     Most resource types have no ACLs, and creating a SortedDict takes as long as a decision.
     """

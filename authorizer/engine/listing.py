@@ -1,9 +1,9 @@
 """Lists all ACLs in parts. After a change, only the parts with changed ACLs are made again.
 
-A part has the buckets of up to 256 successive names of one resource type and kind of pattern. The
-result of a part is cached until one of these buckets changes.
+A part has the buckets of up to 256 successive names of one resource type and kind of pattern. What
+``make`` returns for a part is cached until one of these buckets changes.
 
-Only one thread at a time may use a ``ListedParts``. This module must not know the form of a result.
+Only one thread at a time may use a ``ListedParts``. This module must not know what ``make`` does.
 """
 
 from __future__ import annotations

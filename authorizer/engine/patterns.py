@@ -17,7 +17,7 @@ Changed = Mapping[str, bool]
 """By name: True if the name was added, False if the name was removed."""
 NOT_CHANGED: Final[Changed] = {}
 MOST_CHANGED: Final = 32
-"""If more names changed, the writer sorts them into ``names`` at once."""
+"""The maximum number of names that ``changed`` and ``outdated`` have."""
 
 
 class PatternBuckets:

@@ -20,11 +20,11 @@ EVERYBODY: Final[SubjectParts] = ((WILDCARD_PRINCIPAL,), (WILDCARD,), None)
 
 
 class ResourceAcls:
-    """The operations that all ACLs for one name allow and deny to a session.
+    """The operations that the ACLs for one name together allow and deny to a session.
 
-    ``everybody`` has the masks of the ACLs of ``User:*`` from every host, without large buckets;
-    ``others`` has the results of these masks. ``principals`` has the principals whose results can
-    differ from ``others``; None stands for all. A set compares hashes; a list compares texts.
+    ``everybody`` has the masks of the ACLs of ``User:*`` from every host, except those in
+    ``ManyAcls``; ``others`` has the results of these masks. ``principals`` has the principals whose
+    results can differ from ``others``; None stands for all.
     """
 
     __slots__ = ("_acls", "_many", "everybody", "others", "principals")

@@ -1,9 +1,11 @@
 """Precomputes one question's decision for every version of the ACL history.
 
-A version is the state between two changes of ACLs. Few ACLs reach a question's resource, and only
-changes of these ACLs can change its decision. So a question has one ``DecisionTimeline`` for the
-whole history. A timeline contains neither the default rule nor super users: ``decision`` applies
-them from a configuration. This module must not know where a history comes from.
+A version is the state between two changes of ACLs. The patterns of few ACLs match a question's
+resource, and only changes of these ACLs can change its decision. So a question has one
+``DecisionTimeline`` for the whole history. A timeline contains neither the default rule nor super
+users: ``decision`` applies them from a configuration.
+
+This module must not know where a history comes from.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ _Patterns = tuple[ResourceType, str | None, Prefix | None, bool]
 """The patterns that match a name: resource type, literal pattern and longest prefix. The last field
 tells whether the name begins with ``*``, because LITERAL ``*`` does not match ``*a``."""
 _Span = tuple[int, int, int]
-"""An ACL's lifetime: its first version, the first version after it, and its number."""
+"""A lifetime: first version, first version after it, and place in ``Timeline.lifetimes``."""
 
 
 class DecisionTimeline(NamedTuple):
@@ -142,7 +144,7 @@ class DecisionTimelines:
 
     def named_principals(self, name_group: int) -> set[int] | None:
         """The numbers of all principals in the ACLs for a group of names. None if an ACL names
-        everybody, or for more than ``SOME_LIMIT`` principals or ACLs in a bucket."""
+        everybody, or if there are more than ``SOME_LIMIT`` principals, or ACLs in one bucket."""
         numbers: set[int] = set()
         for bucket in self._name_groups[name_group].buckets:
             if bucket.size > SOME_LIMIT:

@@ -32,7 +32,7 @@ class TimelineChange(NamedTuple):
 
     @property
     def at(self) -> int:
-        """The lowest offset (exclusive) whose state includes this change."""
+        """The lowest offset whose state includes this change."""
         return (self.offset if self.ended_by is None else self.ended_by) + 1
 
 
@@ -46,8 +46,8 @@ class Edge(NamedTuple):
 class AclLifetime(NamedTuple):
     """``acl`` has the id ``id`` from ``begin`` until ``end``.
 
-    Without a ``begin``, the ACL is older than the history. Without an ``end``, the ACL still exists
-    at the end of the history.
+    If ``begin`` is None, the ACL is older than the history. If ``end`` is None, the ACL still
+    exists at the end of the history.
     """
 
     id: Uuid
@@ -56,7 +56,7 @@ class AclLifetime(NamedTuple):
     end: Edge | None
 
     def holds_at(self, offset: int) -> bool:
-        """Whether the ACL is in the state at ``offset`` (exclusive)."""
+        """Whether the ACL is in the state at ``offset``."""
         begun = self.begin is None or self.begin.at <= offset
         return begun and (self.end is None or offset < self.end.at)
 

@@ -48,12 +48,12 @@ def actions(api: str, *, on_cluster: bool = False, **names: Collection[str]) -> 
     A conditional permission is required if ``names`` has its kind of resource. For example, Produce
     needs WRITE on a transactional id if ``transactional_ids`` is passed. Pass ``on_cluster`` if the
     conditions of cluster permissions apply, as when a follower fetches, or when DescribeCluster is
-    sent to a controller. Other optional permissions are left out.
+    sent to a controller. Optional permissions are left out, except DescribeCluster's ALTER.
 
     Raises:
-        InvalidRequest: ``api`` is unknown; no action can check it; ``names`` has a kind that the
-            request does not need; or the names of a needed resource type are missing: an empty
-            check would mean allowed. Pass ``[]`` if there are none.
+        InvalidRequest: ``api`` is unknown, or actions cannot check it; ``names`` has a kind that
+            the request does not need; or a needed kind is missing, because an empty result allows
+            the request. Pass ``[]`` for a kind that the request does not name.
     """
     found = _APIS.get(api)
     if found is None:
@@ -121,8 +121,8 @@ def _applies(
 ) -> bool:
     kinds = _kinds([need])
     missing = sorted(_ARGUMENTS[kind] for kind in kinds if kind not in names_of_kind)
-    same_case = _kinds([other for other in api.needs if other.when == need.when])
-    if missing and not (need.when and same_case.isdisjoint(names_of_kind)):
+    kinds_in_case = _kinds([other for other in api.needs if other.when == need.when])
+    if missing and not (need.when and kinds_in_case.isdisjoint(names_of_kind)):
         raise InvalidRequest(f"{api.name}: pass {missing[0]}, or {missing[0]}=[] for none")
     return not missing if kinds else on_cluster or not need.when
 

@@ -1,7 +1,7 @@
 """A table of the operations and resource types that each of Kafka's requests needs.
 
-``APIS`` has the checks of Kafka 4.4.0's brokers and controllers. ``PRODUCER`` and ``CONSUMER`` are
-the requests that Kafka's Java clients send.
+``APIS`` has the checks of Kafka 4.4.0's brokers and controllers. Each tuple of ``PermissionStep``
+has the requests that one of Kafka's Java clients sends.
 
 Sources: the calls to the authorizer in Kafka 4.4.0's KafkaApis, ControllerApis, AclApis,
 ConfigHelper and DescribeTopicPartitionsRequestHandler; Kafka's documentation, "Operations

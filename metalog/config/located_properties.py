@@ -60,7 +60,7 @@ class LocatedProperties:
     def placed_text(self, text: str, default: str = "") -> str:
         """The file and line of a key, then ``text``. The key is the first word of ``text`` if these
         properties have this key, else ``default``. If an option set the key, the result is the
-        option's name, then the rest of ``text``."""
+        option's name, then ``text`` without the key."""
         begin = re.split("[:= ]", text, maxsplit=1)[0]
         key = begin if begin in self._lines.keys() | self._options.keys() else default
         option = self._options.get(key)

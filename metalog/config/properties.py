@@ -45,8 +45,8 @@ def comma_separated(text: str) -> list[str]:
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Each logical line that holds a property, and the number of its first line.
 
-    After a line of blanks and a backslash, Java still skips blank lines and comments. At the end of
-    a file, a line of blanks and a backslash is an empty property, unless CR LF ends the line.
+    After a line with only blanks and a backslash, Java still skips blank lines and comments. At the
+    end of a file, such a line is an empty property, unless CR LF ends the line.
     """
     naturals = _LINE_END.split(text)
     if text.endswith(("\r", "\n")):
