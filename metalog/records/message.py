@@ -97,7 +97,7 @@ class ControlMessage(Struct):
 
 
 def message(cls: type[T]) -> type[T]:
-    """A class decorator like ``typing.final``: type checkers refuse classes that derive from it."""
+    """A class decorator: sets ``__final__``, as ``typing.final`` does. Type checkers ignore it."""
     return final(cls)
 
 
