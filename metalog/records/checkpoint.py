@@ -2,8 +2,8 @@
 
 The first record is a SNAPSHOT_HEADER, and the last is a SNAPSHOT_FOOTER, each in a control batch.
 With a kraft.version of 1, KRAFT_VERSION and KRAFT_VOTERS follow the header. Offsets count from 0
-without a gap, and all batches have the same epoch. The reader checks the header, the footer, the
-offsets and the epochs, because no checksum covers the offsets and the epochs.
+without a gap, and all batches have the same epoch. The reader checks the header and the footer. It
+also checks offsets and epochs, because no checksum covers these.
 
 Kafka loads a checkpoint without a footer, but this reader refuses such a checkpoint. This module
 must not know files, nor what the records mean.

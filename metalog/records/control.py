@@ -57,7 +57,7 @@ def _why_no_message(key_version: int, kind: int) -> str:
 
 
 def encode_control(message: ControlMessage, version: int) -> tuple[bytes, bytes]:
-    """Key and value; ``InvalidRequest`` if the message has another version or cannot be written."""
+    """Key and value; ``InvalidRequest`` if ``version`` is not the message's, or writing fails."""
     if message.version != version:
         raise InvalidRequest(f"{message.TYPE_NAME} has version {message.version}, not {version}")
     value = bytearray()

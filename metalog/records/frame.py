@@ -20,7 +20,7 @@ from metalog.records.primitives.varint import read_unsigned_varint, write_unsign
 FRAME_VERSION: Final = 1
 UNKNOWN_VERSION: Final = -1
 _NO_FRAME: Final = b"\x00no frame: "
-"""In a value of ``unreadable_value``, the bytes before the reason."""
+"""The bytes before the reason in the result of ``unreadable_value``."""
 _FRAME_SIZE: Final = 3
 """The size of a frame whose varints have one byte each, as all of Kafka's frames have today."""
 _MAX_INT16: Final = 0x7FFF
@@ -30,8 +30,8 @@ class Undecodable(NamedTuple):
     """The value of a record that cannot be used, and the reason.
 
     ``api_key`` and ``version`` are None if unknown. In a control batch, ``control_type`` takes the
-    place of ``api_key``. If the bytes can be read, but the version is unknown or Kafka refuses the
-    record, ``lenient`` is the message.
+    place of ``api_key``. If the bytes can be read, but the type has no such version, or Kafka
+    refuses the record, ``lenient`` is the message.
     """
 
     value: bytes
@@ -131,7 +131,7 @@ def unreadable_value(reason: str) -> bytes:
 
 
 def encode_value(message: Message, version: int) -> bytes:
-    """The message with its frame; ``InvalidRequest`` if ``version`` cannot hold it."""
+    """The message with its frame; ``InvalidRequest`` if ``version`` cannot express the message."""
     if type(message) is AccessControlEntryRecord and version == 0:
         value = plain_acl_value(message)
         if value is not None:

@@ -21,12 +21,12 @@ MIN_RECORD_SIZE: Final = 7
 _NULL: Final = 1
 """The encoded varint -1."""
 _NO_HEADERS: Final = 0
-MOST_STARTS: Final = 1 << 17
+MAX_STARTS: Final = 1 << 17
 """``plain_starts`` covers at most this many records of a batch."""
-START_SIZES: Final = ((0, 64, 3), (64, 8192, 4), (8192, MOST_STARTS, 5))
+START_SIZES: Final = ((0, 64, 3), (64, 8192, 4), (8192, MAX_STARTS, 5))
 """Ranges of record numbers (first, end), each with the size of its ``plain_start`` in bytes."""
 _CACHED_SIZES: Final = 1 << 12
-_THREE_BYTES: Final = 1 << 14
+_MIN_THREE_BYTES: Final = 1 << 14
 """The smallest zigzag-encoded number that takes three bytes."""
 
 
@@ -118,10 +118,10 @@ _first_starts: list[bytes] = []
 
 
 def plain_starts(count: int) -> list[bytes]:
-    """The ``plain_start`` of each of the first ``count`` records, at most ``MOST_STARTS``."""
+    """The ``plain_start`` of each of the first ``count`` records, at most ``MAX_STARTS``."""
     global _first_starts
     cached = _first_starts
-    count = min(count, MOST_STARTS)
+    count = min(count, MAX_STARTS)
     if len(cached) < count:
         cached = _first_starts = [*cached, *map(plain_start, range(len(cached), count))]
     return cached[:count]
@@ -133,26 +133,26 @@ def plain_value(payload: bytes, at: int, start: bytes) -> tuple[bytes, int] | No
     None if ``read_record`` must read the record. ``start`` is the record's ``plain_start``.
     """
     try:
-        size = payload[at]
+        zigzag_size = payload[at]
         body = at + 1
-        if size >= 0x80:
-            size += (payload[body] << 7) - 0x80
+        if zigzag_size >= 0x80:
+            zigzag_size += (payload[body] << 7) - 0x80
             body += 1
         key_at = body + len(start)
         if payload[body:key_at] != start or payload[key_at] != _NULL:
             return None
-        value_size = payload[key_at + 1]
+        zigzag_value_size = payload[key_at + 1]
         value_at = key_at + 2
-        if value_size >= 0x80:
-            value_size += (payload[value_at] << 7) - 0x80
+        if zigzag_value_size >= 0x80:
+            zigzag_value_size += (payload[value_at] << 7) - 0x80
             value_at += 1
-        value_end = value_at + (value_size >> 1)
-        end = body + (size >> 1)
+        value_end = value_at + (zigzag_value_size >> 1)
+        end = body + (zigzag_size >> 1)
         is_whole = end == value_end + 1 and payload[value_end] == _NO_HEADERS
     except IndexError:
         return None
-    sizes = size | value_size
-    if not is_whole or sizes & 1 or sizes >= _THREE_BYTES:
+    bits = zigzag_size | zigzag_value_size
+    if not is_whole or bits & 1 or bits >= _MIN_THREE_BYTES:
         return None
     return payload[value_at:value_end], end
 
@@ -215,7 +215,7 @@ def _read_nullable(data: bytes, at: int) -> tuple[bytes | None, int]:
 
 
 def write_values(values: Sequence[bytes]) -> bytes:
-    """The payload of a batch of at most ``MOST_STARTS`` records that have only a value."""
+    """The payload of a batch of at most ``MAX_STARTS`` records that have only a value."""
     pieces: list[bytes] = []
     for start, value in zip(plain_starts(len(values)), values, strict=True):
         size, between = _plain_sizes(len(start), len(value))

@@ -24,8 +24,8 @@ _PREFIX_SIZE: Final = 11
 """The size of a record up to the message, if length and value length have two bytes each."""
 _CACHED_DELTAS: Final = 64
 MAX_PREFIXES: Final = 256
-"""Maximum entries per cache of record prefixes (one per offset delta below ``_CACHED_DELTAS``); a
-full cache is emptied."""
+"""Maximum entries per cache of record prefixes; each offset delta below ``_CACHED_DELTAS`` has its
+own cache. A full cache is emptied."""
 
 
 class UnreadRun(NamedTuple):

@@ -89,7 +89,7 @@ class LogFollower:
     @property
     def failing_for_s(self) -> float | None:
         """For how many seconds the image has perhaps been older than the log, because of a fault of
-        the replay or a silent server; None without such a cause."""
+        the replay or a silent server; None if there is no such cause."""
         since, silent_s = self._failing_since_s, self.silent_for_s
         if silent_s is not None and silent_s < SILENT_AFTER_S:
             silent_s = None
@@ -108,7 +108,7 @@ class LogFollower:
         """Follow the log until ``stop``, or to the end of a log that is not live.
 
         Args:
-            fault: the reported error of a failed ``begin``, or None. ``run`` repeats ``begin``.
+            fault: the error of a failed ``begin``, already reported; or None.
         """
         backoff, before = MIN_BACKOFF_S, self._loader.position
         while fault is not None or (fault := self._stopped_by()) is not None:
@@ -165,7 +165,7 @@ class LogFollower:
             self._failing_since_s = None
         if is_closing():
             return
-        if leader.is_sole_writer:
+        if leader.has_writable_log:
             leader.lead(is_closing)
         elif isinstance(log, LiveLog):
             while not is_closing():

@@ -21,12 +21,12 @@ _log = logging.getLogger(__name__)
 
 
 class LogLeader(ChangeSubmitter):
-    """Writes a ``WritableLog`` always, and any other log while ``candidacy`` is elected.
+    """Writes a ``WritableLog`` always, and any other log while this node is elected.
 
     Args:
         loader: makes the image on which changes are decided.
         publishers: the publishers of the replica.
-        candidacy: takes part in elections; None without elections.
+        candidacy: takes part in elections; None if the log has no elections.
         idle_s: write a NoOp record after this many seconds without a change; None: never.
         entropy: the source of random ids and salts.
         kafka: the version of Kafka that decides which changes are refused.
@@ -44,20 +44,20 @@ class LogLeader(ChangeSubmitter):
     ) -> None:
         super().__init__(entropy, kafka)
         self._loader = loader
-        self._users = [each for each in publishers if isinstance(each, UsesAclMutator)]
+        self._mutator_users = [each for each in publishers if isinstance(each, UsesAclMutator)]
         self._candidacy = candidacy
         self._idle_s = idle_s
         self._queue = WriteQueue(log, loader) if isinstance(log, WritableLog) else None
-        self._is_sole_writer = self._queue is not None
+        self._has_writable_log = self._queue is not None
 
     @property
     def is_active(self) -> bool:
         return self._queue is not None and self._queue.is_claimed
 
     @property
-    def is_sole_writer(self) -> bool:
+    def has_writable_log(self) -> bool:
         """Whether this node leads without an election."""
-        return self._is_sole_writer
+        return self._has_writable_log
 
     @property
     def is_elected(self) -> bool:
@@ -91,7 +91,7 @@ class LogLeader(ChangeSubmitter):
             self._candidacy.stand(self._step_down)
 
     def lead(self, is_closing: Callable[[], bool]) -> None:
-        """Carry out changes as the sole writer, until ``is_closing`` returns true."""
+        """Carry out changes without an election, until ``is_closing`` returns true."""
         queue = self.active_queue()
         queue.activate()
         while not is_closing():
@@ -144,7 +144,7 @@ class LogLeader(ChangeSubmitter):
             self._candidacy.close()
 
     def _offer(self, mutator: LogLeader | None) -> None:
-        for each in self._users:
+        for each in self._mutator_users:
             each.set_acl_mutator(mutator)
 
     def _step_down(self) -> None:

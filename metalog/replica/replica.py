@@ -1,9 +1,9 @@
 """``Replica``, for embedding programs, follows one log on its own thread, and can write the log.
 
-``LogFollower`` reads the log and feeds the loader. ``LogLeader`` writes a
-``WritableLog`` from the start, and any other log after an election (``Candidacy``). Another thread
-(``staleness``) tells the publishers' gates how long the image has perhaps been stale. Any thread
-may read the replica's attributes. This module must not know the kind of log.
+``LogFollower`` reads the log and feeds the loader. ``LogLeader`` writes a ``WritableLog`` from the
+start, and any other log after an election (``Candidacy``). Another thread (``staleness``) tells the
+publishers that are a ``Gate`` how long the image has perhaps been stale. Any thread may read the
+replica's attributes. This module must not know the kind of log.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ from metalog.replica.write_queue import WriteQueue
 class Replica(ChangeSubmitter):
     """``with Replica(log, publishers=[…]):`` follows ``log`` until the block ends.
 
-    A log that is not a ``LiveLog`` is read once. A ``WritableLog`` is claimed at the start, which
-    can raise the errors of ``claim``, and closed at the end. The future of a change completes when
-    the change is durable and published; an exception means that the log perhaps lacks the change.
+    A log that is not a ``LiveLog`` is read once. A ``WritableLog`` is claimed at the start and
+    closed at the end; ``start`` can raise the errors of ``claim``. The future of a change completes
+    when the change is durable and published; an exception means that the log perhaps lacks the
+    change.
 
     Args:
         log: the log to follow, and to write if it is a ``WritableLog``.
         publishers: receive each new image, in order.
-        tolerant: count faulty records that concern authorization; if false, stop at such a record.
+        tolerant: continue after faulty records that concern authorization; if false, stop there.
         monotonic_s: the clock, in seconds.
         entropy: the source of random bytes.
         idle_s: write a NoOp record after this many seconds without a change
@@ -99,7 +100,7 @@ class Replica(ChangeSubmitter):
         """Claim the log if it can be written, and begin to follow it on a thread.
 
         Raises:
-            InvalidTarget: this process may not write the log.
+            InvalidTarget: this process cannot write the log.
             CorruptLog: the log is damaged, and ``is_patient`` is false.
             Unanswered: the log's cluster does not answer, and ``is_patient`` is false.
             RuntimeError: the replica was started before.
@@ -130,7 +131,7 @@ class Replica(ChangeSubmitter):
         )
         self._follower.staleness.close()
         self._leader.close()
-        if not self._leader.is_sole_writer and isinstance(self._source, ClosableLog):
+        if not self._leader.has_writable_log and isinstance(self._source, ClosableLog):
             self._source.close()
         state = self._loader.state
         forget_frames(None if isinstance(state, Ready) else state.fault)
@@ -181,9 +182,9 @@ class Replica(ChangeSubmitter):
 
     @property
     def silent_for_s(self) -> float | None:
-        """Seconds since the server that sends the log last proved that it is alive.
+        """Seconds since the last answer of the server that sends the log.
 
-        None for a local log, before the first proof, and while this replica is the writer.
+        None for a local log, before the first answer, and while this replica is the writer.
         """
         return self._follower.silent_for_s
 
@@ -207,7 +208,7 @@ class Replica(ChangeSubmitter):
 
     @property
     def kraft_version(self) -> int:
-        """The level of kraft.version in the log's last KRAFT_VERSION record; 0 without one."""
+        """The level of kraft.version in the log's last KRAFT_VERSION record; 0 if there is none."""
         return self._loader.kraft_version
 
     @property

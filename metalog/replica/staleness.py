@@ -1,4 +1,4 @@
-"""Tells the gates of a loader's publishers how long the image has been stale.
+"""Tells a loader's publishers that are a ``Gate`` how long the image has been stale.
 
 The replica's thread can wait forever for the server that sends the log, so ``Staleness`` uses
 another thread. This module must not know why an image is stale.

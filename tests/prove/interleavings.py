@@ -34,7 +34,7 @@ ANYBODY = RequestContext("User:a", "10.0.0.1")
 ROOT = RequestContext("User:root", "10.0.0.1")
 TOO_OLD_MS = 1_000
 CONFIG = AuthorizerConfig(frozenset({"User:root"}), stale_deny_after_ms=TOO_OLD_MS)
-MOST_STARTS = 3
+MAX_STARTS = 3
 
 
 def unit(seed: int) -> int:
@@ -148,7 +148,7 @@ class Order:
 
     def start_from_a_snapshot(self) -> None:
         self.starts += 1
-        if self.starts <= MOST_STARTS:
+        if self.starts <= MAX_STARTS:
             known = [each for each in self.images if each <= self.mark]
             self.load(self.random.choice(known or [0]))
 

@@ -24,7 +24,7 @@ from metalog.records.schema import CONTROL_RECORDS, METADATA_RECORDS, MessageSch
 
 FOLDER: Final = Path(__file__).parents[1] / "messages"
 PAGES_FOLDER: Final = Path(__file__).parents[3] / "docs" / "formats"
-_AUTOFIXED_RULES: Final = "I,F401,C901,PLR0915,RUF100"
+_LINT_RULES: Final = "I,F401,C901,PLR0915,RUF100"
 CONFIG: Final = Path(__file__).parents[3] / "pyproject.toml"
 MARK: Final = "<!-- The rest is generated from metalog/records/schema.py. -->\n"
 Schemas = tuple[MessageSchema, ...]
@@ -76,7 +76,7 @@ def formatted(sources: dict[str, str]) -> dict[str, str]:
     with TemporaryDirectory() as folder:
         for name, source in sources.items():
             Path(folder, name).write_text(source)
-        for command in (["check", "--fix-only", "--select", _AUTOFIXED_RULES], ["format"]):
+        for command in (["check", "--fix-only", "--select", _LINT_RULES], ["format"]):
             subprocess.run(  # noqa: S603
                 [sys.executable, "-m", "ruff", *command, "--quiet", "--config", CONFIG, folder],
                 check=True,

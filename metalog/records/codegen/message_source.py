@@ -292,8 +292,8 @@ def _read(f: TypedField) -> list[str]:
     if f.is_array or f.is_struct:
         return [general]
     value = "data[at + 1 : end]"
-    has_type = f.field.tag is not None or f.first_version > 0 or not f.is_nullable
-    target = f.local if has_type else f"{f.local}: {f.annotation}"
+    is_type_known = f.field.tag is not None or f.first_version > 0 or not f.is_nullable
+    target = f.local if is_type_known else f"{f.local}: {f.annotation}"
     return [
         "length = data[at]",
         "end = at + length",

@@ -1,6 +1,6 @@
 """A field of the schema and its Python source: names, types, and JSON form.
 
-This module must not know how a field is encoded, nor files.
+This module must not know a field's bytes, nor files.
 """
 
 from __future__ import annotations

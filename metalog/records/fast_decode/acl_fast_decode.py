@@ -1,4 +1,4 @@
-"""The hot path of replay: decodes all records of a batch at once, with a fast path for ACLs.
+"""The hot path of replay: decodes the records of a batch, with a fast path for ACLs.
 
 Most records of a metadata log with many ACLs are plain ACLs: no key, no headers, no timestamp
 delta, no tagged fields, only known codes, and valid texts of at most 126 bytes. The fast path
@@ -13,7 +13,7 @@ The record of a plain ACL is
 
 The length of the record and the length of the name determine the position of each part, so there is
 one ``struct`` for each pair of lengths. The last part repeats from record to record, so its meaning
-is cached. Cached names share one object.
+is cached. Equal cached names share one object.
 
 This module must not know files.
 """
@@ -185,13 +185,13 @@ def _read_acls(payload: bytes, at: int, index: int, starts: list[bytes], run: Ac
         for first, stop, start_size in START_SIZES:
             shapes = _shapes_by_start_size[start_size]
             for start in starts[max(first, index) : stop]:
-                length = payload[at]
-                if length >= 0x80:
-                    length |= payload[at + 1] << 8
+                raw_length = payload[at]
+                if raw_length >= 0x80:
+                    raw_length |= payload[at + 1] << 8
                 try:
-                    shape = shapes[length]
+                    shape = shapes[raw_length]
                 except KeyError:
-                    shape = _cache_shape(shapes, length, start_size)
+                    shape = _cache_shape(shapes, raw_length, start_size)
                 between, name_at, size, unpackers = shape
                 name_size = payload[at + name_at]
                 unpack = unpackers[name_size] or _cache_unpack(shape, start_size, name_size)
@@ -211,9 +211,9 @@ def _read_acls(payload: bytes, at: int, index: int, starts: list[bytes], run: Ac
     return at
 
 
-def _cache_shape(shapes: dict[int, _Shape], length: int, start_size: int) -> _Shape:
-    """Cache the shape for ``length``, the one or two bytes of a record's length (little-endian)."""
-    low, high = length & 0xFF, length >> 8
+def _cache_shape(shapes: dict[int, _Shape], raw_length: int, start_size: int) -> _Shape:
+    """Cache the shape for ``raw_length``, the one or two bytes of the varint (little-endian)."""
+    low, high = raw_length & 0xFF, raw_length >> 8
     size = (low & 0x7F | high << 7) >> 1
     if low & 1 or high >= 0x80 or (low >= 0x80 and high == 0):
         raise NotPlain
@@ -230,7 +230,7 @@ def _cache_shape(shapes: dict[int, _Shape], length: int, start_size: int) -> _Sh
     name_at = length_size + start_size + len(between) + _ID_SIZE + 1
     if len(shapes) >= MAX_SHAPES:
         shapes.clear()
-    shape = shapes[length] = (bytes(between), name_at, length_size + size, [None] * _NAME_SIZES)
+    shape = shapes[raw_length] = (bytes(between), name_at, length_size + size, [None] * _NAME_SIZES)
     return shape
 
 
@@ -275,7 +275,7 @@ def _cache_end(raw: bytes) -> _Fields:
 
 
 def _shared_text(raw: bytes) -> str:
-    """The text of a principal or host; cached texts share one object."""
+    """The text of a principal or host; equal cached texts share one object."""
     text = _texts.get(raw)
     if text is None:
         if len(_texts) >= MAX_CACHED:

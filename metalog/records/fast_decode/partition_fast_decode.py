@@ -2,7 +2,7 @@
 
 A cluster with many partitions writes mostly partition changes. A change is plain if its record is
 plain (``record.plain_value``), each length has one byte, and no field is changed except the
-in-sync replicas (not to an empty list) and then the leader:
+in-sync replicas (not to an empty list) and the leader, in this order:
 
     length | attributes 0, timestamp delta 0, offset delta | key -1, value length, 1, 5, version
     | partition, topic
@@ -81,14 +81,14 @@ class _Form(NamedTuple):
 def _forms(start_size: int) -> dict[int, _Form]:
     """The form for each record length, by the byte that encodes this length."""
     forms = {}
-    before_tags = start_size + _AROUND_VALUE + _BEFORE_TAGS
-    for size in range(before_tags + 1, 65):
+    without_tags = start_size + _AROUND_VALUE + _BEFORE_TAGS
+    for size in range(without_tags + 1, 65):
         value_size = size - start_size - _AROUND_VALUE
         between = [
             bytes((1, value_size << 1, *CHANGE_FRAME, version))
             for version in PartitionChangeRecord.VERSIONS
         ]
-        layout = struct.Struct(f">x{start_size}s{_BETWEEN}si16s{size - before_tags + 1}s")
+        layout = struct.Struct(f">x{start_size}s{_BETWEEN}si16s{size - without_tags + 1}s")
         forms[size - 1 << 1] = _Form(between[-1], frozenset(between), size, layout.unpack_from)
     return forms
 

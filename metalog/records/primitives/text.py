@@ -26,7 +26,7 @@ MAX_BYTES: Final = 0x7FFF
 _NO_CHARACTER: Final = b"\xff"
 """A byte that is malformed at any position, and decodes to one U+FFFD."""
 _SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
-_HALF_PAIR: Final = re.compile(f"[{chr(0xD800)}-{chr(0xDFFF)}]")
+_LONE_SURROGATE: Final = re.compile(f"[{chr(0xD800)}-{chr(0xDFFF)}]")
 
 
 def decode_text(data: bytes) -> str:
@@ -62,4 +62,4 @@ def text_problem(text: str) -> str | None:
 
 def has_lone_surrogate(text: str) -> bool:
     """Whether ``text`` has a lone surrogate, which JSON can write, and UTF-8 cannot."""
-    return not text.isascii() and _HALF_PAIR.search(text) is not None
+    return not text.isascii() and _LONE_SURROGATE.search(text) is not None
