@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from authorizer.analysis.lint.finding import FindingNotes, LintSubject
+from authorizer.analysis.lint.finding import LintNotes, LintSubject
 from metalog.ids import uuid_text
 from metalog_sources.targets.ownership import acls_outside, outside_text, overlap_text, owned_twice
 from metalog_sources.targets.target import KafkaTarget, likely_kafka
@@ -102,7 +102,7 @@ def _of_store(source: Source, document: Document, config: AuthorizerConfig) -> L
         _today(),
         _repetitions([entry.acl for entry in document.entries]),
         users={user.user for user in document.users},
-        notes={entry.acl: FindingNotes(entry.notes.owner, entry.notes.expires) for entry in entries}
+        notes={entry.acl: LintNotes(entry.notes.owner, entry.notes.expires) for entry in entries}
         if _has_notes(source, document)
         else None,
         outside=None

@@ -90,7 +90,7 @@ def test_a_denial_of_a_name_that_nobody_has_is_pointed_out(
     path = tmp_path / "typo.yaml"
     path.write_text("deny:\n  - {principal: User:biling, operation: Read, resource: topic:pay}\n")
     assert main(["test", LOG, str(path), *CONFIG]) == 0
-    assert "line 2, column 5: no ACL and no SCRAM user has the name User:biling" in (
+    assert "line 2, column 5: no ACL and no SCRAM user has the principal User:biling" in (
         capsys.readouterr().err
     )
 

@@ -213,7 +213,7 @@ def test_a_claim_of_a_principal_that_nobody_knows_is_pointed_out(
 ) -> None:
     claim = "never: {principal: User:biling, operation: Alter, resource: cluster}"
     assert main(["prove", LOG, claim, *CONFIG]) == 0
-    assert "line 1, column 8: no ACL and no SCRAM user has the name User:biling" in (
+    assert "line 1, column 8: no ACL and no SCRAM user has the principal User:biling" in (
         capsys.readouterr().err
     )
 

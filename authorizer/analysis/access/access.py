@@ -66,9 +66,11 @@ def access(
     by_host = grouped(mine, lambda acl: acl.host)
     found = [general]
     for region in host_regions(sorted(by_host), config.kafka):
-        own = [acl for each in region.matching for acl in by_host[each]]
+        matching = [acl for each in region.matching for acl in by_host[each]]
         part = PrincipalAccess(
-            region.host, tuple(patterns.differing(region, own)), tuple(known.differing(region, own))
+            region.host,
+            tuple(patterns.differing(region, matching)),
+            tuple(known.differing(region, matching)),
         )
         if part.patterns or part.names:
             found.append(part)
@@ -102,13 +104,13 @@ class _Names:
                     yield NameAccess(kind, name, operations)
             self._alike[kind] = {masks: NamesInOrder(same) for masks, same in alike.items()}
 
-    def differing(self, region: HostRegion, own: Iterable[Acl]) -> Iterator[NameAccess]:
+    def differing(self, region: HostRegion, matching: Iterable[Acl]) -> Iterator[NameAccess]:
         """The names whose permissions differ between ``region`` and the region around it.
 
-        ``own`` has the ACLs whose host matches the region and is not ``*``. Call
+        ``matching`` has the ACLs whose host matches the region and is not ``*``. Call
         ``from_host(None)`` first, and then this method for wide regions before narrow regions.
         """
-        listed = list(own)
+        listed = list(matching)
         around = self._operations_from[region.around]
         here = self._operations_from[region.host] = {}
         for kind, alike in self._alike.items():

@@ -1,6 +1,6 @@
 """Finds the patterns on which a principal is allowed an operation, with the DENYs as exceptions.
 
-Because names are sorted, no search scans all patterns or all DENYs. This module must not know the
+Because names are sorted, no look-up scans all patterns or all DENYs. This module must not know the
 existing names, nor the principal.
 """
 
@@ -88,11 +88,11 @@ class _Denies:
         self._by_mask.setdefault(mask, []).append(acl)
 
     @cached_property
-    def _names(self) -> SortedNames:
+    def _sorted_prefixes(self) -> SortedNames:
         return SortedNames.of(sorted(self._prefixes))
 
     @cached_property
-    def _known(self) -> dict[Prefix | None, int]:
+    def _mask_by_prefix(self) -> dict[Prefix | None, int]:
         return {None: 0}
 
     @cached_property
@@ -107,8 +107,8 @@ class _Denies:
         if is_literal and name == WILDCARD:
             return denied | self._prefixes.get("", 0)
         denied |= combined(
-            self._names.longest_prefix(name),
-            self._known,
+            self._sorted_prefixes.longest_prefix(name),
+            self._mask_by_prefix,
             lambda mask, prefix: mask | self._prefixes[prefix.name],
         )
         if not name.startswith(WILDCARD) and (name or is_literal):
@@ -118,7 +118,7 @@ class _Denies:
     def on_some(self, on: PatternAccess, left: int) -> tuple[_DenyRange, ...]:
         """The ranges of the DENYs that deny an operation of ``left`` on some names of a pattern.
 
-        ``left`` has the operations that no DENY denies on all names of the pattern.
+        The pattern is ``on``. ``left`` has its operations, as bits.
         """
         if on.pattern_type is _LITERAL and on.name != WILDCARD:
             return ()
@@ -178,13 +178,13 @@ class AllowedPatterns:
         self._exceptions: dict[tuple[object, ...], tuple[Acl, ...]] = {}
 
     def from_host(self, host: str | None) -> list[PatternAccess]:
-        """The patterns with an allowed operation from ``host``; None means a host in no ACL."""
+        """The patterns with an allowed operation from ``host``; None: a host that no ACL names."""
         self._general: dict[_Pattern, PatternAccess] = {}
         self._alike: dict[ResourceType, dict[int, _Alike]] = {}
         alike: dict[tuple[ResourceType, int], list[_Pattern]] = {}
         hosts = self._hosts_matching(WILDCARD if host is None else host)
         for pattern in self._allows:
-            left, on = self._on(pattern, hosts)
+            left, on = self._access_on(pattern, hosts)
             if on is not None:
                 self._general[pattern] = on
                 alike.setdefault((pattern[0], left), []).append(pattern)
@@ -198,14 +198,14 @@ class AllowedPatterns:
         named.update(host for host, _ in self._denies)
         return sorted(filter(who.comes_from, {WILDCARD, *named}))
 
-    def differing(self, region: HostRegion, own: Iterable[Acl]) -> list[PatternAccess]:
+    def differing(self, region: HostRegion, matching: Iterable[Acl]) -> list[PatternAccess]:
         """The patterns whose permissions differ between ``region`` and the region around it.
 
-        ``own`` has the ACLs whose host matches the region and is not ``*``. Call
+        ``matching`` has the ACLs whose host matches the region and is not ``*``. Call
         ``from_host(None)`` first, and then this method for wide regions before narrow regions.
         """
         touched: set[_Pattern] = set()
-        for acl in own:
+        for acl in matching:
             if is_allow(acl):
                 touched.add(_pattern_of(acl))
                 continue
@@ -218,7 +218,7 @@ class AllowedPatterns:
         hosts = [WILDCARD, *sorted(region.matching)]
         for pattern in touched:
             before = around[pattern] if pattern in around else self._general.get(pattern)
-            _, here = self._on(pattern, hosts)
+            _, here = self._access_on(pattern, hosts)
             from_here[pattern] = here
             if here is None and before is not None:
                 found.append(before._replace(operations=frozenset(), acls=(), exceptions=()))
@@ -226,7 +226,9 @@ class AllowedPatterns:
                 found.append(here)
         return sorted(found, key=_order)
 
-    def _on(self, pattern: _Pattern, hosts: Iterable[str]) -> tuple[int, PatternAccess | None]:
+    def _access_on(
+        self, pattern: _Pattern, hosts: Iterable[str]
+    ) -> tuple[int, PatternAccess | None]:
         """The operations, as bits, that ACLs with ``hosts`` allow on some names of ``pattern`` and
         that Kafka checks.
 

@@ -21,8 +21,7 @@ from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternTyp
 _LITERAL = PatternType.LITERAL
 
 FEW = 16
-"""At most this many ACLs of one principal and host are scanned; if there are more, all of them are
-indexed by name."""
+"""A group of at most this many ACLs is scanned; a larger group is indexed by name."""
 
 _GroupKey = tuple[ResourceType, str, str]
 """The resource type, the principal and the host that all ACLs of a group have."""
@@ -43,8 +42,8 @@ class Coverage:
     def covering(self, acl: Acl) -> Iterator[Acl]:
         """ACLs that match all names, principals and hosts of ``acl``; one of them can be ``acl``.
 
-        The result has all such ACLs with the pattern of ``acl``. Of the ACLs with wider patterns it
-        has at least one for each operation, if there is one.
+        The result has all such ACLs with the pattern of ``acl``. Of such ACLs with wider patterns,
+        it has at least one for each of their operations.
         """
         kind = acl.resource_type
         principals = {acl.principal, WILDCARD_PRINCIPAL}
@@ -155,7 +154,7 @@ class _Names:
         return WILDCARD in self.known or not all(each.startswith(WILDCARD) for each in ends)
 
 
-class _Granted:
+class _PatternsByType:
     """Patterns, by their type."""
 
     def __init__(self) -> None:
@@ -182,14 +181,14 @@ class MatchedNames:
     """The names that ``acls`` match. ``meets`` tells whether another ACL matches such a name."""
 
     def __init__(self, acls: Iterable[Acl]) -> None:
-        self._granted: dict[ResourceType, _Granted] = {}
+        self._patterns: dict[ResourceType, _PatternsByType] = {}
         for acl in acls:
-            granted = self._granted.setdefault(acl.resource_type, _Granted())
-            granted.of(acl.pattern_type).known.add(acl.resource_name)
+            patterns = self._patterns.setdefault(acl.resource_type, _PatternsByType())
+            patterns.of(acl.pattern_type).known.add(acl.resource_name)
 
     def meets(self, acl: Acl) -> bool:
-        granted = self._granted.get(acl.resource_type)
-        return granted is not None and granted.meets(acl)
+        patterns = self._patterns.get(acl.resource_type)
+        return patterns is not None and patterns.meets(acl)
 
 
 _Key = tuple[ResourceType, str | None, str | None]
@@ -203,7 +202,7 @@ class Allowed:
         allowing, denying = list(allows), list(denies)
         self._hosts = MeetingHosts((acl.host for acl in (*allowing, *denying)), kafka)
         denied_keys = {key for deny in denying for key in self._keys(deny)}
-        self._granted: dict[_Key, dict[int, _Granted]] = {}
+        self._granted: dict[_Key, dict[int, _PatternsByType]] = {}
         for acl in allowing:
             mask = ALLOWS[acl.operation]
             for principal in (acl.principal, None):
@@ -221,10 +220,10 @@ class Allowed:
             for allowed, granted in self._granted.get(key, {}).items()
         )
 
-    def _grant(self, key: _Key, mask: int) -> _Granted:
+    def _grant(self, key: _Key, mask: int) -> _PatternsByType:
         by_mask = self._granted.setdefault(key, {})
         if mask not in by_mask:
-            by_mask[mask] = _Granted()
+            by_mask[mask] = _PatternsByType()
         return by_mask[mask]
 
     def _keys(self, deny: Acl) -> list[_Key]:

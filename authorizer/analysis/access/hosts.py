@@ -136,14 +136,14 @@ def _unmapped(address: IPAddress) -> IPAddress:
     return address
 
 
-def _address_kind(ours: IPAddress, theirs: IPAddress) -> NearMissKind:
-    if ours == theirs:
+def _address_kind(in_acl: IPAddress, of_client: IPAddress) -> NearMissKind:
+    if in_acl == of_client:
         return NearMissKind.HOST_TEXT
-    if ours.packed == theirs.packed:
+    if in_acl.packed == of_client.packed:
         return NearMissKind.HOST_SCOPE
-    ours, theirs = _unmapped(ours), _unmapped(theirs)
-    if ours == theirs or (
-        ours.is_loopback and theirs.is_loopback and ours.version != theirs.version
+    in_acl, of_client = _unmapped(in_acl), _unmapped(of_client)
+    if in_acl == of_client or (
+        in_acl.is_loopback and of_client.is_loopback and in_acl.version != of_client.version
     ):
         return NearMissKind.HOST_FAMILY
     return NearMissKind.HOST

@@ -87,9 +87,9 @@ class _ByHost:
     def __init__(self, acls: Iterable[tuple[int, Acl]]) -> None:
         self.denies: dict[str, int] = {}
         self.allows: dict[str, int] = {}
-        self.places: dict[str, int] = {}
+        self.first: dict[str, int] = {}
         for place, acl in acls:
-            self.places.setdefault(acl.host, place)
+            self.first.setdefault(acl.host, place)
             if is_allow(acl):
                 self.allows[acl.host] = place
             else:
@@ -126,7 +126,7 @@ class _Resource:
         )
 
     def _differing_hosts(self, own: _ByHost, allowed: bool) -> tuple[HostAnswer, ...]:
-        if own.places.keys() - {WILDCARD}:
+        if own.first.keys() - {WILDCARD}:
             return self._compared_by_region((own, self._everyones), allowed)
         if allowed not in self._for_everyone:
             self._for_everyone[allowed] = self._compared_by_region((self._everyones,), allowed)
@@ -137,14 +137,14 @@ class _Resource:
     ) -> tuple[HostAnswer, ...]:
         answers: dict[str | None, bool] = {None: allowed}
         found: list[tuple[int, HostAnswer]] = []
-        named = dict.fromkeys(host for side in sides for host in side.places)
+        named = dict.fromkeys(host for side in sides for host in side.first)
         for region in host_regions(named, self._kafka):
             denies, allows = _denies_and_allows(sides, region.matching)
             is_allowed = not denies and (allowed or bool(allows))
             answers[region.host] = is_allowed
             if is_allowed is not answers[region.around]:
                 by = self._reaching[max(allows) if is_allowed else min(denies)]
-                first = min(s.places[region.host] for s in sides if region.host in s.places)
+                first = min(s.first[region.host] for s in sides if region.host in s.first)
                 found.append((first, HostAnswer(region.host, is_allowed, by)))
         return tuple(answer for _, answer in sorted(found))
 

@@ -104,8 +104,8 @@ def _tasks(acls: Collection[Acl], config: AuthorizerConfig, claim: AccessClaim) 
         others = requests._replace(principals=PrincipalSet(holders))
         yield _Task(others, Sessions(near, config, others), context, allowed=False)
         for principal in sorted(holders):
-            its = requests._replace(principals=PrincipalSet(frozenset({principal}), False))
-            yield _Task(its, Sessions(near, config, its), context, allowed=True, needs_one=True)
+            own = requests._replace(principals=PrincipalSet(frozenset({principal}), False))
+            yield _Task(own, Sessions(near, config, own), context, allowed=True, needs_one=True)
 
 
 def _prove_every(task: _Task, sessions: Iterable[Session]) -> ProofResult:
@@ -130,7 +130,7 @@ def _prove_one(task: _Task, sessions: Iterable[Session]) -> ProofResult:
             break
     if first is None:
         raise InvalidRequest(
-            "no such request is possible: no client has such a host, or no resource such a name"
+            "no such request is possible: no client has such a host, or no resource has such a name"
         )
     if not left:
         return ProofResult(cells, None)

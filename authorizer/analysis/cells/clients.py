@@ -19,8 +19,7 @@ from metalog.hosts.host_block import client_address
 
 _PLAIN: Final = ("10.0.0.1", "192.168.0.1", "172.16.0.1", "2001:db8:0:0:0:0:0:1")
 _MOST_KEPT: Final = 100_000
-"""If more classes of clients than this were cached (in approximately 60 MB), the cache is emptied
-first."""
+"""The cache is emptied before it has more classes of clients than this (approximately 60 MB)."""
 _EVERY_BLOCK: Final = ("0.0.0.0/0", "::/0")
 
 
@@ -44,8 +43,8 @@ class ClientClass(NamedTuple):
     ``host`` is the narrowest of these hosts, or None. ``client`` is the address of one client.
     ``around`` is a client of the class around this class: the class of the next wider host or,
     without one, the class that no host matches. ``own_hosts`` has the hosts in ``matching`` that do
-    not match the class around. ``around`` and ``own_hosts`` are None if the class around is not
-    requested, or if a host in ``own_hosts`` must have its own class.
+    not match the class around. ``around`` and ``own_hosts`` are None if no class around is
+    requested, or if a host in ``own_hosts`` is in ``separate`` of ``ClientClasses``.
     """
 
     host: str | None
@@ -73,19 +72,19 @@ class ClientClasses:
         self._separate = separate
         known = self._matched(named)
         self._unnamed = _unnamed_client(known)
-        self._known: dict[frozenset[str], list[ClientClass]] = {}
+        self._cache: dict[frozenset[str], list[ClientClass]] = {}
         self._kept = 0
 
     def by(self, named: Iterable[str]) -> list[ClientClass]:
         """The classes into which the hosts ``named`` divide the clients."""
         hosts = self._matched(named)
-        found = self._known.get(hosts)
+        found = self._cache.get(hosts)
         if found is None:
             found = self._divided(hosts)
             self._kept += len(found)
             if self._kept > _MOST_KEPT:
-                self._known, self._kept = {}, len(found)
-            self._known[hosts] = found
+                self._cache, self._kept = {}, len(found)
+            self._cache[hosts] = found
         return found
 
     def _matched(self, named: Iterable[str]) -> frozenset[str]:
@@ -129,8 +128,8 @@ class _Hosts:
         return self._hosts.intersection({client, *found})
 
     def plain_client(self, first: str, matching: frozenset[str]) -> str:
-        """``first`` or, if the same hosts match it, the next address: ``first`` can be the address
-        of a network."""
+        """The address after ``first`` if the same hosts match it, else ``first``. ``first`` can be
+        the address of a network."""
         address = client_address(first)
         if address is None or first in matching or address.value + 1 >> address.bits:
             return first

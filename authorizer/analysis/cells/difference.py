@@ -154,7 +154,7 @@ class SetComparison:
     def answers_by(self, acls: Collection[Acl]) -> Callable[[ComparedCell], int]:
         """A function that returns the operations, as bits, that ``acls`` allow on a cell.
 
-        Each of ``acls`` must be in ``other_acls`` or in the difference of the two sets.
+        Each of ``acls`` must be in ``other_acls`` or in one of the compared sets.
         """
         context = _context(acls, self._configs[0])
 
@@ -243,7 +243,7 @@ def _differing(
 def _dividing(configs: tuple[AuthorizerConfig, AuthorizerConfig]) -> AuthorizerConfig:
     """The configuration that divides requests into the cells for both configurations.
 
-    Only a super user of both skips the ACLs. Blocks divide clients if one version matches blocks.
+    Its super users are those of both. Blocks divide clients if one version matches blocks.
     """
     before, after = configs
     return before._replace(

@@ -15,10 +15,10 @@ from metalog.errors import InvalidRequest
 from metalog.text.plurals import counted
 
 MOST_CELLS: Final = 50_000_000
-"""At most this many cells are decided, in some minutes. A proof with more cells is refused."""
+"""A proof with more cells than this, which take some minutes, is refused."""
 
 _MOST_KEPT: Final = 1_000_000
-"""A plan keeps at most this many classes of names, in approximately 100 MB. Other classes are
+"""A plan keeps at most this many classes of names (approximately 100 MB). Other classes are
 computed twice: to count the cells, and to decide them."""
 
 

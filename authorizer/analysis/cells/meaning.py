@@ -2,7 +2,7 @@
 
 A statement joins cells. Its prefix stands for all names that begin with the prefix and are not
 listed as exceptions; the empty prefix stands for names that do not begin with ``*``. A principal or
-host that an ACL names has its own statement if its decisions differ from the decisions for
+host that an ACL names has its own statement if its decisions change in another way than those for
 principals or hosts that no ACL names. Every statement has a witness: one request, with the
 decision of each set. This module must not know how a statement is shown.
 """
@@ -94,10 +94,10 @@ def _session_changes(
                 cell.names: _operation_change(cell, 1 << operation, others)
                 for cell, others in zip(cells, around, strict=True)
             }
-            yield from _operation_changes(session, operation, changes, parents)
+            yield from _operation_statements(session, operation, changes, parents)
 
 
-def _operation_changes(
+def _operation_statements(
     session: Session,
     operation: Operation,
     changes: Mapping[NameClass, _OperationChange],
@@ -105,19 +105,19 @@ def _operation_changes(
 ) -> Iterator[AccessChange]:
     """The statements about one operation. A class with the same change as its parent is part of the
     parent's statement; a class with another change is an exception of that statement."""
-    under: dict[NameClass, NameClass] = {}
+    statement_of: dict[NameClass, NameClass] = {}
     exceptions: dict[NameClass, list[NameException]] = {}
     for names, parent in parents.items():
         own = changes[names]
-        above = None if parent is None else under.get(parent)
+        above = None if parent is None else statement_of.get(parent)
         if above is not None and changes[above].change is own.change:
-            under[names] = above
+            statement_of[names] = above
             continue
         if above is not None:
             exception = NameException(NamePattern(*names), own.before, own.after)
             exceptions[above].append(exception)
         if own.needs_statement:
-            under[names] = names
+            statement_of[names] = names
             exceptions[names] = []
     for names, others in exceptions.items():
         own = changes[names]
@@ -164,9 +164,9 @@ def _change(before: bool, after: bool) -> AccessChangeKind:
 
 
 def _parents(classes: Iterable[NameClass]) -> dict[NameClass, NameClass | None]:
-    """The parent of each class: the class of the longest prefix of all its names. A parent comes
-    before the classes under it. The empty prefix is not a parent of names that begin with ``*``,
-    because LITERAL ``*`` does not match such names."""
+    """The parent of each class: the class of the longest prefix with which all its names begin.
+    A parent comes before the classes under it. The empty prefix is not a parent of names that begin
+    with ``*``, because LITERAL ``*`` does not match such names."""
     parents: dict[NameClass, NameClass | None] = {}
     open_prefixes: list[NameClass] = []
     for names in sorted(classes):

@@ -40,7 +40,7 @@ def minimal_set(
 ) -> MinimalSet:
     """A smaller set that contains ``kept``. No new prefix is shorter than ``shortest_prefix``.
 
-    The search first tries to remove each group of ``candidates`` as a whole, with one proof.
+    The search first tries to remove each group of ``candidates`` as a whole.
     """
     before = frozenset(acls)
     search = _Search(before, config, frozenset(kept))

@@ -121,8 +121,8 @@ def checked_operations(kind: ResourceType) -> int:
 
 
 class Sessions:
-    """The sessions and cells of ``requests``, so that each ACL in ``acls`` matches all requests of
-    a cell or none. ACLs do not divide the cells of super users. A caller that compares sets of ACLs
+    """Divides ``requests`` into sessions and cells: each ACL in ``acls`` matches all requests of a
+    cell or none. ACLs do not divide the cells of super users. A caller that compares sets of ACLs
     passes the union of these sets.
 
     With ``differing``, the sessions have only cells that an ACL in ``differing`` can change. Unless
@@ -157,11 +157,11 @@ class Sessions:
         for each in separate:
             patterns += [each.names, *each.excluded]
         self._dividing = [Patterns(patterns)] if patterns else []
-        self._everything: list[Patterns] = []
-        self._everything_differing: list[Patterns] = []
+        self._default_rule: list[Patterns] = []
+        self._default_rule_differing: list[Patterns] = []
         if config.allow_everyone:
-            self._everything = [Patterns.of(near)]
-            self._everything_differing = [Patterns.of(changed or ())]
+            self._default_rule = [Patterns.of(near)]
+            self._default_rule_differing = [Patterns.of(changed or ())]
         hosts = {host for by_host in self._by_who.values() for host in by_host}
         separate_hosts = frozenset(host for each in separate for host in each.hosts.hosts)
         self._clients = ClientClasses(hosts, requests.hosts, config.kafka, separate_hosts)
@@ -190,8 +190,8 @@ class Sessions:
         dividing = self._everyones.get(WILDCARD)
         changing = None if differing is None else differing.get(WILDCARD_PRINCIPAL, _NO_PATTERNS)
         changes_all = changing is None or (WILDCARD in changing and changing[WILDCARD].reaches_all)
-        is_known = changes_all and not within.is_literal and not self._requests.excluded
-        if dividing is None or not is_known or self._requests.hosts != ANY_HOST:
+        is_countable = changes_all and not within.is_literal and not self._requests.excluded
+        if dividing is None or not is_countable or self._requests.hosts != ANY_HOST:
             return 0
         names = sorted(dividing.literals | dividing.prefixes)
         cells = 0
@@ -244,21 +244,21 @@ class Sessions:
         if only_own and not own:
             return
         everyones = self._everyones
-        beside = self._everyones_hosts.meeting(own.values()) if only_own else everyones
-        for clients in self._clients.by({*own, *beside}):
+        everyones_hosts = self._everyones_hosts.meeting(own.values()) if only_own else everyones
+        for clients in self._clients.by({*own, *everyones_hosts}):
             hosts = {WILDCARD, *clients.matching}
             mine = _of_hosts(own, hosts)
             matching = [*mine, *_of_hosts(everyones, hosts)]
             conditions = [mine] if only_own else []
             if clients.own_hosts is not None:
-                mine_there = _of_hosts(own, clients.own_hosts)
-                conditions.append(mine_there + _of_hosts(everyones, clients.own_hosts))
+                own_hosts = clients.own_hosts
+                conditions.append(_of_hosts(own, own_hosts) + _of_hosts(everyones, own_hosts))
             if self._differing is not None:
-                can_be_first = not conditions or self._any_subset
+                can_be_only = not conditions or self._any_subset
                 conditions.append(
-                    self._differing_patterns(principal, hosts, can_be_first=can_be_first)
+                    self._differing_patterns(principal, hosts, can_be_only=can_be_only)
                 )
-            dividing = [*matching, *self._everything, *self._dividing]
+            dividing = [*matching, *self._default_rule, *self._dividing]
             names = self._touched(conditions, dividing)
             if names:
                 yield Session(
@@ -278,16 +278,16 @@ class Sessions:
             yield SessionAround((clients.client, self._somebody))
         if clients.around is not None:
             is_outermost = len(clients.matching) == len(clients.own_hosts or ())
-            others = (clients.around, self._somebody) if only_own and is_outermost else None
-            yield SessionAround((clients.around, principal), others)
+            unless = (clients.around, self._somebody) if only_own and is_outermost else None
+            yield SessionAround((clients.around, principal), unless)
 
     def _differing_patterns(
-        self, principal: str, hosts: set[str], *, can_be_first: bool
+        self, principal: str, hosts: set[str], *, can_be_only: bool
     ) -> list[Patterns]:
         """The patterns of ACLs that can change a decision of the session.
 
-        With ``can_be_first``, ACLs of all principals are included: where such an ACL is the only
-        one on a name, ``allow.everyone.if.no.acl.found`` does not apply to the name.
+        With ``can_be_only`` and ``allow.everyone.if.no.acl.found``, ACLs of all principals are
+        included: where such an ACL is the only one on a name, this setting does not apply.
         """
         assert self._differing is not None
         found = [
@@ -295,7 +295,7 @@ class Sessions:
             for who in (principal, WILDCARD_PRINCIPAL)
             for patterns in _of_hosts(self._differing.get(who, _NO_PATTERNS), hosts)
         ]
-        return found + self._everything_differing if can_be_first else found
+        return found + self._default_rule_differing if can_be_only else found
 
     def _touched(
         self, conditions: Sequence[Sequence[Patterns]], dividing: Sequence[Patterns]

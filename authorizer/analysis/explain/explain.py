@@ -58,8 +58,8 @@ def explain(
 
     ``request`` is Kafka's name of the client's request, such as ``Metadata``, or None if it is
     unknown. The request determines what the client does next. If ``creates_blocks``, remedies may
-    have CIDR blocks, which need Kafka 4.4 and metadata.version 32 or higher. ``since`` and
-    ``unknown`` are copied to the result.
+    have CIDR blocks, which need Kafka 4.4 and metadata.version 32 or higher. ``assumed``,
+    ``since`` and ``unknown`` are copied to the result.
     """
     found = scan_misses(acls, question, config.kafka)
     traced = trace(found.candidates, config, question)

@@ -1,7 +1,7 @@
 """The JSON form of an explanation.
 
-A new version may add keys, but removes and renames none. This module must not know where the JSON
-is written.
+Keys can be added, but must not be removed or renamed. This module must not know where the JSON is
+written.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def answer_json(
 
 
 def commands_json(commands: Commands) -> Json:
-    """A remedy's JSON key ``commands``, with a shell variable as the cluster's address."""
+    """A remedy's ``commands`` as JSON; a shell variable stands for the cluster's address."""
     return {"commands": None if commands is None else list(commands)}
 
 

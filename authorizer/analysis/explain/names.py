@@ -16,8 +16,8 @@ from string import ascii_letters, digits
 
 from authorizer.engine.prefixes import common_prefix_length
 
-_MOST_ALIKE = 5_000
-_COMPARED_IN_FULL = 2_000
+_ALIKE_LIMIT = 5_000
+_MOST_COMPARED = 2_000
 _LEAST_COMPARED = 20
 _CHARACTER_PAIRS = 400_000
 """Full comparisons should cost at most this many steps, one for each pair of characters."""
@@ -35,7 +35,7 @@ def nearest_name(name: str, known: Collection[str]) -> str | None:
         for near in _one_edit_away(name):
             if near in known:
                 return near
-    alike = list(islice(_alike(name, known), _MOST_ALIKE))
+    alike = list(islice(_alike(name, known), _ALIKE_LIMIT))
     folded = name.casefold()
     for other in alike:
         if other.casefold() == folded:
@@ -43,7 +43,7 @@ def nearest_name(name: str, known: Collection[str]) -> str | None:
     if len(name) < _SHORTEST_EDITED:
         return None
     affordable = _CHARACTER_PAIRS // len(name) ** 2
-    compared = min(max(affordable, _LEAST_COMPARED), _COMPARED_IN_FULL)
+    compared = min(max(affordable, _LEAST_COMPARED), _MOST_COMPARED)
     if len(alike) > compared:
         alike = nlargest(compared, alike, key=lambda other: _shared_at_ends(name, other))
     return next(iter(get_close_matches(name, alike, n=1, cutoff=0.7)), None)

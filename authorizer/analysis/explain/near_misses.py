@@ -35,32 +35,35 @@ class NearMiss(NamedTuple):
 
 
 class MissScan(NamedTuple):
-    """All candidates, and ACLs that match in all but the pattern, or all but the resource."""
+    """All candidates, and the other ACLs whose principal, host and operation match.
+
+    ``other_patterns`` has those of the question's resource type, ``other_types`` the rest.
+    """
 
     candidates: list[Acl]
-    by_pattern: list[Acl]
-    by_resource_type: list[Acl]
+    other_patterns: list[Acl]
+    other_types: list[Acl]
 
 
 def scan_misses(acls: Iterable[Acl], question: Question, kafka: KafkaVersion) -> MissScan:
     """Scan ``acls`` once, and keep the candidates and the ACLs that can be near misses."""
     candidates: list[Acl] = []
-    by_pattern: list[Acl] = []
-    by_resource_type: list[Acl] = []
+    other_patterns: list[Acl] = []
+    other_types: list[Acl] = []
     wanted_type, name, who = question.resource_type, question.resource_name, question.subject(kafka)
     for acl in acls:
         if reaches(acl, wanted_type, name):
             candidates.append(acl)
         elif who.matches(acl) and concerns(acl, question.operation):
             is_wanted = acl.resource_type is wanted_type
-            (by_pattern if is_wanted else by_resource_type).append(acl)
-    return MissScan(candidates, by_pattern, by_resource_type)
+            (other_patterns if is_wanted else other_types).append(acl)
+    return MissScan(candidates, other_patterns, other_types)
 
 
 def near_misses(
     found: MissScan, traced: Trace, question: Question, kafka: KafkaVersion, limit: int
 ) -> list[NearMiss]:
-    """The ``limit`` most informative near misses, the most informative first."""
+    """At most ``limit`` near misses, the most informative first."""
     permission = PermissionType.DENY if traced.allowed else PermissionType.ALLOW
     near = [
         NearMiss(NearMissKind.DENY_OVERRIDES, None, each.acl, each.acl, traced.decision.acl)
@@ -70,10 +73,10 @@ def near_misses(
     for candidate in traced.candidates:
         if len(candidate.mismatches) == 1 and candidate.acl.permission_type is permission:
             near += _by_attribute(candidate.acl, candidate.mismatches[0], question, kafka)
-    for acl in set(found.by_pattern):
+    for acl in set(found.other_patterns):
         if acl.permission_type is permission:
             near += _by_pattern(acl, question)
-    for acl in set(found.by_resource_type):
+    for acl in set(found.other_types):
         if acl.permission_type is permission:
             near += _by_resource_type(acl, question)
     return nsmallest(limit, near, key=lambda miss: _sort_key(miss, question))
@@ -106,8 +109,8 @@ def _matching_host(host: str, question: Question, kafka: KafkaVersion) -> str:
 
 
 def _operation_kind(acl: Acl, question: Question) -> NearMissKind:
-    operation, granted = question.operation, acl.operation
-    related = operation in IMPLIED_BY.get(granted, ()) or granted in IMPLIED_BY.get(operation, ())
+    operation, other = question.operation, acl.operation
+    related = operation in IMPLIED_BY.get(other, ()) or other in IMPLIED_BY.get(operation, ())
     return NearMissKind.OPERATION_NOT_IMPLIED if related else NearMissKind.OPERATION
 
 

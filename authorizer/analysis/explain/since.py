@@ -38,7 +38,7 @@ class Since(NamedTuple):
 
 
 class DecisionChange(NamedTuple):
-    """``change`` added or removed ``acl``, and the new decision is ``allowed``."""
+    """``change`` added or removed ``acl``; ``allowed`` is the new decision."""
 
     allowed: bool
     cause: Cause
@@ -76,7 +76,7 @@ class DecisionChanges:
         self.allowed = self._acls.allowed
 
     def following(self, changes: Iterable[TimelineChange]) -> Iterator[DecisionChange]:
-        """The changes of the decision by ``changes``, which continue the previous call's."""
+        """The changes of the decision by ``changes``, which follow the changes of earlier calls."""
         for group in taking_effect_together(changes):
             found = self._after(group)
             if found is not None:

@@ -35,7 +35,7 @@ class Unknown(NamedTuple):
     def __str__(self) -> str:
         name = shown(self.name)
         if self.what == "principal":
-            text = f"no ACL and no SCRAM user has the name {name}"
+            text = f"no ACL and no SCRAM user has the principal {name}"
         elif self.is_listed:
             text = f"there is no {self.what} {name}, and {self._reached_by} it"
         else:

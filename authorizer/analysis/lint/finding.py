@@ -25,7 +25,7 @@ class Severity(IntEnum):
     ERROR = 3
 
 
-class FindingNotes(NamedTuple):
+class LintNotes(NamedTuple):
     """The notes beside an ACL in a file: its owner, and its last valid day (ISO 8601)."""
 
     owner: str | None = None
@@ -46,7 +46,7 @@ class CheckInput(Enum):
 class LintSubject(NamedTuple):
     """The ACLs, without duplicates, and their context; None stands for data that the source lacks.
 
-    ``times`` counts the ids in a log, or the lines in files, of each ACL that is there repeatedly.
+    ``repetitions`` has the number of ids in a log, or lines in files, of each ACL that has several.
     ``outside`` has the ACLs outside their file's ``owns``, with the reason. ``owned_twice`` has
     places in files, each with a message about another file that owns the same ACLs.
     """
@@ -54,11 +54,11 @@ class LintSubject(NamedTuple):
     acls: tuple[Acl, ...]
     config: AuthorizerConfig
     today: date
-    times: Mapping[Acl, int] = {}
+    repetitions: Mapping[Acl, int] = {}
     is_log: bool = False
     topics: Collection[str] | None = None
     users: Collection[str] | None = None
-    notes: Mapping[Acl, FindingNotes] | None = None
+    notes: Mapping[Acl, LintNotes] | None = None
     outside: Mapping[Acl, str] | None = None
     owned_twice: Sequence[tuple[str, str]] = ()
 

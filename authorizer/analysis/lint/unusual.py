@@ -28,7 +28,7 @@ _TRANSACTION = (Operation.WRITE, ResourceType.TRANSACTIONAL_ID)
 
 @check("bound-twice", "The same ACL exists more than once.")
 def bound_twice(subject: LintSubject) -> Iterator[Finding]:
-    for acl, times in subject.times.items():
+    for acl, times in subject.repetitions.items():
         if subject.is_log:
             yield Finding(
                 Severity.ERROR,

@@ -81,7 +81,7 @@ def test_each_resource_of_a_claim_is_proven(kind: ClaimKind) -> None:
 def test_a_claim_without_any_request_is_refused() -> None:
     nowhere = HostSet(frozenset({"0.0.0.0/0", "::/0"}))
     claim = AccessClaim(ClaimKind.ONLY, (one("t", READ, A)._replace(hosts=nowhere),))
-    said = "no such request is possible: no client has such a host, or no resource such a name"
+    said = "no such request is possible: no client has such a host, or no resource has such a name"
     with pytest.raises(InvalidRequest, match=f"^{re.escape(said)}$"):
         prove([], CONFIG, claim)
 

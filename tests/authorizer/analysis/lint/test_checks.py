@@ -20,7 +20,7 @@ from authorizer.analysis.lint.finding import (
     Check,
     CheckInput,
     Finding,
-    FindingNotes,
+    LintNotes,
     LintSubject,
     Severity,
 )
@@ -162,7 +162,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "bound-twice": (
         """! ALLOW User:a Read topic:t
         ALLOW User:a Write topic:t""",
-        {"times": {parse_acl_line("ALLOW User:a Read topic:t")[0]: 2}, "is_log": True},
+        {"repetitions": {parse_acl_line("ALLOW User:a Read topic:t")[0]: 2}, "is_log": True},
     ),
     "unknown-topic": (
         """! ALLOW User:a Read topic:paymnets
@@ -244,7 +244,7 @@ def test_what_a_finding_advises_ends_it(name: str) -> None:
     for finding in found(BY_ID[name], subject(acls, **more)):
         if finding.remove or finding.add:
             mended = {each: None for each in [*acls, *finding.add] if each not in finding.remove}
-            left = found(BY_ID[name], subject(mended, **{**more, "times": {}}))
+            left = found(BY_ID[name], subject(mended, **{**more, "repetitions": {}}))
             assert finding.acl not in {each.acl for each in left}
 
 
@@ -329,7 +329,7 @@ def test_one_deny_or_several_override_an_allow() -> None:
 def test_an_acl_expires_at_the_end_of_its_day() -> None:
     texts = ["2026-11-20", "2026-11-21", "2026-11-20T23:59:59Z", "2026-11-21T00:30:00+02:00", None]
     [acl] = parse_acl_line("ALLOW User:a Read topic:t")
-    notes = {acl._replace(resource_name=str(text)): FindingNotes("team", text) for text in texts}
+    notes = {acl._replace(resource_name=str(text)): LintNotes("team", text) for text in texts}
     expired = found(BY_ID["expired"], subject(notes, notes=notes))
     assert [each.acl.resource_name for each in expired if each.acl] == [
         "2026-11-20",
@@ -340,7 +340,7 @@ def test_an_acl_expires_at_the_end_of_its_day() -> None:
 
 def test_an_acl_needs_an_owner_where_notes_can_be_written() -> None:
     owned, nobodys = parse_acl_line("ALLOW User:a Read,Write topic:t")
-    notes = {owned: FindingNotes("team"), nobodys: FindingNotes()}
+    notes = {owned: LintNotes("team"), nobodys: LintNotes()}
     assert [each.acl for each in found(BY_ID["no-owner"], subject(notes, notes=notes))] == [nobodys]
 
 
