@@ -136,12 +136,15 @@ class RecordPolicy:
         """
         if message is UNREAD_RECORD:
             return []
-        readable = readable_of(message)
-        if readable is not None and message.api_key is None:
-            self._doubt_record(batch, offset, message, UnreadableRecord(message.reason))
-            return [(offset, readable)]
-        if not isinstance(message, Undecodable) or readable is not None:
+        if not isinstance(message, Undecodable):
             return [(offset, message)]
+        readable = readable_of(message)
+        if readable is not None:
+            if message.api_key is None:
+                self._doubt_record(batch, offset, message, UnreadableRecord(message.reason))
+            elif concerns_authorization(message):
+                return [(offset, message)]
+            return [(offset, readable)]
         _count(self._skipped, name_of(message), offset, message.reason)
         if not concerns_authorization(message):
             return []

@@ -18,7 +18,7 @@ class OpenTransaction(NamedTuple):
     """A transaction that began at ``offset`` and has not ended: its records are not in force.
 
     ``records`` is the number of its buffered records. ``unreadable`` maps the offset of each
-    unreadable one to the reason. If the transaction is committed, each of these can be a doubt.
+    that is a doubt if the transaction is committed to the reason.
     """
 
     offset: int

@@ -117,6 +117,15 @@ def test_a_readable_version_that_kafka_does_not_have_is_applied_where_nothing_de
     assert (loader.skipped, loader.doubts) == ({}, {})
 
 
+def test_only_a_record_that_will_be_a_doubt_makes_an_open_transaction_uncertain() -> None:
+    topic = bytes((1, TopicRecord.API_KEY, 9)) + raw(TopicRecord("t", uuid(8)))[3:]
+    acl = bytes((1, AccessControlEntryRecord.API_KEY, 9)) + raw(ace(2))[3:]
+    log = values(0, raw(BEGIN), topic, acl)
+    transaction = loaded(log, mark=3, tolerant=True).open_transaction
+    assert transaction is not None
+    assert (transaction.records, list(transaction.unreadable)) == (2, [2])
+
+
 @pytest.mark.parametrize("tolerant", [False, True])
 def test_a_readable_version_of_an_acl_that_kafka_does_not_have_is_a_doubt(tolerant: bool) -> None:
     log = values(0, raw(ace(1)), bytes((1, 18, 9)) + raw(ace(2))[3:])
