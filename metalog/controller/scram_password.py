@@ -28,10 +28,10 @@ from metalog.records.primitives.text import has_lone_surrogate
 from metalog.scram import SALT_BYTES, ScramMechanism
 
 _NO_TLS: Final = ApiError(
-    ErrorCode.ENCRYPTION_REQUIRED, "SCRAM passwords can be set over a TLS connection only"
+    ErrorCode.ENCRYPTION_REQUIRED, "SCRAM passwords can be changed over a TLS connection only"
 )
 _NO_SUPER_USER: Final = ApiError(
-    ErrorCode.USER_AUTHORIZATION_FAILED, "Only super users may set SCRAM passwords"
+    ErrorCode.USER_AUTHORIZATION_FAILED, "Only super users may change SCRAM passwords"
 )
 _TWICE: Final = ApiError(
     ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request"

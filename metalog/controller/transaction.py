@@ -61,7 +61,8 @@ def _parted(records: Records, unfit: str) -> Iterator[Records]:
         needed = len(encode_value(message, version)) + _RECORD_OVERHEAD
         if _BATCH_HEADER + needed > MAX_BATCH_BYTES:
             raise InvalidRequest(
-                f"a record has {needed:,} bytes; Kafka reads at most {MAX_BATCH_BYTES:,}"
+                f"a record needs a batch of {_BATCH_HEADER + needed:,} bytes;"
+                f" Kafka reads at most {MAX_BATCH_BYTES:,}"
             )
         total += needed
         if total > MAX_TRANSACTION_BYTES:

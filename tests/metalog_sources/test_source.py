@@ -224,7 +224,7 @@ class TestNames:
         for value in ("@prod", str(work.parents[1] / "log")):
             source = open_source("@", environ={"METALOG_SOURCE": value}, cwd=work)
             assert source.log.bounds().end == 574
-        with pytest.raises(InvalidSource, match=r"\$METALOG_SOURCE, which is not set"):
+        with pytest.raises(InvalidSource, match=r"\$METALOG_SOURCE, which has no SOURCE"):
             open_source("@", environ={}, cwd=work)
 
     def test_above_it_must_belong_to_the_user_or_to_root(self, work: Path, tmp_path: Path) -> None:
