@@ -9,11 +9,9 @@ This module must not know any particular message, nor how fields are encoded.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import ClassVar, TypeVar, cast, final
+from typing import ClassVar, cast
 
 from metalog.ids import Uuid, uuid_text
-
-T = TypeVar("T")
 
 MASK = "********"
 
@@ -94,11 +92,6 @@ class ControlMessage(Struct):
     @staticmethod
     def decode(data: bytes, at: int, version: int) -> tuple[ControlMessage, int]:
         raise NotImplementedError
-
-
-def message(cls: type[T]) -> type[T]:
-    """A class decorator: sets ``__final__``, as ``typing.final`` does. Type checkers ignore it."""
-    return final(cls)
 
 
 def _uuids_text(value: object) -> str:

@@ -85,7 +85,7 @@ def _class(
 ) -> str:
     lines = [f"class _{name}Fields(NamedTuple):"]
     lines += [f"    {f.name}: {f.annotation} = {f.default}" for f in fields]
-    lines += ["    unknown_tagged_fields: TaggedFields = ()", "", "", "@message"]
+    lines += ["    unknown_tagged_fields: TaggedFields = ()", "", ""]
     lines += [f"class {name}({base}, _{name}Fields):"]
     body = [*docstring, "", "__slots__ = ()", *constants, *_repr_constants(fields), ""]
     body += [
@@ -154,7 +154,7 @@ def _json_member(f: TypedField) -> str:
 
 def _imports(code: str, base: str) -> str:
     words = set(re.findall(r"\w+", code))
-    bases = {base, "message"} | ({"Struct"} & words)
+    bases = {base} | ({"Struct"} & words)
     json_words = {w for w in words if re.match(r"json_(?!text)", w)}
     fields = {w for w in words if re.match(r"(read|write|check|refuse)_|TaggedFields$", w)}
     fields |= {"INT32_ARRAYS", "MANY", "UUID_ARRAYS"} & words

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import ClassVar, NamedTuple
 
-from metalog.records.message import Message, message
+from metalog.records.message import Message
 from metalog.records.primitives.fields import (
     TaggedFields,
     read_nullable_string,
@@ -25,7 +25,6 @@ class _AbortTransactionRecordFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class AbortTransactionRecord(Message, _AbortTransactionRecordFields):
     """Metadata record, api key 25, version 0."""
 

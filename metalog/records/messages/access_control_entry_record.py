@@ -8,7 +8,7 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
-from metalog.records.message import Message, message
+from metalog.records.message import Message
 from metalog.records.primitives.fields import (
     TaggedFields,
     check_uuid,
@@ -37,7 +37,6 @@ class _AccessControlEntryRecordFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class AccessControlEntryRecord(Message, _AccessControlEntryRecordFields):
     """Metadata record, api key 18, version 0."""
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import ClassVar, NamedTuple
 
-from metalog.records.message import Message, message
+from metalog.records.message import Message
 from metalog.records.primitives.fields import (
     TaggedFields,
     read_nullable_string,
@@ -25,7 +25,6 @@ class _BeginTransactionRecordFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class BeginTransactionRecord(Message, _BeginTransactionRecordFields):
     """Metadata record, api key 23, version 0."""
 

@@ -9,7 +9,7 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import Uuid
-from metalog.records.message import Message, message
+from metalog.records.message import Message
 from metalog.records.primitives.fields import (
     MANY,
     UUID_ARRAYS,
@@ -42,7 +42,6 @@ class _BrokerRegistrationChangeRecordFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class BrokerRegistrationChangeRecord(Message, _BrokerRegistrationChangeRecordFields):
     """Metadata record, api key 17, versions 0-3."""
 

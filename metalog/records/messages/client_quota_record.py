@@ -7,7 +7,7 @@ from __future__ import annotations
 import struct
 from typing import ClassVar, Final, NamedTuple
 
-from metalog.records.message import Message, Struct, message
+from metalog.records.message import Message, Struct
 from metalog.records.primitives.fields import (
     TaggedFields,
     read_nullable_string,
@@ -36,7 +36,6 @@ class _EntityDataFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class EntityData(Struct, _EntityDataFields):
     __slots__ = ()
 
@@ -86,7 +85,6 @@ class _ClientQuotaRecordFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class ClientQuotaRecord(Message, _ClientQuotaRecordFields):
     """Metadata record, api key 14, version 0."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import struct
 from typing import ClassVar, Final, NamedTuple
 
-from metalog.records.message import Message, message
+from metalog.records.message import Message
 from metalog.records.primitives.fields import (
     TaggedFields,
     read_nullable_string,
@@ -31,7 +31,6 @@ class _ConfigRecordFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class ConfigRecord(Message, _ConfigRecordFields):
     """Metadata record, api key 4, version 0."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import struct
 from typing import ClassVar, Final, NamedTuple
 
-from metalog.records.message import Message, message
+from metalog.records.message import Message
 from metalog.records.primitives.fields import (
     TaggedFields,
     read_array,
@@ -34,7 +34,6 @@ class _DelegationTokenRecordFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class DelegationTokenRecord(Message, _DelegationTokenRecordFields):
     """Metadata record, api key 10, version 0."""
 

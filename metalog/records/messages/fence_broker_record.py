@@ -7,7 +7,7 @@ from __future__ import annotations
 import struct
 from typing import ClassVar, Final, NamedTuple
 
-from metalog.records.message import Message, message
+from metalog.records.message import Message
 from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
 
 _INT32_INT64: Final = struct.Struct(">iq")
@@ -19,7 +19,6 @@ class _FenceBrokerRecordFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class FenceBrokerRecord(Message, _FenceBrokerRecordFields):
     """Metadata record, api key 7, version 0."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import struct
 from typing import ClassVar, Final, NamedTuple
 
-from metalog.records.message import ControlMessage, message
+from metalog.records.message import ControlMessage
 from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
 
 _INT16_INT16: Final = struct.Struct(">hh")
@@ -19,7 +19,6 @@ class _KRaftVersionRecordFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class KRaftVersionRecord(ControlMessage, _KRaftVersionRecordFields):
     """Control record, type 5, version 0."""
 

@@ -8,7 +8,7 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
-from metalog.records.message import ControlMessage, Struct, message
+from metalog.records.message import ControlMessage, Struct
 from metalog.records.primitives.fields import (
     TaggedFields,
     check_uuid,
@@ -31,7 +31,6 @@ class _VoterFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class Voter(Struct, _VoterFields):
     __slots__ = ()
     UUIDS: ClassVar[frozenset[str]] = frozenset({"voter_directory_id"})
@@ -79,7 +78,6 @@ class _LeaderChangeMessageFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class LeaderChangeMessage(ControlMessage, _LeaderChangeMessageFields):
     """Control record, type 2, versions 0-1."""
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import ClassVar, NamedTuple
 
-from metalog.records.message import Message, message
+from metalog.records.message import Message
 from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
 
 
@@ -14,7 +14,6 @@ class _NoOpRecordFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class NoOpRecord(Message, _NoOpRecordFields):
     """Metadata record, api key 20, version 0."""
 

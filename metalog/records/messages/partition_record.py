@@ -9,7 +9,7 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
-from metalog.records.message import Message, message
+from metalog.records.message import Message
 from metalog.records.primitives.fields import (
     INT32_ARRAYS,
     MANY,
@@ -54,7 +54,6 @@ class _PartitionRecordFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class PartitionRecord(Message, _PartitionRecordFields):
     """Metadata record, api key 3, versions 0-2."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import struct
 from typing import ClassVar, Final, NamedTuple
 
-from metalog.records.message import Message, message
+from metalog.records.message import Message
 from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
 
 _INT32_INT64_INT64: Final = struct.Struct(">iqq")
@@ -20,7 +20,6 @@ class _ProducerIdsRecordFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class ProducerIdsRecord(Message, _ProducerIdsRecordFields):
     """Metadata record, api key 15, version 0."""
 

@@ -9,7 +9,7 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
-from metalog.records.message import Message, Struct, message
+from metalog.records.message import Message, Struct
 from metalog.records.primitives.fields import (
     MANY,
     UUID_ARRAYS,
@@ -52,7 +52,6 @@ class _BrokerEndpointFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class BrokerEndpoint(Struct, _BrokerEndpointFields):
     __slots__ = ()
 
@@ -109,7 +108,6 @@ class _BrokerFeatureFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class BrokerFeature(Struct, _BrokerFeatureFields):
     __slots__ = ()
 
@@ -167,7 +165,6 @@ class _RegisterBrokerRecordFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class RegisterBrokerRecord(Message, _RegisterBrokerRecordFields):
     """Metadata record, api key 0, versions 0-4."""
 

@@ -8,7 +8,7 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
-from metalog.records.message import Message, Struct, message
+from metalog.records.message import Message, Struct
 from metalog.records.primitives.fields import (
     TaggedFields,
     check_uuid,
@@ -35,7 +35,6 @@ class _ControllerEndpointFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class ControllerEndpoint(Struct, _ControllerEndpointFields):
     __slots__ = ()
 
@@ -92,7 +91,6 @@ class _ControllerFeatureFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class ControllerFeature(Struct, _ControllerFeatureFields):
     __slots__ = ()
 
@@ -144,7 +142,6 @@ class _RegisterControllerRecordFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class RegisterControllerRecord(Message, _RegisterControllerRecordFields):
     """Metadata record, api key 27, version 0."""
 

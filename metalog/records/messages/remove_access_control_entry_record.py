@@ -8,7 +8,7 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
-from metalog.records.message import Message, message
+from metalog.records.message import Message
 from metalog.records.primitives.fields import (
     TaggedFields,
     check_uuid,
@@ -24,7 +24,6 @@ class _RemoveAccessControlEntryRecordFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class RemoveAccessControlEntryRecord(Message, _RemoveAccessControlEntryRecordFields):
     """Metadata record, api key 19, version 0."""
 

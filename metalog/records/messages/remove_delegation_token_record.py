@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import ClassVar, NamedTuple
 
-from metalog.records.message import Message, message
+from metalog.records.message import Message
 from metalog.records.primitives.fields import (
     TaggedFields,
     read_string,
@@ -23,7 +23,6 @@ class _RemoveDelegationTokenRecordFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class RemoveDelegationTokenRecord(Message, _RemoveDelegationTokenRecordFields):
     """Metadata record, api key 26, version 0."""
 

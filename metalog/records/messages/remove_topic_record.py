@@ -8,7 +8,7 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
-from metalog.records.message import Message, message
+from metalog.records.message import Message
 from metalog.records.primitives.fields import (
     TaggedFields,
     check_uuid,
@@ -24,7 +24,6 @@ class _RemoveTopicRecordFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class RemoveTopicRecord(Message, _RemoveTopicRecordFields):
     """Metadata record, api key 9, version 0."""
 

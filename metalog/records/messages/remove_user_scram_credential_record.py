@@ -7,7 +7,7 @@ from __future__ import annotations
 import struct
 from typing import ClassVar, Final, NamedTuple
 
-from metalog.records.message import Message, message
+from metalog.records.message import Message
 from metalog.records.primitives.fields import (
     TaggedFields,
     read_string,
@@ -27,7 +27,6 @@ class _RemoveUserScramCredentialRecordFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class RemoveUserScramCredentialRecord(Message, _RemoveUserScramCredentialRecordFields):
     """Metadata record, api key 22, version 0."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import struct
 from typing import ClassVar, Final, NamedTuple
 
-from metalog.records.message import ControlMessage, message
+from metalog.records.message import ControlMessage
 from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
 
 _INT16: Final = struct.Struct(">h")
@@ -18,7 +18,6 @@ class _SnapshotFooterRecordFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class SnapshotFooterRecord(ControlMessage, _SnapshotFooterRecordFields):
     """Control record, type 4, version 0."""
 

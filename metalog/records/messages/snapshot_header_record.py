@@ -7,7 +7,7 @@ from __future__ import annotations
 import struct
 from typing import ClassVar, Final, NamedTuple
 
-from metalog.records.message import ControlMessage, message
+from metalog.records.message import ControlMessage
 from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
 
 _INT16_INT64: Final = struct.Struct(">hq")
@@ -19,7 +19,6 @@ class _SnapshotHeaderRecordFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class SnapshotHeaderRecord(ControlMessage, _SnapshotHeaderRecordFields):
     """Control record, type 3, version 0."""
 

@@ -8,7 +8,7 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
-from metalog.records.message import Message, message
+from metalog.records.message import Message
 from metalog.records.primitives.fields import (
     TaggedFields,
     check_uuid,
@@ -29,7 +29,6 @@ class _TopicRecordFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class TopicRecord(Message, _TopicRecordFields):
     """Metadata record, api key 2, version 0."""
 

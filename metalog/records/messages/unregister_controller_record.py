@@ -7,7 +7,7 @@ from __future__ import annotations
 import struct
 from typing import ClassVar, Final, NamedTuple
 
-from metalog.records.message import Message, message
+from metalog.records.message import Message
 from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
 
 _INT32: Final = struct.Struct(">i")
@@ -18,7 +18,6 @@ class _UnregisterControllerRecordFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class UnregisterControllerRecord(Message, _UnregisterControllerRecordFields):
     """Metadata record, api key 29, version 0."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import struct
 from typing import ClassVar, Final, NamedTuple
 
-from metalog.records.message import Message, message
+from metalog.records.message import Message
 from metalog.records.primitives.fields import (
     TaggedFields,
     read_bytes,
@@ -34,7 +34,6 @@ class _UserScramCredentialRecordFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class UserScramCredentialRecord(Message, _UserScramCredentialRecordFields):
     """Metadata record, api key 11, version 0."""
 

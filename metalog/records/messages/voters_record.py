@@ -8,7 +8,7 @@ import struct
 from typing import ClassVar, Final, NamedTuple
 
 from metalog.ids import ZERO_UUID, Uuid, uuid_text
-from metalog.records.message import ControlMessage, Struct, message
+from metalog.records.message import ControlMessage, Struct
 from metalog.records.primitives.fields import (
     TaggedFields,
     check_uuid,
@@ -35,7 +35,6 @@ class _EndpointFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class Endpoint(Struct, _EndpointFields):
     __slots__ = ()
 
@@ -86,7 +85,6 @@ class _KRaftVersionFeatureFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class KRaftVersionFeature(Struct, _KRaftVersionFeatureFields):
     __slots__ = ()
 
@@ -127,7 +125,6 @@ class _VoterFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class Voter(Struct, _VoterFields):
     __slots__ = ()
     UUIDS: ClassVar[frozenset[str]] = frozenset({"voter_directory_id"})
@@ -174,7 +171,6 @@ class _VotersRecordFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class VotersRecord(ControlMessage, _VotersRecordFields):
     """Control record, type 6, version 0."""
 

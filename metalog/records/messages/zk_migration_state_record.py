@@ -7,7 +7,7 @@ from __future__ import annotations
 import struct
 from typing import ClassVar, Final, NamedTuple
 
-from metalog.records.message import Message, message
+from metalog.records.message import Message
 from metalog.records.primitives.fields import TaggedFields, read_tagged_fields, write_tagged_fields
 
 _INT8: Final = struct.Struct(">b")
@@ -18,7 +18,6 @@ class _ZkMigrationStateRecordFields(NamedTuple):
     unknown_tagged_fields: TaggedFields = ()
 
 
-@message
 class ZkMigrationStateRecord(Message, _ZkMigrationStateRecordFields):
     """Metadata record, api key 21, version 0."""
 
