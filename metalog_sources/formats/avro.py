@@ -100,6 +100,7 @@ def write_avro(document: Document) -> bytes:
 def read_avro(data: bytes, file: str) -> AvroFile:
     """Read a container file of any tool, if its schema is flat and Avro can read it as ``SCHEMA``.
 
+    The record may have any name, such as Spark's ``topLevelRecord``.
     ``InvalidRequest`` for any other file, and if the checksum does not match.
     """
     try:
@@ -123,7 +124,9 @@ def read_avro(data: bytes, file: str) -> AvroFile:
 def _entries(source: io.BytesIO, head: ContainerHeader, file: str) -> tuple[list[AclEntry], int]:
     """The decoded records, and the CRC-32C of schema and records."""
     size = len(source.getbuffer())
-    most, written, wanted = most_entries(size), parse_schema(head.schema), parse_schema(SCHEMA)
+    most = most_entries(size)
+    written: Any = parse_schema(head.schema)
+    wanted = parse_schema({**SCHEMA, "aliases": [written["name"]]})
     checksum = crc32c(head.metadata["avro.schema"])
     entries: list[AclEntry] = []
     for count, data in read_blocks(source.read, head, max(_MOST_BYTES, _MOST_TIMES * size)):

@@ -11,6 +11,7 @@ from typing import Any
 import fastavro
 import pytest
 
+from metalog.acl import ACL_KEYS
 from metalog.errors import InvalidRequest
 from metalog.records.avro.container import container
 from metalog_sources.formats.avro import SCHEMA, read_avro, write_avro
@@ -88,6 +89,19 @@ def test_a_file_of_another_writer_is_read_with_a_note(codec: str) -> None:
     assert problem is not None
     assert "without metalog's checksum" in problem
     assert read_avro(write_avro(ACLS), "a.avro").problem is None
+
+
+@pytest.mark.parametrize("name", ["topLevelRecord", "org.example.Acl", "Row"])
+def test_a_record_of_any_name_is_read_if_its_fields_fit(name: str) -> None:
+    """Spark names it topLevelRecord, and lets each field be null. Some fields are missing."""
+    records = list(fastavro.reader(io.BytesIO(write_avro(ACLS))))
+    fields = [{"name": key, "type": ["string", "null"]} for key in (*ACL_KEYS, "comment")]
+    target = io.BytesIO()
+    fastavro.writer(target, {"type": "record", "name": name, "fields": fields}, records)
+    assert read_avro(target.getvalue(), "a.avro").document.acls == ACLS.acls
+    fewer = {"type": "record", "name": name, "fields": fields[1:]}
+    with pytest.raises(InvalidRequest, match=r"^a\.avro: .* No default value for .*resourceType"):
+        read_avro(file_of(fewer, 1, b"\0\0" * len(ACL_KEYS)), "a.avro")
 
 
 @pytest.mark.parametrize(
