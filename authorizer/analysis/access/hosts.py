@@ -150,7 +150,8 @@ def _address_kind(in_acl: IPAddress, of_client: IPAddress) -> NearMissKind:
 
 
 def _text_kind(other: str, client: IPAddress, kafka: KafkaVersion) -> NearMissKind:
-    if _network_holds(other, client) or (
+    network = _network(other)
+    if (network is not None and _unmapped(client) in network) or (
         WILDCARD in other and fnmatchcase(str(_unmapped(client)), other)
     ):
         return NearMissKind.HOST_RANGE
@@ -159,13 +160,11 @@ def _text_kind(other: str, client: IPAddress, kafka: KafkaVersion) -> NearMissKi
     return NearMissKind.HOST
 
 
-def _network_holds(network: str, address: IPAddress) -> bool:
-    if "/" not in network:
-        return False
+def _network(host: str) -> IPv4Network | IPv6Network | None:
     try:
-        return _unmapped(address) in ip_network(network.strip(), strict=False)
+        return ip_network(host.strip(), strict=False) if "/" in host else None
     except ValueError:
-        return False
+        return None
 
 
 def _never_kind(host: str, kafka: KafkaVersion) -> NearMissKind | None:
@@ -176,6 +175,6 @@ def _never_kind(host: str, kafka: KafkaVersion) -> NearMissKind | None:
         return NearMissKind.HOST_BLANK
     if java_text(host) is not None:
         return NearMissKind.HOST_TEXT
-    if "/" in host or WILDCARD in host or not any(map(str.isalpha, host)):
-        return NearMissKind.HOST_RANGE
-    return NearMissKind.HOST_NAME
+    first, dash, _ = host.partition("-")
+    is_range = _network(host) is not None or (dash != "" and _address(first.strip()) is not None)
+    return NearMissKind.HOST_RANGE if is_range or WILDCARD in host else NearMissKind.HOST_NAME

@@ -102,7 +102,15 @@ def differing(left, right):
         (Kind.HOST_TEXT, "::1", None),
         (Kind.HOST_BLANK, "10.0.0.1 ", None),
         (Kind.HOST_RANGE, "10.0.0.0/8", None),
+        (Kind.HOST_RANGE, "10.0.0.*", None),
+        (Kind.HOST_RANGE, "10.0.0.1-9", None),
+        (Kind.HOST_RANGE, "2001:db8::1 - 2001:db8::9", None),
         (Kind.HOST_NAME, "bob.example.org", None),
+        (Kind.HOST_NAME, "bob-1.example.org/10.0.0.1", None),
+        (Kind.HOST_NAME, "300.1.2.3", None),
+        (Kind.HOST_NAME, "300.1.2.3", "10.0.0.1"),
+        (Kind.HOST_NAME, "10.0.0.0/33", None),
+        (Kind.HOST_NAME, "", None),
     ],
 )
 def test_hosts(kind, host, asked):
