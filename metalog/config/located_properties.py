@@ -59,12 +59,13 @@ class LocatedProperties:
 
     def placed_text(self, text: str, default: str = "") -> str:
         """The file and line of a key, then ``text``. The key is the first word of ``text`` if these
-        properties have this key, else ``default``. If an option set the key, the result is the
-        option's name, then ``text`` without the key."""
+        properties have this key, else ``default``. If an option set the key, the option's name
+        replaces the key and the place."""
         begin = re.split("[:= ]", text, maxsplit=1)[0]
-        key = begin if begin in self._lines.keys() | self._options.keys() else default
-        option = self._options.get(key)
-        return self._at(key) + text if option is None else option + text.removeprefix(key)
+        if begin in self._options:
+            return self._options[begin] + text.removeprefix(begin)
+        key = begin if begin in self._lines else default
+        return f"{self._options[key]}: {text}" if key in self._options else self._at(key) + text
 
     def _at(self, key: str) -> str:
         line = self._lines.get(key)
