@@ -1,7 +1,7 @@
 """The APIs of each kind of listener.
 
-Sources: the ApiVersions of Kafka 4.3.1 and 4.4.0. A listener refuses all other APIs before it
-decodes the request. This module must not know sockets, nor what an API does.
+A listener refuses all other APIs before it decodes the request. Sources: the ApiVersions of Kafka
+4.3.1 and 4.4.0. This module must not know sockets, nor what an API does.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def apis_of(
 ) -> Mapping[int, HandledApi]:
     """The APIs that a listener answers after the login, by API key.
 
-    ``is_for_controllers``: the listener is for controllers. ``forwards``: another node can be the
-    controller, so requests can be forwarded. ``has_quorum`` is false if the log is a Kafka topic,
-    which followers read from Kafka. ``added`` are the APIs of the program around the node, for
-    listeners that are not for controllers. An added API replaces the node's API with the same key.
+    ``forwards``: another node can be the controller, so requests can be forwarded. ``has_quorum``
+    is false if the log is a Kafka topic, which followers read from Kafka. ``added`` are the APIs of
+    the program around the node, for listeners that are not for controllers. An added API replaces
+    the node's API with the same key.
     """
     apis = {**_ADMIN, **(envelope.BROKER_APIS if forwards else {})}
     if is_for_controllers:
@@ -51,11 +51,11 @@ def apis_of(
         apis |= cluster.BROKER_APIS
     if not has_quorum:
         apis = {key: api for key, api in apis.items() if key not in _QUORUM_APIS}
-    apis = {key: _with_bound_on_loop(api) for key, api in apis.items()}
+    apis = {key: _with_limit_on_loop(api) for key, api in apis.items()}
     return apis if is_for_controllers else {**apis, **(added or {})}
 
 
-def _with_bound_on_loop(api: HandledApi) -> HandledApi:
+def _with_limit_on_loop(api: HandledApi) -> HandledApi:
     if api.most_bytes_on_loop is not None:
         return api
     return api._replace(most_bytes_on_loop=MOST_BYTES_ON_LOOP)
@@ -65,7 +65,7 @@ _LOGIN_APIS_OF_4_3: Final = {**_LOGIN_APIS, API_VERSIONS: VersionRange(0, 4)}
 
 
 def announced_versions(apis: Mapping[int, HandledApi], kafka: str) -> Versions:
-    """The versions of ``apis``, and of the APIs of a login, that Kafka ``kafka`` announces."""
+    """The versions of ``apis`` and the login's APIs that Kafka announces in version ``kafka``."""
     versions = {
         key: api.versions for key, api in apis.items() if _numbers(api.since) <= _numbers(kafka)
     }

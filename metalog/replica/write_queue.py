@@ -6,8 +6,8 @@ futures complete. So an answered change is durable and in force. If the batch is
 change is written in a separate batch. If the write fails, the whole group fails, and the queue
 accepts no further change.
 
-A change with a transaction's name is carried out alone, in one or more batches. If a write fails
-between two batches, the next leader aborts the transaction. Any thread may call ``submit`` and
+A change with a transaction's name is carried out alone, in one or more batches. If the write of a
+later batch fails, the next leader aborts the transaction. Any thread may call ``submit`` and
 ``stop``. This module must not know what a change does.
 """
 
@@ -94,7 +94,7 @@ class WriteQueue:
         return self._refusal
 
     def activate(self, first_records: Sequence[tuple[Message, int]] = ()) -> None:
-        """Write ``activation_batches``, then ``first_records``. Replay the log before this call."""
+        """Write the activation batches, then ``first_records``. Replay the log before this call."""
         if self._refusal is not None:
             return
         opened = self._loader.open_transaction
@@ -145,7 +145,7 @@ class WriteQueue:
         self._waiting.put(None)
 
     def fail_waiting(self, fault: Exception | None) -> None:
-        """Fail the queued changes, because the log cannot be replayed at present."""
+        """Fail the queued changes with ``fault``, or with ``LogFenced`` if ``fault`` is None."""
         with suppress(Empty):
             while True:
                 request = self._waiting.get_nowait()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 
 def plural(number: int, one: str, many: str | None = None) -> str:
-    """``one`` if ``number`` is 1, else ``many``; without ``many``, ``one`` and an s."""
+    """``one`` if ``number`` is 1, else ``many``, which is by default ``one`` with an s."""
     return one if number == 1 else many or f"{one}s"
 
 

@@ -36,21 +36,21 @@ def json_escape(match: re.Match[str]) -> str:
 _MISREAD: Final = re.compile(r'^$|^[\s"]|\s$|\s\s|[^\S ]')
 
 
-_BLANK: Final = re.compile(r"[^\S ]")
+_BLANK_EXCEPT_SPACE: Final = re.compile(r"[^\S ]")
 
 
 def shown(name: str) -> str:
-    """``name`` as one column of a line; in JSON's quotes if it could be misread, unlike ``a b``."""
+    """``name`` as one column of a line; in JSON's quotes if it could be misread (not ``a b``)."""
     if _MISREAD.search(name) or UNSAFE.search(name):
         escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-        return f'"{_BLANK.sub(json_escape, safe(escaped))}"'
+        return f'"{_BLANK_EXCEPT_SPACE.sub(json_escape, safe(escaped))}"'
     return name
 
 
 _LONG: Final = re.compile(r"\S{1001,}")
 
 
-_BEGINNING: Final = 60
+_KEPT_CHARACTERS: Final = 60
 
 
 def shortened(message: str) -> str:
@@ -59,4 +59,4 @@ def shortened(message: str) -> str:
 
 
 def _beginning(match: re.Match[str]) -> str:
-    return f"{match[0][:_BEGINNING]}… ({len(match[0]):,} characters)"
+    return f"{match[0][:_KEPT_CHARACTERS]}… ({len(match[0]):,} characters)"

@@ -41,8 +41,8 @@ class FetchPosition(NamedTuple):
     """An observer's position in the log.
 
     ``offset`` is the next offset to fetch. ``last_epoch`` is the epoch of the previous record (0 if
-    there is no record). ``leader_epoch`` and ``high_watermark`` are the latest that the observer
-    knows; 0 and -1 mean unknown.
+    there is no record). ``leader_epoch`` (0 if unknown) and ``high_watermark`` (-1 if unknown) are
+    the latest that the observer knows.
     """
 
     offset: int

@@ -46,8 +46,8 @@ from metalog.wire.frames import Malformed
 
 Reader = Callable[[bytes, int], tuple[Any, int]]
 """Reads a value that is not an array or a structure; returns the value and its end position."""
-Compound = Callable[[bytes, int, "Elements"], tuple[Any, int]]
-"""Reads any value like a ``Reader``, and counts the array items and tagged fields in the value."""
+AnyReader = Callable[[bytes, int, "Elements"], tuple[Any, int]]
+"""Reads a value of any type, and counts the array items and tagged fields in the value."""
 
 _LENGTH16: Final = struct.Struct(">h")
 _LENGTH32: Final = struct.Struct(">i")
@@ -108,11 +108,11 @@ def read_count(declared: type[Any], data: bytes, at: int, *, most_elements: int)
     return size
 
 
-def _compiled(declared: Any) -> Compound:
+def _compiled(declared: Any) -> AnyReader:
     is_flexible: bool = declared.__flexible__
-    plain: list[tuple[str, Compound]] = []
-    tagged: dict[int, tuple[str, Compound]] = {}
-    absent: dict[str, Any] = {}
+    plain: list[tuple[str, AnyReader]] = []
+    tagged: dict[int, tuple[str, AnyReader]] = {}
+    defaults: dict[str, Any] = {}
     for field in dataclasses.fields(declared):
         tag = field.metadata.get("tag")
         if declared.__name__ == "RequestHeader" and field.name == "client_id":
@@ -121,7 +121,7 @@ def _compiled(declared: Any) -> Compound:
             plain.append((field.name, _field_reader(field, is_flexible)))
         else:
             tagged[tag] = (field.name, _field_reader(field, is_flexible))
-            absent[field.name] = _default(field, tagged[tag][1])
+            defaults[field.name] = _default(field, tagged[tag][1])
 
     def read_plain(data: bytes, at: int, elements: Elements) -> tuple[Any, int]:
         values = {}
@@ -130,7 +130,7 @@ def _compiled(declared: Any) -> Compound:
         return declared(**values), at
 
     def read_flexible(data: bytes, at: int, elements: Elements) -> tuple[Any, int]:
-        values = dict(absent)
+        values = dict(defaults)
         for name, reader in plain:
             values[name], at = reader(data, at, elements)
         at = _read_tagged(tagged, values, data, at, elements)
@@ -140,7 +140,7 @@ def _compiled(declared: Any) -> Compound:
 
 
 def _read_tagged(
-    tagged: Mapping[int, tuple[str, Compound]],
+    tagged: Mapping[int, tuple[str, AnyReader]],
     values: dict[str, Any],
     data: bytes,
     at: int,
@@ -165,15 +165,15 @@ def _read_tagged(
     return at
 
 
-reader_of: Final[Callable[[Any], Compound]] = cache(_compiled)
+reader_of: Final[Callable[[Any], AnyReader]] = cache(_compiled)
 """The reader for a class. A reader raises one of ``UNREADABLE``, or ``TooManyElements``."""
 
 
-def _simple(read_value: Reader) -> Compound:
+def _simple(read_value: Reader) -> AnyReader:
     return lambda data, at, elements: read_value(data, at)
 
 
-def _field_reader(field: dataclasses.Field[Any], is_flexible: bool) -> Compound:
+def _field_reader(field: dataclasses.Field[Any], is_flexible: bool) -> AnyReader:
     is_tagged = "tag" in field.metadata
     kind, is_nullable = _without_none(field.type)
     if get_origin(kind) is not tuple:
@@ -185,7 +185,7 @@ def _field_reader(field: dataclasses.Field[Any], is_flexible: bool) -> Compound:
 
 def _element_reader(
     kind: Any, field: dataclasses.Field[Any], is_flexible: bool, is_nullable: bool
-) -> Compound:
+) -> AnyReader:
     if dataclasses.is_dataclass(kind):
         reader = reader_of(kind)
         return _nullable_struct_reader(reader) if is_nullable else reader
@@ -205,7 +205,7 @@ def _without_none(kind: Any) -> tuple[Any, bool]:
     return kind, False
 
 
-def _default(field: dataclasses.Field[Any], reader: Compound) -> Any:
+def _default(field: dataclasses.Field[Any], reader: AnyReader) -> Any:
     """The value of a tagged field that is missing in a message."""
     if field.default is not dataclasses.MISSING:
         return field.default
@@ -291,7 +291,7 @@ def _read_length(data: bytes, at: int) -> tuple[int, int]:
     return size - 1, at
 
 
-def _array_reader(element: Compound, read_length: Reader, is_nullable: bool) -> Compound:
+def _array_reader(element: AnyReader, read_length: Reader, is_nullable: bool) -> AnyReader:
     def read_items(data: bytes, at: int, elements: Elements) -> tuple[Any, int]:
         size, at = read_length(data, at)
         if size < 0:
@@ -308,7 +308,7 @@ def _array_reader(element: Compound, read_length: Reader, is_nullable: bool) -> 
     return read_items
 
 
-def _nullable_struct_reader(reader: Compound) -> Compound:
+def _nullable_struct_reader(reader: AnyReader) -> AnyReader:
     """The reader of a nullable structure; the first byte says whether it is null (KIP-893)."""
 
     def read_struct(data: bytes, at: int, elements: Elements) -> tuple[Any, int]:

@@ -216,7 +216,7 @@ class _Scram:
 
 
 _DELEGATED: Final = "\0delegated"
-"""A login by token gets the dummy credential of the name with this suffix, which no real name has.
+"""A login by token gets the dummy credential of its name plus this suffix, which no real name has.
 Without the suffix, equal salts in logins by token and by name would show that no user has the name.
 """
 _TOO_LONG: Final = f"a name of more than {MOST_NAME_BYTES} bytes"

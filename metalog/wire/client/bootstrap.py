@@ -43,7 +43,7 @@ def first_connection(
     """
 
     def checked(address: Address, until: float) -> Connection:
-        connection = Connection(address, settings, opened_by=until)
+        connection = Connection(address, settings, opening_deadline=until)
         try:
             check(connection)
         except Exception:
@@ -57,7 +57,7 @@ def first_connection(
 def check_reachable(addresses: Sequence[Address], timeout_s: float) -> None:
     """Raise ``Unreachable`` if none of ``addresses`` accepts a connection within ``timeout_s``.
 
-    Nothing is sent, so the peers may speak any protocol.
+    Nothing is sent, so the peers' protocol does not matter.
     """
     _Race(addresses, timeout_s, BareConnection).winner().close()
 

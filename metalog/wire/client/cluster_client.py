@@ -48,7 +48,7 @@ from metalog.wire.scram_users import VERSIONS as SCRAM_VERSIONS
 from metalog.wire.versions import NoCommonVersion
 
 PATIENCE_S: Final = 10.0
-"""A request is repeated for about this many seconds after retriable errors."""
+"""Retriable errors are retried for about this many seconds."""
 
 _METADATA: Final = 3
 _METADATA_VERSIONS: Final = (4, 5, 6, 7, 12)
@@ -76,7 +76,7 @@ _PAUSE_S: Final = 0.1
 
 
 class ListedTopic(NamedTuple):
-    """One topic; ``id`` is None if the node's version of the API has no topic ids."""
+    """One topic; ``id`` is None if the node's version of Metadata has no topic ids."""
 
     name: str
     id: Uuid | None
@@ -84,7 +84,7 @@ class ListedTopic(NamedTuple):
 
 
 class OutcomeUnknown(InvalidRequest):
-    """It is unknown whether the cluster made a change, which was sent."""
+    """A change was sent; it is unknown whether the cluster made it."""
 
 
 def check_needs_no_login(connection: Connection) -> None:

@@ -28,18 +28,18 @@ from metalog.wire.versions import VersionRange, Versions
 
 _CHUNK: Final = 1 << 18
 _CHECK_EVERY_S: Final = 0.25
-"""In a wait for an answer, the seconds between two checks that the caller still wants it."""
+"""Seconds between two checks whether the caller still wants the awaited answer."""
 _TLS_ALERT: Final = b"\x15\x03"
 _NO_ANSWER: Final = "no answer in time"
 _NOT_SENT_IN_TIME: Final = "the request could not be sent in time"
 _HUNG_UP: Final = "it closed the connection"
 _REFUSED: Final = "connection refused: nothing listens there; check the address and the server"
-_TRY_SECURED: Final = "set security.protocol (the command takes it from --command-config FILE)"
+_ADVICE: Final = "set security.protocol (the command takes it from --command-config FILE)"
 
 
 _SILENT: Final = f"{_NO_ANSWER}: it accepts the connection but does not answer; is it Kafka's port?"
-_SILENT_PLAIN: Final = f"{_SILENT} If it needs TLS or SASL, {_TRY_SECURED}"
-_SILENT_TLS: Final = f"{_SILENT} If it has no TLS, {_TRY_SECURED}"
+_SILENT_PLAIN: Final = f"{_SILENT} If it needs TLS or SASL, {_ADVICE}"
+_SILENT_TLS: Final = f"{_SILENT} If it has no TLS, {_ADVICE}"
 
 
 class Unreachable(InvalidRequest):
@@ -64,9 +64,9 @@ class Connection:
         *,
         software_version: str = "0",
         is_wanted: Callable[[], bool] = lambda: True,
-        opened_by: float = math.inf,
+        opening_deadline: float = math.inf,
     ) -> None:
-        """Connect and log in before the time ``opened_by`` of ``time.monotonic()``."""
+        """Connect and log in before ``time.monotonic()`` reaches ``opening_deadline``."""
         self.address = address
         self._is_wanted = is_wanted
         self._timeout_s = settings.request_timeout_s
@@ -78,12 +78,12 @@ class Connection:
             software_version=software_version,
         )
         self._socket: socket.socket | None = None
-        deadline = min(opened_by, time.monotonic() + settings.opening_timeout_s)
+        deadline = min(opening_deadline, time.monotonic() + settings.opening_timeout_s)
         tls = settings.security.tls
         with self._closed_if_it_fails(_HUNG_UP):
             plain = _connected(address, deadline)
         with self._closed_if_it_fails(
-            f"it closed the connection at our first bytes; it may want TLS or SASL: {_TRY_SECURED}",
+            f"it closed the connection at our first bytes; it may want TLS or SASL: {_ADVICE}",
             _SILENT_PLAIN if tls is None else _SILENT_TLS,
         ):
             self._socket = self._encrypted(plain, tls, deadline)
@@ -123,7 +123,7 @@ class Connection:
         Raises ``NotSent`` if the peer did not get the whole request.
         """
         deadline = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
-        first = f"{_HUNG_UP} at our first request; it may want a login by SASL: {_TRY_SECURED}"
+        first = f"{_HUNG_UP} at our first request; it may want a login by SASL: {_ADVICE}"
         hung_up = first if self._perhaps_wants_login else _HUNG_UP
         with self._closed_if_it_fails(hung_up, _NOT_SENT_IN_TIME, NotSent):
             correlation_id, to_send = self._session.ask(request)
@@ -161,7 +161,7 @@ class Connection:
         if not data:
             raise ConnectionResetError
         if not self._session.is_ready and data.startswith(_TLS_ALERT):
-            raise Malformed(f"it speaks TLS, and wants SSL or SASL_SSL: {_TRY_SECURED}")
+            raise Malformed(f"it speaks TLS, and wants SSL or SASL_SSL: {_ADVICE}")
         answers, to_send = self._session.receive(data)
         if to_send:
             self._send(to_send, deadline)

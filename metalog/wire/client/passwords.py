@@ -171,7 +171,7 @@ class PasswordClient:
 
 
 def _error_of_each(answer: WireScramPasswordResponse) -> dict[tuple[str, int], str | None]:
-    """By user and mechanism, which can be unknown: the error, or None."""
+    """The error, or None, by user and code of the mechanism; the code can be unknown."""
     return {
         (user.username, hashed.hash_type): (
             None if not user.error_code else user.error_message or error_name(user.error_code)

@@ -43,7 +43,7 @@ class AuthenticationFailed(InvalidRequest):
 class LoginUnavailable(InvalidRequest):
     """The server cannot check the login now; another attempt can succeed.
 
-    As in Kafka's clients, it stands for every error code that does not refuse the login.
+    As in Kafka's clients, every error code that does not refuse the login raises this error.
     """
 
 

@@ -1,8 +1,8 @@
 """Turns Kafka's client settings into a TLS context, a login and timeouts.
 
 ``config.client_settings`` translates the names of settings. If a security setting has an effect and
-is not supported, an error names the setting; Kerberos' service name has none without GSSAPI, which
-is refused. No error contains a secret. This module must not connect.
+is not supported, an error names the setting. ``sasl.kerberos.service.name`` has no effect, because
+GSSAPI is refused. No error contains a secret. This module must not connect.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Security(NamedTuple):
 
 DEFAULT_CLIENT_ID: Final = "kraft-metalog"
 DEFAULT_TIMEOUT_S: Final = 5.0
-"""Seconds to wait for a connection or an answer. Kafka's clients wait 30, its controllers 2."""
+"""Seconds to wait for a connection or an answer. For an answer, Kafka's clients wait 30."""
 DEFAULT_CALL_TIMEOUT_S: Final = 60.0
 """Seconds for a request with its retries, as in Kafka's clients."""
 
@@ -190,10 +190,10 @@ def _load(context: ssl.SSLContext, pem: str, password: str) -> None:
         context.load_cert_chain(file.name, password=password)
 
 
-def _why(error: Exception, unread: str) -> str:
+def _why(error: Exception, default: str) -> str:
     if isinstance(error, OSError) and not isinstance(error, ssl.SSLError):
-        return error.strerror or unread
-    return unread
+        return error.strerror or default
+    return default
 
 
 def _unusable(keys: str, file: str | None, why: str) -> InvalidRequest:

@@ -4,10 +4,10 @@
 is ours (docs/formats/README.md). This module must not know what any message is for. It must not
 import ``annotations`` from ``__future__``, because its annotations are read at run time.
 
-``metalog.controller.scram_password`` has the same five types without ``Wire``. They are public API
-for callers that have no connection: they take plain numbers, and arguments by position. Our
-reader and kio's writer need the types here, with keyword-only fields and kio's number types; only
-the wire and the node may import kio.
+``metalog.controller.scram_password`` has the same five types, named without ``Wire``. They are
+public API for callers that have no connection: they take plain numbers, and arguments by position.
+Our reader and kio's writer need the types here, with keyword-only fields and kio's number types;
+only the wire and the node may import kio.
 """
 
 from collections.abc import Mapping
