@@ -35,6 +35,7 @@ from metalog_sources.formats.document import (
     in_order,
     most_entries,
 )
+from metalog_sources.formats.nodes.nodes import fault
 from metalog_sources.formats.nodes.rules import NOTE_KEYS, checked
 from metalog_sources.formats.nodes.words import read_word
 
@@ -47,6 +48,11 @@ SCHEMA: Final[dict[str, Any]] = {
         *({"name": key, "type": ["null", "string"], "default": None} for key in NOTE_KEYS),
     ],
 }
+_WITH_NULLS: Final = {
+    **SCHEMA,
+    "fields": [{**field, "type": ["null", "string"]} for field in SCHEMA["fields"]],
+}
+"""``SCHEMA``, but any field can be null, so that an error can name a record with a null."""
 _SYNC_MARKER: Final = b"kraft-metalog/1\n"
 _CHECKSUM: Final = "kraftmetalog.crc32c"
 _BLOCK_RECORDS: Final = 256
@@ -126,7 +132,7 @@ def _entries(source: io.BytesIO, head: ContainerHeader, file: str) -> tuple[list
     size = len(source.getbuffer())
     most = most_entries(size)
     written: Any = parse_schema(head.schema)
-    wanted = parse_schema({**SCHEMA, "aliases": [written["name"]]})
+    wanted = parse_schema({**_WITH_NULLS, "aliases": [written["name"]]})
     checksum = crc32c(head.metadata["avro.schema"])
     entries: list[AclEntry] = []
     for count, data in read_blocks(source.read, head, max(_MOST_BYTES, _MOST_TIMES * size)):
@@ -160,6 +166,9 @@ def _check_flat(schema: Any) -> None:
 
 def _entry(record: Any, number: int, file: str) -> AclEntry:
     position = FilePosition(f"{file}, record {number}")
+    for key in ACL_KEYS:
+        if record[key] is None:
+            raise fault(position, f"{key} is null; give it a value")
     values: list[Any] = [
         read_word(_ENUMS[key], record[key], key, position) if key in _ENUMS else record[key]
         for key in ACL_KEYS

@@ -104,6 +104,16 @@ def test_a_record_of_any_name_is_read_if_its_fields_fit(name: str) -> None:
         read_avro(file_of(fewer, 1, b"\0\0" * len(ACL_KEYS)), "a.avro")
 
 
+def test_a_null_is_named_with_its_record_and_field() -> None:
+    records = list(fastavro.reader(io.BytesIO(write_avro(ACLS))))
+    fields = [{"name": key, "type": ["string", "null"]} for key in ACL_KEYS]
+    target = io.BytesIO()
+    with_null = [records[0], {**records[1], "host": None}]
+    fastavro.writer(target, {**SCHEMA, "fields": fields}, with_null)
+    with pytest.raises(InvalidRequest, match=r"^a\.avro, record 2: host is null; give it a value$"):
+        read_avro(target.getvalue(), "a.avro")
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [
