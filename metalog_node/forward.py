@@ -44,7 +44,7 @@ class ForwardingRefused(InvalidRequest):
 
 
 class Forwarder:
-    """Forwards requests. Each try calls ``controllers`` for the known controllers. The first try of
+    """Forwards requests. Each try gets the known controllers from ``controllers``. The first try of
     a request goes to the controller that gave the latest answer."""
 
     def __init__(

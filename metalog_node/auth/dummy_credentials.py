@@ -7,8 +7,8 @@ same salt, even after a restart. (For a mechanism without users, each node has i
 
 Rendezvous hashing chooses the model. So similar names get unrelated models, and a change of one
 user changes the models of few names. A user's form is all that a client sees, except the salts'
-values. It covers the credentials of all mechanisms, because a combination that no real user has
-would reveal an unknown name. To bound the work, the candidates are at most a few users of
+values. The form covers the credentials of all mechanisms, because a combination that no real user
+has would reveal an unknown name. To bound the work, the candidates are at most a few users of
 each form, weighted by the number of users with this form. This module must not know logins.
 """
 
@@ -26,10 +26,10 @@ from typing import Final, NamedTuple
 from metalog.scram import MIN_ITERATIONS, ScramCredential, ScramMechanism
 
 MOST_CANDIDATES: Final = 64
-"""The maximum number of candidates for one mechanism, and for all mechanisms together. Each SCRAM
-login computes a score for each candidate of both kinds."""
+"""The maximum length of a list of candidates. There is a list for each mechanism, and one of all
+users. Each SCRAM login computes the scores in two lists."""
 
-_CANDIDATES_OF_A_FORM: Final = 4
+_MOST_OF_A_FORM: Final = 4
 _BASE_36: Final = b"0123456789abcdefghijklmnopqrstuvwxyz"
 _KAFKA_SALT_BITS: Final = 130
 """Kafka's tools make a salt from a number of this many bits, written in base 36."""
@@ -139,9 +139,9 @@ def _candidates(users: Iterable[_Models]) -> list[_Candidate]:
         key = b"".join(model.stored_key for model in models.values())
         forms[form].append((key, models))
     candidates = [
-        _Candidate(models, key, len(alike) / min(len(alike), _CANDIDATES_OF_A_FORM))
+        _Candidate(models, key, len(alike) / min(len(alike), _MOST_OF_A_FORM))
         for alike in forms.values()
-        for key, models in nsmallest(_CANDIDATES_OF_A_FORM, alike, key=itemgetter(0))
+        for key, models in nsmallest(_MOST_OF_A_FORM, alike, key=itemgetter(0))
     ]
     return nsmallest(MOST_CANDIDATES, candidates, key=lambda each: each.key)
 

@@ -116,16 +116,16 @@ def parse(text: str) -> Parsed:
     return Parsed(node, reading.groups, reading.names)
 
 
-def may_be_empty(node: Node) -> bool:
+def can_be_empty(node: Node) -> bool:
     if isinstance(node, OneOf):
         return False
     if isinstance(node, Sequence):
-        return all(map(may_be_empty, node.parts))
+        return all(map(can_be_empty, node.parts))
     if isinstance(node, Alternatives):
-        return any(map(may_be_empty, node.nodes))
+        return any(map(can_be_empty, node.nodes))
     if isinstance(node, Repeat):
-        return node.least == 0 or may_be_empty(node.node)
-    return isinstance(node, Assertion) or may_be_empty(node.node)
+        return node.least == 0 or can_be_empty(node.node)
+    return isinstance(node, Assertion) or can_be_empty(node.node)
 
 
 def _is_at_begin(text: str, place: int) -> bool:
@@ -194,7 +194,7 @@ class _Parser:
             return node
         if isinstance(node, Assertion):
             raise InvalidRequest("repeating ^, $, \\A or \\z is not supported here")
-        if (least, most) != (0, 1) and may_be_empty(node):
+        if (least, most) != (0, 1) and can_be_empty(node):
             raise InvalidRequest("repeating a part that can be empty is not supported here")
         if (least, most) != (0, 1) and self.groups > groups:
             raise InvalidRequest("a group that is repeated is not supported here; write (?:…)")
@@ -287,10 +287,10 @@ class _Parser:
             if members is None or (self._is_case_blind and posix[2] in ("Lower", "Upper")):
                 raise InvalidRequest(f"{posix[0]} is not supported here")
             self.at = posix.end()
-            return _negated(members, is_negated=posix[1] == "P"), None
+            return _class_test(members, is_negated=posix[1] == "P"), None
         if letter and letter.lower() in _CLASSES:
             self.at += 2
-            return _negated(_CLASSES[letter.lower()], is_negated=letter.isupper()), None
+            return _class_test(_CLASSES[letter.lower()], is_negated=letter.isupper()), None
         if code := _HEX.match(text, at):
             number = int(code[1] or code[2] or code[3], 16)
             if number > 0x10FFFF or 0xD800 <= number < 0xE000:
@@ -355,5 +355,5 @@ class _Parser:
         return True
 
 
-def _negated(members: frozenset[str], *, is_negated: bool) -> _Test:
+def _class_test(members: frozenset[str], *, is_negated: bool) -> _Test:
     return partial(_is_not, members.__contains__) if is_negated else members.__contains__

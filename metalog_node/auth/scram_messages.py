@@ -2,11 +2,11 @@
 
 It reads them as Kafka does, with exceptions that follow the RFC:
 
-- a name or an extension's value may contain any Unicode character except NUL;
+- a name or an extension's value may contain characters that are not ASCII;
 - ``y`` (channel binding) is accepted, and means ``n``;
 - a mandatory extension (``m=``) before the name is refused.
 
-The functions that read take time linear in the message's length, and raise only ``ValueError``.
+Reading takes time linear in the message's length, and raises only ``ValueError``.
 This module must not know who may log in.
 """
 

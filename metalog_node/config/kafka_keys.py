@@ -1,7 +1,7 @@
-"""Refuses unsupported keys that restrict access in Kafka's brokers. Ignoring such a key fails open.
+"""Refuses unsupported keys that restrict access in Kafka's brokers.
 
-A test compares this table and the supported keys with Kafka's list of keys. This module must not
-open anything.
+Ignoring such a key could allow more access. A test compares ``REFUSED`` and the supported keys with
+Kafka's list of keys. This module must not open anything.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ REFUSED: Final[Mapping[str, RefusedKey]] = {
     "sasl.client.callback.handler.class": _LOGINS,
     "sasl.login.class": _LOGINS,
     "max.connections.per.ip.overrides": RefusedKey(
-        "take it out, and set max.connections.per.ip to the lowest of its limits"
+        "take it out, and set max.connections.per.ip to the lowest override"
     ),
     CREATION_RATE: RefusedKey("take it out, and set max.connections", frozenset((NO_LIMIT,))),
     "ssl.engine.factory.class": _OPENSSL,

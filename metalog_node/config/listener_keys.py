@@ -31,7 +31,7 @@ _SUPPORTED_MECHANISMS: Final = (PLAIN, "SCRAM-SHA-256", "SCRAM-SHA-512")
 _USER: Final = "user_"
 _JAAS: Final = "sasl.jaas.config"
 _MOST_PASSWORD_BYTES: Final = 4 << 10
-"""With the longest name, such a password fits into a request before the login."""
+"""The longest name and a password of this size fit into a request before the login."""
 _SHOWN_CHARACTERS: Final = 100
 _PLAIN_FORM: Final = f'{PLAIN_MODULE} required user_NAME="…";'
 _TLS_CLIENT: Final = (

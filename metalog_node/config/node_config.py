@@ -2,8 +2,7 @@
 
 An error names the file, and the key and its line if they are known; it never shows a value that can
 be a password. Other modules read the authorizer's keys (``authorizer.config``) and the keys of the
-SCRAM password policy (KIP-506). This module must
-open only the configuration file.
+SCRAM password policy (KIP-506). This module must open only the configuration file.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ _CONTROLLER_NAMES: Final = "controller.listener.names"
 _MESSAGES: Final = {
     "missing": "is missing",
     "too_short": NO_ROLES,
-    "literal_error": "unknown role {input!r}; the roles are broker and controller (or both)",
+    "literal_error": "unknown role {input!r}; use broker, controller or both",
     "int_parsing": "give a whole number",
     "greater_than_equal": "give a whole number, {ge} or more",
     "less_than": "give a whole number below {lt}",
@@ -296,8 +295,8 @@ class _Reading:
         return upper & {listener.name for listener in listeners}
 
     def _not_used(self, notes_so_far: Sequence[str]) -> list[str]:
-        """A note for each unused key that looks misspelt, and one note that lists the others;
-        without the keys with which a note in ``notes_so_far`` begins."""
+        """A note for each unused key that looks misspelt, and one note that lists the others.
+        A key that already has a note in ``notes_so_far`` is left out."""
         located = self._located
         known = [
             *(str(field.alias) for field in Settings.model_fields.values()),

@@ -144,7 +144,7 @@ class Settings(BaseModel):
 
 
 READ_ELSEWHERE: Final[Mapping[str, str]] = {
-    CLASS_NAME: "Kafka's class name or your own; without it everything is allowed, and a node "
+    CLASS_NAME: "Kafka's class name or your own; if missing, everything is allowed, so a node "
     "with a secure listener does not start",
     SUPER_USERS: "`User:NAME`, separated by `;`: users who may do anything, even before the log is "
     "loaded",

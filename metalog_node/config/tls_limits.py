@@ -49,8 +49,8 @@ def protocols(text: str | None) -> list[ssl.TLSVersion]:
 
 
 def limits(versions: Sequence[ssl.TLSVersion], suites: str | None) -> TlsLimits:
-    """The TLS versions and suites to offer. Without ``suites``, these are all ``versions`` and
-    OpenSSL's default suites. With ``suites``, a version without a suite in ``suites`` is left out.
+    """The TLS versions and suites to offer. If ``suites`` is empty, these are all ``versions``
+    and OpenSSL's default suites; else a version without a suite in ``suites`` is left out.
     ``InvalidRequest`` if a suite cannot be offered, or if no version remains."""
     named = comma_separated(suites or "")
     if not named:

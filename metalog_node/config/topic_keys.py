@@ -1,6 +1,6 @@
 """The keys of a node whose log is a Kafka topic: which topic, and how to connect to its cluster.
 
-The keys are ``metadata.log.dir=topic://HOST:PORT/TOPIC``, and client keys after
+The keys are ``metadata.log.dir=topic://HOST:PORT/TOPIC``, and client keys with the prefix
 ``metadata.log.topic.``. This module must not connect.
 """
 
@@ -33,7 +33,7 @@ class TopicLocation(NamedTuple):
 
 
 def topic_location(properties: Mapping[str, str]) -> TopicLocation | None:
-    """The topic, or None if the log is not a topic. A ``ConfigException`` names the wrong key."""
+    """The topic, or None if the log is not a topic. ``ConfigException`` if a key is wrong."""
     text = properties.get(LOG_DIR, "").strip()
     if not is_topic(text):
         return None

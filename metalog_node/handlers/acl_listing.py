@@ -1,9 +1,9 @@
 """Makes the response of DescribeAcls, as a body or as pieces of bytes.
 
-kio, the library that encodes all other responses, takes ten times as long for a long listing. A
-test compares kio's bytes with the bytes of this module. After a change of one ACL, a ``Listing``
-encodes only a few hundred resources again. This module must not know the caller, nor how long a
-response stays valid.
+kio, the library that encodes responses, takes ten times as long for a long listing. A test compares
+kio's bytes with the bytes of this module. After a change of one ACL, a ``Listing`` encodes only a
+few hundred resources again. This module must not know the caller, nor how long a response stays
+valid.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PATTERN_TYPES_SINCE: Final = 1
 _FLEXIBLE_SINCE: Final = 2
 _NO_TAGS: Final = b"\0"
 _CODE: Final = [bytes((code,)) for code in range(128)]
-_TEXTS: Final = 1 << 12
+_MOST_TEXTS: Final = 1 << 12
 """The maximum number of encoded principals and hosts in a cache."""
 _CORRELATION_ID_BYTES: Final = 4
 _PATTERN_TYPE: Final = attrgetter("pattern_type")
@@ -47,7 +47,7 @@ def described(version: int, acls: Iterable[Acl]) -> Body:
 
 
 def written(version: int, acls: Iterable[Acl]) -> list[bytes]:
-    """The bytes of ``write_response`` for ``described``, in pieces, without the correlation id."""
+    """The encoded response ``described``, in pieces, without the correlation id."""
     resources = [_resource_bytes(version, resource_acls) for resource_acls in _by_pattern(acls)]
     return _pieces(version, len(resources), resources)
 
@@ -150,14 +150,14 @@ def _resource_bytes(version: int, acls: list[Acl]) -> bytes:
     return bytes(out)
 
 
-@lru_cache(_TEXTS)
+@lru_cache(_MOST_TEXTS)
 def _compact_text(text: str) -> bytes:
     out = bytearray()
     write_string(out, text)
     return bytes(out)
 
 
-@lru_cache(_TEXTS)
+@lru_cache(_MOST_TEXTS)
 def _text(text: str) -> bytes:
     data = encode_text(text)
     return len(data).to_bytes(2, "big") + data

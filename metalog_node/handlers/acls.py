@@ -86,7 +86,7 @@ def _writer(
 ) -> Callable[[], Pieces]:
     """A function that encodes the listing of the ACLs that ``wanted`` matches.
 
-    With an ACL index, and without a resource name in ``wanted``, the function caches parts of the
+    If there is an ACL index, and ``wanted`` has no resource name, the function caches parts of the
     listing for later calls.
     """
     index = services.acl_index

@@ -2,7 +2,7 @@
 
 A handler returns a response, or a future of a response, for example if records must become durable
 first. The request's body is decoded at its first use, in most handlers after the check of the
-permission. This module must not know any one API.
+permission. This module must not know any particular API.
 """
 
 from __future__ import annotations
@@ -113,9 +113,9 @@ class EncodedResponse(NamedTuple):
 
 
 class DeferredResponse:
-    """A response that ``make(future)`` makes in the first call of ``result`` or ``exception``, when
-    ``future`` is done. The caller chooses the thread of this call, so that ``make`` blocks neither
-    the thread that completes ``future`` nor the event loop.
+    """A response that ``make(answered)`` makes in the first call of ``result`` or ``exception``,
+    when ``answered`` is done. The caller chooses the thread of this call, so that ``make`` blocks
+    neither the thread that completes ``future`` nor the event loop.
     """
 
     __slots__ = ("_error", "_is_made", "_made", "_make", "future")
@@ -167,7 +167,7 @@ class HandledApi(NamedTuple):
     - ``handle`` answers the request. If it fails, ``refuse`` makes the response with the error.
     - ``not_ready``: the error while the authorizer is not ready. Kafka has no code for this state;
       after ``not_ready``, clients of the API try again.
-    - ``most_bytes``, ``most_elements`` (items of arrays, tagged fields): a larger request closes
+    - ``most_bytes``, ``most_elements`` (array items and tagged fields): a larger request closes
       the connection.
     - ``most_bytes_on_loop``: a thread handles larger requests. None stands for
       ``MOST_BYTES_ON_LOOP`` in a node's own API, and for no limit in an API that an embedding
@@ -219,7 +219,7 @@ def allowed_topics(
 ) -> Collection[str]:
     """The topics of ``names`` on which the client may do ``operation``.
 
-    One call authorizes each name once, with the count of its references, as in Kafka.
+    As in Kafka, one call authorizes all names, each with the number of its occurrences.
     ``AuthorizerNotReady`` if the authorizer cannot decide.
     """
     counts = Counter(names)

@@ -69,8 +69,8 @@ class ServerConnection:
     """The state of one connection. ``announced`` are the node's API versions. Without SASL,
     ``logins`` is None, and the client is ``principal``. After the login, an ApiVersions is refused
     if it names another cluster or node than ``identity`` returns. A request has at most
-    ``most_bytes``; ``most_bytes_of`` can set lower limits, by API key. Longer input is refused at
-    its beginning."""
+    ``most_bytes``; ``most_bytes_of`` can set lower limits, by API key. A longer request is refused
+    as soon as it begins."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class ServerConnection:
         self._mechanism = ""
         self._logged_in_at = 0.0
         self._session_ends_at: float | None = None
-        self._is_bare = False
+        self._takes_bare_tokens = False
         self._is_new = True
 
     @property
@@ -132,7 +132,7 @@ class ServerConnection:
 
     def _check_beginning(self) -> None:
         size, first = self._frames.beginning(_HEAD_BYTES)
-        if len(first) == _HEAD_BYTES and not self._is_bare:
+        if len(first) == _HEAD_BYTES and not self._takes_bare_tokens:
             self._check_size(read_head(first), size)
 
     def _check_size(self, head: RequestHeader, size: int) -> None:
@@ -141,7 +141,7 @@ class ServerConnection:
             raise Malformed(f"a request of {size} bytes; API {head.api_key} takes at most {most}")
 
     def _step(self, frame: bytes) -> bytes | QueuedRequest:
-        if self._is_bare:
+        if self._takes_bare_tokens:
             return self._bare_token(frame)
         head = read_head(frame)
         self._check_size(head, len(frame))
@@ -248,7 +248,7 @@ class ServerConnection:
             refusal = KafkaErrorCode(ErrorCode.UNSUPPORTED_SASL_MECHANISM)
             return _answered(request, declared(error_code=refusal, mechanisms=enabled))
         self._mechanism = mechanism
-        self._is_bare = request.head.version == 0
+        self._takes_bare_tokens = request.head.version == 0
         return _answered(request, declared(error_code=KafkaErrorCode.none, mechanisms=enabled))
 
     def _authenticate(self, request: WireRequest) -> bytes:
@@ -298,7 +298,7 @@ class ServerConnection:
             raise
         if self._login.principal is not None:
             self._principal, self._login = self._login.principal, None
-            self._is_bare = False
+            self._takes_bare_tokens = False
             self._logged_in_at, session_ms = self._logins.clock(), self._session_ms()
             self._session_ends_at = self._logged_in_at + session_ms / 1000 if session_ms else None
             self._frames.limit = self._most_bytes

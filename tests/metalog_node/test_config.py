@@ -52,7 +52,7 @@ def test_the_controllers_listener_starts_early_unless_others_are_named(tmp_path:
     [
         ("node.id=x", "node.id: "),
         ("node.id=-1", "node.id: "),
-        ("process.roles=zookeeper", "process.roles: unknown role 'zookeeper'; the roles"),
+        ("process.roles=zookeeper", "process.roles: unknown role 'zookeeper'; use broker"),
         ("process.roles=", "process.roles: is missing; set it to"),
         ("listeners=nonsense", "listeners: nonsense is not NAME://HOST:PORT"),
         ("listeners=PLAINTEXT://:70000", "PLAINTEXT://:70000: port 70000: give 0 to 65535"),
