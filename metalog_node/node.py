@@ -208,8 +208,8 @@ class Node:
         await self._state.heartbeat.stop()
 
     def _publishers(self) -> list[Publisher]:
-        """The publishers in order. Credentials come before the authorizer, because clients log in
-        when the authorizer is loaded and the listeners open. Listings come after the authorizer,
+        """The publishers in order. Credentials come before the authorizer, because listeners open,
+        and clients log in, as soon as the authorizer is loaded. Listings come after the authorizer,
         because listings have the authorizer's ACLs."""
         kept: list[Publisher] = [self._credentials]
         if isinstance(self.authorizer, Publisher):
@@ -225,9 +225,7 @@ class Node:
         if "controller" in config.roles:
             return self._controller()
         log = QuorumLog(
-            ",".join(map(str, config.bootstrap_servers)),
-            self._controller_settings(),
-            identifies=True,
+            ",".join(map(str, config.bootstrap_servers)), self._client_settings(), identifies=True
         )
         self._log = log
         return Replica(log, self._publishers(), kafka=self._kafka)
@@ -267,13 +265,13 @@ class Node:
     def _forwarder_to_controllers(self) -> Forwarder | None:
         """None if this node is a controller whose log is a folder."""
         if self._topic is not None:
-            return Forwarder(self._topic.active.addresses, self._controller_settings())
+            return Forwarder(self._topic.active.addresses, self._client_settings())
         if self._log is not None:
             known = self._config.bootstrap_servers
-            return Forwarder(lambda: known, self._controller_settings())
+            return Forwarder(lambda: known, self._client_settings())
         return None
 
-    def _controller_settings(self) -> ClientSettings:
+    def _client_settings(self) -> ClientSettings:
         return client_settings(self._config.controller_client)
 
     async def _begin(self) -> None:

@@ -6,7 +6,7 @@ queries ACLs.
         assert metalog_node.is_allowed("User:app", Operation.READ, topic("orders"))
 
 Each test gets a new node, which starts in less than a tenth of a second. The plugin imports the
-node when a test uses the fixture, so that it costs other tests nothing.
+node's modules only when a test uses the fixture.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A program's function becomes a ``HandledApi`` for ``Node``, in one version of the API, which current
 clients speak. One call authorizes all topics of a request. The answer for a named topic
 without authorization is TOPIC_AUTHORIZATION_FAILED, whether the topic exists or not. The node calls
-the program's functions on the node's event loop, and does other work after some of the calls. This
+the program's functions on the node's event loop, which does other work between some topics. This
 module must not know what is in a topic.
 """
 
@@ -57,8 +57,8 @@ _PAUSE_PER_ATTEMPT: Final = 5
 """After an attempt of a Fetch without new records, the pause is at least this many times as
 long as the attempt, but ends at the Fetch's deadline."""
 _SLICE: Final = 100
-"""After at least this many topics and partitions, and between two topics, the event loop does other
-work. Another thread authorizes more topics than this."""
+"""When this many topics and partitions are answered, the event loop does other work before the next
+topic. Another thread authorizes a request with more references to topics than this."""
 _NO_TIME: Final = timedelta()
 _DENIED: Final = {"error_code": KafkaErrorCode.topic_authorization_failed}
 _ACKS: Final = (-1, 0, 1)
@@ -121,7 +121,7 @@ def topic_api(
     """The API ``key`` (Produce, Fetch or ListOffsets) for the argument ``apis`` of ``Node``.
 
     ``topics`` returns the names of all topics; the answer for another topic is ``UNKNOWN_TOPIC``.
-    Without ``topics``, ``outcome`` is also called for topics that do not exist.
+    If ``topics`` is None, ``outcome`` is also called for topics that do not exist.
     """
 
     def handle(services: Services, incoming: IncomingRequest) -> Answer:
@@ -146,14 +146,14 @@ async def _answer(
     topics: Callable[[], Collection[str]] | None,
 ) -> Body:
     allowed = await _authorized_topics_async(services, incoming, _references(incoming))
-    has_acks = getattr(incoming.request.body, "acks", 1) in _ACKS
+    is_acks_valid = getattr(incoming.request.body, "acks", 1) in _ACKS
 
     def result_of(topic: str, part: Any) -> Mapping[str, Any]:
         if topic not in allowed:
             return _DENIED
         if topics is not None and topic not in topics():
             return UNKNOWN_TOPIC
-        return outcome(topic, part) if has_acks else _INVALID_ACKS
+        return outcome(topic, part) if is_acks_valid else _INVALID_ACKS
 
     if incoming.request.head.api_key != FETCH:
         return await _response_in_slices(incoming, result_of)

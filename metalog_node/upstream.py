@@ -21,7 +21,7 @@ from metalog_node.handlers.request import IncomingRequest
 
 R = TypeVar("R")
 
-_MOST_AT_ONCE: Final = 32
+_MOST_IN_FLIGHT: Final = 32
 _TIMEOUT_S: Final = 40.0
 _CHUNK: Final = 1 << 16
 
@@ -36,7 +36,7 @@ class Upstream:
 
     def __init__(self, address: str) -> None:
         self._address = parse_addresses(address)[0]
-        self._threads = ThreadPoolExecutor(_MOST_AT_ONCE, thread_name_prefix="metalog-upstream")
+        self._threads = ThreadPoolExecutor(_MOST_IN_FLIGHT, thread_name_prefix="metalog-upstream")
         self._lock = threading.Lock()
         self._idle: list[socket.socket] = []
 

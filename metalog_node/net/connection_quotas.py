@@ -22,16 +22,16 @@ controllers or to the cluster of a followed topic.
 
 
 class ConnectionQuotas:
-    """At most ``most`` clients together, ``most_of_one`` at one address, and ``most_at[NAME]`` at
-    a listener."""
+    """At most ``most`` clients together, ``most_per_host`` from one address, and ``most_at[NAME]``
+    at the listener NAME."""
 
-    def __init__(self, most: int, most_of_one: int, most_at: Mapping[str, int]) -> None:
+    def __init__(self, most: int, most_per_host: int, most_at: Mapping[str, int]) -> None:
         self._most = most
-        self._most_of_one = most_of_one
+        self._most_per_host = most_per_host
         self._most_at = most_at
         self._taken = 0
-        self._at: Counter[str] = Counter()
-        self._of: Counter[str] = Counter()
+        self._by_listener: Counter[str] = Counter()
+        self._by_host: Counter[str] = Counter()
         self._refused = 0
 
     def take(self, listener: str, host: str) -> bool:
@@ -40,9 +40,9 @@ class ConnectionQuotas:
         why = None
         if self._taken >= self._most:
             why = f"{self._most} clients (max.connections, or the limit of open files)"
-        elif self._of[host] >= self._most_of_one:
-            why = f"{self._most_of_one} clients from {host} (max.connections.per.ip)"
-        elif self._at[listener] >= self._most_at.get(listener, self._most):
+        elif self._by_host[host] >= self._most_per_host:
+            why = f"{self._most_per_host} clients from {host} (max.connections.per.ip)"
+        elif self._by_listener[listener] >= self._most_at.get(listener, self._most):
             why = f"{self._most_at[listener]} clients at this listener (its own max.connections)"
         if why is not None:
             if not self._refused:
@@ -50,25 +50,25 @@ class ConnectionQuotas:
             self._refused += 1
             return False
         self._taken += 1
-        self._of[host] += 1
-        self._at[listener] += 1
+        self._by_host[host] += 1
+        self._by_listener[listener] += 1
         return True
 
     def leave(self, listener: str, host: str) -> None:
         self._taken -= 1
-        self._at[listener] -= 1
-        self._of[host] -= 1
-        if not self._of[host]:
-            del self._of[host]
+        self._by_listener[listener] -= 1
+        self._by_host[host] -= 1
+        if not self._by_host[host]:
+            del self._by_host[host]
         if self._refused:
-            _log.warning("new clients are accepted again; refused clients: %d", self._refused)
+            _log.warning("clients refused before a client left: %d", self._refused)
             self._refused = 0
 
 
 def quotas_for(
     max_connections: int, max_per_address: int, max_at: Mapping[str, int] | None = None
 ) -> ConnectionQuotas:
-    """The configured limits, lowered to the file descriptors of this process."""
+    """The configured limits. ``max_connections`` is lowered if file descriptors are too few."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files != resource.RLIM_INFINITY:
         max_connections = min(max_connections, max(files - _FILES_OF_THE_NODE, files // 2))

@@ -19,10 +19,10 @@ from weakref import WeakValueDictionary
 
 R = TypeVar("R")
 BUDGET_S: Final = 0.005
-"""The time, in seconds, after which no further unit begins until the budget is renewed. Each round
-renews the budget once, so one round can spend almost two budgets."""
+"""The time, in seconds, after which no further unit begins until the budget is renewed. Before a
+round renews the budget, the round can spend the rest of the old budget."""
 MOST_UNITS: Final = 64
-"""The maximum number of units for one budget. Each unit that waited wakes its client's task, which
+"""The maximum number of units for one budget. Each unit that waited wakes its caller's task, which
 costs time in the next round."""
 _Unit = tuple[asyncio.Future[Any], Callable[[], Any]]
 
@@ -33,7 +33,7 @@ class LoopBudget:
         self._spent_s = 0.0
         self._units = 0
         self._waiting: OrderedDict[Hashable, deque[_Unit]] = OrderedDict()
-        self._is_round_awaited = False
+        self._is_round_scheduled = False
 
     async def run(self, owner: Hashable, work: Callable[..., R], *arguments: Any) -> R:
         """The result of ``work``, computed on the loop in this round or in a later round.
@@ -55,8 +55,8 @@ class LoopBudget:
         return self._spent_s < BUDGET_S and self._units < MOST_UNITS
 
     def _timed(self, work: Callable[[], R]) -> R:
-        if not self._is_round_awaited:
-            self._is_round_awaited = True
+        if not self._is_round_scheduled:
+            self._is_round_scheduled = True
             asyncio.get_running_loop().call_soon(self._next_round)
         began = self._clock()
         try:
@@ -66,7 +66,7 @@ class LoopBudget:
             self._units += 1
 
     def _next_round(self) -> None:
-        self._is_round_awaited = False
+        self._is_round_scheduled = False
         self._spent_s, self._units = 0.0, 0
         while self._waiting and self._has_time():
             owner, units = self._waiting.popitem(last=False)
@@ -86,14 +86,14 @@ class LoopBudget:
 
 
 def _nothing() -> None:
-    """The unit of ``turn``."""
+    """A unit without work, for ``turn``."""
 
 
 class RequestTurns:
     """Runs long requests on a few threads. At any time, at most one request of an owner runs.
 
-    After the earlier requests of its owner, a request waits for at most one request of each other
-    owner.
+    When its owner's earlier requests have ended, a request waits for at most one request of each
+    other owner.
     """
 
     def __init__(self, threads: ThreadPoolExecutor) -> None:

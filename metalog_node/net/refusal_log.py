@@ -1,5 +1,4 @@
-"""Logs connections that ended for a reason to report, and limits the lines, because strangers must
-not fill the log.
+"""Logs why connections were closed, and limits the lines, because strangers must not fill the log.
 
 Each period has a limit for the lines about one address, and a limit for all lines. Lines beyond a
 limit are only counted; at the end of the period, a line states their number and their most frequent
@@ -49,7 +48,7 @@ class RefusalLog:
         if self._left_out:
             [(host, most)] = self._left_out.most_common(1)
             _log.warning(
-                "in %d s, %d more connections were closed without a line, %d of them from %s",
+                "within %d s, %d more connections were closed without a line, %d of them from %s",
                 PERIOD_S,
                 self._left_out.total(),
                 most,

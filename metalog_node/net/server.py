@@ -1,8 +1,8 @@
 """A listener: accepts connections within the quotas, and serves each in its own task.
 
 The TLS handshake runs in the client's task, within a time limit. A closed listener accepts no
-clients, and disconnects each client after its request under way is answered. ``client`` and the
-handlers make all decisions.
+clients, and disconnects each client after its request under way is answered. The module
+``client`` and the handlers decide about requests.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ANSWERED_WITHIN_S: Final = 5.0
 _NO_ROOM: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _PAUSE_S: Final = 1.0
 _NEW_CLIENTS: Final = "new clients"
-"""The key under which the loop's budget gives turns to the accepting of clients."""
+"""The owner, in the loop's budget, of the units that accept clients."""
 
 
 class OpenListener:
@@ -162,7 +162,7 @@ class OpenListener:
         only tested whether the port is open."""
         name = self._context.listener.name
         if isinstance(error, (ConnectionResetError, BrokenPipeError)):
-            _log.debug("%s: %s: gone", name, host)
+            _log.debug("%s: %s: the client has disconnected", name, host)
             return
         self._context.metrics.count_failed_login(name)
         why = f"TLS handshake failed: {_text(error)}" if isinstance(error, OSError) else str(error)
@@ -196,5 +196,5 @@ async def _bound(host: str, port: int) -> list[socket.socket]:
 
 def _text(error: OSError) -> str:
     if isinstance(error, ssl.SSLError):
-        return (error.reason or "it closed the connection").replace("_", " ").lower()
+        return (error.reason or "the client closed the connection").replace("_", " ").lower()
     return socket_error_text(error)

@@ -54,7 +54,7 @@ class Encrypted:
     async def handshake(self) -> None:
         """Carry out the TLS handshake. Raises ``Malformed`` if the input is not TLS or is too long,
         ``ssl.SSLError`` if OpenSSL refuses it, and ``ConnectionError`` if the client is gone."""
-        while not await self._on_loop(self._is_handshake_done):
+        while not await self._on_loop(self._continue_handshake):
             await self._send()
             await self._take_record()
         await self._send()
@@ -103,7 +103,8 @@ class Encrypted:
         except ssl.SSLZeroReturnError:
             return b""
 
-    def _is_handshake_done(self) -> bool:
+    def _continue_handshake(self) -> bool:
+        """Whether the handshake is done."""
         try:
             self._tls.do_handshake()
         except ssl.SSLWantReadError:

@@ -28,8 +28,8 @@ _ANSWER_S: Final = 10.0
 """How long a client may take to receive the answer, in seconds."""
 _MOST_CLIENTS: Final = 64
 _BACKLOG: Final = 16
-"""How many clients asyncio accepts in one round of the event loop. A request is read up to two
-rounds after its connection. The newer clients of two rounds are too few to displace it."""
+"""How many clients asyncio accepts in one round of the event loop. A connection's request is read
+within two rounds, which bring too few clients to displace the connection."""
 
 R = TypeVar("R")
 
@@ -106,7 +106,7 @@ class HttpEndpoint:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
-        if task is None or not self._has_room():
+        if task is None or not self._make_room():
             writer.transport.abort()
             return
         self._tasks.add(task)
@@ -118,8 +118,8 @@ class HttpEndpoint:
             self._silent.pop(writer, None)
             writer.transport.abort()
 
-    def _has_room(self) -> bool:
-        """Whether one more connection fits. The oldest silent connection is closed to make room."""
+    def _make_room(self) -> bool:
+        """Whether one more connection fits, after the oldest silent one is closed if necessary."""
         if len(self._tasks) < _MOST_CLIENTS:
             return True
         oldest = next(iter(self._silent), None)

@@ -71,7 +71,7 @@ class LogQueue(logging.Handler):
 
     def close(self) -> None:
         """Wait at most ``DRAINED_WITHIN_S`` seconds until the queued lines are written. Later lines
-        are not queued: they are written at once."""
+        are written immediately, without the queue."""
         with self._changed:
             self._is_closed = True
             self._changed.notify()

@@ -1,8 +1,8 @@
 """A cache of long ACL listings. A thread encodes the listings.
 
 A change of ACLs removes all listings. Unless all ACLs are replaced, the encoder of the latest
-listing stays, because it can encode this listing again and reuse unchanged parts. Only one
-encoder stays, because it holds its listing's ACLs. This module must not know how a
+listing stays, because it can encode this listing again and reuse unchanged parts. Only one encoder
+stays, because an encoder holds its listing's ACLs in memory. This module must not know how a
 listing is encoded.
 """
 
@@ -34,14 +34,14 @@ class Listings:
         self._kept: OrderedDict[Hashable, Future[Pieces]] = OrderedDict()
         self._latest: tuple[Hashable, Callable[[], Pieces]] | None = None
 
-    def written(self, key: Hashable, writer: Callable[[], Callable[[], Pieces]]) -> Future[Pieces]:
-        """The encoded listing for ``key``, from the cache or from the encoder that ``writer``
+    def written(self, key: Hashable, make: Callable[[], Callable[[], Pieces]]) -> Future[Pieces]:
+        """The encoded listing for ``key``, from the cache or from the encoder that ``make``
         returns. The cache can call the encoder again after a change of ACLs."""
         with self._lock:
             kept = self._kept.get(key)
             if kept is None:
                 if self._latest is None or self._latest[0] != key:
-                    self._latest = key, writer()
+                    self._latest = key, make()
                 kept = self._kept[key] = self._thread.submit(self._latest[1])
                 if len(self._kept) > _KEPT:
                     self._kept.popitem(last=False)

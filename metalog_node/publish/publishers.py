@@ -1,4 +1,4 @@
-"""Two publishers of a node: one has its users' credentials, one shortens garbage collections.
+"""Two publishers of a node: one has the users' credentials, one shortens garbage collections.
 
 The replica's thread publishes to both; any thread may read the credentials. This module must not
 know listeners or requests.

@@ -1,10 +1,10 @@
 """Serves a controller's log to observers (KIP-595, KIP-630), byte for byte as in the folder.
 
 The answer to an observer has batches; or a diverging epoch, if the observer has a different log; or
-the id of a snapshot above offset 0, if the observer's offset is not above the log's start. An
-observer that has the snapshot at the log's start gets batches, as from Kafka. Only durable records
-are sent; in a quorum of one, durable records are committed. Reading blocks the caller. This module
-must not know requests, nor wait for new records.
+the id of the newest snapshot, if its end offset is above 0 and the observer's offset is not above
+the log's start. An observer that has the snapshot at the log's start gets batches, as from Kafka.
+Only durable records are sent; in a quorum of one, durable records are committed. Reading blocks the
+caller. This module must not know requests, nor wait for new records.
 """
 
 from __future__ import annotations

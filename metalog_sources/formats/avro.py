@@ -63,7 +63,7 @@ _MOST_FIELDS: Final = 64
 _MOST_BYTES: Final = 64 << 20
 _MOST_TIMES: Final = 20
 """A file may inflate to ``_MOST_BYTES`` or to this many times its size, whichever is more."""
-_MOST_QUOTED: Final = 200
+_LONGEST_PROBLEM: Final = 200
 _NO_CHECKSUM: Final = (
     "an older metalog or another tool wrote this file without metalog's checksum, so a changed name"
     " would stay unnoticed"
@@ -117,7 +117,7 @@ def read_avro(data: bytes, file: str) -> AvroFile:
     except InvalidRequest:
         raise
     except Exception as error:
-        problem = " ".join(str(error).split())[:_MOST_QUOTED] or type(error).__name__
+        problem = " ".join(str(error).split())[:_LONGEST_PROBLEM] or type(error).__name__
         raise InvalidRequest(f"{file}: not an Avro file of ACLs: {problem}") from None
     expected = head.metadata.get(_CHECKSUM)
     if expected is None:
@@ -152,7 +152,7 @@ def _check_flat(schema: Any) -> None:
     """Refuse a schema with arrays or maps, which can turn few bytes into much data, and a recursive
     schema, which can give endless data."""
     if not isinstance(schema, dict) or schema.get("type") != "record":
-        raise ValueError("its schema is not that of a record")
+        raise ValueError("its schema is not a record")
     if len(schema["fields"]) > _MOST_FIELDS:
         raise ValueError(f"its schema has more than {_MOST_FIELDS} fields")
     for field in schema["fields"]:

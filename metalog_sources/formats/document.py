@@ -39,7 +39,7 @@ MAX_ACLS_OF_A_RULE: Final = 100_000
 """A rule is one item of a file's list ``acls``, or one kafka-acls command. Its lists of values
 expand to several ACLs."""
 MOST_ENTRIES: Final = 500_000
-"""The limit on the ACLs in a small file."""
+"""The limit on the ACLs in a file, unless the file is large (see ``most_entries``)."""
 _BYTES_AN_ENTRY: Final = 4
 
 
@@ -50,7 +50,7 @@ class AclEntry(NamedTuple):
 
 
 class Own(NamedTuple):
-    """A set of ACLs that a file owns: ``--prune`` may remove ACLs of this set that the file lacks.
+    """A set of ACLs that a file owns: ``--prune`` removes ACLs of this set that the file lacks.
 
     A ``name`` or ``principal`` of None means any. PREFIXED owns ACLs, literal or prefixed, whose
     name begins with ``name``. Only LITERAL ``*`` or a ``name`` of None owns the wildcard ``*``.
@@ -100,7 +100,7 @@ def is_owned(acl: Acl, owns: Iterable[Own]) -> bool:
 
 
 class ScramUser(NamedTuple):
-    """A user's credential for one mechanism; without secrets in the file, the salt is empty."""
+    """A user's credential for one mechanism. If the file has no secrets, the salt is empty."""
 
     user: str
     mechanism: ScramMechanism
@@ -175,7 +175,7 @@ def acl_order(acl: Acl) -> tuple[object, ...]:
 
 
 def in_order(entries: Iterable[AclEntry]) -> list[AclEntry]:
-    """The entries without duplicate ACLs, in the order of exports; an ACL's first notes count."""
+    """The entries without duplicate ACLs, in the order of exports. An ACL keeps its first notes."""
     first: dict[Acl, AclEntry] = {}
     for entry in entries:
         first.setdefault(entry.acl, entry)

@@ -47,7 +47,7 @@ FLAGS: Final = ("--cluster", "--producer", "--consumer", "--idempotent", "--forc
 CONNECTING: Final = ("--bootstrap-server", "--bootstrap-controller", "--command-config")
 
 _JAVA_BLANKS: Final = "".join(map(chr, range(0x21)))
-_ROLE_TAKES_NOT: Final = ("--operation", "--deny-principal", "--deny-host")
+_ROLE_EXCLUDES: Final = ("--operation", "--deny-principal", "--deny-host")
 _PERMISSIONS: Final = {"allow": PermissionType.ALLOW, "deny": PermissionType.DENY}
 _CLUSTER: Final = ResourcePatternFilter(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
 _ROLES: Final = {
@@ -68,10 +68,10 @@ class AclAction(Enum):
     LIST = "--list"
 
 
-_TAKES_NOT: Final = {
+_EXCLUDES: Final = {
     AclAction.LIST.value: ("--producer", "--consumer", *_PRINCIPAL_OPTIONS),
-    "--producer": _ROLE_TAKES_NOT,
-    "--consumer": _ROLE_TAKES_NOT,
+    "--producer": _ROLE_EXCLUDES,
+    "--consumer": _ROLE_EXCLUDES,
 }
 
 
@@ -154,7 +154,7 @@ def _action(options: CommandOptions) -> AclAction:
 
 
 def _check(options: CommandOptions) -> None:
-    for option, others in _TAKES_NOT.items():
+    for option, others in _EXCLUDES.items():
         for other in others:
             if options.has(option) and options.has(other):
                 raise InvalidRequest(
@@ -167,7 +167,7 @@ def _check(options: CommandOptions) -> None:
         problem = "With --producer you must specify a --topic"
     elif has("--idempotent") and not has("--producer"):
         problem = "The --idempotent option is only available if --producer is set"
-    elif has("--consumer") and not _is_consumer(options):
+    elif has("--consumer") and not _fits_consumer(options):
         problem = (
             "With --consumer you must specify a --topic and a --group and no --cluster or "
             "--transactional-id option should be specified."
@@ -176,7 +176,7 @@ def _check(options: CommandOptions) -> None:
         raise InvalidRequest(problem)
 
 
-def _is_consumer(options: CommandOptions) -> bool:
+def _fits_consumer(options: CommandOptions) -> bool:
     """Whether the resources are what ``--consumer`` needs. With ``--producer``, a cluster and
     transactional ids are valid, too."""
     if not (options.has("--topic") and options.has("--group")):

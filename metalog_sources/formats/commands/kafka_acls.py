@@ -42,10 +42,10 @@ def read_kafka_acls(text: str, file: str) -> Document:
 
 
 def _entries(command: Command) -> Iterator[AclEntry]:
-    words, variables, position = command
+    words, with_variables, position = command
     if PurePosixPath(words[0]).name not in _NAMES:
         raise fault(position, f"{words[0]!r} is not a kafka-acls command")
-    options = _read_options(words[1:], variables, position)
+    options = _read_options(words[1:], with_variables, position)
     for action in _ACTIONS:
         if action in options.flags and action != AclAction.ADD.value:
             raise fault(position, f"{action} is not read here; write each ACL with --add")
@@ -64,7 +64,7 @@ def _entries(command: Command) -> Iterator[AclEntry]:
 
 
 def _read_options(
-    words: Sequence[str], variables: frozenset[str], position: FilePosition
+    words: Sequence[str], with_variables: frozenset[str], position: FilePosition
 ) -> CommandOptions:
     values: dict[str, list[str]] = {}
     flags = set()
@@ -77,7 +77,7 @@ def _read_options(
             text = value if equals else next(rest, None)
             if text is None:
                 raise fault(position, f"{option} has no value")
-            if option in VALUED and variables & {word, text}:
+            if option in VALUED and with_variables & {word, text}:
                 raise fault(position, f"{option} has a variable, {text}; write its value")
             values.setdefault(option, []).append(text)
         else:

@@ -23,12 +23,12 @@ _QUOTED_PLAIN: Final = re.compile(r'[^"\\$`]+')
 _VARIABLE: Final = re.compile(
     r"\$(?:[A-Za-z_][A-Za-z_0-9]*|[0-9#?*@!$-]|\{[A-Za-z_][A-Za-z_0-9]*\})"
 )
-_UNREAD_DOLLARS: Final = ("$(", "$[", "${", "$\\\n")
-"""Refused inside and outside double quotes; only ``${NAME}`` is accepted. bash expands a ``$``
-before a continued line with the next line."""
+_REFUSED_DOLLARS: Final = ("$(", "$[", "${", "$\\\n")
+"""Refused inside and outside double quotes; only ``${NAME}`` is accepted. bash joins a ``$``
+at the end of a continued line with the next line."""
 _ANSI: Final = re.compile(
     r"\\(?:x(?P<hex>[0-9a-fA-F]{1,2})|u(?P<u>[0-9a-fA-F]{1,4})|U(?P<U>[0-9a-fA-F]{1,8})"
-    r"|(?P<octal>[0-7]{1,3})|(?P<unread>c|x\{)|(?P<one>.))|(?P<text>[^\\']+)",
+    r"|(?P<octal>[0-7]{1,3})|(?P<unsupported>c|x\{)|(?P<one>.))|(?P<text>[^\\']+)",
     re.DOTALL,
 )
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"} | {
@@ -41,10 +41,10 @@ _ONE_A_LINE: Final = "write one command per line"
 
 
 class Command(NamedTuple):
-    """One command; ``variables`` has the words in which a shell would replace a ``$NAME``."""
+    """One command; in the words ``with_variables``, a shell would replace a ``$NAME``."""
 
     words: list[str]
-    variables: frozenset[str]
+    with_variables: frozenset[str]
     position: FilePosition
 
 
@@ -69,7 +69,7 @@ class _Splitter:
         if self._at >= len(self._text):
             return None
         words: list[str] = []
-        variables = set()
+        with_variables = set()
         position = None
         while self._at < len(self._text):
             self._skip_blanks()
@@ -85,8 +85,8 @@ class _Splitter:
                 self._has_variable = False
                 words.append(self._word())
                 if self._has_variable:
-                    variables.add(words[-1])
-        return Command(words, frozenset(variables), position or self._position())
+                    with_variables.add(words[-1])
+        return Command(words, frozenset(with_variables), position or self._position())
 
     def _skip_blanks(self) -> None:
         if match := _BLANKS.match(self._text, self._at):
@@ -113,7 +113,7 @@ class _Splitter:
             elif mark in " \t\n" or (mark == ";" and self._at > start):
                 break
             else:
-                raise self._not_read(mark)
+                raise self._unsupported(mark)
         return "".join(parts)
 
     def _quoted(self, mark: str) -> str:
@@ -122,7 +122,7 @@ class _Splitter:
             if not escaped:
                 raise fault(self._position(), "a backslash with nothing after it; remove it")
             if escaped == "\r":
-                raise self._not_read(escaped)
+                raise self._unsupported(escaped)
             self._at += 2
             return escaped
         if mark == "'":
@@ -152,7 +152,7 @@ class _Splitter:
             elif mark == "$":
                 parts.append(self._dollar())
             else:
-                raise self._not_read(mark)
+                raise self._unsupported(mark)
         self._at = start
         raise self._unclosed()
 
@@ -161,8 +161,8 @@ class _Splitter:
             self._has_variable = True
             self._at = match.end()
             return match[0]
-        if self._text.startswith(_UNREAD_DOLLARS, self._at):
-            raise self._not_read("$")
+        if self._text.startswith(_REFUSED_DOLLARS, self._at):
+            raise self._unsupported("$")
         self._at += 1
         return "$"
 
@@ -188,12 +188,12 @@ class _Splitter:
         if match["one"]:
             escaped = match["one"]
             return (_ESCAPES.get(escaped) or f"\\{escaped}").encode("utf-8", "replace")
-        if not number & (-1 if code else 0xFF) or number > 0x10FFFF or match["unread"]:
+        if not number & (-1 if code else 0xFF) or number > 0x10FFFF or match["unsupported"]:
             position = self._lines.position(match.start())
             raise fault(position, f"{match[0]} is not supported in $'…'; write the character")
         return chr(number).encode("utf-8", "surrogatepass") if code else bytes([number & 0xFF])
 
-    def _not_read(self, mark: str) -> InvalidRequest:
+    def _unsupported(self, mark: str) -> InvalidRequest:
         why = f"{mark} is not supported; {_ONE_A_LINE}"
         if mark == "\r":
             why = "a carriage return, which bash reads as part of the word; use LF line ends"

@@ -18,7 +18,7 @@ from metalog_sources.formats.nodes.nodes import MAX_DEPTH, Fields, Items, Lines,
 Short = TypeVar("Short")
 
 _BLANKS: Final = re.compile(r"[ \t\r\n]*")
-_PLAIN: Final = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_WORD: Final = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
 
 def json_values(text: str, file: str) -> Iterator[Node]:
@@ -98,11 +98,11 @@ class _Reader:
             return Fields(list(self._pairs(depth)), position)
         if start == "[":
             return Items(list(self._items(depth)), position)
-        plain = _PLAIN.match(self._text, self.offset)
-        if plain is None:
+        word = _WORD.match(self._text, self.offset)
+        if word is None:
             raise self._wrong("a value is missing")
-        self.offset = plain.end()
-        return Text(None if plain[0] == "null" else plain[0], position)
+        self.offset = word.end()
+        return Text(None if word[0] == "null" else word[0], position)
 
     def _string(self) -> Text:
         position = self.position()

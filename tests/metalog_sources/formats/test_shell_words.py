@@ -47,9 +47,7 @@ def ours(script: str) -> list[list[str]] | None:
         found = list(commands(script, "a.sh"))
     except InvalidRequest:
         return None
-    if any(
-        command.words[0] != NAME or any(map(OTHER.search, command.variables)) for command in found
-    ):
+    if any(each.words[0] != NAME or any(map(OTHER.search, each.with_variables)) for each in found):
         return None
     return [[word.replace("${A}", "$A") for word in command.words[1:]] for command in found]
 
@@ -127,4 +125,4 @@ def test_a_comment_after_a_continued_line_and_a_word_in_two_lines() -> None:
 def test_a_dollar_alone_is_no_variable() -> None:
     [command] = commands('a $ b$ "c$" $A \'$B\' "${C}"', "a.sh")
     assert command.words[1:] == ["$", "b$", "c$", "$A", "$B", "${C}"]
-    assert command.variables == {"$A", "${C}"}
+    assert command.with_variables == {"$A", "${C}"}
