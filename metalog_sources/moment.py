@@ -203,7 +203,7 @@ class _Times:
             self.damage = error
 
     def warnings(self) -> tuple[str, ...]:
-        """At most one warning, about the first batch whose time is earlier than one before."""
+        """At most one warning, about the first batch whose time is before an earlier batch's."""
         if self._backwards is None:
             return ()
         offset, by_ms = self._backwards
@@ -218,8 +218,8 @@ class _Times:
 
 
 def _last_time(log: Log) -> int:
-    """The time of the log's last batch; ``InvalidMoment`` without a batch. In a Kafka topic, the
-    last offsets can be transaction markers, which ``read`` does not yield."""
+    """The time of the log's last batch; ``InvalidMoment`` if there is no batch. In a Kafka topic,
+    the last offsets can be transaction markers, which ``read`` does not yield."""
     bounds, back = log.bounds(), 1
     while True:
         start = max(bounds.start, bounds.end - back)

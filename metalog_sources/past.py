@@ -36,7 +36,7 @@ def image_at(
             ``quorum://``, ``topic://``, ``cluster://``, or ``@NAME`` of a ``metalog.toml``.
         moment: as for ``--at``: an offset (``151``: the state before that record), a time
             (``2026-11-21T18:44:50``, in UTC), ``@MILLIS``, or ``-6h`` (six hours before
-            the log's last record). None is the end. A store has no other moment.
+            the log's last record). None is the end, the only moment of a store.
         command_config: a file of a client's keys, for a SOURCE of a running cluster.
         is_whole: read all kinds of state (``ImageSubject``). By default, the image has only the
             kinds on which decisions depend, and topic names. The default takes a fifth of the time

@@ -76,7 +76,7 @@ class Replayed(NamedTuple):
 
     @property
     def cluster_id(self) -> str | None:
-        """The cluster's id; None if it is unknown."""
+        """The cluster id of a log; None if it is unknown."""
         return cluster_id_of(self.source)
 
     @property
@@ -109,8 +109,8 @@ def replay_source(
 ) -> Replayed:
     """The state of ``source`` at its end, or ``at`` a moment.
 
-    ``committed`` ignores records that are not proven to be committed. ``tolerant`` also counts the
-    faulty or missing records at which a strict loader stops, and goes on. ``salvage`` reads a
+    ``committed`` ignores records that are not proven to be committed. ``tolerant`` goes on at the
+    faulty or missing records at which a strict loader stops, and counts them. ``salvage`` reads a
     damaged snapshot or log up to the damage. ``selection`` names the kinds of state
     (``ImageSubject``) to read; None reads all. ``notes`` gets the replayed records of the log.
 

@@ -256,8 +256,8 @@ class _ChangedDays(NamedTuple):
 
 
 class _Lines(NamedTuple):
-    """``rows`` has the staged lines as rows of ``requests.READ``; ``file`` is the file's name in
-    the tables. ``forms`` has the line forms (see ``FORMS``) of this and of earlier builds."""
+    """``rows`` has the staged lines as rows of ``requests.READ``, with the file's name in the
+    tables as ``file``. ``forms`` has the line forms (``FORMS``) of this and of earlier builds."""
 
     rows: DataFrame
     forms: Forms

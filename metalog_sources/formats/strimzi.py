@@ -210,9 +210,9 @@ def write_strimzi(
     kept = [entry for entry in entries if entry.acl not in refused]
     for principal, of_principal in groupby(kept, lambda entry: entry.acl.principal):
         rules[principal] = regrouped([*of_principal], len(kept))
-    scram = _scram_users(document)
+    sha_512 = _sha_512_users(document)
     users_left_out = _inexpressible_users(document)
-    logins = {f"User:{user}" for user in scram - users_left_out.keys()}
+    logins = {f"User:{user}" for user in sha_512 - users_left_out.keys()}
     lead = _lead(version, cluster)
     resources = [
         _resource(lead, principal, rules.get(principal, ()), is_scram=principal in logins)
@@ -227,23 +227,23 @@ def has_resources(document: Document) -> bool:
     """Whether ``document`` has an ACL or a user that a KafkaUser can express."""
     if any(why_not(acl) is None for acl in document.acls):
         return True
-    return bool(_scram_users(document) - _inexpressible_users(document).keys())
+    return bool(_sha_512_users(document) - _inexpressible_users(document).keys())
 
 
-def _scram_users(document: Document) -> set[str]:
+def _sha_512_users(document: Document) -> set[str]:
     return {user.user for user in document.users if user.mechanism is _MECHANISM}
 
 
 def _inexpressible_users(document: Document) -> dict[str, str]:
-    scram = _scram_users(document)
+    sha_512 = _sha_512_users(document)
     users = sorted({user.user for user in document.users})
-    return {user: why for user in users if (why := _why_no_user(user, scram))}
+    return {user: why for user in users if (why := _why_no_user(user, sha_512))}
 
 
-def _why_no_user(user: str, scram: Collection[str]) -> str | None:
+def _why_no_user(user: str, sha_512: Collection[str]) -> str | None:
     if not _RESOURCE_NAME.fullmatch(user):
         return _NO_RESOURCE_NAME
-    return None if user in scram else "Strimzi's only SCRAM mechanism is SCRAM-SHA-512"
+    return None if user in sha_512 else "Strimzi's only SCRAM mechanism is SCRAM-SHA-512"
 
 
 def why_not(acl: Acl) -> str | None:

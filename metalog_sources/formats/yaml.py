@@ -53,7 +53,7 @@ def write_yaml(document: Document) -> str:
 
 
 def user_fields(user: ScramUser) -> dict[str, str | int]:
-    """The keys of ``users --json``, and the credential if there is one."""
+    """The keys of ``users --json``, and the credential's secrets if they are known."""
     salt, stored, server, iterations = user.credential
     fields: dict[str, str | int] = {
         "user": user.user,

@@ -169,12 +169,12 @@ class ClusterStore:
         return self._call("list topics", self._client.topics)
 
     def password_offer(self) -> PasswordOffer:
-        """Whether the cluster is a node of this project (KIP-506), and is reached over TLS."""
+        """Whether the node supports KIP-506's request, and is reached over TLS."""
         try:
             with self._passwords() as client:
                 if not client.is_supported():
                     return PasswordOffer.NONE
-                return PasswordOffer.TAKEN if client.is_encrypted else PasswordOffer.NOT_ENCRYPTED
+                return PasswordOffer.USABLE if client.is_encrypted else PasswordOffer.NOT_ENCRYPTED
         except InvalidRequest:
             return PasswordOffer.NONE
 

@@ -114,16 +114,16 @@ class ZooKeeperSession:
     def _node_acls_of(self, paths: Iterable[str]) -> dict[str, Any]:
         """The ZooKeeper ACL of each node of ``paths``; creates missing nodes."""
         for path in sorted(set(paths) - self._node_acls.keys()):
-            self._node_acls[path] = self._acl_of_created(path)
+            self._node_acls[path] = self._node_acl_of(path)
         return self._node_acls
 
-    def _acl_of_created(self, path: str) -> Any:
+    def _node_acl_of(self, path: str) -> Any:
         with self._one_line_errors("write", path) as client:
             try:
                 return client.get_acls_async(path).get(timeout=ANSWER_S)[0]
             except faults.NoNodeError:
                 pass
-        parent_acl = self._acl_of_created(path.rpartition("/")[0] or "/")
+        parent_acl = self._node_acl_of(path.rpartition("/")[0] or "/")
         with self._one_line_errors("write", path) as client:
             with suppress(faults.NodeExistsError):
                 client.create_async(path, acl=parent_acl).get(timeout=ANSWER_S)

@@ -1,4 +1,4 @@
-"""Answers of a TARGET that are neither yes nor no. This module must not know any request."""
+"""Answers of a TARGET that say more than yes or no. This module must not know any request."""
 
 from __future__ import annotations
 
@@ -22,4 +22,4 @@ class PasswordOffer(Enum):
     NONE = 0
     NOT_ENCRYPTED = 1
     """The TARGET accepts passwords, but not over this connection."""
-    TAKEN = 2
+    USABLE = 2

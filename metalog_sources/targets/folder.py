@@ -52,7 +52,7 @@ class FolderTarget:
         return None
 
     def acl_versions(self) -> AclVersions:
-        """Those of the oldest Kafka with the log's metadata.version; the next may be newer."""
+        """The Kafka version is assumed from the log's metadata.version."""
         return versions_of_log(self._replayed().image.features)
 
     def change(

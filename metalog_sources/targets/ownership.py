@@ -45,12 +45,12 @@ def acls_outside(document: Document) -> list[Outside]:
 def owned_twice(document: Document) -> list[Overlap]:
     """The entries of ``owns`` that overlap an earlier entry of another file, each with the first
     such earlier entry."""
-    position = {entry: number for number, entry in enumerate(document.owns_entries)}
+    order = {entry: number for number, entry in enumerate(document.owns_entries)}
     first: dict[OwnsEntry, OwnsEntry] = {}
     for entry, other in _candidates(document.owns_entries):
-        early, late = sorted((entry, other), key=position.__getitem__)
+        early, late = sorted((entry, other), key=order.__getitem__)
         if entry.position.file != other.position.file and entry.own.overlaps(other.own):
-            first[late] = min(first.get(late, early), early, key=position.__getitem__)
+            first[late] = min(first.get(late, early), early, key=order.__getitem__)
     return [Overlap(first[entry], entry) for entry in document.owns_entries if entry in first]
 
 

@@ -95,9 +95,9 @@ def make_plan(current: Collection[Acl], wanted: Document, *, prune: bool) -> Pla
         for entry in in_order(wanted.entries)
         if entry.acl not in current_acls
     ]
-    spare = sorted(current_acls - wanted_acls, key=acl_order)
-    owned = [acl for acl in spare if is_owned(acl, wanted.owns)]
-    unowned = tuple(sorted(set(spare).difference(owned), key=acl_order))
+    unwanted = sorted(current_acls - wanted_acls, key=acl_order)
+    owned = [acl for acl in unwanted if is_owned(acl, wanted.owns)]
+    unowned = tuple(sorted(set(unwanted).difference(owned), key=acl_order))
     if prune:
         steps += [PlanStep(ChangeKind.REMOVE, acl) for acl in owned]
     unpruned = () if prune else tuple(owned)

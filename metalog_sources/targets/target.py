@@ -23,7 +23,7 @@ from metalog_sources.store import StoreState
 from metalog_sources.targets.answers import PartlyDone
 from metalog_sources.targets.plan import ChangeKind, PlanStep, phases
 
-_AT_ONCE: Final = 500
+_ACLS_PER_REQUEST: Final = 500
 """A request has at most this many ACLs; Kafka accepts at most 10,000 changes in one request."""
 
 
@@ -149,8 +149,8 @@ def refused_steps(
 ) -> list[tuple[PlanStep, str]]:
     """The steps that ``target`` cannot apply, each with the reason.
 
-    If ``target`` is not a ``Target``, only Kafka's rules apply. ``current`` has the ACLs of the
-    SOURCE, ``features`` the features of the SOURCE's log.
+    If ``target`` is not a ``Target``, only Kafka's rules apply. ``current`` has the ACLs of
+    ``target``, ``features`` the features of its log.
     """
     refused = []
     full = _full(target, steps, current) if isinstance(target, LimitedTarget) else {}
@@ -175,7 +175,8 @@ def _acl_versions(target: object, features: FeaturesImage) -> AclVersions | None
 def _full(
     target: LimitedTarget, steps: Sequence[PlanStep], current: Collection[Acl]
 ) -> dict[_Resource, str]:
-    """The resources that would have too many ACLs after the additions. Removals come later."""
+    """The resources that would have too many ACLs after the additions and before the removals, each
+    with the reason."""
     by_resource: dict[_Resource, set[Acl]] = {
         _resource_of(step.acl): set() for step in steps if step.change is ChangeKind.ADD
     }
@@ -237,8 +238,8 @@ def carry_out(
 
 def _requests(steps: Sequence[PlanStep]) -> Iterator[tuple[ChangeKind, list[Acl]]]:
     for phase in phases(steps):
-        for start in range(0, len(phase), _AT_ONCE):
-            part = phase[start : start + _AT_ONCE]
+        for start in range(0, len(phase), _ACLS_PER_REQUEST):
+            part = phase[start : start + _ACLS_PER_REQUEST]
             yield part[0].change, [step.acl for step in part]
 
 

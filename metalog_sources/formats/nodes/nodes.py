@@ -57,7 +57,7 @@ def fault(position: FilePosition | None, problem: str) -> InvalidRequest:
 
 def near(word: str, known: Collection[str]) -> str:
     """The end of an error about ``word``: ``did you mean …?`` with the words of ``known`` that
-    begin with ``word``, or with the closest word. Without a close word, all words of ``known``."""
+    begin with ``word``, else with the closest word; if no word is close, all words of ``known``."""
     folded, wanted = {known_word.casefold(): known_word for known_word in known}, word.casefold()
     matches = [each for each in folded if wanted and each.startswith(wanted)]
     found = [folded[each] for each in matches or get_close_matches(wanted, folded, 1, 0.6)]

@@ -1,8 +1,8 @@
 """Groups single ACLs into rules with lists: ACLs that differ only in one field become one rule.
 
-The ACLs are sorted as in an export, then grouped by operations, hosts and resource names. So equal
-ACLs and notes give equal rules. No rule and no file has more ACLs than the reader accepts. This
-module must not know how a rule is written.
+The ACLs are sorted as in an export. Then operations are merged, then hosts, then resource names. So
+equal ACLs and notes give equal rules. No rule and no file has more ACLs than the reader accepts.
+This module must not know how a rule is written.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def regrouped(entries: Collection[AclEntry], file_acls: int | None = None) -> li
     """The rules for ``entries``. ``file_acls`` is the number of ACLs in the whole file (default:
     the number of ``entries``).
 
-    If there are many ACLs, only names are grouped. The reader's limit on ACLs grows with the file's
+    If there are many ACLs, only names are merged. The reader's limit on ACLs grows with the file's
     length, and lists of operations and hosts could make the file too short.
     """
     rules = [
@@ -70,10 +70,10 @@ def _merged(rules: list[RegroupedRule], field: str) -> list[RegroupedRule]:
         values.setdefault(_with(rule, field, ()), []).extend(getattr(rule, field))
     merged = []
     for key, found in values.items():
-        of_each = prod(len(getattr(key, other)) for other in _LISTS if other != field)
-        most = MAX_ACLS_OF_A_RULE // of_each
-        for begin in range(0, len(found), most):
-            merged.append(_with(key, field, tuple(found[begin : begin + most])))
+        acls_per_value = prod(len(getattr(key, other)) for other in _LISTS if other != field)
+        max_values = MAX_ACLS_OF_A_RULE // acls_per_value
+        for begin in range(0, len(found), max_values):
+            merged.append(_with(key, field, tuple(found[begin : begin + max_values])))
     return merged
 
 

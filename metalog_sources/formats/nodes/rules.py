@@ -184,7 +184,7 @@ def read_own(node: Node) -> list[Own]:
         names = [*_texts(fields, "resourceName", node)]
         if "" in names:
             position = fields["resourceName"].position
-            raise fault(position, "resourceName is empty; leave it out to own ACLs of any name")
+            raise fault(position, "resourceName is empty; leave it out to own ACLs on any name")
     elif "patternType" in fields:
         raise fault(
             fields["patternType"].position, "patternType without a resourceName owns nothing"

@@ -30,7 +30,7 @@ Resource = tuple[ResourceType, str, PatternType]
 
 
 def read_kip11(text: str, file: str, resource: Resource) -> list[AclEntry]:
-    """The ACLs of ``resource``; errors name the node or file ``file``.
+    """The ACLs of ``resource``; errors begin with ``file``, the name of the node or file.
 
     ``user:alice`` (KIP-11) and ``User:alice`` (Kafka) are both read as ``User:alice``.
     """

@@ -141,7 +141,7 @@ def _set(
     password = _password(arguments, output)
     if isinstance(target, TakesPasswords):
         offer = target.password_offer()
-        if offer is PasswordOffer.TAKEN and arguments.iterations is None:
+        if offer is PasswordOffer.USABLE and arguments.iterations is None:
             _send(target, arguments.user, mechanisms, password, output)
             return
         if offer is not PasswordOffer.NONE:

@@ -152,7 +152,7 @@ MISTAKES = {
         "write resourceType, resourceName or principal"
     ),
     "owns: [{resourceName: '', patternType: prefixed}]": (
-        "a, line 1, column 23: resourceName is empty; leave it out to own ACLs of any name"
+        "a, line 1, column 23: resourceName is empty; leave it out to own ACLs on any name"
     ),
     "owns: [{resourceType: Topic, patternType: prefixed}]": (
         "a, line 1, column 43: patternType without a resourceName owns nothing"
