@@ -15,7 +15,7 @@ from authorizer.analysis.lint.finding import Severity
 from authorizer.engine.index import AclIndex
 from authorizer.trace import Question
 from metalog.acl import Operation, ResourceType, words_of
-from metalog_spark.findings.remedy import danger_of_question, opening
+from metalog_spark.findings.remedy import danger_of_question, too_open
 from metalog_spark.findings.unused import time_of
 from metalog_spark.findings.usage.acl_lifetimes import ACL_STRUCT
 from metalog_spark.findings.windows.answers import askable
@@ -160,6 +160,6 @@ def _remedy(question: Question, explained: Explanation, config: AuthorizerConfig
             f" {question.operation.name} on this resource {danger}; leave such work to a super user"
         )
     remedies = sorted(explained.remedies, key=lambda remedy: remedy.mends is None)
-    safe = (remedy for remedy in remedies if not (remedy.powers or opening(remedy.add, config)))
+    safe = (remedy for remedy in remedies if not (remedy.powers or too_open(remedy.add, config)))
     commands = next((remedy.commands for remedy in safe if remedy.commands), ())
     return "\n".join(commands or ()) or "stop the client, or allow its requests with metalog apply"

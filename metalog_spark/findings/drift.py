@@ -13,7 +13,7 @@ from authorizer.analysis.remedies.commands import CommandKind
 from authorizer.trace import is_allow
 from metalog.acl import words_of
 from metalog_sources.formats.document import acl_order
-from metalog_spark.findings.remedy import commands, opening
+from metalog_spark.findings.remedy import commands, too_open
 from metalog_spark.findings.usage.acl_lifetimes import ACL_SQL
 from metalog_spark.findings.windows.state import config_now, lifetimes_in
 from metalog_spark.store.arrow import frame_of
@@ -41,7 +41,7 @@ def drift(
         for tables, offset in ((desired, desired_at), (actual, actual_at))
     )
     differs = difference(before, after, {}, {})
-    dangers = opening(differs.added, config_now(actual))
+    dangers = too_open(differs.added, config_now(actual))
     rows = [
         (dangers.get(acl, Severity.INFO), "ADDED", acl, CommandKind.REMOVE) for acl in differs.added
     ]

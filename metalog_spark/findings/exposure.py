@@ -40,7 +40,7 @@ from metalog.acl import (
     words_of,
 )
 from metalog.grouping import grouped
-from metalog_spark.findings.remedy import opening
+from metalog_spark.findings.remedy import too_open
 from metalog_spark.findings.unused import time_of
 from metalog_spark.findings.usage.acl_lifetimes import ACL_STRUCT
 from metalog_spark.findings.usage.usage_counts import counted
@@ -178,7 +178,7 @@ def access(tables: Tables, window: Window) -> DataFrame:
     """Rows of ``ACCESS`` for the ACLs in force at the end of the history, sorted as in exports."""
     acls, uses = _used(tables, window)
     config = config_now(tables)
-    dangers = opening(acls, config)
+    dangers = too_open(acls, config)
     against = _denies_by_principal(acls)
     rows = []
     for (principal, kind, pattern_type, name, operations), allows in _grants(acls).items():

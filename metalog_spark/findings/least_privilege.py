@@ -109,10 +109,10 @@ def least_set(
     """
     used = classified_acls(tables, window, tolerated=tolerated)
     seen = used.seen
-    if seen.missing > tolerated:
+    if seen.share_without_allowed > tolerated:
         raise InvalidRequest(
             f"{seen.text()}, so the requests of that time are unknown; narrow --from and --to, or "
-            f"accept this with --tolerate {tolerance(seen.missing)}"
+            f"accept this with --tolerate {tolerance(seen.share_without_allowed)}"
         )
     config, today = used.config, used.today
     now = rules(today, config)
@@ -154,10 +154,10 @@ def _stays(verdict: Verdict) -> bool:
 
 
 def _with_producers(found: Sequence[Acl], kept: Sequence[Acl], used: ClassifiedAcls) -> list[Acl]:
-    """The ALLOWs in ``found``, and the ALLOWs that ``used.unseen_clients`` need to start producers.
-    An ALLOW for DESCRIBE in ``found`` is left out if an added ALLOW implies it."""
+    """The ALLOWs in ``found``, and the ALLOWs that ``used.unlogged`` need to start producers. An
+    ALLOW for DESCRIBE in ``found`` is left out if an added ALLOW implies it."""
     denies = (acl for acl in used.today if not is_allow(acl))
-    more = narrowest(used.unseen_clients, used.today, [*denies, *kept, *found], used.config.kafka)
+    more = narrowest(used.unlogged, used.today, [*denies, *kept, *found], used.config.kafka)
     implied = {acl._replace(operation=Operation.DESCRIBE) for acl in more}
     return [*more, *(acl for acl in found if acl not in implied)]
 

@@ -26,7 +26,7 @@ from authorizer.trace import Question
 from metalog.acl import WILDCARD, Acl, PatternType, PermissionType
 from metalog.text.plurals import counted
 
-OPENING: Final = (everyone, super_user_like, all_topics)
+TOO_OPEN: Final = (everyone, super_user_like, all_topics)
 """Lint's checks for ALLOWs for too many clients or on too many resources."""
 
 
@@ -55,11 +55,11 @@ def danger_of_question(question: Question) -> str | None:
     )
 
 
-def opening(acls: Iterable[Acl], config: AuthorizerConfig) -> dict[Acl, Severity]:
-    """The ACLs that a check of ``OPENING`` reports, each with its highest severity."""
+def too_open(acls: Iterable[Acl], config: AuthorizerConfig) -> dict[Acl, Severity]:
+    """The ACLs that a check of ``TOO_OPEN`` reports, each with its highest severity."""
     subject = LintSubject(tuple(dict.fromkeys(acls)), config, date.min)
     severities: dict[Acl, Severity] = {}
-    for check in OPENING:
+    for check in TOO_OPEN:
         for finding in check.find(subject):
             if finding.acl is not None:
                 severities[finding.acl] = max(

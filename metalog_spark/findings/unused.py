@@ -17,7 +17,7 @@ from authorizer.trace import is_allow
 from metalog.acl import words_of
 from metalog.ids import uuid_text
 from metalog_spark.findings.producers import RequestOrigin, kept_for_producers, unseen_in
-from metalog_spark.findings.remedy import commands, opening
+from metalog_spark.findings.remedy import commands, too_open
 from metalog_spark.findings.usage.acl_lifetimes import ACL_SQL, ACL_STRUCT
 from metalog_spark.findings.usage.usage_classes import (
     Conditions,
@@ -101,8 +101,8 @@ class Totals(NamedTuple):
 class ClassifiedAcls(NamedTuple):
     """The verdicts for the ACLs of the window, small enough for a driver. ``today`` and ``config``
     are the ACLs and the configuration at the end of the history. ``last_uses`` has the time of the
-    last use in the whole folder, in microseconds since 1970. ``unseen_clients`` is the
-    result of ``unseen_in``. ``unseen_command`` prints unreadable and ambiguous lines."""
+    last use in the whole folder, in microseconds since 1970. ``unlogged`` is the result of
+    ``unseen_in``. ``unseen_command`` prints unreadable and ambiguous lines."""
 
     verdicts: tuple[Verdict, ...]
     seen: WindowCoverage
@@ -111,7 +111,7 @@ class ClassifiedAcls(NamedTuple):
     today: tuple[Acl, ...]
     config: AuthorizerConfig
     last_uses: Mapping[Acl, int]
-    unseen_clients: frozenset[RequestOrigin]
+    unlogged: frozenset[RequestOrigin]
     unseen_command: str
 
     @property
@@ -160,11 +160,11 @@ def _classified(tables: Tables, window: Window, tolerated: float) -> ClassifiedA
         started = threads.submit(unseen_in, tables, window)
         seen = coverage.result()
         refuse_without_allowed(seen, window)
-        answers, (lifetimes, tally), unseen = answered.result(), used.result(), started.result()
+        answers, (lifetimes, tally), unlogged = answered.result(), used.result(), started.result()
     facts = conditions(seen, window, config, tolerated, known_from_ms(tables))
     by_requests = tuple(verdicts(lifetimes, tally, facts))
-    classified = tuple(_keeping_producers(by_requests, today, unseen, config.kafka))
-    dangers = opening((verdict.acl for verdict in classified), config)
+    classified = tuple(_keeping_producers(by_requests, today, unlogged, config.kafka))
+    dangers = too_open((verdict.acl for verdict in classified), config)
     return ClassifiedAcls(
         classified,
         seen,
@@ -173,7 +173,7 @@ def _classified(tables: Tables, window: Window, tolerated: float) -> ClassifiedA
         today,
         config,
         _last_uses(tables, lifetimes),
-        unseen,
+        unlogged,
         unseen_command(tables),
     )
 
@@ -181,11 +181,11 @@ def _classified(tables: Tables, window: Window, tolerated: float) -> ClassifiedA
 def _keeping_producers(
     all_verdicts: Sequence[Verdict],
     today: Iterable[Acl],
-    unseen: Iterable[RequestOrigin],
+    unlogged: Iterable[RequestOrigin],
     kafka: KafkaVersion,
 ) -> Iterator[Verdict]:
     going = {verdict.acl: verdict.matched for verdict in all_verdicts if verdict.can_go}
-    kept = kept_for_producers(unseen, today, going, kafka)
+    kept = kept_for_producers(unlogged, today, going, kafka)
     for each in all_verdicts:
         is_needed = each.acl in kept
         yield each._replace(state=UsageState.UNKNOWN, reason=Reason.UNLOGGED) if is_needed else each
@@ -222,8 +222,8 @@ def conditions(
         window.start_us // 1000,
         window.end_us // 1000,
         known_from_ms,
-        seen.missing <= tolerated,
-        seen.silent <= tolerated,
+        seen.share_without_allowed <= tolerated,
+        seen.share_without_lines <= tolerated,
         seen.share_without_controller <= tolerated,
         config.allow_everyone,
     )

@@ -18,7 +18,7 @@ from authorizer.history.timeline import AclLifetime, Edge
 from authorizer.trace import is_allow
 from metalog.acl import WILDCARD_PRINCIPAL, Acl
 from metalog.text.plurals import counted
-from metalog_spark.findings.remedy import OPENING
+from metalog_spark.findings.remedy import TOO_OPEN
 
 WINDOW_MS: Final = 5 * 60 * 1000
 STORM: Final = "denied-storm"
@@ -104,7 +104,7 @@ def _was_there(begin: Edge, lifetimes: Iterable[AclLifetime]) -> bool:
 
 def _dangers(acl: Acl, config: AuthorizerConfig) -> Iterator[tuple[str, Severity, str]]:
     subject = LintSubject((acl,), config, date.min)
-    findings = [(check.id, finding) for check in OPENING for finding in check.find(subject)]
+    findings = [(check.id, finding) for check in TOO_OPEN for finding in check.find(subject)]
     for kind, finding in findings:
         yield kind, finding.severity, finding.message
     if not findings and acl.principal == WILDCARD_PRINCIPAL and is_allow(acl):
@@ -121,7 +121,8 @@ def of_storm(storm: Storm) -> Alert:
 
 def of_lost_lines(time_ms: int, first: Sequence[str], lost: int, *, topic: bool) -> Alert:
     """An alert about lines that Kafka deleted from a topic, or that could not be read in files.
-    ``lost`` is the number of lines, and ``first`` describes at most ``MOST_LISTED`` of them."""
+    ``lost`` counts them (a range of deleted offsets once), and ``first`` describes at most
+    ``MOST_LISTED`` of them."""
     advice = (
         "read the topic sooner, or have it keep records longer"
         if topic

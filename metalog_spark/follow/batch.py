@@ -75,7 +75,7 @@ _GONE: Final = "the file was gone before it was read"
 _IS_LOST: Final = f"reason RLIKE '^({LOST}|{DAMAGED}|{_GONE})'"
 _UNREAD: Final = "file STRING, text STRING, reason STRING"
 _MOST_PLACES: Final = 100
-"""``Tables.join`` merges a table's places of equal level if they are more than this many."""
+"""``Tables.join`` merges a table's places of one level if there are more than this many."""
 
 
 class Progress(NamedTuple):
@@ -117,8 +117,8 @@ class NewRows(NamedTuple):
     def of(cls, batch: DataFrame) -> NewRows:
         from pyspark.sql import functions as f
 
-        is_news = f.col("path").isNull() & f.col("partition").isNull()
-        rows = batch.where(~is_news).collect()
+        is_log_growth = f.col("path").isNull() & f.col("partition").isNull()
+        rows = batch.where(~is_log_growth).collect()
         files = sorted(local_path(row["path"]) for row in rows if row["path"] is not None)
         spans = (Span(*(row[name] for name in Span._fields)) for row in rows)
         at_ms = max((row[AT] for row in rows), default=0)
@@ -307,8 +307,8 @@ class _Batch:
         return counted.collect()[0]
 
     def _alert_about_lines(self, read: DataFrame, counts: Row, at_ms: int) -> None:
-        """Alert about this batch's lost or damaged lines, and about a topic's lines without a
-        broker, if no earlier batch did."""
+        """Alert about this batch's lost or damaged lines. Alert about a topic's lines without a
+        broker if no earlier batch did so."""
         topic = self._following.topic
         if counts["lost"]:
             lost = read.where(_IS_LOST).orderBy("file", "line", "reason").limit(MOST_LISTED)

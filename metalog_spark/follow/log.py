@@ -94,6 +94,6 @@ class FollowedLog:
 
 
 def known_until_ms(history: ArchiveHistory) -> int | None:
-    """The time of the last record; None without a record. Later changes of ACLs are not known."""
+    """The time of the last record, or None. Later changes of ACLs are not known."""
     ends = (each.end_ms or 0 for each in history.ranges if each.kind == KNOWN)
     return max(ends, default=0) or None

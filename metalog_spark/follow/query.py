@@ -37,9 +37,9 @@ Followed = dict[str, Any]
 for, else ``log``; ``cluster`` is the id of the log's cluster, or None."""
 _CHECKPOINT: Final = "checkpoint"
 _FILES: Final = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
-_FOR_GOOD: Final = "36500d"
-FILES_AT_ONCE: Final = 1_000
-OFFSETS_AT_ONCE: Final = 500_000
+_MAX_FILE_AGE: Final = "36500d"
+FILES_PER_BATCH: Final = 1_000
+OFFSETS_PER_BATCH: Final = 500_000
 """By default, a batch reads at most this many offsets of a topic."""
 
 
@@ -71,8 +71,8 @@ def check_same_input(
 ) -> Followed:
     """The input to store in the folder ``out``.
 
-    A log that changed its cluster is other input. If an id is unknown, so is an ``@NAME`` that
-    stands for another log.
+    A log with another cluster id is other input. If an id is unknown, an ``@NAME`` with another
+    url is other input.
 
     Raises:
         InvalidTarget: other input filled ``out``, or ``out`` lies in ``source`` or ``audit``.
@@ -96,7 +96,7 @@ def check_same_input(
 
 
 def _is_same(known: Followed, followed: Followed) -> bool:
-    """Earlier versions stored neither ``url`` nor ``cluster``, and a relative ``log``."""
+    """Earlier versions stored a relative ``log``, and neither ``url`` nor ``cluster``."""
     log = known["log"] if known["log"].startswith("@") else _url_of(known["log"])
     if (log, placed(known["audit"])) != (followed["log"], followed["audit"]):
         return False
@@ -134,7 +134,7 @@ def start(
     session = tables.session
     register(session)
     new_input = _offsets if is_topic(audit) else _files
-    rows = new_input(following, session, audit, most).unionByName(_news(following, session))
+    rows = new_input(following, session, audit, most).unionByName(_log_growth(following, session))
     rows = rows.withColumn(AT, f.unix_millis(f.current_timestamp()))
     writer = rows.writeStream.queryName(FOLLOW)
     writer = writer.option("checkpointLocation", f"{tables.path}/{_CHECKPOINT}")
@@ -147,8 +147,8 @@ def start(
 
 def _files(following: FollowJob, session: SparkSession, audit: str, most: int | None) -> DataFrame:
     files = session.readStream.format("binaryFile").schema(_FILES)
-    files = files.option("recursiveFileLookup", "true").option("maxFileAge", _FOR_GOOD)
-    files = files.option("maxFilesPerTrigger", str(most or FILES_AT_ONCE))
+    files = files.option("recursiveFileLookup", "true").option("maxFileAge", _MAX_FILE_AGE)
+    files = files.option("maxFilesPerTrigger", str(most or FILES_PER_BATCH))
     return _as_new_input(files.load(audit).select("path"))
 
 
@@ -157,11 +157,11 @@ def _offsets(
 ) -> DataFrame:
     session.dataSource.register(AuditTopicSource)
     topic = _by_config(session.readStream.format(TOPIC), following.topic_config)
-    topic = topic.option("maxOffsetsPerTrigger", str(most or OFFSETS_AT_ONCE))
+    topic = topic.option("maxOffsetsPerTrigger", str(most or OFFSETS_PER_BATCH))
     return _as_new_input(topic.load(audit))
 
 
-def _news(following: FollowJob, session: SparkSession) -> DataFrame:
+def _log_growth(following: FollowJob, session: SparkSession) -> DataFrame:
     followed = following.log
     log = session.readStream.format(NAME).option("startingOffset", "latest")
     log = _by_config(log, followed.command_config)

@@ -35,12 +35,11 @@ from metalog_spark.store.tables import (
     USAGE,
 )
 
-_ALWAYS_US: Final = -(1 << 63)
-_NEVER_US: Final = (1 << 63) - 1
-"""A time after all other times."""
+_MIN_US: Final = -(1 << 63)
+_MAX_US: Final = (1 << 63) - 1
 
 
-def keep(tables: Tables, configuration: Configuration) -> None:
+def store_configuration(tables: Tables, configuration: Configuration) -> None:
     """Store the configuration that decides requests from now on.
 
     Raises:
@@ -52,7 +51,7 @@ def keep(tables: Tables, configuration: Configuration) -> None:
         stored = Configuration.of(tables.read(CONFIGURATION))
         if (kafka := stored.periods[-1].config.kafka_version) is not None:
             configuration = configuration.with_default(kafka)
-        edges = sorted({_ALWAYS_US, *stored.starts, *configuration.starts})
+        edges = sorted({_MIN_US, *stored.starts, *configuration.starts})
         differing = (edge for edge in edges if stored.at(edge) != configuration.at(edge))
         from_us = next(differing, None)
         if from_us is None:
@@ -94,8 +93,8 @@ def _lost(tables: Tables) -> list[Lost]:
     )
     spans: dict[tuple[Any, ...], list[Lost]] = {loss: [] for loss in lost}
     for place, first, broker, from_us, to_us in times.collect():
-        begin = _ALWAYS_US if from_us is None else from_us
-        end = _NEVER_US if to_us is None else to_us
+        begin = _MIN_US if from_us is None else from_us
+        end = _MAX_US if to_us is None else to_us
         spans[place, first].append((broker, begin, end))
     return [each for of_brokers in spans.values() for each in (*of_brokers, _of_all(of_brokers))]
 
@@ -103,13 +102,13 @@ def _lost(tables: Tables) -> list[Lost]:
 def _of_all(spans: Sequence[Lost]) -> Lost:
     """The range for brokers without lines. The latest beginning can be after the earliest end, so
     the smaller of the two is the beginning."""
-    begin = max((begin for _, begin, _ in spans), default=_ALWAYS_US)
-    end = min((end for *_, end in spans), default=_NEVER_US)
+    begin = max((begin for _, begin, _ in spans), default=_MIN_US)
+    end = min((end for *_, end in spans), default=_MAX_US)
     return None, min(begin, end), max(begin, end)
 
 
 def _reject_half_lines(tables: Tables) -> None:
-    """Reject decided lines that lines read later show to be half lines."""
+    """Reject decided lines if later lines show that they are half lines."""
     half = is_half(tables.facts.get(FORMS, {}))
     requests = tables.read(REQUESTS)
     halves = requests.where(half)

@@ -176,7 +176,7 @@ class AuditTopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 " last run; use another folder"
             )
         ends = self._topic.ends() if self._target is None else self._target
-        news = []
+        new = []
         for number, end in ends.items():
             begin = start.get(str(number), 0)
             if end.stable < begin:
@@ -184,8 +184,8 @@ class AuditTopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     f"{self._topic.address}: partition {number} ends at offset {end.stable}, and"
                     f" was read up to {begin}: its cluster lost records; use another folder"
                 )
-            news.append(Span(number, min(max(begin, end.start), end.stable), end.stable))
-        return start | {str(span.partition): span.past for span in _shared(news, limit)}
+            new.append(Span(number, min(max(begin, end.start), end.stable), end.stable))
+        return start | {str(span.partition): span.past for span in _shared(new, limit)}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         spans = [

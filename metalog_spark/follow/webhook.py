@@ -26,7 +26,7 @@ ID: Final = "id"
 _STEP_S: Final = 10.0
 """The timeout in seconds to connect, and to wait for the next bytes."""
 _WHOLE_S: Final = 30.0
-"""An attempt is broken off after this many seconds if it is connected by then."""
+"""A connected attempt is broken off after this many seconds."""
 _LAST_S: Final = 1.0
 """``close`` waits at most this many seconds for an attempt in progress."""
 _FIRST_WAIT_S: Final = 1.0
@@ -147,7 +147,7 @@ class Webhook:
             return not self._left
 
     def close(self) -> None:
-        """End the thread; the next process posts the remaining alerts."""
+        """End the thread; the next run posts the remaining alerts."""
         self._closing.set()
         with self._changed:
             self._changed.notify_all()

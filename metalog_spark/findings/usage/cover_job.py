@@ -50,7 +50,7 @@ _PRINCIPAL: Final = "principal STRING"
 
 
 class Total(NamedTuple):
-    """A principal used ``used`` pairs of a name and an operation, in ``requests`` requests."""
+    """``used`` counts the pairs of a name and an operation that a principal used."""
 
     used: int = 0
     requests: int = 0
@@ -130,8 +130,8 @@ def cover(
 
 def _operation_groups(now: Rules, limits: CoverLimits) -> list[Collection[Operation]]:
     """Groups of operations; the prefixes of one group are computed together. With slack, a PREFIXED
-    ALLOW for READ also allows DESCRIBE on names that the principal never read, so operations that
-    no other implies come first. Without slack, no such names exist, so one group is enough."""
+    ALLOW for READ also allows DESCRIBE on names that the principal never read, so the operations
+    of ``IMPLIED_BY_NONE`` come first. Without slack, one group is enough."""
     are_prefixes_possible = any(
         acl.resource_type in PREFIXED_TYPES
         and (acl.pattern_type is not PatternType.LITERAL or acl.resource_name == WILDCARD)
@@ -144,7 +144,7 @@ def _operation_groups(now: Rules, limits: CoverLimits) -> list[Collection[Operat
 
 
 def _inexpressible(done: DataFrame, now: Rules) -> set[frozenset[Acl]]:
-    """The sets of ``by`` (``done_in``), for requests that no LITERAL ALLOW can express."""
+    """The sets of ALLOWs in the column ``by`` of ``done``."""
     rows = done.where("by IS NOT NULL").select("by").distinct().collect()
     acls = now.opened.acls
     return {frozenset(acls[int(number)] for number in row.by.split()) for row in rows}
@@ -195,7 +195,7 @@ def _counting(now: Rules, kept: Rules, operations: Collection[Operation]) -> Map
         cover = _cover(now, kept)
         for batch in batches:
             counts: dict[Acl, list[int]] = {}
-            may: dict[Acl, bool] = {}
+            within_today: dict[Acl, bool] = {}
             for needs, is_literal in _needs_in(batch):
                 if needs.resource_type not in PREFIXED_TYPES:
                     continue
@@ -204,9 +204,9 @@ def _counting(now: Rules, kept: Rules, operations: Collection[Operation]) -> Map
                 for prefix in prefixes(needs.name):
                     for operation in used:
                         acl = needs.prefixed(operation, prefix)
-                        if acl not in may:
-                            may[acl] = cover.is_within_today(acl)
-                        if may[acl]:
+                        if acl not in within_today:
+                            within_today[acl] = cover.is_within_today(acl)
+                        if within_today[acl]:
                             count = counts.setdefault(acl, [0, 0])
                             count[0] += operation in wanted
                             count[1] += 1

@@ -4,8 +4,8 @@ A proposed ALLOW is LITERAL, or it is PREFIXED for enough names with a common pr
 separator. Its operation is not ALL, its name is not ``*``, and it allows nothing that is denied
 today. If no such ALLOW can express a request, one of today's ALLOWs for the request stays. Two
 prefixes that end at separators are nested or disjoint, so the shortest sufficient prefixes replace
-the most LITERAL ALLOWs. The cover is not always the smallest, because ``staying`` chooses the
-ALLOWs of today one by one.
+as many LITERAL ALLOWs as possible. The cover is not always the smallest, because ``staying``
+chooses the ALLOWs of today one by one.
 
 ``cover_job`` counts names and applies these rules. This module must not know Spark or its tables.
 """
@@ -48,9 +48,9 @@ class CoverLimits(NamedTuple):
     slack: float = 0.0
 
     def suffice(self, wanted: int, used: int, known: int) -> bool:
-        """Whether a PREFIXED ALLOW for one operation is justified. Under the prefix, ``known``
-        names are known from all principals, the principal used the operation on ``used`` names, and
-        ``wanted`` names still need an ALLOW."""
+        """Whether a PREFIXED ALLOW for one operation is justified. ``known`` counts the known
+        names under the prefix, ``used`` those on which the principal used the operation, and
+        ``wanted`` those that still need an ALLOW."""
         return 0 < self.prefix_from <= wanted and known - used <= self.slack * known
 
 

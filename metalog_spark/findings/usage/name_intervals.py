@@ -1,4 +1,4 @@
-"""Counts the pairs of a known name and an operation that ACLs allow, by intervals of names.
+"""Counts the pairs of a known name and an operation that ACLs allow.
 
 A pattern matches one interval of texts; ``*`` matches two intervals. So this module needs only one
 number for each edge of an interval: how many known names sort before the edge. An

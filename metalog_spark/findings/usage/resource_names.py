@@ -1,7 +1,7 @@
 """Counts the known names of resources. The names stay on the workers, which return only counts.
 
 A name is known if an allowed request or a LITERAL ACL has it. Denied requests do not count, because
-clients can invent their names. This module must not know how ACLs are proposed.
+clients can invent names. This module must not know how ACLs are proposed.
 """
 
 from __future__ import annotations

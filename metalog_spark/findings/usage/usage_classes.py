@@ -24,9 +24,9 @@ class ObservedUse(Enum):
     USED = "USED"
     """The ACL decided at least one request."""
     SHADOWED = "SHADOWED"
-    """The ACL agrees with an answer, but only other ACLs decided known requests that it matches."""
+    """Other ACLs decided all known requests that the ACL matches, at least one as the ACL does."""
     ONLY_DENIED = "ONLY_DENIED"
-    """The ACL is an ALLOW, and only DENYs decided known requests that the ACL matches."""
+    """The ACL is an ALLOW, and DENYs decided all known requests that the ACL matches."""
     NEVER = "NEVER"
     """The ACL matches no request that an ACL certainly decided."""
 
@@ -62,7 +62,7 @@ class Reason(Enum):
     """With allow.everyone.if.no.acl.found, a name that loses its last ACL is open to everyone."""
     UNLOGGED = "UNLOGGED"
     """If this ACL and all unused ACLs are removed, a client in the audit logs can no longer start
-    an idempotent producer. Kafka does not log such a use."""
+    an idempotent producer. Kafka does not log such starts."""
 
 
 WHY_UNKNOWN: Final[Mapping[Reason, str]] = {
@@ -144,8 +144,7 @@ Tally = dict[Key, Count]
 
 
 def tally(lifetimes: AclLifetimes, requests: Iterable[Request]) -> Tally:
-    """Counts for each ACL that matches one of ``requests``. Tallies of several parts can be
-    added."""
+    """Counts for each ACL that matches one of ``requests``."""
     totals: Tally = {}
     for request in requests:
         count = Count(request.requests, request.first_us, request.last_us)

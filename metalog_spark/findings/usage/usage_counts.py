@@ -61,7 +61,7 @@ class Counted(NamedTuple):
 
     @property
     def uses(self) -> Mapping[Acl, Count]:
-        """The requests that each ACL decided, under any of its ids, as counts. ACLs that decided no
+        """Counts of the requests that each ACL decided, under any of its ids. ACLs that decided no
         request are missing."""
         return {
             self.lifetimes.acls[number]: count
@@ -113,7 +113,7 @@ def with_possible(usage: DataFrame, tables: Tables, window: Window) -> DataFrame
     """Rows of ``usage``, and rows of possible questions with ``possible`` true and no decision.
 
     A possible question is another reading of an ambiguous audit line, or a reading of a half line.
-    Its time is in the window or unknown, or any time while requests wait or are not counted.
+    Unless requests wait or are not counted yet, its time is in the window or unknown.
     ``begins`` is as in ``AclLifetimes.could_match``. If a clock time came twice, the question at
     the second time is returned only if the ACLs or the configuration can have changed in the
     repeated hours."""

@@ -22,36 +22,36 @@ if TYPE_CHECKING:
 
 @kept_until_commit
 def answers_in(tables: Tables, window: Window) -> int:
-    """The number of logged answers in ``window``. Raises ``InvalidSource`` if the tables have
-    different numbers of answers, or if ``askable`` leaves out an allowed request. In both cases a
-    used ACL could look unused."""
+    """The number of logged answers in ``window``. Raises ``InvalidSource`` if a table has lost
+    answers, or if ``askable`` leaves out an allowed request. In both cases a used ACL could look
+    unused."""
     from pyspark.sql import functions as f
 
     first, last = window.whole_days
     cut = window.cut_days
-    odd = f"if(result = 'ALLOWED' AND NOT coalesce({_askable()}, false), requests, 0L) AS odd"
+    undecidable = f"if(result = 'ALLOWED' AND NOT coalesce({_askable()}, false), requests, 0L)"
     usage = usage_in(tables, window).selectExpr(
-        "day", "requests", "0L AS decided", "0L AS lines", odd
+        "day", "requests", "0L AS decided", "0L AS lines", f"{undecidable} AS undecidable"
     )
     coverage = tables.read(COVERAGE).selectExpr(
-        "day", "0L AS requests", "0L AS decided", "allowed + denied AS lines", "0L AS odd"
+        "day", "0L AS requests", "0L AS decided", "allowed + denied AS lines", "0L AS undecidable"
     )
     counts = usage.unionByName(coverage)
     if cut:
         decisions = tables.read(DECISIONS).where(f.col("day").isin(cut))
         decided = decisions.selectExpr(
-            "day", "0L AS requests", "1L AS decided", "0L AS lines", "0L AS odd"
+            "day", "0L AS requests", "1L AS decided", "0L AS lines", "0L AS undecidable"
         )
         counts = counts.unionByName(decided)
-    sums = [f.sum(name).alias(name) for name in ("requests", "decided", "lines", "odd")]
+    sums = [f.sum(name).alias(name) for name in ("requests", "decided", "lines", "undecidable")]
     days = counts.groupBy("day").agg(*sums).collect()
-    for day, requests, decided, lines, odd in sorted(days):
+    for day, requests, decided, lines, undecidable in sorted(days):
         if first <= day < last and requests != lines:
             raise _lost_files(tables, USAGE.name, day, requests, lines)
         if day in cut and decided < lines:
             raise _lost_files(tables, DECISIONS.name, day, decided, lines)
-        if odd:
-            raise _odd(tables, day, odd)
+        if undecidable:
+            raise _undecidable_requests(tables, day, undecidable)
     return sum(row["requests"] for row in days)
 
 
@@ -63,7 +63,7 @@ def _lost_files(tables: Tables, name: str, day: date, requests: int, lines: int)
     )
 
 
-def _odd(tables: Tables, day: date, requests: int) -> InvalidSource:
+def _undecidable_requests(tables: Tables, day: date, requests: int) -> InvalidSource:
     return InvalidSource(
         f"{tables.path}: the table {USAGE.name} has {counted(requests, 'allowed request')} of"
         f" {day} that no ACL can decide (a missing field, an unknown operation or type, or no"

@@ -44,7 +44,7 @@ class WaitingRequests(NamedTuple):
 
     def uses_text(self) -> str:
         """``text``, with the consequence for findings about uses."""
-        return f"{self.text()}; {plural(self.requests, 'it', 'each')} can be a use"
+        return f"{self.text()}; {plural(self.requests, 'the request', 'each request')} can be a use"
 
 
 class Uncounted(NamedTuple):
@@ -61,7 +61,7 @@ class Uncounted(NamedTuple):
 
     def uses_text(self) -> str:
         """``text``, with the consequence for findings about uses."""
-        return f"{self.text()}; each can be a use"
+        return f"{self.text()}; each request can be a use"
 
 
 def waiting_in(tables: Tables) -> WaitingRequests | None:

@@ -31,7 +31,7 @@ HOURS: Final = "broker STRING, hour_us BIGINT, is_repeated BOOLEAN"
 class RepeatedHours(NamedTuple):
     """A ``span`` of clock time that came twice in a ``zone``. ``lines`` has each broker and the
     number of its lines that are ambiguous only because of the span. Lines with other doubts can be
-    from either hour, too, so ``text`` does not count them."""
+    from either hour, too, so ``text`` has no number."""
 
     zone: str
     span: RepeatedSpan

@@ -29,7 +29,7 @@ class Proof(NamedTuple):
     - ``revoked``: brokers allowed the request, and today's ACLs deny it.
     - ``inexpressible``: brokers and today's ACLs allow the request. The proposed set denies it,
       because no LITERAL ALLOW can be proposed for it.
-    - ``lost``: the same, although a LITERAL ALLOW can be proposed. Must be 0.
+    - ``lost``: as ``inexpressible``, although a LITERAL ALLOW can be proposed. Must be 0.
     - ``gained``: today's ACLs deny the request, the proposed set allows it. Must be 0.
     """
 

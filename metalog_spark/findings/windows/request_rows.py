@@ -121,7 +121,7 @@ def acls_with_id(tables: Tables, acl_id: str) -> Mapping[Acl, Sequence[AclLifeti
 
 def _is_decided_by(tables: Tables, acl_id: str) -> str:
     """A condition. If one ACL had this id: this ACL decided, with any of its ids. If several ACLs
-    had this id: an ACL decided with this id."""
+    had this id: the deciding ACL had it at that time."""
     acls = acls_with_id(tables, acl_id)
     if len(acls) > 1:
         return f"acl_id = '{acl_id}'"

@@ -112,12 +112,12 @@ class WindowCoverage(NamedTuple):
     clocks: tuple[str, ...] = ()
 
     @property
-    def missing(self) -> float:
+    def share_without_allowed(self) -> float:
         """The share of hours in which allowed requests are unknown."""
         return self._share(self.without_allowed)
 
     @property
-    def silent(self) -> float:
+    def share_without_lines(self) -> float:
         """The share of hours without any line."""
         return self._share(self.without_any)
 
@@ -148,8 +148,8 @@ class WindowCoverage(NamedTuple):
     def kept_text(self) -> str:
         """``controllers_text`` with the consequence for findings about uses, and the remedy."""
         kept = (
-            f"{self.controllers_text()}, so no ALLOW for these is called unused, and"
-            " least-privilege keeps each"
+            f"{self.controllers_text()}, so no ALLOW for these operations is called unused, and"
+            " least-privilege keeps these ALLOWs"
         )
         if self.without_controller == self.clock_hours:
             return f"{kept}; {GIVE_CONTROLLERS}"
@@ -240,8 +240,8 @@ def _why_nothing(tables: Tables) -> str:
         return f"no request is counted yet; {uncounted.text()}"
     if FOLLOWED in tables.facts:
         return (
-            "no request is decided yet; metalog pipeline follow decides one when the log is known"
-            " up to its time"
+            "no request is decided yet; metalog pipeline follow decides a request when the log is"
+            " known up to --lateness after it"
         )
     return "these tables have no audit line; run metalog pipeline build with --audit"
 
@@ -349,7 +349,7 @@ def coverage_of(brokers: Sequence[tuple[str, int, int, int]], hours: int) -> Win
 def refuse_without_allowed(seen: WindowCoverage, window: Window) -> None:
     """Raise ``InvalidRequest`` if no hour certainly has all allowed requests."""
     if seen.without_allowed == seen.hours:
-        raise InvalidRequest(f"no allowed request was logged in {window}: {HOW_TO_LOG}")
+        raise InvalidRequest(f"no allowed request is certain in {window}: {HOW_TO_LOG}")
 
 
 def usage_in(tables: Tables, window: Window) -> DataFrame:

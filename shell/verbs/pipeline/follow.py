@@ -171,12 +171,12 @@ def run(arguments: Namespace, output: Output) -> int:
     with writing_to(arguments, arguments.out), spark_session(arguments, output) as session:
         from metalog_spark.follow.batch import progress_of
         from metalog_spark.follow.query import follow_tables, start
-        from metalog_spark.follow.tables import keep
+        from metalog_spark.follow.tables import store_configuration
         from metalog_spark.follow.webhook import Webhook
         from metalog_spark.summary import tally
 
         tables = follow_tables(session, arguments.out, arguments.log, arguments.audit, cluster_id)
-        keep(tables, configuration)
+        store_configuration(tables, configuration)
         before = tally(tables, tables.marked(SHOWN))
         webhook = None if hook is None else Webhook(hook, last_posted(tables))
         alerts = Alerts(tables, webhook, partial(print_alerts, output=output), output.warn)

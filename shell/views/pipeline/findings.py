@@ -142,10 +142,9 @@ def _missing(options: FindingOptions, seen: WindowCoverage) -> Iterator[str]:
         yield seen.kept_text()
     if not seen.without_allowed:
         return
-    if seen.missing > tolerated:
-        advice = (
-            f"so nothing is called unused; --tolerate {tolerance(seen.missing)} accepts such hours"
-        )
+    if seen.share_without_allowed > tolerated:
+        least = tolerance(seen.share_without_allowed)
+        advice = f"so nothing is called unused; --tolerate {least} accepts such hours"
     else:
         advice = "which --tolerate accepts"
     yield f"{seen.text()}, {advice}"

@@ -15,7 +15,7 @@ from metalog_spark.findings.windows.window import Window, window_of
 from metalog_spark.follow.batch import AT, NEW_INPUT, FollowJob
 from metalog_spark.follow.log import FollowedLog
 from metalog_spark.follow.query import follow_tables
-from metalog_spark.follow.tables import complete, keep
+from metalog_spark.follow.tables import complete, store_configuration
 from metalog_spark.history.configuration import Configuration
 from metalog_spark.store.arrow import frame_of
 from metalog_spark.store.table_store import Tables
@@ -37,7 +37,7 @@ class Followed:
         self.log = WrittenLog(folder / "log")
         self._source = FollowedLog(str(self.log.folder))
         tables = follow_tables(session, self._out, self._source.text, str(self._audit))
-        keep(tables, Configuration())
+        store_configuration(tables, Configuration())
         self._following = FollowJob(self._out, self._source, Configuration(), Zone("UTC"))
 
     def batch(self, number: int, *files: list[str]) -> Tables:

@@ -26,7 +26,7 @@ from metalog_spark.findings.windows.window import window_of
 from metalog_spark.follow.batch import FOLLOW, Progress, progress_of
 from metalog_spark.follow.log import FollowedLog, known_until_ms
 from metalog_spark.follow.query import follow_tables
-from metalog_spark.follow.tables import keep
+from metalog_spark.follow.tables import store_configuration
 from metalog_spark.history.configuration import (
     DEFAULT_PERIOD,
     ConfigPeriod,
@@ -257,14 +257,14 @@ def check_nothing_is_said_of_what_waits(tables: Tables, capsys: pytest.CaptureFi
     with pytest.raises(InvalidMoment, match=f"is decided yet; {said} are unknown$"):
         window_of(tables, "2026-01-01T00:01:20")
     done = run_here(capsys, "pipeline", "unused", tables.path)
-    assert f"warning: {said} are unknown; it can be a use" in done.stderr
+    assert f"warning: {said} are unknown; the request can be a use" in done.stderr
 
 
 def check_a_node_s_configuration_is_taken_again(followed: Followed, tables: Tables) -> None:
     """At any start, also after edits of the node's file that decide nothing."""
     for start in range(STARTS):
         followed.config.write_text(f"{AS_OF_A_KRAFT_NODE}log.retention.hours={168 + start}\n")
-        keep(tables, read_configuration([str(followed.config)])[0])
+        store_configuration(tables, read_configuration([str(followed.config)])[0])
 
 
 def check_the_log_of_another_cluster_is_refused(
@@ -289,11 +289,11 @@ def check_decisions_stay_true(
     assert "requests up to 2026-01-01T00:00:55.000Z were decided with another" in done.stderr
     period = ConfigPeriod(time_ms(55) * 1000, AuthorizerConfig(frozenset({"User:bad"})), str(other))
     with pytest.raises(InvalidTarget, match="or follow into another folder"):
-        keep(tables, Configuration([DEFAULT_PERIOD, period]))
+        store_configuration(tables, Configuration([DEFAULT_PERIOD, period]))
     later = Configuration([DEFAULT_PERIOD, period._replace(from_us=time_ms(300) * 1000)])
-    keep(tables, later)
+    store_configuration(tables, later)
     assert Configuration.of(tables.read(CONFIGURATION)).periods == later.periods
-    keep(tables, Configuration())
+    store_configuration(tables, Configuration())
 
 
 def test_a_folder_follows_one_thing_and_not_without_its_checkpoint(

@@ -172,7 +172,8 @@ def test_without_a_controllers_log_it_is_said_what_is_not_known() -> None:
         assert said.startswith(
             f"in {without} of 48 hours no line of a controller certainly shows an allowed request,"
             " and only controllers log most requests for CREATE, DELETE, ALTER, ALTER_CONFIGS and"
-            " the like, so no ALLOW for these is called unused, and least-privilege keeps each;"
+            " the like, so no ALLOW for these operations is called unused, and least-privilege"
+            " keeps these ALLOWs;"
             f" {advice}"
         )
     accepted = parts(seen=unled, tolerated=0.05)
@@ -184,14 +185,14 @@ def test_a_request_that_waits_can_be_a_use() -> None:
     found = DARK._replace(parts=parts(seen=DARK.parts.seen._replace(waiting=waiting)))
     assert contents(found, None).caveats == (
         "2 requests wait: the log is known up to 2024-10-04T00:00:00.000Z, and later ACLs are "
-        "unknown; each can be a use",
+        "unknown; each request can be a use",
     )
 
 
 def test_what_is_not_counted_yet_can_be_a_use() -> None:
     uncounted = Uncounted(WINDOW.end_us)
     found = DARK._replace(parts=parts(seen=DARK.parts.seen._replace(uncounted=uncounted)))
-    assert contents(found, None).caveats[0].endswith("its next orderly end; each can be a use")
+    assert contents(found, None).caveats[0].endswith("orderly end; each request can be a use")
 
 
 def test_a_window_of_one_day_names_it_once() -> None:
