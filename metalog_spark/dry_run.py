@@ -1,7 +1,8 @@
 """Previews a build without Spark, from samples of the audit files.
 
 This module writes nothing. It reads at most ``_SAMPLE`` bytes at each end of an audit file, and
-estimates the line count of a longer file. It must not know Spark, nor how anything is shown.
+estimates the line count if these bytes are not the whole file. It must not know Spark, nor
+how anything is shown.
 """
 
 from __future__ import annotations
@@ -76,9 +77,9 @@ class RepeatedHour(NamedTuple):
 
 class DryRun(NamedTuple):
     """``days`` has the days of the files that a build would read. On ``stale`` days, the changed
-    log or configuration can decide differently. ``again`` has the ``stale`` days and those of
-    ``days`` with earlier requests: the build would decide these requests again. The log has the
-    offsets from ``start`` up to ``end``, exclusive."""
+    log or configuration can decide differently. ``again`` has the days whose stored
+    requests the build would decide again: the ``stale`` days, and ``days`` with stored requests.
+    The log has the offsets from ``start`` up to ``end``, exclusive."""
 
     files: Sequence[FileLook]
     days: Sequence[date]

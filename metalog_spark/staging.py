@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metalog.errors import InvalidRequest
-from metalog_spark.coverage.coverage import COUNTS, counted
+from metalog_spark.coverage.coverage import COUNTED, counted
 from metalog_spark.decide.decide_job import decided
 from metalog_spark.decide.decide_lines import (
     COUNT,
@@ -134,17 +134,17 @@ class Staged(NamedTuple):
             same = frame_of(session, [(path,) for path in without], "file STRING")
             sums = sums.join(f.broadcast(same), "file", "left_anti")
         hours = sums.selectExpr("broker", "explode(hours) AS each")
-        counts = (f"each[{at}] AS {name}" for at, name in enumerate(COUNTS, 1))
+        counts = (f"each[{at}] AS {name}" for at, name in enumerate(COUNTED, 1))
         found = hours.selectExpr(
             "broker", f"timestamp_micros(each[0] * {HOUR_US}) AS hour", *counts
         )
         if self.facts:
-            flags = (f"CAST({name} AS BIGINT) AS {name}" for name in COUNTS)
+            flags = (f"CAST({name} AS BIGINT) AS {name}" for name in COUNTED)
             by_table = requests_of(_of_files(self.read(), self.facts))
             more = counted(by_table).selectExpr("broker", "hour", *flags)
             found = found.unionByName(more)
-        sums = found.groupBy("broker", "hour").agg(*(f.sum(name).alias(name) for name in COUNTS))
-        return sums.withColumns({name: f.col(name) > 0 for name in COUNTS[3:]})
+        sums = found.groupBy("broker", "hour").agg(*(f.sum(name).alias(name) for name in COUNTED))
+        return sums.withColumns({name: f.col(name) > 0 for name in COUNTED[3:]})
 
     def usage(self) -> DataFrame:
         """Rows of USAGE for ``coverage.added_up``. On the days in ``uncounted``, some rows are

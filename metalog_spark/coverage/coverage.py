@@ -38,9 +38,9 @@ _UNTIL_NEXT: Final = (
     f"explode(sequence(hour, CASE WHEN next <= hour + {_LONGEST_SILENCE}"
     " THEN next - INTERVAL 1 HOUR ELSE hour END, INTERVAL 1 HOUR)) AS each"
 )
-COUNTS: Final = ("allowed", "denied", "ambiguous", "is_sure", "controller")
-_COUNTED: Final = ("requests", "first_time", "last_time")
-_SAME: Final = tuple(name for name in USAGE.columns if name not in _COUNTED)
+COUNTED: Final = ("allowed", "denied", "ambiguous", "is_sure", "controller")
+_AGGREGATED: Final = ("requests", "first_time", "last_time")
+_SAME: Final = tuple(name for name in USAGE.columns if name not in _AGGREGATED)
 
 
 def counted(requests: DataFrame) -> DataFrame:
@@ -62,8 +62,8 @@ def counted(requests: DataFrame) -> DataFrame:
 
 
 def counted_before(coverage: DataFrame) -> DataFrame:
-    """The result of ``counted``, from rows of COVERAGE. But an hour with lost lines has no
-    ``is_sure`` and no ``controller``."""
+    """The result of ``counted``, from rows of COVERAGE. But ``is_sure`` and
+    ``controller`` are false for an hour with lost lines."""
     is_sure = f"state = '{BOTH}' AS is_sure"
     seen = coverage.where(f"state <> '{NOTHING}'")
     counts = ("allowed", "denied", "ambiguous")
@@ -76,7 +76,7 @@ def covered(counts: DataFrame, lost: Iterable[Lost] = ()) -> DataFrame:
     from pyspark.sql import functions as f
 
     until_next = counts.selectExpr("*", _NEXT).selectExpr("*", _UNTIL_NEXT)
-    own = (f.when(f.col("each") == f.col("hour"), f.col(name)).alias(name) for name in COUNTS)
+    own = (f.when(f.col("each") == f.col("hour"), f.col(name)).alias(name) for name in COUNTED)
     hours = until_next.select("broker", f.col("each").alias("hour"), *own)
     begin_us, lost_by = f.unix_micros("hour"), f.col("lost_by")
     has_lost = (lost_by.isNull() | (lost_by == f.col("broker"))) & (begin_us <= f.col("to_us"))
@@ -93,8 +93,8 @@ def covered(counts: DataFrame, lost: Iterable[Lost] = ()) -> DataFrame:
 
 
 def seen_hours(inside: Column, is_repeated: Column | None = None) -> tuple[Column, ...]:
-    """Aggregates over the hours ``inside``. ``allowed`` counts the hours with the state BOTH.
-    ``any`` counts those with BOTH or DENIALS_ONLY, ``controller`` those with a true ``controller``.
+    """Aggregates over hours for which ``inside`` is true. ``allowed`` counts the hours with the
+    state BOTH, ``any`` those with BOTH or DENIALS_ONLY, ``controller`` those with ``controller``.
     ``ambiguous`` counts ambiguous lines. An hour with several brokers counts once.
 
     ``is_repeated`` marks hours that came twice because clocks were set back. A repeated hour whose
@@ -130,5 +130,5 @@ def added_up(parts: DataFrame) -> DataFrame:
 def _summed(rows: DataFrame, *sums: str) -> DataFrame:
     from pyspark.sql.functions import expr
 
-    counted = (expr(each).alias(name) for each, name in zip(sums, _COUNTED, strict=True))
+    counted = (expr(each).alias(name) for each, name in zip(sums, _AGGREGATED, strict=True))
     return rows.groupBy(*_SAME).agg(*counted).select(*USAGE.columns)

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
     from metalog_spark.history.configuration import Configuration
 
-_NEXT_PART, _NEXT_WORD = (
+_PART_SEPARATOR, _WORD_SEPARATOR = (
     f", CAST(X'{byte.hex()}' AS STRING), " for byte in (BETWEEN_PARTS, BETWEEN_WORDS)
 )
-_QUESTION: Final = _NEXT_PART.join(
-    ("principal", "host", "resource_name", _NEXT_WORD.join(("operation", "resource_type")))
+_QUESTION: Final = _PART_SEPARATOR.join(
+    ("principal", "host", "resource_name", _WORD_SEPARATOR.join(("operation", "resource_type")))
 )
 _ARGUMENTS: Final = (
     f"CASE WHEN pattern_type = '{PatternType.LITERAL.name}'"

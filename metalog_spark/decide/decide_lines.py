@@ -26,8 +26,8 @@ ALIKE: Final = (
     "result", "log_offset", "decided", "decided_rule", "acl_id", "known", "day",
 )  # fmt: skip
 """Requests with equal values in these columns share a row of USAGE."""
-COUNTED: Final = ("requests", "first_time", "last_time")
-_AGGREGATIONS: Final = list(zip(COUNTED, ("sum", "min", "max"), strict=True))
+AGGREGATED: Final = ("requests", "first_time", "last_time")
+_AGGREGATIONS: Final = list(zip(AGGREGATED, ("sum", "min", "max"), strict=True))
 _REQUESTS_PER_SUM, _FEW_SUMS = 3, 1 << 16
 """Sums are yielded if each stands for at least ``_REQUESTS_PER_SUM`` requests on average, or if
 there are at most ``_FEW_SUMS``. Otherwise all sums are dropped, because a sum costs more than a
@@ -74,7 +74,7 @@ class UsageSums:
 
     def add(self, rows: pa.RecordBatch) -> Iterator[pa.Table]:
         """Add rows of DECISIONS. If there are too many sums, yield or drop them. Yielded sums have
-        the columns ``ALIKE`` and ``COUNTED``."""
+        the columns ``ALIKE`` and ``AGGREGATED``."""
         if self._days(rows) <= self.uncounted:
             return
         self._keep(_summed(rows), len(rows))
@@ -100,7 +100,7 @@ class UsageSums:
         if len(self._kept) > 1:
             whole = whole.group_by(list(ALIKE), use_threads=False).aggregate(_AGGREGATIONS)
             whole = whole.select([*ALIKE, *("_".join(each) for each in _AGGREGATIONS)])
-            whole = whole.rename_columns([*ALIKE, *COUNTED])
+            whole = whole.rename_columns([*ALIKE, *AGGREGATED])
         self._kept, self._sums, self._requests = [], 0, 0
         return whole
 
@@ -124,7 +124,7 @@ def _summed(rows: pa.RecordBatch) -> pa.Table:
     firsts = rows.take(found["place_min"].combine_chunks())
     columns = {name: firsts[name] for name in ALIKE}
     sums = (found["_".join(each)] for each in wanted[1:])
-    return pa.table({**columns, **dict(zip(COUNTED, sums, strict=True))})
+    return pa.table({**columns, **dict(zip(AGGREGATED, sums, strict=True))})
 
 
 def _key(column: pa.Array) -> pa.Array:

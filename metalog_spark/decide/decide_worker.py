@@ -1,8 +1,8 @@
 """Decides Arrow columns of requests in a worker process, each request as of its own time.
 
 The parts of questions become numbers, so each text is examined once per batch. The decision
-timeline of a question stays in a cache. A request's time only selects a decision from the timeline,
-and the configuration. This module must not know Spark, nor where the columns come from.
+timeline of a question stays in a cache. A request's time only selects the configuration, and
+a decision from the timeline. This module must not know Spark, nor where the columns come from.
 """
 
 from __future__ import annotations
@@ -70,8 +70,7 @@ _WORDS: Final = {
 _PARTS: Final = 4
 _NO_QUESTION: Final = BETWEEN_PARTS * (_PARTS - 1)
 """The question that replaces null: all its parts are empty."""
-_NONE: Final = -1
-"""The number of an unknown word."""
+_UNKNOWN_WORDS: Final = -1
 _NO_PATTERN: Final = NO_PATTERN + BEFORE_LIFETIMES
 _LONG_AGO: Final = np.iinfo(np.int64).min
 
@@ -125,8 +124,7 @@ class DecideWorker:
         self._offsets = np.array(timeline.offsets)
         self._timeline_columns = TimelineColumns(len(timeline))
         self._is_open = bytearray()
-        """By name group (a set of ACLs as a number): whether its ACLs name ``User:*`` or many
-        principals."""
+        """By name group (a set of ACLs as a number): whether ``named_principals`` returns None."""
         self._named: set[int] = set()
         """For all other name groups, the principals that their ACLs name. One number stands for a
         name group and a principal."""
@@ -148,7 +146,7 @@ class DecideWorker:
         question = _QuestionNumbers(
             principals.numbers(self._principals, 0),
             self._hosts_by(hosts, periods),
-            words.numbers(_WORDS, _NONE),
+            words.numbers(_WORDS, _UNKNOWN_WORDS),
             names.places,
             versions,
         )

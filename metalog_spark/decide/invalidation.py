@@ -1,8 +1,8 @@
 """The earliest time from which two states (ACLs and configuration) can decide differently.
 
-Each build reads the whole log, and decides earlier requests again from the time of the first
-difference in an ACL, a gap of the history, or the configuration. This module must not know how the
-tables are filled.
+Each build reads the whole log. It decides the requests of earlier builds again that are not older
+than the first difference in an ACL, a gap of the history, or the configuration. This module must
+not know how the tables are filled.
 """
 
 from __future__ import annotations

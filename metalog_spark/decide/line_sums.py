@@ -1,5 +1,4 @@
-"""Sums up the lines of each split while a worker decides them, so that no later job counts the
-rows.
+"""Sums up the lines of each split while a worker decides requests, so that no later job does.
 
 This module must not know how a line is read, nor Spark.
 """
@@ -27,8 +26,8 @@ SUMS: Final = (
 )
 """The sums of a split, in the order of the columns:
 
-- its start, the fields of ``ReadSplit``, the numbers of requests, other lines and broken lines, one
-  reason why a line is broken, and a damaged file's fault;
+- its start, the fields of ``ReadSplit``, the numbers of requests, of lines that are not audit
+  lines and of broken lines, one reason why a line is broken, and a damaged file's fault;
 - each hour with requests: its number (hours since 1970), and the first five fields of ``_Run``;
 - the first times of an unambiguous line with a request name, and of one that also has a rule;
 - the first time at which a clock was set back (by ten minutes to two hours);
@@ -64,9 +63,9 @@ class SplitSums:
             *(batch[name].to_pylist() for name in names), strict=True
         ):
             found = self._at(file, start)
-            is_other = reason in NOT_AUDIT_REASONS
-            found["not_audit" if is_other else "broken"] += 1
-            if not is_other:
+            is_not_audit = reason in NOT_AUDIT_REASONS
+            found["not_audit" if is_not_audit else "broken"] += 1
+            if not is_not_audit:
                 found["why"] = min(found["why"] or reason, reason)
             if reason.startswith(DAMAGED):
                 found["fault"] = max(found["fault"] or reason, reason)

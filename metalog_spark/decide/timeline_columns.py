@@ -21,20 +21,20 @@ reach the resource, but none matches the request) and NO_PATTERN (no ACL reaches
 SLOT_BITS: Final = 20
 """The cache has ``2 ** SLOT_BITS`` slots, one key each."""
 _SCATTER: Final = np.uint64(0x9E3779B97F4A7C15)
-"""An odd multiplier with random-looking bits: it spreads neighbours over the slots."""
+"""An odd multiplier with random-looking bits: it spreads neighbouring keys over the slots."""
 
 
 class NumberSlots:
     """A cache with a fixed size. Each key has one slot, in which it replaces the previous key. So a
-    lookup of a whole column is one array access."""
+    lookup of a whole column needs no loop."""
 
     def __init__(self) -> None:
         self._keys = np.full(1 << SLOT_BITS, -1, np.int64)
         self._found = np.empty(1 << SLOT_BITS, np.int64)
 
     def find(self, keys: Numbers, compute: Callable[[Numbers], Numbers]) -> Numbers:
-        """The number of each of ``keys`` (none is negative); ``compute`` computes the numbers of
-        the keys that are not in the cache."""
+        """The number of each key. No key is negative. ``compute`` computes the numbers of the keys
+        that are not in the cache."""
         slots = keys.view(np.uint64) * _SCATTER >> np.uint64(64 - SLOT_BITS)
         found: Numbers = self._found[slots]
         lacking = np.flatnonzero(self._keys[slots] != keys)
@@ -66,13 +66,13 @@ class TimelineColumns:
         return number
 
     def at(self, timelines: Numbers, versions: Numbers) -> tuple[Numbers, Numbers]:
-        """For each of ``timelines`` (numbers) and ``versions`` of the history: the deciding ACL
+        """For each row of ``timelines`` (numbers) and ``versions`` of the history: the deciding ACL
         lifetime, and the version since which the same ACLs match."""
         columns = self._firsts, self._counts, self._since, self._by
         firsts, counts, since, by = (np.frombuffer(column, np.int64) for column in columns)
         places = firsts[timelines]
-        turning = np.flatnonzero(counts[timelines] > 1)
-        if len(turning):
-            wanted = timelines[turning] * self._version_count + versions[turning]
-            places[turning] = np.searchsorted(since, wanted, "right") - 1
+        changing = np.flatnonzero(counts[timelines] > 1)
+        if len(changing):
+            wanted = timelines[changing] * self._version_count + versions[changing]
+            places[changing] = np.searchsorted(since, wanted, "right") - 1
         return by[places], since[places] - timelines * self._version_count

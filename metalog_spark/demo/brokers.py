@@ -23,8 +23,8 @@ NOTHING: Final = "NOTHING"
 
 
 class LoggingGap(NamedTuple):
-    """From ``begin`` to ``end`` (exclusive), the coverage of ``broker`` is ``state``. The broker
-    None stands for every broker."""
+    """From ``begin`` to ``end`` (exclusive), the coverage of ``broker`` is ``state``. Brokers have
+    numbers from 0; None stands for every broker."""
 
     broker: int | None
     begin: int

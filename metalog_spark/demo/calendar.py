@@ -1,4 +1,4 @@
-"""The demo's year: times in milliseconds since 1970 (UTC), and numbers of days, from 0.
+"""The demo's year: times in milliseconds since 1970 (UTC), and day numbers, from 0.
 
 This module must not know the year's events.
 """

@@ -44,8 +44,8 @@ ProgressReport = Callable[[str, int, int], None]
 
 
 class Made(NamedTuple):
-    """The files of a year. ``configs`` has, for each ISO 8601 time, the configuration that comes
-    into force."""
+    """The files and the tally of a year. ``configs`` has, for each ISO 8601 time, the
+    configuration that comes into force."""
 
     log: Path
     audit: Path

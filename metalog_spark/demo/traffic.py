@@ -209,18 +209,18 @@ def _of_others() -> Iterator[Activity]:
         _fetch(LAKE, lake.host, "orders.placed.v1", 0.05),
         _fetch(LAKE, lake.host, "stock.movements.v1", 0.04),
         lake,
-        _look(AUDITOR, "10.20.0.12", "finance.ledger.v1"),
+        _metadata(AUDITOR, "10.20.0.12", "finance.ledger.v1"),
     ):
         yield each._replace(begins=ALL_TOPICS_GRANTED // HOUR * HOUR + HOUR)
     for name in ("catalog.prices.v1", "support.tickets.v1", "payments.payouts.v1"):
-        yield _look("User:ANONYMOUS", "10.20.11.250", name)
+        yield _metadata("User:ANONYMOUS", "10.20.11.250", name)
 
 
 def _fetch(principal: str, host: str, name: str, weight: float) -> Activity:
     return Activity(principal, host, "Fetch", Op.READ, _TOPIC, name, weight)
 
 
-def _look(principal: str, host: str, name: str) -> Activity:
+def _metadata(principal: str, host: str, name: str) -> Activity:
     return Activity(principal, host, "Metadata", Op.DESCRIBE, _TOPIC, name, 0.002)
 
 

@@ -148,9 +148,9 @@ def _denies(now: AclIndex, config: AuthorizerConfig, question: Question) -> bool
 def _severity(explained: Explanation, still: bool, is_storm: bool) -> Severity:
     if not still:
         return Severity.INFO
-    first_other = NearMissKind.OPERATION_NOT_IMPLIED.rank
-    is_slip = any(miss.kind.rank < first_other for miss in explained.near_misses)
-    return Severity.WARNING if is_slip or is_storm else Severity.INFO
+    first_unlikely = NearMissKind.OPERATION_NOT_IMPLIED.rank
+    is_likely_mistake = any(miss.kind.rank < first_unlikely for miss in explained.near_misses)
+    return Severity.WARNING if is_likely_mistake or is_storm else Severity.INFO
 
 
 def _remedy(question: Question, explained: Explanation, config: AuthorizerConfig) -> str:

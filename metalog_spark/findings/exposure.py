@@ -90,7 +90,7 @@ _ADMINISTERS: Final = frozenset(
         Operation.CREATE_TOKENS,
     }
 )
-_LOOK: Final = (
+_USUAL_ADVICE: Final = (
     "check whether this is intended; metalog pipeline least-privilege shows the needed ACLs"
 )
 _Grant = tuple[str, ResourceType, PatternType, str, frozenset[Operation]]
@@ -117,17 +117,17 @@ TOXIC_PAIRS: Final = (
     (
         Power(_CLUSTER, Operation.ALTER),
         Power(_CLUSTER, Operation.ALTER_CONFIGS),
-        "it may give itself any right, and switch off the audit log",
+        "it can give itself any right, and switch off the audit log",
     ),
     (
         Power(_CLUSTER, Operation.ALTER),
         Power(_CLUSTER, Operation.CLUSTER_ACTION),
-        "it may give itself any right, and act as a broker",
+        "it can give itself any right, and act as a broker",
     ),
     (
         Power(_TOPIC, Operation.WRITE),
         Power(_TOPIC, Operation.ALTER_CONFIGS),
-        "it may write to every topic, and delete records by a short retention time",
+        "it can write to every topic, and delete records by a short retention time",
     ),
 )
 """Pairs of powers that no single principal should have, and the message of the finding."""
@@ -157,8 +157,8 @@ def exposure(tables: Tables, window: Window) -> DataFrame:
 
 
 def _grants(acls: Iterable[Acl]) -> dict[_Grant, list[Acl]]:
-    """The ALLOWs among ``acls``, by principal, pattern and the set of operations that ALLOWs with
-    the same host allow."""
+    """The ALLOWs among ``acls``, by principal, pattern and the set of all operations that are
+    allowed at their host."""
     of_hosts: dict[tuple[str, ResourceType, PatternType, str, str], list[Acl]] = {}
     for acl in filter(is_allow, acls):
         key = acl.principal, acl.resource_type, acl.pattern_type, acl.resource_name
@@ -208,7 +208,7 @@ def access(tables: Tables, window: Window) -> DataFrame:
                 use.requests,
                 _when(use),
                 danger.name,
-                None if danger is Severity.INFO else _LOOK,
+                None if danger is Severity.INFO else _USUAL_ADVICE,
             )
         )
     return frame_of(tables.session, rows, ACCESS)
@@ -346,7 +346,7 @@ def _row(kind: str, principal: str, finding: Finding, uses: dict[Acl, Use]) -> R
         use.requests,
         _when(use),
         finding.severity.name,
-        "\n".join(finding.commands) or finding.advice or _LOOK,
+        "\n".join(finding.commands) or finding.advice or _USUAL_ADVICE,
     )
 
 

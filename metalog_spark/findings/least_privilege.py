@@ -1,8 +1,8 @@
 """Proposes the least-privilege ACLs of each principal, and proves that they suffice.
 
-The proposal allows every request of the window, and every waiting request, that brokers allowed and
-today's ACLs allow. So a revoked grant stays revoked. DENYs stay. Super users get no new ACL.
-docs/reference/least-privilege.md has the rules and their limits.
+The proposal allows every request that brokers allowed and today's ACLs allow, in the window or not
+yet decided or counted by ``follow``. So a revoked grant stays revoked. DENYs stay. Super users
+get no new ACL. docs/reference/least-privilege.md has the rules and their limits.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ SCHEMA: Final = (
 )
 """A row for each principal that has ALLOWs, gets ALLOWs, or has DENYs and allowed requests.
 ``granted``, ``used`` and ``left`` count pairs of a known resource name (of an allowed request or a
-LITERAL ACL) and an operation: the principal's ALLOWs of today allow ``granted`` pairs, its requests
-that brokers and today's ACLs allow used ``used`` pairs, and its proposed ALLOWs allow ``left``
-pairs. ``excess`` is ``granted`` minus ``left``, at least 0. In a ``remedy``, the commands that add
-ACLs come first."""
+LITERAL ACL) and an operation: the principal's ALLOWs of today allow ``granted`` pairs, ``used``
+pairs occur in its requests that brokers and today's ACLs allow, and its proposed ALLOWs allow
+``left`` pairs. ``excess`` is ``granted`` minus ``left``, at least 0. In a ``remedy``, the
+commands that add ACLs come first."""
 
 _COMMANDS: Final = {ChangeKind.ADD: CommandKind.ADD, ChangeKind.REMOVE: CommandKind.REMOVE}
 _QUESTIONS_OF_A_TASK: Final = 50_000

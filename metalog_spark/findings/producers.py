@@ -87,7 +87,7 @@ class ProducerAcls:
             Operation.WRITE, ResourceType.TOPIC
         )
 
-    def would_show(self, client: RequestOrigin) -> bool:
+    def is_start_logged(self, client: RequestOrigin) -> bool:
         """Whether Kafka would log that these ACLs allow InitProducerId."""
         return any(map(is_allow, self.of(client))) and _is_logged(self._answers(client))
 
@@ -143,7 +143,7 @@ def starts_producers(acl: Acl) -> bool:
 
 @kept_until_commit
 def unseen_in(tables: Tables, window: Window) -> frozenset[RequestOrigin]:
-    """The clients that can have started a producer without an audit line, and may start one today.
+    """The clients that can have started a producer without an audit line, and can start one today.
 
     Each client has a request in ``window``, or one that ``follow`` has not decided or counted yet.
     """
@@ -160,7 +160,7 @@ def unseen_in(tables: Tables, window: Window) -> frozenset[RequestOrigin]:
     return frozenset(
         client
         for client in _origins(tables, window, today)
-        if today.may_start(client) and not least_likely_logged.would_show(client)
+        if today.may_start(client) and not least_likely_logged.is_start_logged(client)
     )
 
 
@@ -223,10 +223,10 @@ def kept_for_producers(
     going: Mapping[Acl, int],
     kafka: KafkaVersion = KafkaVersion.V4_3,
 ) -> frozenset[Acl]:
-    """``going`` has the ACLs that are to be removed, each with the number of requests that it
-    matches. Returns the ACLs that must stay, so that each client in ``unseen`` can still start a
-    producer. If the other ACLs are not enough for a client, one ACL stays: of those that are
-    enough, the ACL that matches the most requests.
+    """The ACLs in ``going`` that must stay, so that each client in ``unseen`` can still start a
+    producer. ``going`` has the ACLs that are to be removed, each with the number of requests that
+    it matches. If the ACLs that stay are not enough for a client, the ACL in ``going`` stays, too,
+    that is enough and matches the most requests.
 
     Raises:
         ValueError: a client in ``unseen`` cannot start a producer with the ACLs in ``today``.
