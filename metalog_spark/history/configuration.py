@@ -133,8 +133,11 @@ def _parts(text: str) -> tuple[int | None, Path]:
         return None, Path(text)
     try:
         parsed = parse_moment(moment)
-    except InvalidMoment as error:
-        raise InvalidRequest(f"--config {text}: {error}, or an existing FILE") from None
+    except InvalidMoment:
+        raise InvalidRequest(
+            f"--config {text}: {moment!r} is not a time; give @MILLISECONDS or ISO 8601, or an"
+            " existing FILE"
+        ) from None
     if not isinstance(parsed, AtTime):
         raise InvalidRequest(
             f"--config {text}: {moment} is an offset or a relative time; write the time from which"

@@ -59,7 +59,7 @@ class Options(NamedTuple):
     - ``secrets`` shows salts, keys and passwords.
     - ``first`` is where reading starts: an offset, ``EARLIEST`` or ``LATEST``.
     - ``wanted`` has the record types to read, and the end of a batch query.
-    - ``most`` limits the offsets in one batch of a stream.
+    - ``most`` is the greatest number of offsets in one batch of a stream.
     """
 
     source: str
@@ -77,8 +77,8 @@ class Options(NamedTuple):
             return archive.end if first == LATEST else archive.start
         if not archive.start <= first <= archive.end:
             raise InvalidRequest(
-                f"{self.source}: startingOffset is {first}, but the log has offsets"
-                f" {archive.start} to {archive.end}; give one of them, or {EARLIEST}"
+                f"{self.source}: startingOffset is {first}; give an offset from"
+                f" {archive.start} to {archive.end}, or {EARLIEST}"
             )
         return first
 
@@ -183,7 +183,7 @@ class MetalogDataSource(DataSource):
     def streamReader(self, schema: StructType) -> LogStreamReader:  # noqa: N802 - Spark's name
         options = read_options(self.options)
         if options.wanted.end != RecordFilter().end:
-            raise InvalidRequest("endingOffset is for batches; a stream has no end")
+            raise InvalidRequest("endingOffset is for batch queries; a stream has no end")
         return LogStreamReader(options, schema)
 
 
@@ -261,7 +261,7 @@ class LogReader(UnfilteredLogReader):
 
 
 class LogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads a growing log. A stream's offset is an offset of the log, exclusive."""
+    """Reads a growing log. A stream's offset is the first offset that is not read yet."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         super().__init__(options, schema)
@@ -290,7 +290,7 @@ class LogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAvailab
         if end < begin:
             raise InvalidSource(
                 f"{self.options.source}: ends at offset {end}, but the stream has read up to"
-                f" {begin}: some of its records were never committed, or this is another log;"
+                f" {begin}: some records that it read were never committed, or this is another log;"
                 " restart the stream"
             )
         if isinstance(limit, ReadMaxRows):

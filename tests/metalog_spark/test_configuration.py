@@ -87,7 +87,7 @@ def test_what_no_file_says_is_assumed_and_said(files: Path) -> None:
         (["."], ".: a folder, not a .properties file"),
         (
             ["soon=old.properties"],
-            "--config soon=old.properties: 'soon' is not a moment; give an off",
+            "--config soon=old.properties: 'soon' is not a time; give @MILLI",
         ),
         (["50=old.properties"], "--config 50=old.properties: 50 is an offset or a relative"),
         (["-6h=old.properties"], "--config -6h=old.properties: -6h is an offset or a relative"),
