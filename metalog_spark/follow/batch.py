@@ -324,7 +324,7 @@ class _Batch:
             lost = read.where(_IS_LOST).select("file").distinct()
             read = read.join(lost, "file", "left_anti")
         facts = sorted(facts_of(read).items())
-        texts = (each.file_read(file, None).empty_text() for file, each in facts)
+        texts = (each.file_read(file, None).no_request_text() for file, each in facts)
         if lines := [each for each in texts if each is not None]:
             self._alerts.append(of_no_audit(at_ms, lines))
 

@@ -99,8 +99,8 @@ class Unproven(NamedTuple):
 
 @runtime_checkable
 class _Growing(Protocol):
-    """A log that can be read again for new records. With a protocol, a worker does not import the
-    quorum's reader; the import would take longer than the worker's own work."""
+    """A log that can be read again for new records. With a ``Protocol``, a worker does not import
+    the quorum's reader; the import would take longer than the worker's own work."""
 
     def refresh(self) -> None: ...
 
@@ -166,7 +166,7 @@ class Logs:
 
     def unproven(self) -> list[Unproven]:
         """The logs of the last ``look`` with records that no log proves to be committed. If such
-        records begin at one offset in several logs, only the log that reaches furthest is
+        records begin at the same offset in several logs, only the log that reaches furthest is
         listed. Without ``committed``, none is listed."""
         members = sorted(map(self._member, self._sources.values()), key=lambda member: member.start)
         by_offset: dict[int, Unproven] = {}
@@ -331,8 +331,8 @@ def _check_same_log(earlier: Member, later: Member, offset: int) -> None:
             f"{both}, or one of them has a tail that was never committed: before offset {offset}"
             f" they have epochs {epochs[0]} and {epochs[1]}"
         )
-    sums = [_sum_before(offset, member.log) for member in (earlier, later)]
-    if None not in sums and sums[0] != sums[1]:
+    checksums = [_checksum_before(offset, member.log) for member in (earlier, later)]
+    if None not in checksums and checksums[0] != checksums[1]:
         raise InvalidSource(f"{both}: before offset {offset} they have different records")
 
 
@@ -346,7 +346,7 @@ def _epoch_before(offset: int, log: OpenedLog) -> int | None:
     return next((batch.epoch for batch in log.batches(offset - 1)), None)
 
 
-def _sum_before(offset: int, log: OpenedLog) -> tuple[int, int] | None:
+def _checksum_before(offset: int, log: OpenedLog) -> tuple[int, int] | None:
     """The base offset and the checksum of the batch with the record before ``offset``."""
     if not isinstance(log, DirectoryLog) or not log.bounds().start < offset <= log.bounds().end:
         return None

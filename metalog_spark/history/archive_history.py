@@ -223,7 +223,7 @@ def _runs(archive: Archive, scanned: Mapping[int, ScannedSplit]) -> Iterator[_Ru
         elif part.end <= archive.end:
             if part.start > run.end:
                 run = run._replace(end=part.start)
-            result = _with_whole_transactions(run, scanned[number], part, archive.text)
+            result = _up_to_invalid_marker(run, scanned[number], part, archive.text)
             run = _joined(run, result)
             if result.damage is not None:
                 yield run
@@ -244,7 +244,7 @@ def _joined(run: _Run, result: ScannedSplit) -> _Run:
     )
 
 
-def _with_whole_transactions(
+def _up_to_invalid_marker(
     run: _Run, result: ScannedSplit, piece: LogSplit, text: str
 ) -> ScannedSplit:
     """The scan ``result`` of the split after ``run``, up to the first invalid transaction
@@ -283,8 +283,7 @@ def _based(
     run: _Run, snapshots: Iterable[tuple[SnapshotId, Member]], advice: str | None
 ) -> tuple[_Base | None, list[HistoryRange]]:
     """The first known ACLs in ``run``, and the ranges of ``run`` before them, which cannot be
-    replayed. If there is an ``advice``, a snapshot without an undamaged copy raises
-    ``CorruptLog``."""
+    replayed. With an ``advice``, a snapshot whose copies are all damaged raises ``CorruptLog``."""
     if run.start == 0:
         return _Base(0, None, {}, ""), []
     why, is_damage = _NO_SNAPSHOT, False
@@ -299,7 +298,7 @@ def _based(
         faults = []
         for _, member in copies:
             try:
-                return _snapshot_acls(member, snapshot), unknown
+                return _snapshot_base(member, snapshot), unknown
             except CorruptLog as error:
                 faults.append(error.found)
         if advice is not None:
@@ -310,7 +309,7 @@ def _based(
     return None, unknown
 
 
-def _snapshot_acls(member: Member, id: SnapshotId) -> _Base:
+def _snapshot_base(member: Member, id: SnapshotId) -> _Base:
     time_ms: int | None = None
     acls: dict[Uuid, Acl] = {}
     foreign: list[tuple[int, Any]] = []

@@ -29,16 +29,16 @@ from metalog.records.messages.registry import METADATA
 from metalog.records.record import refusal
 from metalog.records.unread import UnreadTypes
 
-_RELEVANT_TYPES: Final = (
+_ACL_AND_TRANSACTION_TYPES: Final = (
     AccessControlEntryRecord,
     RemoveAccessControlEntryRecord,
     BeginTransactionRecord,
     EndTransactionRecord,
     AbortTransactionRecord,
 )
-_RELEVANT: Final = frozenset(kind.API_KEY for kind in _RELEVANT_TYPES)
-_UNREAD: Final = UnreadTypes.all_but((*_RELEVANT_TYPES, FeatureLevelRecord))
-_NOT_NEEDED: Final = METADATA.keys() - _RELEVANT - {FeatureLevelRecord.API_KEY}
+_ACLS_AND_TRANSACTIONS: Final = frozenset(kind.API_KEY for kind in _ACL_AND_TRANSACTION_TYPES)
+_UNREAD: Final = UnreadTypes.all_but((*_ACL_AND_TRANSACTION_TYPES, FeatureLevelRecord))
+_NOT_NEEDED: Final = METADATA.keys() - _ACLS_AND_TRANSACTIONS - {FeatureLevelRecord.API_KEY}
 """The known types of records that a history does not need."""
 
 
@@ -66,7 +66,7 @@ def check_relevant(value: bytes, batch: Batch, offset: int) -> None:
     type, and cannot be read with certainty."""
     message = decode_value(value)[1]
     if isinstance(message, Undecodable):
-        if message.api_key is None or message.api_key in _RELEVANT:
+        if message.api_key is None or message.api_key in _ACLS_AND_TRANSACTIONS:
             raise _unreadable(message.reason, batch, offset)
     elif (doubt := doubt_about(value)) is not None:
         raise _unreadable(doubt.problem, batch, offset)

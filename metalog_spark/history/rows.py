@@ -79,13 +79,13 @@ class _Row(NamedTuple):
 
     @property
     def legible(self) -> Any:
-        """The message, even if Kafka refuses it; None without readable bytes."""
+        """The message, even if Kafka refuses it; None if its bytes are unreadable."""
         return self.message.lenient if isinstance(self.message, Undecodable) else self.message
 
 
 class Columns:
-    """Makes Arrow batches of ``schema``. Without ``secrets``, salts, keys and passwords are left
-    out, and also the bytes of undecodable records, which can contain secrets."""
+    """Makes Arrow batches of ``schema``. If ``secrets`` is false, salts, keys and passwords are
+    left out, and also the bytes of undecodable records, which can contain secrets."""
 
     def __init__(self, schema: pa.Schema, *, secrets: bool) -> None:
         unknown = [name for name in schema.names if name not in _COLUMNS]

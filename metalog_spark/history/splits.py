@@ -102,7 +102,7 @@ class SnapshotSplit(NamedTuple):
 
 
 class BootstrapSplit(NamedTuple):
-    """The bootstrap records of a log of which no record of its own is read."""
+    """The bootstrap records of a log, if none of the log's own records is read."""
 
     path: Path
 

@@ -114,14 +114,14 @@ def _edge(offset: int | None, ms: int | None) -> Edge | None:
 
 
 def _values(table: pa.Table, name: str) -> Iterable[Any]:
-    """The column ``name``, in which equal words share one object."""
+    """The column ``name``, in which equal texts share one object."""
     column = table[name]
     if not pa.types.is_dictionary(column.type):
         values: list[Any] = column.to_pylist()
         return values
     encoded = column.combine_chunks()
-    words = encoded.dictionary.to_pylist()
-    decoded = [_ENUMS[name][word] for word in words] if name in _ENUMS else words
+    texts = encoded.dictionary.to_pylist()
+    decoded = [_ENUMS[name][text] for text in texts] if name in _ENUMS else texts
     return map(decoded.__getitem__, encoded.indices.to_pylist())
 
 

@@ -41,9 +41,9 @@ def check_audit(patterns: Sequence[str], out: str, pattern: BrokerPattern) -> li
     """
     own, empty = Path(out).resolve(), dict[str, None]()
     for audit in patterns:
-        is_any = False
+        has_file = False
         for file in files_named(audit):
-            is_any = True
+            has_file = True
             broker_of(str(file.absolute()), pattern)
             if file.resolve().is_relative_to(own):
                 raise InvalidRequest(
@@ -57,7 +57,7 @@ def check_audit(patterns: Sequence[str], out: str, pattern: BrokerPattern) -> li
                     f"--audit {audit}: {file} is Parquet; name a Parquet table by its"
                     " folder or file, without a pattern and without other files"
                 )
-        if not is_any:
+        if not has_file:
             raise InvalidRequest(f"{audit or '--audit'}: {_why_nothing(audit)}")
     return list(empty)
 

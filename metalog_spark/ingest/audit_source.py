@@ -57,9 +57,9 @@ _LOCAL: Final = "regexp_replace(path, '^file:/+', '/') AS path"
 
 
 def listed(session: SparkSession, patterns: Sequence[str]) -> DataFrame:
-    """The files that ``patterns`` name, as rows of ``LISTED``. Each is a file, a folder (all files
-    below it), a pattern of Spark, or ``FOLDER/**/NAME``. Spark leaves out empty files, and in a
-    folder also names that begin with a dot or an underscore.
+    """The files that ``patterns`` name, as rows of ``LISTED``. A pattern is a file, a folder (all
+    files below it), a pattern of Spark, or ``FOLDER/**/NAME``. Spark leaves out empty files, and in
+    a folder also names that begin with a dot or an underscore.
 
     Raises:
         InvalidRequest: Spark finds nothing at a pattern's place, cannot match the pattern, or
@@ -120,7 +120,7 @@ def read_audit(
 
 
 class AuditFiles:
-    """Spark lists the files at ``paths`` once."""
+    """The files at ``paths``, which Spark lists once."""
 
     def __init__(self, session: SparkSession, paths: pa.Array | pa.ChunkedArray) -> None:
         self._session = session

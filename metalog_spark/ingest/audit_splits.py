@@ -2,7 +2,7 @@
 
 Spark sends a plain file as splits, line by line, and a compressed file whole. This module
 decompresses files itself, to read a damaged file up to the damage. Only LF ends a line. The last
-row of a split is about the split itself: a build uses this row to check the numbers of lines, and
+row of a split is about the split itself: a build uses this row to check the lines' numbers, and
 later builds recognize the file by it. This module must not know what a line says, nor how Spark
 lists files.
 """

@@ -50,9 +50,9 @@ _DECIDED: Final = {
     ),
     ResourceType.GROUP: frozenset({Operation.ALTER_CONFIGS, Operation.DESCRIBE_CONFIGS}),
 }
-"""Operations that a controller can authorize. DESCRIBE of a topic to delete is left out, because
-an ACL for DELETE allows it. CREATE_TOKENS is left out, because a broker checks this operation
-before it forwards the request."""
+"""Operations that a controller can authorize. DESCRIBE, which DeleteTopics checks, is left out,
+because an ACL for DELETE also allows DESCRIBE. CREATE_TOKENS is left out, because a broker checks
+this operation before it forwards the request."""
 
 
 def controller_can_decide_by(acl: Acl) -> bool:

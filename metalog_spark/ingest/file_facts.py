@@ -73,7 +73,7 @@ class FileRead(NamedTuple):
     def lines(self) -> int:
         return self.requests + self.not_audit + self.broken
 
-    def empty_text(self) -> str | None:
+    def no_request_text(self) -> str | None:
         """The error about a file with lines, but without a readable audit line."""
         none = f"none of its {counted(self.lines, 'line')}"
         if self.requests or not self.lines:
@@ -103,7 +103,7 @@ class FileFacts(NamedTuple):
 
 class LogRead(NamedTuple):
     """Sums over one file in ``FilesRead.named``, or over all other files of a log. The paths of
-    the log's files begin with ``path``. ``is_kept``: a summed file is not left out."""
+    the log's files begin with ``path``. ``is_kept``: not all of these files are left out."""
 
     path: str
     files: int

@@ -370,7 +370,7 @@ def _say_left_out(files_read: FilesRead, damages: Sequence[str], output: Output)
         elif each.lines == 0:
             if _log_of(each.file) not in with_requests:
                 problems.append(f"{each.file}: empty, so it has no request of its broker")
-        elif (text := each.empty_text()) is not None:
+        elif (text := each.no_request_text()) is not None:
             problems.append(text)
     for problem in problems:
         output.warn(problem)
