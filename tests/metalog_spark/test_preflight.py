@@ -272,7 +272,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
         ("follow --log topic:///t --audit AUDIT --out NEW", "topic:///t: give topic://HOST:PORT"),
         ("follow --log LOG --audit /nowhere --out NEW", "--audit /nowhere: there is no such fold"),
         ("follow --log LOG --audit FILE --out NEW", "b1.log: this is a file; name the folder"),
-        ("follow --log LOG --audit AUDIT --out NOW", "now: follows --log l --audit a; name anoth"),
+        ("follow --log LOG --audit AUDIT --out NOW", "now: follows --log l --audit a, not --log "),
         ("follow --log LOG --audit AUDIT --out AUDIT/new", "new: lies in --audit "),
         ("follow --log VOTER --audit AUDIT --out VOTER/new", "new: lies in --log "),
         ("build --log VOTER --audit FILE --out VOTER/new", "new: lies in --log "),
