@@ -32,9 +32,9 @@ class CredentialMove(NamedTuple):
 
     def text(self) -> str:
         user, mechanism, credential = self.user
-        another = "another " if self.replaces else ""
+        different = "different " if self.replaces else ""
         return (
-            f"{another}{mechanism.mechanism_name} credential of {shown(user)}, "
+            f"{different}{mechanism.mechanism_name} credential of {shown(user)}, "
             f"{credential.iterations} iterations"
         )
 

@@ -85,7 +85,7 @@ def planned(arguments: Namespace, output: Output) -> Planned:
     current, features = current_state(source, arguments, output)
     if arguments.prune and output.missing:
         raise InvalidRequest(
-            "--prune would remove ACLs that could not be read; plan without --prune"
+            "some ACLs could not be read, so --prune could remove too many; plan without it"
         )
     plan = make_plan(current, wanted, prune=arguments.prune)
     _note_unremoved(plan, wanted, arguments, output)
@@ -170,7 +170,7 @@ def config_of_saved(
     output: Output,
 ) -> AuthorizerConfig:
     """The configuration of the options and SOURCE, or else of the saved ``plan``. If neither the
-    options nor SOURCE names a Kafka version, it is ``kafka``, the target's likely version.
+    options nor SOURCE names a Kafka version, the version is ``kafka``, the target's likely one.
 
     Raises:
         InvalidRequest: the options differ from the plan's configuration, or the target reads CIDR

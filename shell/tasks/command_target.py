@@ -1,4 +1,4 @@
-"""The cluster that suggested commands change, and the form of the commands.
+"""The cluster that the suggested commands change, and the form of the commands.
 
 For ``cluster://`` and ``quorum://``, commands have the address and the client settings of SOURCE.
 For another SOURCE, kafka-acls gets variables that the reader's shell must set. This module must
@@ -82,7 +82,7 @@ def target_lines(target: CommandTarget) -> Iterator[str]:
     if target.caller_without_alter is not None:
         caller = shown(target.caller_without_alter)
         yield f"these commands need ALTER on the cluster, which no ACL allows {caller}:"
-        yield "  if it is not a super user, name the client settings of a user that may"
+        yield f"  if {caller} is not a super user, give the client settings of a user with ALTER"
 
 
 def _settings(source: Source) -> str:

@@ -100,7 +100,7 @@ def test_another_credential_is_replaced_and_that_is_shown(
     )
     wanted.write_text(WANTED)
     _, out, _ = apply(capsys, folder, wanted, *MOVE)
-    assert out.startswith("~  another SCRAM-SHA-256 credential of a, 4096 iterations\n1 SCRAM ")
+    assert out.startswith("~  different SCRAM-SHA-256 credential of a, 4096 iterations\n1 SCRAM ")
 
 
 def test_unasked_they_stay_and_that_is_said(
