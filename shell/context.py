@@ -153,12 +153,13 @@ def replayed_source(
     is_whole: bool = False,
     notes: RecordNotes | None = None,
 ) -> Replayed:
-    """The replayed state of SOURCE. Prints notes; with ``warn``, also the source's faults.
+    """The replayed state of SOURCE. With ``warn``, the source's faults are printed.
 
     ``is_whole``: replay all kinds of state (``ImageSubject``), not only those of the selection
     ``AUTHORIZATION``.
-    ``notes`` gets the log's records. ``allows_doubts``: the verb shows the log's content,
-    or calls ``refuse_doubts_of`` itself. ``rests_on_users``: unreadable SCRAM users are doubts.
+    ``notes``: an object that gets the log's records.
+    ``allows_doubts``: the verb shows the log's content, or calls ``refuse_doubts_of`` itself.
+    ``rests_on_users``: unreadable SCRAM users are doubts.
 
     Raises:
         UncertainSource: there is a doubt, and neither ``allows_doubts`` nor ``--salvage`` is set.
@@ -223,8 +224,8 @@ def refuse_doubts_of(
 
 
 def refuse_if_nothing_proven(replayed: Replayed, arguments: Namespace) -> None:
-    """Raise ``InvalidSource`` if the verb uses only proven records, and no record is proven. A
-    verb does so with ``--committed``, and when it reads several folders as one log."""
+    """Raise ``InvalidSource`` if only proven records are used (with ``--committed``, or from
+    several folders as one log), and no record is proven."""
     from metalog.log.folder.merged_folders import FoldersLog
 
     if replayed.source.store is not None or replayed.proven.offset > 0:

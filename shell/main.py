@@ -1,7 +1,7 @@
 """The ``metalog`` command: the table of verbs, and their common rules.
 
 A verb's module is imported when the verb runs, so that start-up stays short. Exit codes: 0 yes, 1
-no, 2 could not answer. An error is one line on stderr. This module must not know what any verb
+no, 2 could not answer. An error is one message on stderr. This module must not know what any verb
 does.
 """
 
@@ -115,7 +115,7 @@ def _take_sigterm_as_ctrl_c() -> None:
     """Handle SIGTERM like Ctrl-C. By default, a container's first process ignores SIGTERM."""
     import signal
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # even if `&` ignored it
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` makes Python ignore it
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
 
 
@@ -179,7 +179,7 @@ def _without_verb(arguments: list[str], table: VerbTable) -> int:
 
 
 def _unknown_verb(verb: str, table: VerbTable, leading: Sequence[str] = ()) -> int:
-    if leading:  # the verb can be the value of the last option, such as a password
+    if leading:  # not shown: the verb, which can be the last option's value (a password)
         return _fail(f"options such as {_option_name(leading[-1])} come after the verb")
     from authorizer.analysis.explain.names import nearest_name
 

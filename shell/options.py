@@ -27,8 +27,8 @@ _NOT_A_NUMBER: Final = re.compile(r"(argument [^:]+): invalid int value: ('.*')"
 _VALUE_OF_FLAG: Final = re.compile(r"(argument [^:]+): ignored explicit argument ")
 _HIDDEN_OPTION: Final = "unknown option (not shown: it can be a password)"
 TAKES_SECRETS: Final = "takes_secrets"
-"""The default (``set_defaults``) of a verb to whose words a password can belong: no error message
-repeats an unknown word."""
+"""A verb sets this default (``set_defaults``) if its words can contain a password. Then no error
+message repeats an unknown word."""
 _LOG: Final = "--log"
 _NOT_UNICODE: Final = (
     " is not Unicode: its bytes are not UTF-8; does the terminal use another encoding?"
@@ -172,7 +172,7 @@ def parse(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
 
 
 def _refuse_lone_surrogates(parser: ArgumentParser, parsed: Namespace) -> None:
-    """Refuse a word that is not Unicode, as all names in Kafka are, unless it can be a path. The
+    """Refuse a word that is not Unicode, unless it can be a path: Kafka's names are Unicode. The
     message does not repeat the word, because the word can be a password."""
     if _has_lone_surrogate(parsed.rest):
         raise InvalidRequest(f"a word after --{_NOT_UNICODE}")

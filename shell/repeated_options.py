@@ -28,10 +28,10 @@ def config_options(arguments: Namespace) -> Iterator[tuple[str, str | None]]:
         yield "--allow-everyone" if arguments.allow_everyone else "--no-allow-everyone", None
 
 
-def refuse_config_options(arguments: Namespace, why: str) -> None:
-    """``InvalidRequest`` with ``why`` if an option of ``add_config`` is given."""
+def refuse_config_options(arguments: Namespace, advice: str) -> None:
+    """``InvalidRequest`` with ``advice`` if an option of ``add_config`` is given."""
     for option, _ in config_options(arguments):
-        raise InvalidRequest(f"{option}: {why}, or leave out {option}")
+        raise InvalidRequest(f"{option}: {advice}, or leave out {option}")
 
 
 def _valued(arguments: Namespace, *names: str) -> Iterator[tuple[str, str]]:
@@ -41,8 +41,8 @@ def _valued(arguments: Namespace, *names: str) -> Iterator[tuple[str, str]]:
 
 
 def verb_options(arguments: Namespace, *, decides: bool = True) -> list[str]:
-    """The ``input_options`` as words, to pass to another verb in this process. Without
-    ``decides``, the ``config_options`` are left out."""
+    """The ``input_options`` as words, to pass to another verb in this process. Only a
+    verb that ``decides`` gets the ``config_options``."""
     others = () if decides else tuple(config_options(arguments))
     return [
         option if value is None else f"{option}={value}"

@@ -127,7 +127,7 @@ class _Bounded(StringIO):
 def verb_answer(
     name: str, verb: Verb, module: VerbModule, arguments: Sequence[str], most: int | None = None
 ) -> VerbAnswer:
-    """The verb's answer as JSON, of at most ``most`` characters, and about as many of its notes.
+    """The verb's answer as JSON, and its notes: at most ``most`` characters of either.
     Raises what the verb raises."""
     import json
 

@@ -25,7 +25,7 @@ _MOST_NAMED = 5
 
 
 class SourceDocument(NamedTuple):
-    """The content of a SOURCE. The document of a store keeps the store's notes and ``owns``."""
+    """The content of a SOURCE. A store's document has the store's notes and ``owns`` lists."""
 
     source: Source
     document: Document

@@ -67,8 +67,8 @@ def _api(text: str) -> ApiPermissions:
 
 
 def _applicable(api: ApiPermissions, named: Named) -> tuple[PermissionStep, ...]:
-    """The needs of ``api`` that have no condition or can be met on a ``named`` resource. If there
-    are none, the needs on the cluster; if there are none on the cluster either, all needs."""
+    """The needs of ``api`` that have no condition or can be met on a ``named`` resource other than
+    the cluster. If there are none, the needs on the cluster; if there are none either, all."""
     types = set(named) - {ResourceType.CLUSTER}
     needs = [
         need

@@ -77,7 +77,7 @@ def _case_lines(suite: str, case: Case) -> Iterable[str]:
 
 
 def _xml(text: str) -> str:
-    """XML 1.0 forbids control characters, which ``safe`` escapes, and those of ``_NOT_XML``."""
+    """XML 1.0 forbids U+FFFE, U+FFFF and control characters, which ``safe`` escapes."""
     return _NOT_XML.sub(lambda match: f"\\u{ord(match.group()):04x}", safe(text))
 
 

@@ -44,9 +44,10 @@ def start_logging(
 ) -> Mapping[str, LogQueue]:
     """Log events to standard error; if ``is_quiet``, only warnings and errors.
 
-    Audit lines of ``audit_level`` and higher go to ``audit_file``, always as text, or else to
-    standard error. If that file is moved away, it is created again, as logrotate expects. Returns
-    the queues of the node's log and of the audit log; the caller closes them at the end.
+    Audit lines of ``audit_level`` and higher go to ``audit_file`` as text; if it is None, to
+    standard error in ``format``. If the file is moved away, it is created again, as logrotate
+    expects. Returns the queues of the node's log and of the audit log; the caller closes them at
+    the end.
 
     Raises:
         InvalidRequest: the audit log cannot be written.

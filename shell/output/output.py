@@ -164,7 +164,7 @@ class Output:
         self.out.write(safe(self._encode(record)) + "\n")
 
     def json_texts(self, texts: Sequence[str]) -> None:
-        """Write JSON objects that are already text without blanks, each on a separate line."""
+        """Write JSON objects that are already compact text, each on a separate line."""
         if self.missing_fields:
             from json import loads
 
@@ -211,8 +211,8 @@ class Output:
             self._say(f"note: {text}", "faint")
 
     def warn(self, text: str) -> None:
-        """Print on stderr a warning without which the answer can mislead. The session of a shell
-        prints each warning only once."""
+        """Print on stderr a warning without which the answer can mislead. ``metalog
+        pipeline shell`` prints each warning only once."""
         if self._warned is not None:
             if text in self._warned:
                 return

@@ -35,7 +35,7 @@ class Checklist(NamedTuple):
 class ChecklistLine(NamedTuple):
     """One need of the task, the requests ``apis`` that have the need, and the answer.
 
-    An allowed alternative meets the need. ``question`` is the first allowed alternative, or the
+    One allowed alternative meets the need. ``question`` is the first allowed alternative, or the
     last denied one; ``denied`` are the other denied alternatives. ``untried`` are alternatives on
     resources that are not named. A need that is not ``required`` does not change the result.
     """

@@ -1,8 +1,8 @@
 """``/image/clientQuotas``: quotas by entity, ``clientId(a)_user(b)``.
 
-Brackets and backslashes in a name get a backslash. A default entity is shown as its type alone
-(``user``); Kafka's shell uses an empty name in this case, and fails on the name. This module must
-not know how the tree is printed.
+Parentheses and backslashes in a name get a backslash. A default entity is shown as its type alone
+(``user``); Kafka's shell uses an empty name in this case, and fails on it. This module must not
+know how the tree is printed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from shell.browser.nodes import Directory, Leaf, listing
 from shell.browser.tree.kafka import double
 
 _WORDS: Final = {"client-id": "clientId"}
-_BRACKETS: Final = re.compile(r"[\\()]")
+_SPECIAL: Final = re.compile(r"[\\()]")
 _ESCAPED: Final = r"\\\g<0>"
 
 
@@ -32,4 +32,4 @@ def _name(entity: QuotaEntity) -> str:
 
 def _part(kind: str, name: str | None) -> str:
     word = _WORDS.get(kind, kind)
-    return word if name is None else f"{word}({_BRACKETS.sub(_ESCAPED, name)})"
+    return word if name is None else f"{word}({_SPECIAL.sub(_ESCAPED, name)})"

@@ -50,8 +50,8 @@ class _Handover:
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
         """Queue the changes: from records, or from the old and the new image if a snapshot
-        replaces new records. The first snapshot replaces none if it ends at or before the offset of
-        ``seen``."""
+        replaces new records. The first snapshot replaces no new records if it ends at or before
+        the offset of ``seen``."""
         reached = self._seen.provenance.offset
         begins_at = manifest.snapshot.end_offset if isinstance(manifest, SnapshotManifest) else 0
         has_records = begins_at <= reached if self._is_first else not delta.is_replacement
