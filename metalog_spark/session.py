@@ -81,8 +81,8 @@ _SMALL_SETTINGS: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""Without compiled plans and without the optimizing compiler, a build of twelve lines takes one
-third less CPU time (docs/performance/small-queries.md)."""
+"""Without compiled plans and without the optimizing compiler, a build of twelve audit lines takes
+one third less CPU time (docs/performance/small-queries.md)."""
 _USERS_OPTIONS: Final = re.compile(rf"-XX:\+Use\w+GC\b|{re.escape(_DEFAULT_OPTIONS)}")
 _WITH_OPTIONS: Final = (
     "PYSPARK_SUBMIT_ARGS",

@@ -36,16 +36,16 @@ NEEDED: Final = (
     "time", "principal", "host", "operation", "resource_type", "resource_name", "result",
 )  # fmt: skip
 _LACKING: Final = f"one of {', '.join(NEEDED)} is null, of a wrong type, or not UTF-8"
-_OUT_OF_TIME: Final = "its time is not in the years 1970 to 9999"
+_WRONG_YEAR: Final = "its time is not in the years 1970 to 9999"
 _WORDS: Final[Mapping[str, Mapping[str, Enum]]] = {
     "operation": by_plain_name(Operation),
     "resource_type": by_plain_name(ResourceType),
     "pattern_type": {"LITERAL": PatternType.LITERAL},
     "result": by_plain_name(AuthorizationResult),
 }
-"""By column: the enum member for each of Kafka's words. The key is the word in capitals, without
+"""By column: the enum member for each word that a request can have. Words are in capitals, without
 ``_``."""
-_NO_WORDS: Final = {
+_UNKNOWN_WORD: Final = {
     "operation": "its operation is not one of Kafka's",
     "resource_type": "its resource_type is not one of Kafka's",
     "pattern_type": "its pattern_type is not LITERAL; requests have only LITERAL",
@@ -68,7 +68,7 @@ def spread(
 
 
 def read_table(session: SparkSession, path: str) -> DataFrame:
-    """The rows of a Parquet table with the columns of REQUESTS, as rows of ``READ``."""
+    """The rows of a Parquet table of requests, as rows of ``READ``."""
     broker = path.rstrip("/").rpartition("/")[2].partition(".")[0]
     return requests_in(_parquet(session, path), path, broker)
 
@@ -104,11 +104,11 @@ def requests_in(table: DataFrame, path: str, broker: str) -> DataFrame:
     columns |= {"file": f.lit(path), "line": no_line, "day": f.to_date(columns["time"])}
     needed = [columns[name] for name in NEEDED]
     lacks = (each.isNull() | ~f.is_valid_utf8(each.cast("string")) for each in needed)
-    is_out_of_time = ~f.unix_micros(columns["time"]).between(0, TIMES_END_US - 1)
-    reason = f.when(f.greatest(*lacks), _LACKING).when(is_out_of_time, _OUT_OF_TIME)
+    is_wrong_year = ~f.unix_micros(columns["time"]).between(0, TIMES_END_US - 1)
+    reason = f.when(f.greatest(*lacks), _LACKING).when(is_wrong_year, _WRONG_YEAR)
     for name, known in _WORDS.items():
         columns[name] = _word(columns[name], known)
-        reason = reason.when(columns[name].isNull(), _NO_WORDS[name])
+        reason = reason.when(columns[name].isNull(), _UNKNOWN_WORD[name])
     text = f.when(reason.isNotNull(), f.to_json(f.struct("*")))
     named = [column.alias(name) for name, column in columns.items()]
     found = table.select(*named, text.alias("text"), reason.alias("reason"))

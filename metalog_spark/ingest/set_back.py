@@ -37,7 +37,7 @@ def set_back_texts(found: SetBack, start_us: int, end_us: int) -> list[str]:
     others = len({name for _, name in inside}) - 1
     more = f" and of {counted(others, 'other broker')}" if others else ""
     return [
-        f"the log of {broker}{more} goes back in time at {time_text(first_us // 1000)}, as if"
-        " clocks were set back: if its times name no zone, one hour occurs twice, and all other"
-        " times can be wrong; build another folder, with the brokers' zone as --zone"
+        f"the log of {broker}{more} goes back in time, first at {time_text(first_us // 1000)},"
+        " as if clocks were set back: if the lines name no zone, one hour occurs twice, and all"
+        " other times can be wrong; build another folder, with the brokers' zone as --zone"
     ]

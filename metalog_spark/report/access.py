@@ -46,8 +46,8 @@ def access(acls: Iterable[Row], order: Sequence[str]) -> Access:
 
 
 def _pattern_order(pattern: Pattern) -> tuple[bool, str, str, str]:
-    kind, how, name = pattern
-    return kind != "TOPIC", kind, name, how
+    resource_type, pattern_type, name = pattern
+    return resource_type != "TOPIC", resource_type, name, pattern_type
 
 
 def _cell(row: int, column: int, denies: bool, rows: Sequence[Row]) -> AccessCell:

@@ -80,7 +80,7 @@ class Strip(NamedTuple):
     name: str
     states: str
     hours: tuple[int, int, int]
-    """The hours with allowed and denied requests, with denials only, and with nothing."""
+    """How many hours have the state BOTH, DENIALS_ONLY and NOTHING."""
 
 
 class TimeBars(NamedTuple):
@@ -126,8 +126,8 @@ class AccessCell(NamedTuple):
     principal: int
     pattern: int
     operations: str
-    """The operations of the ACLs as text."""
     used: str
+    """The operations of all ACLs, and of the used ACLs, as text."""
     share: float | None
     """The share of used ACLs among the ACLs whose use is known; None if there are none."""
     denies: bool

@@ -42,8 +42,8 @@ class Cut:
         return f"{shown[: self._limits.name]}…"
 
     def lines(self, lines: tuple[str, ...]) -> tuple[str, ...]:
-        """The first lines, and a shell comment that counts the other lines. Long lines count as
-        several; no line is cut."""
+        """The first lines, and a shell comment that counts the other lines. Long lines leave
+        room for fewer lines; no line is cut."""
         room = self._limits.lines * self._limits.name
         sizes = accumulate(map(len, lines[: self._limits.lines]))
         fit = sum(size <= room for size in sizes)
@@ -67,8 +67,8 @@ class Cut:
             return window
         least = sorted(range(brokers), key=lambda place: strips[place].hours[0])[:most]
         self._left_out.append(
-            f"Coverage, the {most:,} of {counted(brokers, 'broker')} with the least (the table"
-            " coverage has all)"
+            f"Coverage, the {most:,} of {counted(brokers, 'broker')} with the least coverage (the"
+            " pipeline's table coverage has all brokers)"
         )
         kept = [strips[place] for place in (*sorted(least), brokers)]
         return window._replace(strips=tuple(kept))

@@ -160,7 +160,7 @@ def _uses(acls: Sequence[Row]) -> _Uses:
 
 def _unused(parts: Parts, owned: _TeamFilter, end: str) -> Section:
     acls = _in_force(parts, owned)
-    today = [] if parts.unused.refused else parts.requests.lifetimes.at(None)
+    today = [] if parts.unused.refused else parts.usage_counts.lifetimes.at(None)
     return sections.unused(parts.unused, acls, len(_later(acls, today, owned)), end)
 
 
@@ -228,8 +228,7 @@ def _sentence(uses: _Uses | None, acls: int, traffic: Traffic) -> str:
     answers = roughly(traffic.requests)
     if uses is None:
         return (
-            f"The use of {counted(acls, 'ACL')} is unknown, because no broker logged allowed"
-            " requests."
+            f"The use of {counted(acls, 'ACL')} is unknown, because no allowed request is certain."
         )
     if not uses.grants:
         return (
@@ -318,7 +317,7 @@ def _excess_says(gathered: Gathered, excessive: int, principals: int) -> str:
     first = f"; the first {_MOST_SHOWN} are shown" if excessive > _MOST_SHOWN else ""
     are = plural(excessive, "is", "are")
     return (
-        f"{excessive:,} of {among} {are} granted more than the proposal (Least privilege){first}."
+        f"{excessive:,} of {among} {are} granted more than the proposed ACLs allow{first}."
         " The columns Used and Granted count pairs of an operation and a known name. The column"
         f" ACLs counts ACLs in force at {log_end(gathered.parts.history, gathered.parts.window)}"
         " and the proposed ACLs. The commands replace the ACLs in force by the proposed ACLs."

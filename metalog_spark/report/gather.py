@@ -108,7 +108,7 @@ class Parts:
         return coverage_in(self._tables, self.window)
 
     @cached_property
-    def requests(self) -> Counted:
+    def usage_counts(self) -> Counted:
         return counted(self._tables, self.window)
 
     @cached_property
@@ -143,7 +143,7 @@ class Parts:
             return None
         if row["acl"] is None:
             return RequestFilter(principal=row["principal"])
-        own = self.requests.lifetimes.by_acl[acl_of(row["acl"][name] for name in ACL_COLUMNS)]
+        own = self.usage_counts.lifetimes.by_acl[acl_of(row["acl"][name] for name in ACL_COLUMNS)]
         return RequestFilter(acl_id=uuid_text(own[-1].id))
 
     @cached_property
@@ -246,7 +246,7 @@ def gathered(
         strips=strips_seen,
         traffic=answered,
         changes=changes(tables, bars),
-        acls=parts.requests.lifetimes.at(None),
+        acls=parts.usage_counts.lifetimes.at(None),
     )
 
 

@@ -46,9 +46,9 @@ _MAX_WHOLE: Final = 20
 """A word of at most this length stays whole, for example an IPv4 address."""
 _COVERAGE: Final = (
     Column("Log"),
-    Column("Hours with allowed and denied requests", ColumnKind.NUMBER),
+    Column("Hours fully known", ColumnKind.NUMBER),
     Column("Hours with denials only", ColumnKind.NUMBER),
-    Column("Hours without requests", ColumnKind.NUMBER),
+    Column("Hours unknown", ColumnKind.NUMBER),
 )
 _ANSWERS: Final = (
     Column("From"),
@@ -164,7 +164,7 @@ def _drawn(window: TimeBars, cut: Cut) -> dict[str, Any]:
 def _matrix(access: Access, cut: Cut) -> dict[str, Any]:
     return {
         "principals": list(map(cut.name, access.principals)),
-        "patterns": [[kind, how, cut.name(name)] for kind, how, name in access.patterns],
+        "patterns": [[*types, cut.name(name)] for *types, name in access.patterns],
         "cells": access.cells,
     }
 

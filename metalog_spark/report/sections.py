@@ -13,7 +13,14 @@ from metalog_spark.findings.least_privilege import USES_OF_EVERYONE
 from metalog_spark.findings.usage.usage_classes import WHY_UNKNOWN, Reason
 from metalog_spark.report.contents import Cell, Column, ColumnKind, Section, can_go_text
 from metalog_spark.report.text.row_requests import REQUESTS_COLUMN, row_requests
-from metalog_spark.report.text.words import between, grant, hosts_text, moment, offsets, resource
+from metalog_spark.report.text.words import (
+    between,
+    hosts_text,
+    moment,
+    offsets,
+    permission,
+    resource,
+)
 
 if TYPE_CHECKING:
     from authorizer.config import AuthorizerConfig
@@ -64,7 +71,7 @@ def _section(
 
 def _acls(*rows: Row | None) -> str | None:
     texts = (
-        f"{row['principal']}: {grant(row)} on {resource(row)} {row['resource_name']}"
+        f"{row['principal']}: {permission(row)} on {resource(row)} {row['resource_name']}"
         for row in rows
         if row
     )
@@ -90,7 +97,7 @@ _PRINCIPAL: Final = _field("Principal", "principal", ColumnKind.NAME)
 _NAME: Final = _field("Name", "resource_name", ColumnKind.NAME)
 _PATTERN: Final = (_field("Resource", resource), _NAME)
 _RESOURCE: Final = (_field("Resource", "resource_type"), _NAME)
-_ACL: Final = _field("ACL", grant)
+_ACL: Final = _field("ACL", permission)
 _REQUESTS: Final = _field("Requests", "requests", ColumnKind.NUMBER)
 _LAST_USE: Final = _time("Last used in the window", "last_use")
 _REMEDY: Final = _field("Remedy", _remedy, ColumnKind.LINES)
@@ -147,7 +154,7 @@ def _use(row: Row) -> str:
         return f"unknown: {WHY_UNKNOWN[Reason(row['reason'])]}"
     shadow = row["shadow"]
     if shadow and row["observed"] == "SHADOWED" and row["state"] == "UNUSED":
-        by = f"{grant(shadow)} on {resource(shadow)} {shadow['resource_name']}"
+        by = f"{permission(shadow)} on {resource(shadow)} {shadow['resource_name']}"
         use += f" ({counted(row['matched'], 'request')}, mostly by {by})"
     return f"{use}, can go" if row["can_go"] else use
 
@@ -163,7 +170,7 @@ def least(result: Rows, rows: Sequence[Row], end: str) -> Section:
         "is denied today; a replay has proved this. Grants that came after this window stay. "
         "The columns Granted, Used and Kept count pairs of an operation and a known name. The "
         "column Requests counts the requests that today's ACLs still allow; the command in the "
-        "column Its requests prints all requests that brokers allowed."
+        'column "Its requests" prints all requests that brokers allowed.'
     )
     fields = (
         _SEVERITY,
@@ -204,7 +211,7 @@ def access(rows: Sequence[Row], end: str) -> Section:
     )
     says = (
         f"Who may read, write or administer what, by the ACLs in force at {end}; if a DENY takes "
-        "something away, the column Denied by a DENY lists it. Requests are those of the window."
+        'something away, it is in the column "Denied by a DENY". Requests are those of the window.'
     )
     severest = sorted(rows, key=lambda row: SEVERITIES.index(row["severity"]))
     return _section("may", "Who may do what", says, fields, severest)
@@ -218,7 +225,7 @@ def exposure(rows: Sequence[Row], end: str) -> Section:
         f"{counted(errors, 'error')}, {counted(warnings, 'warning')}: dangerous or "
         f"misleading ACLs in force at {end}, and super users."
         if rows
-        else "This traffic and the checks of lint for open access show no dangerous ACL."
+        else "Neither this traffic nor lint's checks for open access show a dangerous ACL."
     )
     fields = (
         _SEVERITY,
@@ -269,7 +276,7 @@ def drift(
     since: str,
     end: str,
 ) -> Section:
-    """``configs`` are the desired and the actual configuration, if these may differ."""
+    """``configs`` are the desired and the actual configuration, if these can differ."""
     says = (
         f"{counted(len(rows), 'ACL')} came or went {since}, up to {end}; each remedy undoes one"
         " change."

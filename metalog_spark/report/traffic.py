@@ -1,6 +1,6 @@
 """Counts the coverage and the answers over time for the charts.
 
-A bar is a day, or one or more weeks if the window has over ``_BARS`` days. A team's requests are
+A bar is a day, or one or more weeks in a window of over ``_MAX_BARS`` days. A team's requests are
 those of its principals or for its resources. This module must not know how the counts are shown.
 """
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 EVERYBODY: Final = ""
 """This name stands for all requests, not for a team."""
-_BARS: Final = 400
+_MAX_BARS: Final = 400
 _WEEK: Final = 7
 _LOG: Final = "metadata log"
 _HourCounts = tuple[int, int, int]
-"""Hours with allowed lines, hours with any line, and repeated hours (``seen_hours``)."""
+"""The counts ``allowed``, ``any`` and ``repeated`` of ``seen_hours``."""
 
 
 class Bars(NamedTuple):
@@ -48,7 +48,7 @@ class Bars(NamedTuple):
     def of(window: Window) -> Bars:
         first = window.start_us // DAY_US
         days = -(-window.end_us // DAY_US) - first
-        step = 1 if days <= _BARS else _WEEK * -(-days // (_WEEK * _BARS))
+        step = 1 if days <= _MAX_BARS else _WEEK * -(-days // (_WEEK * _MAX_BARS))
         return Bars(first, step, -(-days // step), window)
 
     @property

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 class Baseline(NamedTuple):
-    """What a report is compared with: accepted findings, and the findings ``before`` of an earlier
-    report, or None. An accepted finding whose last day is before ``today`` is expired."""
+    """What a report is compared with: accepted findings, and in ``before`` the findings of an
+    earlier report, or None. An acceptance has ended if its last day is before ``today``."""
 
     accepted: Sequence[Accepted]
     today: date

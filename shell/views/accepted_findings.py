@@ -79,12 +79,12 @@ class AcceptedFindings:
 def acl_words(acl: Acl) -> FindingWords:
     """The ACL as the report's table ``unused`` writes it."""
     from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS
-    from metalog_spark.report.text.words import grant, resource
+    from metalog_spark.report.text.words import permission, resource
 
     row = dict(zip(ACL_COLUMNS, words_of(acl), strict=True))
     return {
         "principal": acl.principal,
-        "acl": grant(row),
+        "acl": permission(row),
         "resource": resource(row),
         "name": acl.resource_name,
     }

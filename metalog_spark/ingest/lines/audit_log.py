@@ -1,7 +1,7 @@
 """Turns lines of audit logs into rows: requests, rejected lines and possible requests.
 
-Each line becomes a request or rejected lines, or both if a part of the line is a half line. In a
-file, the rows of a line do not depend on other lines, so the file can be read in any splits.
+Each line becomes a request or rejected parts, or both if it begins with half a line. In a file,
+the rows of a line do not depend on other lines, so the file can be read in any splits.
 ``file_context`` adds the facts that only other lines show. A line is ambiguous if it has bytes that
 are not UTF-8 (shown as escapes), if a hostile name or two joined lines can have made it, or if its
 time came twice because clocks were set back. This module must not know Spark.
@@ -148,8 +148,8 @@ def read_lines(
 
 
 def record_readings(lines: bytes, place: int, origin: Origin, zone: Zone) -> list[pa.RecordBatch]:
-    """The possible requests of one record whose ``lines`` are one audit line, because a name has a
-    line feed. ``place`` is the position of the record's first line."""
+    """The possible requests of one record if all its ``lines`` are one audit line with line feeds
+    in names. ``place`` is the position of the record's first line."""
     found = whole_readings(shown(lines), zone)
     return list(_uncommon_batches(_Read([], [], [(place, each) for each in found]), origin))
 

@@ -31,8 +31,8 @@ _TIME_BYTES: Final = _MINUTE_BYTES + 7
 _LAYOUT: Final = re.compile(rb"\]? (?:(?:TRACE|DEBUG|INFO|WARN) )?")
 _LONGEST_PREFIX: Final = 1 + _TIME_BYTES + len("] DEBUG ")
 _TAIL_BYTES: Final = 48
-"""How many bytes after a line's last separator are parsed; the text before the ACL is shorter."""
-_MOST_KNOWN: Final = 1 << 16
+"""Only this many bytes after a line's last separator are parsed. An ACL begins within them."""
+_MOST_CACHED: Final = 1 << 16
 _PARTS: Final = (
     re.compile(rb"(?s:(.*)) is (Allowed|Denied) [Oo]peration"),
     re.compile(rb"([A-Za-z_]+) from host"),
@@ -92,7 +92,7 @@ _READ: Final[tuple[tuple[tuple[str, ...], Callable[[re.Match[bytes]], Values]], 
 )
 """The columns of each part, and the function that makes their values."""
 _KINDS: Final = {"resource_reference_count": pa.int32()}
-_KNOWN: Final[tuple[dict[bytes, Values], ...]] = tuple({} for _ in _PARTS)
+_CACHE: Final[tuple[dict[bytes, Values], ...]] = tuple({} for _ in _PARTS)
 
 
 def common_lines(lines: pa.BinaryArray, zone: Zone) -> Common:
@@ -106,9 +106,9 @@ def common_lines(lines: pa.BinaryArray, zone: Zone) -> Common:
     columns: dict[str, pa.Array] = {}
     is_read = np.ones(len(rows), np.bool_)
     for place, part in enumerate(_parts(lines, edges, rows, signs)):
-        found, is_known = _columns(place, part)
+        found, has_values = _columns(place, part)
         columns |= found
-        is_read &= is_known
+        is_read &= has_values
     if not is_read.all():
         mask = pa.array(is_read)
         columns = {name: column.filter(mask) for name, column in columns.items()}
@@ -252,13 +252,13 @@ def _columns(place: int, part: pa.BinaryArray) -> tuple[dict[str, pa.Array], Tru
 
 
 def _values(place: int, texts: list[bytes]) -> list[Values]:
-    known = _KNOWN[place]
-    if len(known) > _MOST_KNOWN:
-        known.clear()
-    found = list(map(known.get, texts))
+    cache = _CACHE[place]
+    if len(cache) > _MOST_CACHED:
+        cache.clear()
+    found = list(map(cache.get, texts))
     for at, text in enumerate(texts):
         if found[at] is None:
-            found[at] = known[text] = _value(place, text)
+            found[at] = cache[text] = _value(place, text)
     return found
 
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 FORMS: Final = "forms"
-"""The name of the fact (a JSON value of the folder) with the line forms. By broker, these are the
-first time of a line with a request name and the first time of a line with a rule, in microseconds
-since 1970, or null."""
+"""The name of the fact (a JSON value of the folder) with the line forms. For each broker, it has
+the first time of a line with a request name and the first time of a line with a rule, in
+microseconds since 1970, or null."""
 HALF: Final = "half a line: it lacks a part that an earlier line of its broker has"
 Forms = Mapping[str, Sequence[int | None]]
 _LINE: Final = f"{IS_REQUEST} AND line IS NOT NULL"
@@ -86,7 +86,7 @@ def _by_broker(forms: Forms, place: int) -> Column:
 def divided(read: DataFrame, forms: Forms, broken: DataFrame | None = None) -> DataFrame:
     """``read`` (rows of ``requests.READ``), in which each half line becomes a rejected line and a
     possible request. ``broken`` is the result of ``broken_lines``: all its lines become ambiguous,
-    and lines with ``why``, but without a rule, are half lines."""
+    and lines with a reason (``why``), but without a rule, are half lines."""
     from pyspark.sql import functions as f
 
     half = is_half(forms) & f.expr(_LINE)
@@ -107,12 +107,12 @@ def divided(read: DataFrame, forms: Forms, broken: DataFrame | None = None) -> D
     is_rejected, is_possible = part == "rejected", part == "possible"
     for name in (each for each in REQUESTS.columns if each not in kept):
         columns[name] = f.when(~is_rejected, f.col(name))
-    no_end = f.expr(_LACKS_REQUEST)
-    ends_soon = f.lit("LITERAL:").startswith(f.col("resource_name"))
-    columns["resource_name"] = f.when(is_possible & no_end & ends_soon, "").when(
+    lacks_request = f.expr(_LACKS_REQUEST)
+    ends_in_pattern_type = f.lit("LITERAL:").startswith(f.col("resource_name"))
+    columns["resource_name"] = f.when(is_possible & lacks_request & ends_in_pattern_type, "").when(
         ~is_rejected, f.col("resource_name")
     )
-    columns["pattern_type"] = f.when(is_possible & no_end, "PREFIXED").when(
+    columns["pattern_type"] = f.when(is_possible & lacks_request, "PREFIXED").when(
         ~is_rejected, f.col("pattern_type")
     )
     columns["text"] = f.when(is_rejected, f.coalesce("text", _written())).when(

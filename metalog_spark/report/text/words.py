@@ -49,7 +49,7 @@ def resource(row: Mapping[str, Any]) -> str:
     return kind if row["pattern_type"] == "LITERAL" else f"{kind} {row['pattern_type']}"
 
 
-def grant(row: Mapping[str, Any]) -> str:
+def permission(row: Mapping[str, Any]) -> str:
     """``ALLOW READ``, with the host unless it is ``*``."""
     where = "" if row["host"] == "*" else f" from {row['host']}"
     return f"{row['permission_type']} {row['operation']}{where}"

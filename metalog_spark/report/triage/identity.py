@@ -49,9 +49,9 @@ FIELDS: Final[Mapping[str, Mapping[str, _Read]]] = {
         **_RESOURCE,
     },
 }
-"""The identifying fields of each section. For each key: the title of its column and a function that
-returns the identifying part of a cell. ``metalog pipeline what-if`` prints the rows of ``what-if``,
-which is not a section of a report."""
+"""By section and key: the title of the identifying field's column and a function that returns the
+identifying part of a cell. ``metalog pipeline what-if`` prints the rows of ``what-if``, which is
+not a section of a report."""
 
 COMPARED: Final = FIELDS.keys() - {"least", "what-if"}
 """The sections for which a report shows the changes since the last report."""

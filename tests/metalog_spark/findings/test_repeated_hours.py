@@ -142,7 +142,7 @@ def test_a_log_that_goes_back_in_time_says_that_its_zone_is_lacking(
     done = run_here(
         capsys, "pipeline", "build", "--log", tmp_path / "log", "--audit", audit, "--out", out
     )
-    said = "the log of b1 goes back in time at 2026-10-25T02:54:00.000Z, as if clocks were set back"
+    said = "the log of b1 goes back in time, first at 2026-10-25T02:54:00.000Z, as if clocks were"
     assert done.stderr.count(said) == done.stderr.count("--zone") == 1
     found = run_here(capsys, "pipeline", "unused", "--json", out)
     assert found.stderr.count(said) == 1

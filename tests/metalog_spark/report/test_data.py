@@ -85,9 +85,7 @@ def test_a_comparison_names_each_setting_that_differs() -> None:
 
 def test_where_nothing_allowed_was_logged_nothing_is_called_unused() -> None:
     told = contents(DARK, None)
-    assert told.sentence == (
-        "The use of 2 ACLs is unknown, because no broker logged allowed requests."
-    )
+    assert told.sentence == ("The use of 2 ACLs is unknown, because no allowed request is certain.")
     assert [number.value for number in told.numbers] == [9, None, 0, 0]
     says = {section.id: section.says for section in told.sections}
     assert tuple(says) == SECTIONS

@@ -135,7 +135,8 @@ def test_of_too_many_brokers_those_stay_of_which_least_was_seen() -> None:
     read = ReadPage(made.decode())
     [said] = [text for text in read.all("p") if text.startswith("Cut: ")]
     assert said.startswith(
-        "Cut: Coverage, the 500 of 20,000 brokers with the least (the table coverage has all). All"
+        "Cut: Coverage, the 500 of 20,000 brokers with the least coverage (the pipeline's table"
+        " coverage has all brokers). All"
     )
     names = [f"broker {n}" for n in range(0, 1500, 3)]
     assert [strip["name"] for strip in read.data["window"]["strips"]] == [*names, "log"]
