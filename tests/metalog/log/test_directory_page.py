@@ -80,8 +80,8 @@ def test_index_files(suffix: str, entry: str) -> None:
         assert {"lastOffset": first, "position": second}.items() <= next(
             batch for batch in batches if batch["position"] == second
         ).items()
-            text = f"offset {first} is the last of the batch that begins at byte {second}"
-            assert text in PAGE
+        text = f"offset {first} is the last of the batch that begins at byte {second}"
+        assert text in PAGE
     else:
         upto = [batch["maxTimestamp"] for batch in batches if batch["lastOffset"] <= second]
         assert first == max(upto)
