@@ -85,7 +85,7 @@ class BuildInputs(NamedTuple):
     tables: Sequence[str] = ()
 
     @property
-    def every_table(self) -> list[str]:
+    def input_tables(self) -> list[str]:
         return [*self.requests, *self.tables]
 
 
@@ -125,7 +125,7 @@ def _audit_input(tables: Tables, inputs: BuildInputs) -> AuditInput:
     known = tables.read(FILES) if tables.has(FILES) else None
     files = FileGroups.of(tables, unread(listed(session, inputs.audit), known))
     refuse_parquet(files)
-    return AuditInput(files, by_table, inputs.every_table, *how)
+    return AuditInput(files, by_table, inputs.input_tables, *how)
 
 
 def _fill(
@@ -140,7 +140,7 @@ def _fill(
     on_step(f"reading {counted_words(files, 'audit file')}, and deciding")
     staged = stage(tables, audit, decider) if files or audit.tables else None
     is_new = not tables.has(DECISIONS)
-    new = _NewInput.of(staged, None if is_new else tables.read(FILES), inputs.every_table)
+    new = _NewInput.of(staged, None if is_new else tables.read(FILES), inputs.input_tables)
     if is_new and staged is not None and not inputs.requests and not new.has_lines:
         named = new.files_read().named
         raise no_audit_line(named[0].file, len(named))
@@ -216,12 +216,12 @@ def _add_requests(
     staged, found, old = new.staged, new.found, tables.read(REQUESTS)
     forms_before = tables.facts.get(FORMS, {})
     read = _Lines.of(session, new, forms_before)
-    names = [each.file for each in found.gone] + inputs.every_table
+    names = [each.file for each in found.gone] + inputs.input_tables
     gone = frame_of(session, [(name,) for name in names], "file STRING")
     touched = new.days().union(*(each.days for each in found.gone))
     redecided = read.odd_days() | stale
     if not is_new:
-        if inputs.every_table:
+        if inputs.input_tables:
             touched |= _days(old.join(gone, "file", "left_semi"))
         if read.forms != forms_before:
             touched |= _days(old.where(is_half(read.forms)))

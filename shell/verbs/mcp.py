@@ -36,8 +36,8 @@ An assistant starts the command and speaks to it over stdin and stdout:
 The verb needs pip install 'kraft-metalog[mcp]'. No tool changes anything."""
 
 MOST_CHARACTERS: Final = 100_000
-"""The answers of one call have at most this many characters of JSON, and its notes at most as many,
-because more would fill an assistant's context."""
+"""One call returns at most this many characters of JSON answers, and approximately this many of
+notes, because more would fill an assistant's context."""
 
 _INSTRUCTIONS: Final = """\
 Answers about the ACLs of one Kafka cluster, as Kafka's own authorizer decides. No tool
@@ -50,7 +50,7 @@ instructions."""
 
 class ToolAnswer(TypedDict):
     """``answers`` are the verb's JSON objects. ``isWhole`` is false if answers or notes are left
-    out; ``exitCode`` is None if answers are."""
+    out; ``exitCode`` is None if answers are left out."""
 
     exitCode: int | None
     answers: list[dict[str, Any]]
@@ -84,7 +84,7 @@ def run(arguments: Namespace, output: Output) -> int:
             "metalog mcp needs the package mcp, which is not installed; "
             "pip install 'kraft-metalog[mcp]'"
         ) from None
-    # Otherwise the SDK ends only at the end of stdin, because its reading thread gets no signal.
+    # Without a handler, the SDK ends only with stdin, because its reading thread gets no signal.
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, lambda number, _: os._exit(128 + number))
     server.run("stdio")

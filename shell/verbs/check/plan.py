@@ -49,8 +49,8 @@ metalog apply @prod plan.json                                         exactly th
 
 --no-new-access refuses a plan if anybody gains access. --only-gain refuses a plan if anybody
 gains access that no CLAIM allows.
-Exit code: 0 a plan; 1 changes (--exit-code) or broken requests (--fail-on-broken); 2 no plan,
-a plan that apply would refuse, or a line of --audit or --requests that is not a request."""
+Exit code: 0 a plan; 1 changes (--exit-code) or newly denied requests (--fail-on-broken); 2 no
+plan, a plan that apply would refuse, or a line of --audit or --requests that is not a request."""
 _QUESTIONS_SHOWN: Final = 20
 _WITH_FINDINGS: Final = ("markdown", "github", "junit")
 
@@ -153,21 +153,21 @@ def _save(made: Planned, limits: PlanLimits, gains: GainProof | None, arguments:
 def _audited(
     made: Planned, arguments: Namespace, output: Output
 ) -> tuple[Audit, list[QuestionGroup]]:
-    """The plan's effect on the requests of a file, and the requests to compare under the other
-    Kafka version."""
-    many = BatchQuestions(
+    """The plan's effect on the requests of a file, and these requests, if
+    ``made.of_other_kafka`` is not None."""
+    batch = BatchQuestions(
         Namespace(audit=arguments.audit, requests=arguments.requests, question=[])
     )
     kept: list[QuestionGroup] = []
     keeps = made.of_other_kafka is not None
 
     def groups() -> Iterator[QuestionGroup]:
-        for group in many.groups(output):
+        for group in batch.groups(output):
             if keeps:
                 kept.append(group)
             yield group
 
-    return audited(made, groups())._replace(bad=many.bad), kept
+    return audited(made, groups())._replace(bad=batch.bad), kept
 
 
 def _print_audit(audit: Audit, output: Output) -> None:
@@ -226,7 +226,7 @@ def _as_markdown(
     if audit is not None and audit.turned:
         output.line()
         output.records(
-            ("requests", "now", "then", "principal", "request", "host"),
+            ("requests", "now", "after", "principal", "request", "host"),
             (
                 (
                     each.group.times,

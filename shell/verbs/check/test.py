@@ -48,8 +48,8 @@ FILE is a YAML file, or a folder of YAML files:
     - {principal: any except [User:kyc], operation: Read, resource: "topic:pii-*"}
   only:
     - {principals: [User:app], operation: Write, resource: topic:payments}
-An entry with the word any, with a CIDR block, or with a * at the end of a resource is a claim:
-its proof is tried, as by metalog prove.
+An entry under only or never, or with the word any, a CIDR block, or a * at the end of a resource,
+is a claim, which is proven or broken as by metalog prove.
 
 Exit code: 0 all expectations are met, 1 some are not, 2 no answer."""
 _MOST_LOOKED_UP: Final = 100

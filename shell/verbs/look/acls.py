@@ -61,17 +61,18 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace, output: Output) -> int:
     patterns = _pattern_filters(arguments)
-    entries = _entry_filters(arguments)
-    replayed = replayed_source(arguments, output, _source(arguments, patterns, entries, output))
+    entry_filters = _entry_filters(arguments)
+    source = _source(arguments, patterns, entry_filters, output)
+    replayed = replayed_source(arguments, output, source)
     with output.busy(f"listing {counted(len(replayed.image.acls), 'ACL')}"):
-        _list(replayed, patterns, entries, arguments, output)
+        _list(replayed, patterns, entry_filters, arguments, output)
     return 0
 
 
 def _source(
     arguments: Namespace,
     patterns: list[ResourcePatternFilter],
-    entries: list[AccessControlEntryFilter],
+    entry_filters: list[AccessControlEntryFilter],
     output: Output,
 ) -> Source:
     """The part of SOURCE with the ACLs to list; the whole SOURCE if no ACL matches, because a
@@ -81,7 +82,7 @@ def _source(
     reaching = patterns
     if arguments.resource_pattern_type is None:
         reaching = [each._replace(pattern_type=PatternType.MATCH) for each in patterns]
-    wanted = [AclFilter(pattern, entry) for pattern in patterns for entry in entries]
+    wanted = [AclFilter(pattern, entry) for pattern in patterns for entry in entry_filters]
     return for_listing(
         opened_source(arguments, output),
         reaching,
@@ -92,7 +93,7 @@ def _source(
 def _list(
     replayed: Replayed,
     patterns: list[ResourcePatternFilter],
-    entries: list[AccessControlEntryFilter],
+    entry_filters: list[AccessControlEntryFilter],
     arguments: Namespace,
     output: Output,
 ) -> None:
@@ -100,7 +101,7 @@ def _list(
     admitted = [
         (uuid_text(uuid) if has_ids else "", acl)
         for uuid, acl in image.acls.by_id.items()
-        if any(each.matches(acl) for each in entries)
+        if any(each.matches(acl) for each in entry_filters)
     ]
     found = [
         (id_text, acl)
@@ -164,7 +165,8 @@ def _entry_filters(arguments: Namespace) -> list[AccessControlEntryFilter]:
 
 
 def _say_left_out(pattern: ResourcePatternFilter, admitted: Iterable[Acl], output: Output) -> None:
-    """As in kafka-acls, the list lacks the prefixed and wildcard ACLs that reach the name."""
+    """Print a note on the prefixed and wildcard ACLs that reach the name, but that the list, as in
+    kafka-acls, lacks."""
     if pattern.name is None:
         return
     reaching = pattern._replace(pattern_type=PatternType.MATCH)

@@ -55,7 +55,7 @@ metalog diff @main @dr --meaning --config server.properties       who gains and 
 If the log begins after --from, the log's start is used. ACLs are compared by their fields, not
 by their ids. -o commands prints the commands that give A the ACLs of B, but none if one change
 has no command; unlike plan, it checks no lockout. --meaning compares the decisions for every
-kind of request whose decision an ACL of only one side can change.
+kind of request whose decision an ACL of only A or only B can change.
 Exit code: 0 compared, 1 anything differs (with --exit-code), 2 no answer."""
 
 
@@ -131,7 +131,7 @@ def _print_difference(
                 "not checked: whether these changes lock somebody out; metalog plan checks it, by"
                 " the broker's configuration"
             )
-        # The default of A's broker is unknown here, so the commands are those for either default.
+        # allow.everyone.if.no.acl.found of A is unknown; with True, the commands suit either value.
         print_commands(list(chain(*phases(steps))), command_target, output, allow_everyone=True)
         if found.users:
             changes = counted(len(found.users), "change")
@@ -185,7 +185,7 @@ def _compare_meaning(one: _State, other: _State, arguments: Namespace, output: O
 def _config_of_both(
     one: _State, other: _State, arguments: Namespace, output: Output
 ) -> tuple[AuthorizerConfig, str | None]:
-    """The configuration for both sides, and the file of ``--config``, or else of A or B."""
+    """The configuration for both sides, and its file, if any: of ``--config``, A or B."""
     sides = [one, other] if one.source.config or not other.source.config else [other, one]
     first = read_config(arguments, sides[0].source, output, decides=True)
     if sides[0].source.config and sides[1].source.config:

@@ -33,8 +33,8 @@ FORMATS: Final = ("text", "json")
 PAGED: Final = True
 EPILOG: Final = """\
 For a snapshot (.checkpoint) it prints the records with their positions in the file as offsets.
---json has every field as it was written, salts and keys included. Text masks salts, keys
-and passwords without --show-secrets."""
+--json has every field as it was written, salts and keys included. In text, salts,
+keys and passwords are masked, unless --show-secrets is given."""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -70,7 +70,7 @@ def run(arguments: Namespace, output: Output) -> int:
 def _batches(
     source: Source, arguments: Namespace, output: Output
 ) -> tuple[Iterable[Batch], int | None]:
-    """The batches to show, and the exclusive end offset; None if all batches are shown."""
+    """The batches, and the exclusive end offset; None for a snapshot or bootstrap records."""
     log = source.log
     if isinstance(log, CheckpointLog):
         return _snapshot_batches(log, salvage=arguments.salvage), None

@@ -222,7 +222,7 @@ def _show_changes(wanted: Filter, view: _HistoryView, output: Output) -> None:
 
 
 def _following(view: _HistoryView, output: Output) -> Iterator[list[Change]]:
-    """The output is flushed after each group of changes."""
+    """The new changes, in groups. After each group the output is flushed."""
     from shell.tasks.follow.changes import follow
 
     output.note("following; Ctrl-C ends it")

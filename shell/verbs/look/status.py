@@ -59,7 +59,7 @@ def _print(
     bounds, image = replayed.bounds, replayed.image
     meta = _meta_properties(replayed.source)
     cluster = replayed.cluster_id or "unknown"
-    node = "" if meta is None or meta.node_id is None else f", copied from node {meta.node_id}"
+    node = "" if meta is None or meta.node_id is None else f", node {meta.node_id}"
     total = sum(records.values())
     by_type = sorted(records.items(), key=lambda pair: (-pair[1], pair[0]))
     snapshots = [str(each) for each in replayed.snapshots]

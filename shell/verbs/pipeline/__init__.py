@@ -14,8 +14,8 @@ usage: metalog pipeline VERB DIR [options]      what users really did, computed 
 """
 
 _CLOSING: Final = """\
-DIR is the folder that build makes: tables of Parquet for the other verbs. Without --master or
---remote Spark runs on this machine alone, on all of its cores; it needs Java 17 or newer, and
+DIR is the folder that build makes: tables of Parquet for the other verbs. Without --master and
+--remote, Spark runs on this machine alone, on all of its cores; it needs Java 17 or newer, and
 pip install 'kraft-metalog[spark]'.
 
 metalog pipeline VERB --help says more, also what its exit codes mean.

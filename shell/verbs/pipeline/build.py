@@ -39,7 +39,7 @@ metalog pipeline build --log /archive/prod --audit 'logs/*/kafka-authorizer.log*
     --config server.properties --out prod.tables
 metalog pipeline build --log @prod --audit new/ --out prod.tables       adds the new files
 
-Audit lines may be of any Kafka version, in any log layout with dates or in JSON, compressed or not.
+Audit lines of any Kafka version are read, in any log layout with dates or in JSON, also compressed.
 A build adds to the folder: a file that is read again replaces its earlier rows, even if the file
 was renamed. Rows of other files stay. A line that is broken, or is not an audit line, goes into the
 table named rejected, with the reason.
@@ -71,7 +71,7 @@ def configure(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PARQUET",
-        help="a Parquet table with the columns of the table requests",
+        help="a Parquet table with the columns of the table named requests",
     )
     group.add_argument("--out", required=True, metavar="DIR", help="the pipeline's folder")
     group.add_argument(
@@ -152,7 +152,7 @@ def _build(arguments: Namespace, output: Output, watch: Callable[[Tables], None]
         output.warn(_unproven_text(each))
     if arguments.dry_run:
         return _dry_run(inputs, arguments, output)
-    reads = [] if inputs.every_table else [arguments.log, *inputs.audit, arguments.out]
+    reads = [] if inputs.input_tables else [arguments.log, *inputs.audit, arguments.out]
     with (
         writing_to(arguments, arguments.out),
         spark_session(arguments, output, reads=reads) as session,
@@ -188,11 +188,11 @@ def _dry_run(inputs: BuildInputs, arguments: Namespace, output: Output) -> int:
     from metalog_spark.dry_run import dry_run, stale_days_in
     from shell.views.pipeline.dry_run import show_dry_run
 
-    for place in (*inputs.every_table, *arguments.audit, arguments.out):
-        if place in inputs.every_table or not is_here(arguments, place):
+    for place in (*inputs.input_tables, *arguments.audit, arguments.out):
+        if place in inputs.input_tables or not is_here(arguments, place):
             raise InvalidRequest(
-                f"--dry-run looks at files of this machine, without Spark, and {place} is"
-                " elsewhere; leave out --dry-run to build"
+                f"--dry-run runs without Spark, so it cannot look at {place}; leave out --dry-run"
+                " to build"
             )
     with output.busy("looking at the audit files"):
         archive, out = inputs.log.look(), Path(arguments.out)
@@ -282,7 +282,7 @@ def _check(inputs: BuildInputs, arguments: Namespace) -> list[str]:
         if not (inside / PARTITION_FOLDER).is_dir():
             raise
         raise InvalidSource(f"{error}; did you mean {inside}?") from None
-    if is_new and here == inputs.audit and not inputs.every_table:
+    if is_new and here == inputs.audit and not inputs.input_tables:
         check_has_line(here)
     return empty
 
@@ -311,7 +311,7 @@ def _configuration(arguments: Namespace, output: Output) -> Configuration:
     texts = arguments.config or named_config(arguments.log)
     users, everyone = arguments.super_users, arguments.allow_everyone
     overrides, warnings = from_located(broker_properties(None, arguments))
-    named = read_kafka_version(_named(arguments.log).kafka_version or "")
+    named_kafka = read_kafka_version(_named(arguments.log).kafka_version or "")
     read, file_warnings = read_configuration(texts)
     if texts or users is None:
         warnings += file_warnings
@@ -322,7 +322,7 @@ def _configuration(arguments: Namespace, output: Output) -> Configuration:
         return config._replace(
             super_users=config.super_users if users is None else overrides.super_users,
             allow_everyone=config.allow_everyone if everyone is None else everyone,
-            kafka_version=overrides.kafka_version or config.kafka_version or named,
+            kafka_version=overrides.kafka_version or config.kafka_version or named_kafka,
         )
 
     return Configuration(

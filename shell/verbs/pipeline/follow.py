@@ -52,7 +52,7 @@ Findings cover the requests up to the last orderly stop.
 Exit code: 0 stopped, 2 failed."""
 _LOOK_S: Final = 1
 _POSTED_WITHIN_S: Final = 60.0
-"""At the end, ``follow`` waits at most this many seconds until a batch of alerts is posted."""
+"""At the end, ``follow`` waits at most this many seconds for each batch of alerts to be posted."""
 _OWN_ERROR: Final = re.compile(r"^metalog\.errors\.\w+: (.*)$", re.MULTILINE)
 
 
@@ -159,12 +159,12 @@ def run(arguments: Namespace, output: Output) -> int:
     with output.busy("looking at the input"):
         following = _follow_job(arguments, configuration, zone, broker)
         unproven = following.log.unproven()
-        foreign = following.log.look().foreign
+        warnings = following.log.look().foreign
         cluster_id = following.log.cluster_id()
     _check_out(arguments, cluster_id)
     for each in unproven:
         output.warn(_unproven_text(each))
-    for line in foreign:
+    for line in warnings:
         output.warn(f"{arguments.log}: {line}")
     ignored = _IgnoredFiles(arguments, output)
     output.disable_pager()
@@ -347,8 +347,8 @@ def _print_until_end(
 
 
 def _stop(query: StreamingQuery, output: Output) -> None:
-    """Stop after the current batch, and wait for the end, because another batch can begin before
-    the query has stopped."""
+    """Stop after the current batch. Wait for the query's end, because another batch can begin until
+    then."""
     output.note("stopping when this batch is done; Ctrl-C again stops at once")
     while query.status["isTriggerActive"]:
         sleep(_LOOK_S)

@@ -57,9 +57,9 @@ metalog pipeline what-if DIR least.yaml                              requests th
 A principal gets a literal ALLOW for each resource that it used. It gets a prefixed ALLOW if enough
 of the names share a prefix up to a separator (. - _) and no other known name (with --slack: few
 other names) has the prefix. No principal gets more than it has today. DENYs stay, and ALLOWs whose
-use is unknown stay, too. A principal that used an ALLOW of User:* gets an ALLOW that names it.
-A replay of the window proves that the proposal allows every request that was allowed and that
-today's ACLs allow.
+use is unknown stay, too. A principal that used an ALLOW of User:* gets an ALLOW of its own.
+A replay of the window proves that the proposal allows every request that was allowed and
+would be allowed today.
 
 Exit code: 0 nothing to change, 1 changes, 2 no answer."""
 _SHOWN: Final = 20
@@ -272,4 +272,4 @@ def _yaml(found: LeastSet, principal: str | None, accepted: Sequence[PrincipalPr
     return write_yaml(Document(tuple(entries), (Own(principal=principal),)))
 
 
-_NOTED: Final = AclNotes(comment="Kafka checks this name first when any topic is enough (KIP-679)")
+_NOTED: Final = AclNotes(comment="For idempotent producers, Kafka checks this name first (KIP-679)")
