@@ -44,7 +44,7 @@ from metalog_spark.ingest.requests import READ, possible_of, rejected_of, reques
 from metalog_spark.ingest.set_back import SET_BACK, joined
 from metalog_spark.staging import AuditInput, Decider, Staged, read_tables, stage
 from metalog_spark.store.arrow import frame_of
-from metalog_spark.store.refusals import check_is_built
+from metalog_spark.store.refusals import check_is_not_followed
 from metalog_spark.store.table_store import placed
 from metalog_spark.store.tables import (
     CONFIGURATION,
@@ -103,7 +103,7 @@ def build(
 ) -> FilesRead:
     """Fill the tables from ``inputs``, which ``check`` must have accepted. ``on_step`` gets the
     name of each step, ``warn`` gets warnings about the log."""
-    check_is_built(tables.path, tables.contents)
+    check_is_not_followed(tables.path, tables.contents)
     inputs = inputs._replace(
         requests=list(dict.fromkeys(map(placed, inputs.requests))),
         tables=list(dict.fromkeys(map(table_name, inputs.tables))),

@@ -25,9 +25,9 @@ DAY: Final = "day"
 
 
 class DayFiles:
-    """``task`` is a part of each file's name. ``kind`` is the name of a column. In a batch, rows
-    without a day have one value in this column. Among files without a day, each value has its own
-    files, so that a reader of one value skips all other files."""
+    """``task`` is a part of each file's name. ``kind`` is the name of a column. In a batch, all
+    rows without a day have the same value in this column. Rows without a day have separate files
+    for each value, so that a reader of one value skips all other files."""
 
     def __init__(self, folder: Path, task: str, kind: str) -> None:
         self._folder, self._task, self._kind = folder, task, kind

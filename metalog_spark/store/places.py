@@ -39,15 +39,15 @@ def name_of(place: str) -> str:
 
 
 def merged_place(table: TableSchema, level: int, rows: int, serial: int) -> str:
-    """The new place for the rows of merged places of ``level``. ``rows`` counts these rows. The
-    ``serial`` makes the place's name unique."""
+    """The place to which a merge of places of ``level`` writes. ``rows`` counts the merged rows.
+    The ``serial`` makes the place's name unique."""
     kind = f"joined{level + 1}-" if rows < MANY_ROWS else _WHOLE
     return place_of(table, f"{kind}{serial}")
 
 
 def to_merge(places: Sequence[str], most: int) -> tuple[int, tuple[str, ...]]:
-    """The lowest level with more places than ``most``, and its places; without such a level, no
-    places. Places that no merge has written have level 0."""
+    """The lowest level with more places than ``most``, and its places. No places if there is no
+    such level. Places that no merge has written have level 0."""
     levels = {place: _level_of(place) for place in places}
     sizes = Counter(level for level in levels.values() if level is not None)
     level = min((level for level, size in sizes.items() if size > most), default=0)
@@ -64,7 +64,7 @@ def _level_of(place: str) -> int | None:
 
 
 def is_newest(table: TableSchema, replacements: Sequence[Days]) -> Column:
-    """Whether a row is in the newest place with its day. ``replacements`` are in commit order."""
+    """Whether a row is in the newest place for its day. ``replacements`` are in commit order."""
     from pyspark.sql import functions as f
 
     [key] = table.partitions

@@ -3,9 +3,9 @@
 The tables keep replaced rows, and only the commit log distinguishes them from rows in force. So
 each commit of rows makes a folder ``versions/SERIAL`` of hard links to the files in force, or of
 copies if the disk has no hard links. Then the symbolic link ``current`` points to this folder. A
-version is one whole commit and does not change, so a reader should resolve the link once. A table
-that is stored within another table has the files of that table, with more columns than its own.
-This module must not know Spark, nor what a row means.
+version is the state after one commit and does not change, so a reader should resolve the link once.
+A table that is stored within another table has the files of that table, with more columns than its
+own. This module must not know Spark, nor what a row means.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def in_force(folder: Path, table: str, contents: CommittedState) -> Mapping[str,
 
 
 def days_of(folder: Path, table: TableSchema) -> Iterator[str]:
-    """The days for which ``current`` of ``folder`` has rows of ``table``; empty without
+    """The days for which ``current`` of ``folder`` has rows of ``table``. Empty if there is no
     ``current``."""
     for place in (folder / CURRENT / table.name).glob(f"{_DAY}*"):
         if not (place / _EMPTY).exists():
@@ -80,7 +80,7 @@ def days_of(folder: Path, table: TableSchema) -> Iterator[str]:
 
 
 def lines_of(commit_log: Path) -> Sequence[str] | None:
-    """The lines of a commit log on this machine's disk; None without this folder. If a writer
+    """The lines of a commit log on this machine's disk; None if it is missing. If a writer
     removes a line during the read, all lines are read again. ``OSError`` if a line cannot be read.
     """
     while commit_log.is_dir():

@@ -135,8 +135,8 @@ def _take_back(made: Sequence[Path]) -> None:
 
 
 def check_can_be_followed(audit: str) -> None:
-    """Raise ``InvalidRequest`` if no finished logs can appear in the folder ``audit``. A pattern
-    passes, because its folders can be created later."""
+    """Raise ``InvalidRequest`` if ``audit`` is missing or is a file. A pattern passes, because its
+    folders can be created later."""
     place = Path(audit)
     if place.exists():
         checked_folder(audit)

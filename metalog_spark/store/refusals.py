@@ -12,7 +12,7 @@ from metalog.errors import InvalidSource, InvalidTarget
 from metalog_spark.store.commit_log import CommittedState
 
 FOLLOWED: Final = "followed"
-"""The name under which ``Tables.state`` stores the input of ``metalog pipeline follow``."""
+"""The name under which ``Tables.facts`` stores the input of ``metalog pipeline follow``."""
 
 
 def no_folder(path: str | Path) -> InvalidSource:
@@ -34,7 +34,7 @@ def lacks_table(path: str | Path, name: str) -> InvalidSource:
     )
 
 
-def check_is_built(path: str | Path, contents: CommittedState) -> None:
+def check_is_not_followed(path: str | Path, contents: CommittedState) -> None:
     """Raise ``InvalidTarget`` if ``metalog pipeline follow`` fills the folder."""
     if FOLLOWED in contents.facts:
         raise InvalidTarget(f"{path}: metalog pipeline follow fills it; build into another folder")

@@ -1,6 +1,6 @@
 """The tables of a pipeline's folder: names, schemas and partitions.
 
-Findings read these tables, and neither the log nor audit lines. Times are UTC with microseconds.
+Findings read these tables, not the log or audit lines. Times are UTC with microseconds.
 Offsets belong to the metadata log, and are exclusive, as in a snapshot's name: the state *at* an
 offset is the state after all records below it. Enum members have Kafka's upper-case names. This
 module must not know Spark, nor how a table is filled: a schema is text in Spark's DDL.
@@ -48,8 +48,8 @@ HISTORY: Final = TableSchema(
 """One row per known or unknown range of the log.
 
 ``kind`` is KNOWN, GAP or DAMAGED (skipped); ``why`` says why a range is not known. An unknown range
-has the times of the known ranges beside it. ``source`` is the argument of ``--log``, because a
-known range can extend over a hundred folders.
+has the times of the known ranges beside it. ``source`` is the whole argument of ``--log``, because
+a known range can extend over a hundred folders.
 """
 
 ACL_CHANGELOG: Final = TableSchema(
@@ -110,12 +110,12 @@ COVERAGE: Final = TableSchema(
 """Per broker and hour, the number of allowed and of denied lines.
 
 ``state`` is BOTH if a line certainly shows an allowed request: then both kinds are logged. Else it
-is DENIALS_ONLY, or NOTHING without lines. ``ambiguous`` lines do not make the state BOTH; lines of
-an hour that came twice are ambiguous. If an audit topic deleted lines before they were read, the
-state of their hours is not BOTH. Kafka logs allowed requests only at DEBUG, so without allowed
-lines no ALLOW counts as unused. ``controller``: at least one line that made the state BOTH is a
-line that only a controller writes. A silence of more than a year has no rows, because a broker's
-clock can have been wrong (year 9999). Findings count hours without a row as NOTHING.
+is DENIALS_ONLY, or NOTHING if there are no lines. ``ambiguous`` lines do not make the state BOTH;
+lines of an hour that came twice are ambiguous. If an audit topic deleted lines before they were
+read, the state of their hours is not BOTH. Kafka logs allowed requests only at DEBUG, so without
+allowed lines no ALLOW counts as unused. ``controller``: at least one line that made the state BOTH
+is a line that only a controller writes. A silence of more than a year has no rows, because a
+broker's clock can have been wrong (year 9999). Findings count hours without a row as NOTHING.
 """
 
 DECISIONS: Final = TableSchema(
@@ -125,7 +125,7 @@ DECISIONS: Final = TableSchema(
 
 ``log_offset`` is the offset of the last earlier change that concerns the request. From
 this change up to the request, the same ACLs match. If no ACL matches, ACLs reach the
-resource's name all this time or at no time. So equal requests of a day mostly have one offset.
+resource either all this time or never. So equal requests of a day mostly have the same offset.
 
 ``known`` is false in a gap and before the history begins. ``disagrees`` says whether our answer
 differs from the broker's; it is null if ``known`` is false. ``acl_id`` is null if no ACL decided.

@@ -171,13 +171,13 @@ def _read_pasted(text: str) -> ParsedQuestion:
             f"{text[:_CHARACTERS_SHOWN]!r} is not an audit line of Kafka, nor a question; {FORM}"
         )
     if text.count("Principal = ") > 1 and "\n" in text:
-        raise InvalidRequest("several audit lines; give them to --audit FILE (the FILE - is stdin)")
+        raise InvalidRequest("several audit lines; give them to --audit FILE (- is stdin)")
     line = text.replace("\r", "").replace("\n", "")
     return read_audit_line(line)._replace(had_line_breaks="\n" in text, moment=_moment(line))
 
 
 def _moment(line: str) -> str | None:
-    """The time of an audit line for ``--at``. A time without a zone counts as UTC."""
+    """The time of an audit line, as a value for ``--at``. A time without a zone counts as UTC."""
     from authorizer.audit.layouts import Zone, read_entry
     from metalog_sources.moment import time_text
 
@@ -235,8 +235,9 @@ def read_request(request: Mapping[str, Any]) -> ParsedQuestion:
 
 
 def _pasted(words: list[str], operation: str | None) -> str | None:
-    """The audit line in ``words``; None for a question. One argument without ``operation`` is a
-    line if it has blanks or no colon. More than three are a line if one of them is ``=``."""
+    """The audit line in ``words``; None for a question. One word is a line if it has blanks or
+    no colon, and ``operation`` is None. More than three words are a line if one of them is ``=``.
+    """
     if operation is None and len(words) == 1 and (" " in words[0] or ":" not in words[0]):
         return words[0]
     if len(words) > 3 and "=" in words:

@@ -28,7 +28,7 @@ def run(
     live: Callable[[], Replayed] | None = None,
     more: Sequence[Builtin] = (),
 ) -> int:
-    """Run the command in ``arguments``; without arguments, the lines of standard input.
+    """Run the command in ``arguments``, or if it is empty, the lines of standard input.
 
     At a terminal the lines are typed at a prompt. ``live`` returns the newest state, and is called
     before each command. ``more`` are commands that need more than the tree. Returns the exit code:

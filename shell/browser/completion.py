@@ -48,8 +48,8 @@ def complete(session: ShellSession, line: str) -> Iterator[CompletionCandidate]:
 
 
 def _few(matching: list[str], prefix: str) -> list[str]:
-    """``matching``; if these are more than ``MOST_LISTED``, only their common prefix, or
-    nothing if that is ``prefix``."""
+    """``matching``, or if these are more than ``MOST_LISTED``, only their common prefix if it is
+    longer than ``prefix``."""
     if len(matching) <= MOST_LISTED:
         return matching
     shared = commonprefix(matching)  # noqa: RUF071 (names, not paths)

@@ -139,7 +139,7 @@ class TableSession:
             rows += [
                 (
                     "SELECT …",
-                    "query the tables in SQL; SHOW TABLES lists them, DESCRIBE usage its columns",
+                    "query the tables in SQL; SHOW TABLES lists them, DESCRIBE NAME lists columns",
                 ),
                 *_COMMANDS.items(),
             ]

@@ -172,7 +172,7 @@ def test_a_claim_is_read_in_each_of_its_forms(text: str, said: str) -> None:
         ("nobody reads pay", "'nobody reads pay' is neither a file nor YAML; write {deny:"),
         (
             "only: {principals: any except [User:x], operation: Read, resource: topic:pay}",
-            "'only' must list principals; if nobody but User:x may, write deny with any except",
+            "'only' must list principals; if nobody but User:x is allowed, write deny with any",
         ),
         (PII.replace("}", ""), "not YAML"),
     ],

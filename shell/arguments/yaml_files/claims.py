@@ -126,8 +126,8 @@ def claim_of(word: str, entry: Mapping[str, Node], position: FilePosition) -> St
         where = entry[_principal_key(word)].position
         raise fault(
             where,
-            "'only' must list principals; if nobody but User:x may, write deny with any except "
-            "[User:x]",
+            "'only' must list principals; if nobody but User:x is allowed, write deny with any "
+            "except [User:x]",
         )
     if CLAIM_WORDS[word] is ClaimKind.ONLY and _is_quantified(entry["resource"]):
         raise fault(

@@ -1,7 +1,7 @@
 """The command ``explain``: prints why a request is allowed or denied, as the verb ``explain`` does.
 
-The command reads the configuration of ``metalog shell`` at the first question. This module must not
-know how an explanation is found.
+The command reads the broker's configuration at the first question. This module must not know how an
+explanation is found.
 """
 
 from __future__ import annotations

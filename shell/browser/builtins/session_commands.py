@@ -16,7 +16,7 @@ _ON_PATHS: Final = (
 )
 
 
-@builtin("cd [PATH]", "change the current directory; without PATH to the root", most=1)
+@builtin("cd [PATH]", "change the current directory (default: the root)", most=1)
 def _cd(session: ShellSession, words: Sequence[str]) -> None:
     [glob] = words or ["/"]
     matches = list(session.expand(glob, "cd"))

@@ -55,7 +55,7 @@ def _print_paths(session: ShellSession, path: str, node: Node) -> None:
             _print_paths(session, f"{before}/{names.written(name)}", child)
 
 
-@builtin("ls [PATH...]", "list directories; without PATH the current one")
+@builtin("ls [PATH...]", "list directories (default: the current one)")
 def _ls(session: ShellSession, words: Sequence[str]) -> None:
     matches = [match for glob in words or ["."] for match in session.expand(glob, "ls")]
     files = [match.label for match in matches if not isinstance(match.node, Directory)]

@@ -256,14 +256,14 @@ def _check(inputs: BuildInputs, arguments: Namespace) -> list[str]:
     from metalog_spark.build import check
     from metalog_spark.ingest.audit_preflight import check_audit, check_has_line
     from metalog_spark.store.preflight import check_can_be_filled, check_is_outside
-    from metalog_spark.store.refusals import check_is_built
+    from metalog_spark.store.refusals import check_is_not_followed
 
     is_new = False
     if is_here(arguments, arguments.out):
         contents = check_can_be_filled(arguments.out)
         is_new = contents is None
         if contents is not None:
-            check_is_built(arguments.out, contents)
+            check_is_not_followed(arguments.out, contents)
     for audit in inputs.audit:
         if is_topic(audit):
             raise InvalidRequest(
