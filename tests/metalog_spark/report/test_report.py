@@ -185,7 +185,7 @@ def test_what_is_of_the_logs_end_says_so(whole: ReadPage) -> None:
     for words in (
         f"Of 4 ACLs (3 grants, 1 DENY) in force in this window and still at {end}, 1 can go",
         f"grants instead of the 3 in force at {end} would allow",
-        f"by the ACLs in force at {end}; if a DENY takes something away, the column Denied by",
+        f"by the ACLs in force at {end}; if a DENY takes something away, it is in the column",
         f"2 ACLs came or went since the window began, up to {end}; each remedy",
         f"2 principals by 3 resource patterns, for the ACLs in force at {end}. The principals",
     ):
