@@ -1,6 +1,6 @@
 """Reads ``--accepted FILE``, the accepted findings, for the verbs that show findings.
 
-``metalog pipeline report`` reads this file, too. Accepted findings do not change the exit code.
+``metalog pipeline report`` reads the same FILE. Accepted findings do not change the exit code.
 This module must not know how findings are computed.
 """
 
@@ -66,7 +66,7 @@ class AcceptedFindings:
     def entry(self, number: int | None) -> Accepted | None:
         return None if number is None else self.entries[number]
 
-    def warn_of_idle(self, output: Output) -> None:
+    def warn_of_unmatched_or_ended(self, output: Output) -> None:
         from metalog_spark.report.triage.accepted import ended_text, idle_text
 
         for entry in self.entries:

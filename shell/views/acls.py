@@ -1,4 +1,4 @@
-"""Formats an ACL: as JSON keys, and as cells of a row.
+"""Formats an ACL: as JSON fields, and as cells of a row.
 
 This module must not know where ACLs come from or what they decide.
 """

@@ -103,7 +103,7 @@ class CompletedVerb(NamedTuple):
 
 
 class CompletedCommand(NamedTuple):
-    """The whole command. The keys of ``verbs`` have all words, such as ``pipeline build``.
+    """The whole command. The keys of ``verbs`` are whole names, such as ``pipeline build``.
     ``lines`` describe the verbs, and ``inner_lines`` the inner verbs."""
 
     verbs: Mapping[str, CompletedVerb]
@@ -179,12 +179,12 @@ def fish_script(command: CompletedCommand) -> list[str]:
     for name, inner in command.inner_lines.items():
         lines += _fish_verbs(name, inner)
     for name, completed in command.verbs.items():
-        seen = f"-n '__metalog_verb {name}'"
+        when = f"-n '__metalog_verb {name}'"
         others = " ".join(completed.words)
         if completed.kind:
-            lines.append(f"complete -c metalog {seen} -a '(__metalog_names {completed.kind})'")
+            lines.append(f"complete -c metalog {when} -a '(__metalog_names {completed.kind})'")
         if name != "completion":
-            lines.append(f"complete -c metalog {seen} -a '{others} (metalog completion {NAMES})'")
+            lines.append(f"complete -c metalog {when} -a '{others} (metalog completion {NAMES})'")
         for option in completed.options:
             words = " ".join(
                 f"-l {text[2:]}" if text.startswith("--") else f"-s {text[1:]}"
@@ -195,7 +195,7 @@ def fish_script(command: CompletedCommand) -> list[str]:
                 value = f" -x -a {quoted(' '.join(option.values))}"
             if option.kind:
                 value = f" -x -a '(__metalog_names {option.kind})'"
-            lines.append(f"complete -c metalog {seen} {words}{value} -d {quoted(option.line)}")
+            lines.append(f"complete -c metalog {when} {words}{value} -d {quoted(option.line)}")
     lines.append("complete -c metalog -n '__metalog_verb completion' -f -a 'bash zsh fish'")
     return [*lines, "complete -c kraft-metalog -w metalog"]
 

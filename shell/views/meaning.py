@@ -41,7 +41,8 @@ _EXCEPTED: Final = {
     (True, True): "already allowed before: {}",
     (False, True): "but now {}",
 }
-_STILL: Final = {(False, False): "already denied before: {}", (True, True): "but still {}"}
+"""Phrases, by whether access was allowed before the change, and after it."""
+_LOSS_TEXTS: Final = {(False, False): "already denied before: {}", (True, True): "but still {}"}
 
 
 def change_text(change: AccessChange) -> str:
@@ -62,7 +63,7 @@ def _exceptions_text(change: AccessChange) -> list[str]:
     groups: dict[tuple[bool, bool], list[str]] = {}
     for pattern, before, after in change.exceptions:
         groups.setdefault((before, after), []).append(pattern_text(change.kind, pattern))
-    phrases = _EXCEPTED if change.after else {**_EXCEPTED, **_STILL}
+    phrases = _EXCEPTED if change.after else {**_EXCEPTED, **_LOSS_TEXTS}
     return [phrases[turn].format(_listed(names)) for turn, names in sorted(groups.items())]
 
 
@@ -88,7 +89,7 @@ def _type_change_text(change: TypeChange) -> str:
 
 
 def print_meaning(found: Meaning, arguments: Namespace | None, output: Output) -> None:
-    """Print each statement with its witness, unless it is about any resource of a type.
+    """Print each change; those in ``found.changes`` have a witness.
 
     Without ``arguments``, the witness is in words and not an ``explain`` command, because no SOURCE
     has the ACLs after the change.
@@ -121,12 +122,12 @@ def markdown_of_meaning(found: Meaning, output: Output) -> None:
 def meaning_summary(found: Meaning) -> str:
     cells = counted(found.cells, "cell")
     if found.is_empty:
-        texts = (
+        differing = (
             ""
             if not found.acls
             else f", though {counted(found.acls, 'ACL differs', 'ACLs differ')}"
         )
-        return f"No difference in meaning{texts} ({cells})."
+        return f"No difference in meaning{differing} ({cells})."
     counts = Counter(each.change for each in found.changes)
     counts[AccessChangeKind.GAINS] += sum(each.allowed for each in found.by_type)
     counts[AccessChangeKind.LOSES] += sum(not each.allowed for each in found.by_type)

@@ -52,8 +52,8 @@ def say_other_result(acls: Iterable[Acl | None], kafka: KafkaVersion, output: Ou
 
 
 def say_other_plan(made: Planned, groups: Iterable[QuestionGroup], output: Output) -> None:
-    """Print one line if the plan has a different effect under the other Kafka version, for the
-    requests ``groups`` or for any other request."""
+    """Print one line if the plan has a different effect under the other Kafka version, for any
+    request. The search begins with ``groups``."""
     other = made.of_other_kafka
     if other is None:
         return

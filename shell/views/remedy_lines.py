@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _SHOWN: Final = 3
 _ANONYMOUS: Final = "User:ANONYMOUS"
 _USES: Final = {
-    (Operation.READ, ResourceType.TOPIC): "if it reads the topic",
-    (Operation.WRITE, ResourceType.TOPIC): "if it writes to the topic",
-    (Operation.DELETE, ResourceType.TOPIC): "if it deletes the topic",
-    (Operation.READ, ResourceType.GROUP): "if it joins the group",
-    (Operation.WRITE, ResourceType.TRANSACTIONAL_ID): "if it writes in transactions",
+    (Operation.READ, ResourceType.TOPIC): "if the client reads the topic",
+    (Operation.WRITE, ResourceType.TOPIC): "if the client writes to the topic",
+    (Operation.DELETE, ResourceType.TOPIC): "if the client deletes the topic",
+    (Operation.READ, ResourceType.GROUP): "if the client joins the group",
+    (Operation.WRITE, ResourceType.TRANSACTIONAL_ID): "if the client writes in transactions",
 }
 
 
@@ -62,7 +62,7 @@ def remedy_lines(
         yield "  application needs"
     elif shown_ones and shown_ones[0].use is not None:
         kind = resource_kind(question.resource_type)
-        more = "--producer or --consumer gives every permission that an application needs"
+        more = "kafka-acls --producer or --consumer gives every permission that a client needs"
         if shown_ones[0].use is Operation.DELETE:
             more, checklists = f"to delete the {kind}, a client needs DELETE, too", ()
         end = "" if checklists else ";"

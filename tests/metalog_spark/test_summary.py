@@ -41,7 +41,7 @@ def hours(broker: str, begin: int, states: str, *, led: bool = False) -> Iterato
         (
             [*hours("1", 0, "BBD"), *hours("two", 1, "BNNNB" * 6, led=True)],
             "62  broker-hours: allowed requests logged in 14, denials alone in 1, nothing in 47"
-            " (most missing: broker 1, 29); controllers logged allowed requests in"
+            " (most missing: broker 1, 29 hours); controllers logged allowed requests in"
             " 12 of 31 hours",
         ),
         (

@@ -26,7 +26,7 @@ def test_an_entry_is_named_if_it_matches_nothing_or_has_ended(tmp_path: Path) ->
     left, accepted = known.split(["User:a", "User:b"], lambda name: {"principal": name})
     assert (left, [name for name, _ in accepted]) == (["User:a"], ["User:b"])
     warned = io.StringIO()
-    known.warn_of_idle(Output(io.StringIO(), warned))
+    known.warn_of_unmatched_or_ended(Output(io.StringIO(), warned))
     first, second = warned.getvalue().splitlines()
     assert f"line 1, column 3: this acceptance ended on {days[0]}" in first
     assert "line 3, column 3: no finding of unused matches" in second

@@ -94,7 +94,7 @@ def run(arguments: Namespace, output: Output) -> int:
     from metalog_spark.findings.least_privilege import least_set
     from metalog_spark.findings.usage.minimal_cover import CoverLimits
 
-    known = AcceptedFindings(arguments.accepted, "least")
+    acceptances = AcceptedFindings(arguments.accepted, "least")
     limits = CoverLimits(arguments.prefix_from, arguments.slack)
     with opened_folder(arguments, output) as tables:
         window = chosen_window(arguments, tables, output)
@@ -110,8 +110,8 @@ def run(arguments: Namespace, output: Output) -> int:
             "until it is false, a resource that loses its last ACL is open to everyone"
         )
     chosen = [each for each in found.proposals if arguments.principal in (None, each.principal)]
-    proposals, accepted = known.split(chosen, lambda each: {"principal": each.principal})
-    known.warn_of_idle(output)
+    proposals, accepted = acceptances.split(chosen, lambda each: {"principal": each.principal})
+    acceptances.warn_of_unmatched_or_ended(output)
     if output.format == "json":
         for each, entry in [*((each, None) for each in proposals), *accepted]:
             output.record(_as_json(each, options, entry))

@@ -212,8 +212,8 @@ def _other_cluster(arguments: Namespace, tables: Tables) -> Tables | None:
     return None if arguments.compare is None else Tables.open(tables.session, arguments.compare)
 
 
-def _baseline(arguments: Namespace, beside: Path | None) -> Baseline:
-    """``--since`` names the file of the earlier report's findings; the default is ``beside``."""
+def _baseline(arguments: Namespace, default: Path | None) -> Baseline:
+    """The accepted findings, and an earlier report's findings from ``--since`` or ``default``."""
     from metalog_spark.report.triage.accepted import read_accepted
     from metalog_spark.report.triage.changes import read_findings
     from metalog_spark.report.write import Baseline
@@ -222,8 +222,8 @@ def _baseline(arguments: Namespace, beside: Path | None) -> Baseline:
     if arguments.accepted is not None:
         accepted = read_accepted(_text(Path(arguments.accepted)), arguments.accepted)
     before = None
-    if beside is not None and beside.exists():
-        before = read_findings(_text(beside), str(beside))
+    if default is not None and default.exists():
+        before = read_findings(_text(default), str(default))
     if arguments.since is not None:
         before = read_findings(_text(Path(arguments.since)), arguments.since)
     return Baseline(accepted, datetime.now(UTC).date(), before)

@@ -74,7 +74,7 @@ def run(arguments: Namespace, output: Output) -> int:
     check_installed(output)
     from metalog_spark.findings.unused import classified_acls
 
-    known = AcceptedFindings(arguments.accepted, "unused")
+    acceptances = AcceptedFindings(arguments.accepted, "unused")
     with opened_folder(arguments, output) as tables:
         window = chosen_window(arguments, tables, output)
         with output.busy("counting uses"):
@@ -82,8 +82,8 @@ def run(arguments: Namespace, output: Output) -> int:
         options = FindingOptions(tables, window, arguments.tolerate)
     say_missing(options, found.seen, output)
     can_go = (verdict for verdict in found.verdicts if verdict.can_go)
-    going, accepted = known.split(can_go, lambda verdict: acl_words(verdict.acl))
-    known.warn_of_idle(output)
+    going, accepted = acceptances.split(can_go, lambda verdict: acl_words(verdict.acl))
+    acceptances.warn_of_unmatched_or_ended(output)
     if output.format == "json":
         by_verdict = {id(verdict): entry for verdict, entry in accepted}
         for verdict in found.verdicts:
@@ -174,12 +174,12 @@ def _cells(verdict: Verdict, found: ClassifiedAcls) -> list[Cell | str]:
     begin = verdict.lifetimes[-1].begin
     since = "" if begin is None else f"since {day_text(begin.time_ms * 1000)}"
     last_us = found.last_use(verdict)
-    beside = "" if last_us is None else f"used until {day_text(last_us)}"
+    use = "" if last_us is None else f"used until {day_text(last_us)}"
     if verdict.shadow is not None:
-        beside = f"{counted(verdict.matched, 'request')}, by {sentence(verdict.shadow)}"
+        use = f"{counted(verdict.matched, 'request')}, decided by {sentence(verdict.shadow)}"
     severity, _ = found.advice(verdict)
     shown_severity = severity_cell(severity.name) if severity > Severity.INFO else ""
-    return [shown_severity, sentence(verdict.acl), Cell(since, "faint"), beside]
+    return [shown_severity, sentence(verdict.acl), Cell(since, "faint"), use]
 
 
 def _command(verdict: Verdict, options: FindingOptions) -> str | None:

@@ -62,8 +62,8 @@ metalog pipeline what-if DIR plan.json                  requests that the plan w
 metalog pipeline what-if DIR cluster://staging:9092     as if staging's ACLs were in force
 metalog pipeline what-if DIR acls/ --prove              also changes that no request shows
 
-PROPOSED is compared with the ACLs at the end of the history, so changes within the window do not
-count. PROPOSED is the whole set of ACLs; files with the key owns replace only the ACLs that they
+PROPOSED is compared with the ACLs at the end of the history, not with those at the time of a
+request. PROPOSED is the whole set of ACLs; files with the key owns replace only the ACLs that they
 own, as metalog apply --prune does. -o commands prints commands that would keep today's decisions.
 
 Exit code: 0 no decision changes, 1 some decisions change, or a principal could no longer
@@ -108,7 +108,7 @@ def run(arguments: Namespace, output: Output) -> int:
     from metalog_spark.findings.windows.window import coverage_in
     from metalog_spark.report.triage.accepted_rows import marked, matching
 
-    known = AcceptedFindings(arguments.accepted, "what-if")
+    acceptances = AcceptedFindings(arguments.accepted, "what-if")
     read, settings = _read(arguments, output), _settings(arguments)
     with opened_folder(arguments, output) as tables:
         window = chosen_window(arguments, tables, output)
@@ -123,35 +123,35 @@ def run(arguments: Namespace, output: Output) -> int:
             timed = what_if(tables, window, proposed, config).selectExpr(
                 "*", "unix_micros(last_time) AS last_us"
             )
-            found = marked(timed, known.entries, _FIELDS, known.today).persist()
+            found = marked(timed, acceptances.entries, _FIELDS, acceptances.today).persist()
             open_rows, accepted = found.where("entry IS NULL"), found.where("entry IS NOT NULL")
             changes = _changes(open_rows)
-            of_accepted = _requests(accepted) if known.entries else 0
-            known.note_matched(matching(found, known.entries, _FIELDS))
+            accepted_requests = _request_count(accepted) if acceptances.entries else 0
+            acceptances.note_matched(matching(found, acceptances.entries, _FIELDS))
             total = answers_in(tables, window)
             lost = losing(unseen_in(tables, window), proposed, config)
         _say_missing(seen, lost, output)
-        known.warn_of_idle(output)
+        acceptances.warn_of_unmatched_or_ended(output)
         if output.format == "json":
             for row in _rows_of(open_rows.unionAll(accepted)):
                 command = _command(tables, window, row)
-                output.record(_as_json(row, known.entry(row["entry"]), command))
+                output.record(_as_json(row, acceptances.entry(row["entry"]), command))
             for record in () if changed is None else meaning_records(changed, None):
                 output.record(record)
         elif output.format == "commands":
             print_remedies((row["remedy"] for row in _rows_of(open_rows)), output)
         else:
-            _print_changes(changes, total, of_accepted, output)
+            _print_changes(changes, total, accepted_requests, output)
             _print_rows(open_rows, changes, arguments.all, output)
             if changes:
                 first = _command(tables, window, next(_rows_of(open_rows.limit(1))))
                 output.line()
                 output.line(f"The first row's requests: {first}")
-            for row in _rows_of(accepted) if known.entries else ():
-                entry = known.entry(row["entry"])
+            for row in _rows_of(accepted) if acceptances.entries else ():
+                entry = acceptances.entry(row["entry"])
                 output.line(f"{_question(row)}: {'' if entry is None else accepted_text(entry)}")
             if changed is not None:
-                _print_meaning(changed, bool(changes) or of_accepted > 0, output)
+                _print_meaning(changed, bool(changes) or accepted_requests > 0, output)
         found.unpersist()
     return 1 if changes or lost or not (changed is None or changed.is_empty) else 0
 
@@ -187,7 +187,7 @@ def _changes(found: DataFrame) -> list[_Change]:
     return changes
 
 
-def _requests(found: DataFrame) -> int:
+def _request_count(found: DataFrame) -> int:
     from pyspark.sql import functions as f
 
     [row] = found.agg(f.sum("requests")).collect()
@@ -251,7 +251,8 @@ def _settings(arguments: Namespace) -> LocatedProperties:
 def _config(
     current: AuthorizerConfig, settings: LocatedProperties, arguments: Namespace, output: Output
 ) -> AuthorizerConfig:
-    """The configuration by ``settings``. Without ``--config``, other keys have today's values."""
+    """``settings``, with the values of ``current`` for keys that are not set: for the Kafka version
+    and, without ``--config``, for super users and ``allow_everyone``."""
     from authorizer.config import from_properties
 
     today = {
@@ -267,10 +268,10 @@ def _config(
 
 def _print_changes(changes: Sequence[_Change], total: int, accepted: int, output: Output) -> None:
     turned = sum(each.requests for each in changes)
-    beside = f", not counting {accepted:,} that are accepted" if accepted else ""
+    not_counted = f", not counting {accepted:,} that are accepted" if accepted else ""
     output.prose(
         f"{turned:,} of {counted(total, 'request')} would get another answer{_by_answer(changes)}"
-        f"{beside}."
+        f"{not_counted}."
     )
 
 
@@ -286,17 +287,17 @@ def _print_rows(
         output.line(f"… and {counted(left, 'more row')} (--all)")
 
 
-def _print_meaning(changed: Meaning, has_seen: bool, output: Output) -> None:
-    """Also prints changes that requests of the window show, because such a change can be about more
-    hosts and names than the requests."""
+def _print_meaning(changed: Meaning, has_rows: bool, output: Output) -> None:
+    """Print all changes, also those of the printed rows, because a change can be about more hosts
+    and names than the requests of these rows."""
     cells = counted(changed.cells, "cell")
     if changed.is_empty:
-        otherwise = "else " if has_seen else ""
+        otherwise = "else " if has_rows else ""
         output.prose(f"Nothing {otherwise}would change for any request: proven ({cells}).")
         return
     seen = (
         "These answers would change, including those to the requests above"
-        if has_seen
+        if has_rows
         else "No answer in the window would change, but these answers would"
     )
     output.prose(f"{seen} ({cells}):")

@@ -22,8 +22,8 @@ _AN_HOUR: Final = timedelta(hours=1)
 _WIDTH: Final = 13
 _WHY_NOT: Final = " (in a gap of the log, or before the log; see pipeline report --section unseen)"
 _CAUSES: Final = (
-    "; a few around a change of ACLs are usual, many come from super users that no --config"
-    " names, or from a wrong --zone"
+    "; a few differences around a change of ACLs are usual, many come from super users that no"
+    " --config names, or from a wrong --zone"
 )
 
 
@@ -77,7 +77,7 @@ def show_built(found: Summary, output: Output) -> None:
             f"{found.disagree:,} that the broker decided differently, {found.not_known:,} not known"
             f"{_WHY_NOT if found.not_known else ''}{_CAUSES if found.disagree else ''}",
         ),
-        ("usage", found.usage_rows, "a row for each day and each different question and answer"),
+        ("usage", found.usage_rows, "a row for each day, question and answer"),
     ]
     output.aligned(
         (Cell(name, "name"), f"{rows:>{_WIDTH},}", safe(text)) for name, rows, text in rows
@@ -99,7 +99,7 @@ def _forms_text(found: Summary) -> Iterator[str]:
         yield (
             f"{counted(found.halves, 'line lacks', 'lines lack')} a part that earlier lines of the"
             f" broker have: {plural(found.halves, 'a half line', 'half lines')}; if Kafka"
-            " was rolled back, use --broker-from to give the newer logs another broker's name"
+            " was rolled back, use --broker-from to give the newer logs another broker name"
         )
 
 
@@ -124,7 +124,7 @@ def followed_text(before: TableTotals, now: TableTotals) -> str:
 def _coverage_text(seen: WindowCoverage) -> str:
     from metalog_spark.findings.windows.window import broker_text
 
-    worst = f" (most missing: {broker_text(seen.worst)}, {seen.worst_hours:,})"
+    worst = f" (most missing: {broker_text(seen.worst)}, {counted(seen.worst_hours, 'hour')})"
     return (
         f"broker-hours: allowed requests logged in {seen.hours - seen.without_allowed:,}, denials"
         f" alone in {seen.without_allowed - seen.without_any:,}, nothing in {seen.without_any:,}"

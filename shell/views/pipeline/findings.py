@@ -86,7 +86,7 @@ def share_of(option: str) -> Callable[[str], float]:
         fraction = float(match[1]) / (100 if match[2] else 1) if match else 2.0
         if fraction > 1 or (fraction == 1 and not (match and match[2])):
             reason = "can mean 1%" if fraction == 1 else "not a share up to 100%"
-            raise InvalidRequest(f"{option} {text}: {reason}; write it as 0.5% or 0.005")
+            raise InvalidRequest(f"{option} {text}: {reason}; write a share such as 0.5% or 0.005")
         return fraction
 
     return share
@@ -135,7 +135,7 @@ def _missing(options: FindingOptions, seen: WindowCoverage) -> Iterator[str]:
         yield f"{seen.broken_text()}; {unseen_command(options.tables)} says where"
     yield from seen.clocks
     if seen.ambiguous:
-        yield f"{seen.ambiguous_text()}: no grant that such a line can have used is called unused"
+        yield f"{seen.ambiguous_text()}: a grant with such a use is not called unused"
     if seen.later is not None:
         yield seen.later.text()
     if seen.share_without_controller > tolerated:
@@ -144,7 +144,7 @@ def _missing(options: FindingOptions, seen: WindowCoverage) -> Iterator[str]:
         return
     if seen.share_without_allowed > tolerated:
         least = tolerance(seen.share_without_allowed)
-        advice = f"so nothing is called unused; --tolerate {least} accepts such hours"
+        advice = f"so no ALLOW is called unused; --tolerate {least} accepts such hours"
     else:
         advice = "which --tolerate accepts"
     yield f"{seen.text()}, {advice}"
@@ -165,8 +165,8 @@ def print_basis(
     if tolerated:
         hours = f"{_percent(tolerated)} of the brokers' hours"
         output.line(f"# Tolerated: {hours} may be without allowed lines.")
-    behind = (doubt for doubt in (seen.waiting, seen.uncounted) if doubt is not None)
-    for remark in (*_missing(options, seen), *(doubt.uses_text() for doubt in behind), *unknown):
+    doubts = (doubt for doubt in (seen.waiting, seen.uncounted) if doubt is not None)
+    for remark in (*_missing(options, seen), *(doubt.uses_text() for doubt in doubts), *unknown):
         output.line(f"# Not known: {safe(remark)}.")
 
 

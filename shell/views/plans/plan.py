@@ -82,7 +82,7 @@ def print_commands(
     allow_everyone: bool = False,
 ) -> None:
     """Print commands for the steps, in the plan's order, and warn of steps without a command. The
-    commands change ``command_target``."""
+    commands are for the cluster ``command_target``."""
     changes = ((_COMMANDS[step.change], step.acl) for step in steps)
     commands = kafka_acls_commands(changes, allow_everyone=allow_everyone)
     for change, acl in commands.inexpressible:
@@ -133,7 +133,7 @@ def print_cases(
 ) -> None:
     """Print a test case for the whole plan, a case for each step and, with ``audit``, a case for
     the logged requests. The first case fails if the plan is refused, or if a finding is about no
-    step. The last case fails if a request would be denied."""
+    step. The last case fails if the plan breaks a request."""
     refused = frozenset(() if refusal is None else refusal.steps)
     messages: dict[object, list[str]] = {}
     for finding in made.findings:
