@@ -1,8 +1,8 @@
 """Reads from a log the history of ACLs, of users, or of one decision.
 
-A replay can note the records that it reads (``change_notes``). Then a history reads the log again
-only before the snapshot at which the replay began. This module must not know how a decision is
-found or shown.
+A replay can note the records that it reads (``change_notes``). Then a history reads again only the
+part of the log before the snapshot at which the replay began. This module must not know how a
+decision is found or shown.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def change_notes() -> NotedRecords:
 
 
 class ChangeHistory(NamedTuple):
-    """The ``changes`` in log order, beginning at offset ``start``. ``base`` are the ACLs, and
+    """The ``changes`` in log order, beginning at offset ``start``. ``acls`` are the ACLs, and
     ``iterations`` the iterations of the SCRAM credentials, at this offset. ``doubts`` are faults in
     the records that were read."""
 
     start: int
-    base: dict[Uuid, Acl]
+    acls: dict[Uuid, Acl]
     iterations: Iterations
     changes: list[Change]
     doubts: tuple[LoadDoubt, ...] = ()
@@ -141,16 +141,16 @@ def time_of(replayed: Replayed, offset: int) -> int | None:
 
 
 def _bases(replayed: Replayed, first: int | None = None) -> list[SnapshotId | None]:
-    """The states from which changes of ACLs can be replayed; None is the log's start.
+    """The snapshots from which changes can be replayed; None is the log's start.
 
-    The list begins with the states at or before offset ``first``, by descending offset. The other
-    states follow by ascending offset.
+    The list begins with the snapshots at or before offset ``first``, by descending offset. The
+    other snapshots follow by ascending offset.
     """
     bounds = replayed.bounds
-    reaching = [
+    readable = [
         base for base in replayed.snapshots if bounds.start <= base.end_offset <= replayed.offset
     ]
-    bases = [None, *reaching] if bounds.start == 0 else [*reaching]
+    bases = [None, *readable] if bounds.start == 0 else [*readable]
     before = [base for base in bases if first is not None and _end_of(base) <= first]
     return [*sorted(before, key=_end_of, reverse=True), *bases[len(before) :]]
 

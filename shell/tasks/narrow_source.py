@@ -1,4 +1,4 @@
-"""Requests from a store only the ACLs that an answer needs.
+"""Asks a store only for the ACLs that an answer needs.
 
 The answer is the same as from all ACLs. If the answer needs more, such as the name nearest to a
 mistyped name, all ACLs are requested. This module must not know how an answer is shown.
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 MOST_FILTERS: Final = 16
-"""If more filters are needed, one request lists all ACLs. Each filter is a request, for which a
-broker compares every ACL."""
+"""For questions that need more filters, one request lists all ACLs. Each filter is a request, for
+which a broker compares every ACL."""
 
 
 def for_questions(

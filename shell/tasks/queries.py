@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 BY_RESOURCE_TYPE: Final = "ByResourceType"
 """The rule of an answer about any resource of a type (``authorizeByResourceType``), unless the
-check of ``hardcode`` allowed it. Kafka does not name this rule."""
+name ``hardcode`` is allowed. Kafka does not name this rule."""
 _HARDCODE: Final = "hardcode"
 """The name that Kafka checks first for "any resource of this type"."""
 
@@ -148,9 +148,9 @@ class Queries:
 
     @cached_property
     def command_target(self) -> CommandTarget:
-        """Where suggested commands make their changes: the source's cluster, or shell variables if
-        the source is not a cluster. ``caller_without_alter`` is the
-        connection's user, if no ACL lets this user run the commands."""
+        """The TARGET of suggested commands: the source's cluster, or shell variables if the source
+        is not a cluster. ``caller_without_alter`` is the connection's user, if this user may not
+        run the commands."""
         from shell.tasks.plans.lockout import who_may_alter
 
         command_target = CommandTarget.of(self.source)

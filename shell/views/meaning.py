@@ -124,8 +124,8 @@ def meaning_summary(found: Meaning) -> str:
     if found.is_empty:
         differing = (
             ""
-            if not found.acls
-            else f", though {counted(found.acls, 'ACL differs', 'ACLs differ')}"
+            if not found.differing
+            else f", though {counted(found.differing, 'ACL differs', 'ACLs differ')}"
         )
         return f"No difference in meaning{differing} ({cells})."
     counts = Counter(each.change for each in found.changes)

@@ -55,7 +55,7 @@ def test_as_the_history_of_one_log_has_it(kafka_case: KafkaCase) -> None:
     assert shown is not None
     found = told(kafka_case.log_dir)
     expected = {
-        (life.id, life.acl, life.begin, life.end) for life in lifetimes(shown.base, shown.of_acls)
+        (life.id, life.acl, life.begin, life.end) for life in lifetimes(shown.acls, shown.of_acls)
     }
     assert {(life.id, life.acl, life.begin, life.end) for life in found.lifetimes} == expected
     assert all(life.begin_known and life.end_known for life in found.lifetimes)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _MOST_CELLS: Final = 500_000
-"""If there are more kinds of requests, only logged requests are compared."""
+"""If a comparison needs more cells, only logged requests are compared."""
 
 
 class ChangedAnswers(NamedTuple):

@@ -72,11 +72,11 @@ def saved_proof(limit: GainLimit, proof: GainProof) -> PlanProof:
 
 
 def losses_refused(
-    made: Planned, planned: tuple[Collection[Acl], Collection[Acl]], config: AuthorizerConfig
+    made: Planned, planned_sets: tuple[Collection[Acl], Collection[Acl]], config: AuthorizerConfig
 ) -> str | None:
     """Why a saved plan is refused: the requests that it would deny now, but would not have denied
     when it was made. None if there is no such request."""
-    losses = list(unplanned_losses(made.current, made.after, planned, config))
+    losses = list(unplanned_losses(made.current, made.after, planned_sets, config))
     return f"{questions_text(losses, 'would lose')}, which was not planned" if losses else None
 
 

@@ -1,4 +1,4 @@
-"""The plan that ``plan`` and ``apply`` share.
+"""A plan and its input, for the verbs ``plan`` and ``apply``.
 
 This module must not change a target, nor know how a plan is shown.
 """

@@ -1,7 +1,7 @@
 """Reads saved plans, makes them, and checks them against the target's current state.
 
-A change of the ACLs that the plan's files own, of the answers that the plan changes, of the super
-users, of the default rule, or of the Kafka version can make a plan invalid. This module must not
+A plan can become invalid if the ACLs that its files own change, if other changed ACLs alter its
+effect, or if the super users, the default rule or the Kafka version change. This module must not
 change a target.
 """
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 class Meaning(NamedTuple):
     """The differences in decisions between two sets. ``cells`` is an upper bound of the number
-    of compared cells. ``acls`` counts the ACLs that are in only one of the sets."""
+    of compared cells. ``differing`` counts the ACLs that are in only one of the sets."""
 
     changes: list[AccessChange]
     by_type: list[TypeChange]
     cells: int
-    acls: int
+    differing: int
 
     @property
     def is_empty(self) -> bool:
@@ -39,7 +39,7 @@ def meaning(
     """The requests that are decided differently after the change.
 
     ``after_config`` is the configuration after the change; None if it is ``config``. A difference
-    for "any resource of this type" can be missing if a named resource shows a difference.
+    for "any topic" can be missing if a named topic shows a difference.
     """
     compared = SetComparison(before, after, config, after_config=after_config)
     changes = access_changes(compared)

@@ -66,12 +66,12 @@ class StatedClaim(NamedTuple):
                 Requests(
                     principals,
                     self.hosts,
-                    _mask(self.operations, kind),
-                    kind,
+                    _mask(self.operations, resource_type),
+                    resource_type,
                     pattern,
-                    tuple(each for of_kind, each in self.excluded if of_kind is kind),
+                    tuple(each for type_, each in self.excluded if type_ is resource_type),
                 )
-                for kind, pattern in self.resources
+                for resource_type, pattern in self.resources
             ),
         )
 

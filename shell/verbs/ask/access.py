@@ -81,8 +81,8 @@ def run(arguments: Namespace, output: Output) -> int:
         other is not None
         and access(tuple(acls), other.context.config, principal, names, host) != found
     ):
-        own = (acl for acl in acls if acl.principal in (principal, WILDCARD_PRINCIPAL))
-        say_other_result(own, queries.context.config.kafka, output)
+        matching = (acl for acl in acls if acl.principal in (principal, WILDCARD_PRINCIPAL))
+        say_other_result(matching, queries.context.config.kafka, output)
     if output.is_text:
         if is_super_user:
             output.line(f"{shown(principal)} is a super user, and may do everything.")

@@ -53,10 +53,10 @@ metalog apply @prod plan.json                       a plan that metalog plan --s
 metalog apply FOLDER zookeeper://zk:2181/kafka --include-credentials
 
 In a folder all changes are one metadata transaction. Elsewhere apply adds DENYs first, then
-ALLOWs, and removes ALLOWs before DENYs. A saved plan is refused if the ACLs that its files own
-have changed, if the plan would now change other decisions than planned, or if the super users or
-the default rule differ. Instead of the first two checks, a plan saved with --no-new-access or
---only-gain needs a new proof on the current ACLs, and must not remove more access than planned.
+ALLOWs, and removes ALLOWs before DENYs. A saved plan is refused if the super users, the
+default rule or the ACLs that its files own have changed, or if the plan would now change other
+decisions than planned. A plan saved with --no-new-access or --only-gain may meet changed ACLs, but
+it needs a new proof on them, and must not remove more access than planned.
 Limits given to apply must hold, too.
 Exit code: 0 done or nothing to do, 2 not done."""
 _CHANGES_NAMED: Final = 20
@@ -181,7 +181,7 @@ def _from_saved(plan: SavedPlan, arguments: Namespace, output: Output) -> Planne
 
 def _confirmed(count: int, target: Target, made: Planned, output: Output) -> Planned:
     """Ask a person, then return the plan with the steps that the target's present ACLs still need.
-    Refuses a change of the target that alters the plan."""
+    Raise ``InvalidRequest`` on a no, or if a change of the target alters the plan."""
     require_terminal(output.err, "--yes, or a plan that metalog plan --save wrote")
     output.flush()
     output.err.write(f"Make {counted(count, 'change')}? [y/N] ")

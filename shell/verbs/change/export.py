@@ -125,10 +125,10 @@ def _export(arguments: Namespace, output: Output) -> int:
         document = document._replace(users=tuple(map(_without_credential, document.users)))
     _refuse_inexpressible(document, output)
     left_out = ExportOmissions()
-    write_whole = _writer(arguments, output, left_out)
+    write_format = _writer(arguments, output, left_out)
 
     def write(part: Document) -> bytes:
-        return _missing_comment(output) + write_whole(part)
+        return _missing_comment(output) + write_format(part)
 
     if output.format == "csv":
         _warn_of_escapes(document, output)
@@ -380,12 +380,12 @@ def _without_secrets(image: MetadataImage, output: Output) -> MetadataImage:
         for name in config
         if is_secret_config(name)
     ]
-    left_out = sum(map(len, image.scram.mechanisms.values())), len(secret)
-    if any(left_out):
-        credentials = counted(left_out[0], "SCRAM credential")
+    credential_count = sum(map(len, image.scram.mechanisms.values()))
+    if credential_count or secret:
+        credentials = counted(credential_count, "SCRAM credential")
         output.warn(
             f"left out without --include-credentials: {credentials} and "
-            f"{counted(left_out[1], 'secret setting')}; a log that begins at this snapshot does "
+            f"{counted(len(secret), 'secret setting')}; a log that begins at this snapshot does "
             "not have them"
         )
     resources = image.configs.resources

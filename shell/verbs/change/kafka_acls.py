@@ -1,7 +1,7 @@
 """``metalog kafka-acls TARGET``: adds, removes and lists ACLs with kafka-acls' own options.
 
-It prints what kafka-acls prints, in a stable order, and without ``--force`` asks before it removes.
-This module must not know what the options mean; ``acl_options`` does.
+It prints what kafka-acls prints, in a stable order. It asks before it removes, unless it gets
+``--force``. This module must not know what the options mean; ``acl_options`` does.
 """
 
 from __future__ import annotations
@@ -307,7 +307,7 @@ def _warn_of_default(
 
 
 def _refuse_unrepresentable(wanted: EntriesByResource, target: Target) -> None:
-    """Refuse to remove ACLs that the target cannot represent, because no list would show them."""
+    """Refuse to remove ACLs that the target cannot have, instead of saying that no ACL matched."""
     anybody = AccessControlEntryFilter("User:*", "*", Operation.ALL, PermissionType.ALLOW)
     for resource, entries in wanted.entries.items():
         probe = EntriesByResource(wanted.action, {resource: entries or (anybody,)})

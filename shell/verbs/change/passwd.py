@@ -43,8 +43,8 @@ pass show kafka/alice | metalog passwd @prod alice --password-file -
 metalog passwd DIR alice --delete
 
 Without --mechanism every mechanism of the user is changed, so that no old password stays valid;
-a new user gets SCRAM-SHA-256 and SCRAM-SHA-512. Only a metalog node applies a password policy
-(KIP-506), over TLS and without --iterations. Exit code: 0 done, 2 not done."""
+a new user gets SCRAM-SHA-256 and SCRAM-SHA-512. A password policy (KIP-506)
+applies only on a metalog node, over TLS and without --iterations. Exit code: 0 done, 2 not done."""
 _USER_TYPE: Final = "User:"
 
 
@@ -109,7 +109,7 @@ def _check(arguments: Namespace) -> None:
     if not arguments.user:
         raise InvalidRequest("USER is empty; give the name of a user")
     if problem := text_problem(arguments.user):
-        raise InvalidRequest(f"USER {problem}; give a shorter name")
+        raise InvalidRequest(f"USER {problem}; give another name")
     if arguments.delete:
         for option, value in (
             ("--password-file", arguments.password_file),

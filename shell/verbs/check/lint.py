@@ -41,7 +41,7 @@ metalog lint acls/ -o github --fail-on warning       in a pull request
 metalog lint SOURCE --for 4.4 --audit kafka-authorizer.log      what an upgrade changes
 
 Exit code: 0 no finding of the severity of --fail-on or worse, 1 such a finding, or a changed
-request of --audit, 2 no answer, or an unreadable line of --audit."""
+answer to a request of --audit, 2 no answer, or an unreadable line of --audit."""
 
 _FINDINGS_SHOWN: Final = 20
 _STYLES: Final = {Severity.ERROR: "bad", Severity.WARNING: "warn", Severity.INFO: "faint"}
@@ -70,7 +70,7 @@ def configure(parser: ArgumentParser) -> None:
     group.add_argument(
         "--for",
         metavar="VERSION",
-        help="instead of the checks, print the decisions that change under Kafka 4.4 (or 4.3)",
+        help="instead of the checks, print the decisions that change under VERSION: 4.3 or 4.4",
     )
     group.add_argument(
         "--audit",
@@ -120,14 +120,13 @@ def _say_if_other_kafka_differs(
         return
     config = subject.config
     other = config._replace(kafka_version=config.kafka.other)
-    here, there = (
+    found, other_found = (
         dict.fromkeys(_findings(each))
         for each in (results, lint(subject._replace(config=other), checks))
     )
-    differing = [finding.acl for _, finding in here.keys() ^ there.keys()]
+    differing = {finding.acl for _, finding in found.keys() ^ other_found.keys()}
     if differing:
-        named = set(differing)
-        say_other_result(filter(named.__contains__, subject.acls), config.kafka, output)
+        say_other_result(filter(differing.__contains__, subject.acls), config.kafka, output)
 
 
 def _say_upgrade(

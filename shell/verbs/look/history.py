@@ -207,7 +207,7 @@ def _filter(arguments: Namespace) -> Filter:
 
 
 def _show_changes(wanted: Filter, view: _HistoryView, output: Output) -> None:
-    in_force = _InForce(dict(view.history.base), dict(view.history.iterations))
+    in_force = _InForce(dict(view.history.acls), dict(view.history.iterations))
     passing = _lines(view.history.changes, in_force, wanted)
     lines = [line for line in passing if line.change.at > view.first]
     if not view.follows:
@@ -317,7 +317,7 @@ def _show_answers(
     question: Question, config: AuthorizerConfig, view: _HistoryView, output: Output
 ) -> None:
     history = view.history
-    turns = DecisionChanges(history.base.items(), config, question)
+    turns = DecisionChanges(history.acls.items(), config, question)
     allowed_at_start = turns.allowed
     every = turns.following(history.of_acls)
     found = [turn for turn in every if turn.change.at > view.first]
