@@ -1,7 +1,7 @@
 """Lists a principal's permissions: as patterns, and on existing names.
 
-An operation that a DENY denies on all names of a pattern is left out. A DENY that matches only some
-names of a pattern is listed as an exception. This module must not know where names come from.
+A DENY on all names of a pattern removes the operation. A DENY on only some names of a pattern is
+listed as an exception. This module must not know where names come from.
 """
 
 from __future__ import annotations
@@ -50,12 +50,11 @@ def access(
     names: Names,
     host: str | None = None,
 ) -> list[PrincipalAccess]:
-    """The permissions of ``principal`` from ``host``. Super users are not considered.
+    """The permissions of ``principal`` from ``host``. ``config.super_users`` is ignored.
 
     Without ``host``, the first item has the permissions from a host that no ACL names. Each further
-    item is for a host in ACLs, and has only the differences from the next wider CIDR block in ACLs
-    or, without such a block, from the first item. A pattern or name has no operations in such
-    an item if it has lost all of them.
+    item is for a region of clients, and has only the differences from the next wider region. There
+    a pattern or name without operations has lost all its operations.
     """
     mine = [acl for acl in dict.fromkeys(acls) if acl.principal in (principal, WILDCARD_PRINCIPAL)]
     known = _Names(acls, config, principal, names)
@@ -105,10 +104,9 @@ class _Names:
             self._alike[kind] = {masks: NamesInOrder(same) for masks, same in alike.items()}
 
     def differing(self, region: HostRegion, matching: Iterable[Acl]) -> Iterator[NameAccess]:
-        """The names whose permissions differ between ``region`` and the region around it.
+        """The names whose permissions differ between ``region`` and the next wider region.
 
-        ``matching`` has the ACLs whose host matches the region and is not ``*``. Call
-        ``from_host(None)`` first, and then this method for wide regions before narrow regions.
+        See ``AllowedPatterns.differing`` for ``matching`` and the order of calls.
         """
         listed = list(matching)
         around = self._operations_from[region.around]

@@ -1,7 +1,7 @@
 """Finds the patterns on which a principal is allowed an operation, with the DENYs as exceptions.
 
-Because names are sorted, no look-up scans all patterns or all DENYs. This module must not know the
-existing names, nor the principal.
+No look-up scans all patterns or all DENYs. This module must not know the existing names, nor the
+principal.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DenyRange = tuple[int, _Span]
 
 
 class PatternAccess(NamedTuple):
-    """A pattern on which ``acls`` allow ``operations``, which include implied operations.
+    """A pattern on which ``acls`` allow ``operations``, including implied operations.
 
     ``exceptions`` has the DENYs that deny one of ``operations`` on some names of the pattern.
     """
@@ -81,7 +81,7 @@ class _Denies:
         self._by_mask: dict[int, list[Acl]] = {}
 
     def add(self, acl: Acl) -> None:
-        """Add a DENY. The caller must add all DENYs in sorted order."""
+        """The caller must add the DENYs in sorted order."""
         mask = DENIES[acl.operation]
         masks = self._literals if acl.pattern_type is _LITERAL else self._prefixes
         masks[acl.resource_name] = masks.get(acl.resource_name, 0) | mask
@@ -116,10 +116,7 @@ class _Denies:
         return denied
 
     def on_some(self, on: PatternAccess, left: int) -> tuple[_DenyRange, ...]:
-        """The ranges of the DENYs that deny an operation of ``left`` on some names of a pattern.
-
-        The pattern is ``on``. ``left`` has its operations, as bits.
-        """
+        """The ranges of DENYs that deny an operation of ``left`` (bits) on some names of ``on``."""
         if on.pattern_type is _LITERAL and on.name != WILDCARD:
             return ()
         return tuple(
@@ -199,10 +196,10 @@ class AllowedPatterns:
         return sorted(filter(who.comes_from, {WILDCARD, *named}))
 
     def differing(self, region: HostRegion, matching: Iterable[Acl]) -> list[PatternAccess]:
-        """The patterns whose permissions differ between ``region`` and the region around it.
+        """The patterns whose permissions differ between ``region`` and the next wider region.
 
-        ``matching`` has the ACLs whose host matches the region and is not ``*``. Call
-        ``from_host(None)`` first, and then this method for wide regions before narrow regions.
+        ``matching`` has the ACLs for ``region.matching``. Call ``from_host(None)`` first, and then
+        this method for wide regions before narrow regions.
         """
         touched: set[_Pattern] = set()
         for acl in matching:
@@ -229,8 +226,7 @@ class AllowedPatterns:
     def _access_on(
         self, pattern: _Pattern, hosts: Iterable[str]
     ) -> tuple[int, PatternAccess | None]:
-        """The operations, as bits, that ACLs with ``hosts`` allow on some names of ``pattern`` and
-        that Kafka checks.
+        """The checked operations, as bits, that ACLs for ``hosts`` allow on names of ``pattern``.
 
         The second item is the ``PatternAccess``; None without such operations.
         """
@@ -253,7 +249,7 @@ class AllowedPatterns:
     def _exceptions_of(
         self, on: PatternAccess, left: int, denies: Iterable[_Denies]
     ) -> tuple[Acl, ...]:
-        """The exceptions of a pattern. Patterns with equal exceptions share one tuple."""
+        """Patterns with equal exceptions share one tuple."""
         by_host = [(each, each.on_some(on, left)) for each in denies]
         key = tuple((id(each), ranges) for each, ranges in by_host if ranges)
         found = self._exceptions.get(key)

@@ -24,7 +24,7 @@ FEW = 16
 """A group of at most this many ACLs is scanned; a larger group is indexed by name."""
 
 _GroupKey = tuple[ResourceType, str, str]
-"""The resource type, the principal and the host that all ACLs of a group have."""
+"""The resource type, the principal and the host of a group's ACLs."""
 
 
 class Coverage:
@@ -40,10 +40,10 @@ class Coverage:
         self._many = {key: _Many(group) for key, group in self._groups.items() if len(group) > FEW}
 
     def covering(self, acl: Acl) -> Iterator[Acl]:
-        """ACLs that match all names, principals and hosts of ``acl``; one of them can be ``acl``.
+        """ACLs that match all names, principals and hosts of ``acl``, possibly ``acl`` itself.
 
-        The result has all such ACLs with the pattern of ``acl``. Of such ACLs with wider patterns,
-        it has at least one for each of their operations.
+        All such ACLs with an equal pattern are included. ACLs with wider patterns can be left out,
+        but at least one for each operation is included.
         """
         kind = acl.resource_type
         principals = {acl.principal, WILDCARD_PRINCIPAL}
@@ -57,11 +57,8 @@ class Coverage:
 
 
 class _Many:
-    """Many ACLs of one resource type, principal and host.
-
-    ``_nearest`` has, for each prefix and operation, the prefix's own ACL or else the ACL that
-    ``_nearest`` has for the next shorter prefix.
-    """
+    """A large group. ``_nearest`` has, for each prefix and operation, the ACL with the longest
+    prefix that matches."""
 
     def __init__(self, acls: Iterable[Acl]) -> None:
         self._literals: dict[str, list[Acl]] = {}
@@ -143,20 +140,15 @@ class _Names:
 
     @property
     def any_met_by_wildcard(self) -> bool:
-        """Whether LITERAL ``*`` matches one of the names.
-
-        It matches names that do not begin with ``*``, and ``*`` itself. In order, the names that
-        begin with ``*`` are adjacent: all names begin with it if the first and the last name do.
-        """
+        """Whether LITERAL ``*`` matches one of the names."""
         if not self.known:
             return False
+        # the names are sorted: all begin with * if the first and the last do
         ends = self.order[0], self.order[-1]
         return WILDCARD in self.known or not all(each.startswith(WILDCARD) for each in ends)
 
 
 class _PatternsByType:
-    """Patterns, by their type."""
-
     def __init__(self) -> None:
         self.literals = _Names()
         self.prefixed = _Names()
@@ -178,7 +170,7 @@ class _PatternsByType:
 
 
 class MatchedNames:
-    """The names that ``acls`` match. ``meets`` tells whether another ACL matches such a name."""
+    """The names that ``acls`` match."""
 
     def __init__(self, acls: Iterable[Acl]) -> None:
         self._patterns: dict[ResourceType, _PatternsByType] = {}
@@ -187,6 +179,7 @@ class MatchedNames:
             patterns.of(acl.pattern_type).known.add(acl.resource_name)
 
     def meets(self, acl: Acl) -> bool:
+        """Whether ``acl`` matches one of the names."""
         patterns = self._patterns.get(acl.resource_type)
         return patterns is not None and patterns.meets(acl)
 
@@ -196,7 +189,7 @@ _Key = tuple[ResourceType, str | None, str | None]
 
 
 class Allowed:
-    """The requests that an ALLOW matches. ``meet`` tells whether a DENY matches such a request."""
+    """The requests that one of ``allows`` matches."""
 
     def __init__(self, allows: Iterable[Acl], denies: Iterable[Acl], kafka: KafkaVersion) -> None:
         allowing, denying = list(allows), list(denies)

@@ -1,11 +1,9 @@
 """Divides clients into regions: all clients of a region match the same hosts of ACLs.
 
-An address in an ACL is a region if it has the text that Java makes of the address. The region of a
-CIDR block is the block without the narrower blocks and the addresses that ACLs name. Two blocks are
-disjoint, or one block contains the other. An IPv6 block matches a client with any zone
-(``fe80:0:0:0:0:0:0:1%2``), but an address in an ACL matches only the same text. So addresses never
-cover an IPv6 block: clients with other zones are left. This module must not know what the ACLs of a
-region decide.
+An address in an ACL is a region if the address is written as Java writes it. The region of a CIDR
+block is the block without the narrower blocks and addresses in ACLs. An IPv6 block matches clients
+with any zone (``fe80:0:0:0:0:0:0:1%2``), but an address matches only the same text. So addresses
+never cover a whole IPv6 block. This module must not know what the ACLs of a region decide.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ _IN_NO_BLOCK: Final = {
 class HostRegion(NamedTuple):
     """A set of clients that match the same hosts of ACLs.
 
-    ``host`` is the narrowest of these hosts, and ``matching`` has all these hosts without ``*``.
+    ``host`` is the narrowest of these hosts. ``matching`` has all these hosts except ``*``.
     ``client`` is the address of one client. ``around`` is the ``host`` of the next wider region;
     None stands for all clients that no ACL names.
     """
@@ -52,13 +50,13 @@ def can_be_a_client(host: str) -> bool:
 def host_regions(hosts: Iterable[str], kafka: KafkaVersion) -> list[HostRegion]:
     """The regions of ``hosts``. Each region comes after the next wider region.
 
-    A block has no region if each of its clients matches a narrower host, too.
+    A block that narrower hosts cover has no region.
     """
     return list(_regions(tuple(dict.fromkeys(hosts)), kafka))
 
 
 class MeetingHosts:
-    """Finds the hosts in ``hosts`` that overlap a host, or that contain a host."""
+    """Finds which of ``hosts`` overlap or contain a host."""
 
     def __init__(self, hosts: Iterable[str], kafka: KafkaVersion) -> None:
         named = frozenset(hosts)
@@ -70,8 +68,10 @@ class MeetingHosts:
                     self._meeting.setdefault(host, set()).update(region.matching)
 
     def meeting(self, host: str) -> set[str]:
-        """``host``, which is one of ``hosts``, and all others except ``*`` that share a client with
-        it. For ``*``, only ``*``."""
+        """``host`` and the other hosts except ``*`` that share a client with ``host``.
+
+        ``host`` must be one of ``hosts``. The result for ``*`` is only ``*``.
+        """
         return {host, *self._meeting.get(host, ())}
 
     def around(self, host: str) -> list[str]:
@@ -91,7 +91,7 @@ def hosts_meet(one: str, other: str, kafka: KafkaVersion) -> bool:
 
 
 def is_matchable(host: str, kafka: KafkaVersion) -> bool:
-    """Whether some client matches ``host``, which is not ``*``."""
+    """Whether some client matches ``host``, which must not be ``*``."""
     return can_be_a_client(host) or (kafka.matches_blocks and bool(host_regions([host], kafka)))
 
 
@@ -135,7 +135,7 @@ def _regions(hosts: tuple[str, ...], kafka: KafkaVersion) -> tuple[HostRegion, .
 def _client_of(
     block: HostBlock, inside: Iterable[Span], addresses: Iterable[Span], hosts: Container[str]
 ) -> str | None:
-    """A client of ``block`` that no narrower host matches. It has a zone only if necessary."""
+    """A client of ``block`` that no narrower host matches, without a zone if possible."""
     span = block.first.value, block.last.value
     taken = [*inside, _IN_NO_BLOCK[block.bits]]
     value = _outside(span, [*taken, *addresses])

@@ -1,7 +1,6 @@
 """Compares hosts as Kafka does: as Java's text of an address; with 4.4, also by CIDR block.
 
-The module finds how an ACL's host differs from the client's host. For a question without a host, it
-finds the hosts in ACLs for which the decision differs. It must not know names or principals.
+This module must not know names or principals.
 """
 
 from __future__ import annotations
@@ -24,8 +23,7 @@ IPAddress = IPv4Address | IPv6Address
 
 
 class HostAnswer(NamedTuple):
-    """``acl`` decides for ``host``. The decision is the opposite for the next wider block in ACLs
-    or, without such a block, for a host that no ACL names."""
+    """``acl`` decides for ``host``. The decision for the next wider region is the opposite."""
 
     host: str
     allowed: bool
@@ -35,8 +33,7 @@ class HostAnswer(NamedTuple):
 def host_kind(other: str, client_host: str | None, kafka: KafkaVersion) -> NearMissKind | None:
     """How ``other``, the host of an ACL that does not match, differs from ``client_host``.
 
-    If ``client_host`` is None, only a host that no client can have is a near miss: for all other
-    hosts the result is None.
+    Without ``client_host``, the result is None if a client can match ``other``.
     """
     if client_host is None:
         return _never_kind(other, kafka)
@@ -56,9 +53,9 @@ def host_kind(other: str, client_host: str | None, kafka: KafkaVersion) -> NearM
 
 
 def changing_hosts(traced: Trace, kafka: KafkaVersion) -> tuple[HostAnswer, ...]:
-    """The hosts in ACLs whose decision differs from ``traced``, the decision without a host.
+    """The hosts in ACLs whose decision differs from the decision for the next wider region.
 
-    For a host inside a block, the decision is compared with the decision for the block instead.
+    ``traced`` is the decision without a host.
     """
     host_misses = (each.acl for each in traced.candidates if each.mismatches == (Attribute.HOST,))
     named = grouped(enumerate(host_misses), lambda placed: placed[1].host)
@@ -77,7 +74,7 @@ def changing_hosts(traced: Trace, kafka: KafkaVersion) -> tuple[HostAnswer, ...]
 
 
 def smallest_block(hosts: Iterable[str], client: str) -> str | None:
-    """The smallest CIDR block among ``hosts`` that contains ``client``, spelled as in ``hosts``."""
+    """The smallest CIDR block among ``hosts`` that contains ``client``."""
     address = client_address(client)
     holding = [
         (-block.length, host)
@@ -99,10 +96,10 @@ def same_size_block(host: str, client: str) -> str | None:
 
 
 def meant_block(host: str) -> str | None:
-    """The CIDR block that was meant, if ``host`` is a range in another form; else None.
+    """The CIDR block that ``host`` means, if ``host`` is a range in another form; else None.
 
-    Examples are stars instead of the last numbers (``10.0.*.*``), a mask (``10.0.0.0/255.0.0.0``),
-    IPv4 written as IPv6, and blanks around a block.
+    Other forms are ``10.0.*.*``, ``10.0.0.0/255.0.0.0``, IPv4 written as IPv6, and blanks around a
+    block.
     """
     text = host.strip()
     if "/" not in text:

@@ -19,12 +19,11 @@ from metalog.grouping import grouped
 
 
 class Holder(NamedTuple):
-    """The decision for ``principal``; None stands for all principals that no other holder names.
+    """The decision for ``principal``; None stands for all principals without a holder.
 
-    ``acl`` decides for the requested host, or for a host that no ACL names if no host is requested.
-    ``hosts`` has the hosts in ACLs whose decision differs from the decision for the next wider
-    block or, outside of blocks, from ``allowed``. If ``is_overridden``, an ALLOW matches, but a
-    DENY decides.
+    ``acl`` decides for the requested host. If no host is requested, ``acl`` decides for a host that
+    no ACL names, and ``hosts`` has the hosts whose decision differs from the next wider region. If
+    ``is_overridden``, an ALLOW matches, but a DENY decides.
     """
 
     principal: str | None
@@ -42,8 +41,7 @@ class Holder(NamedTuple):
 class WhoCan(NamedTuple):
     """The holders in order of principals; the last holder is for all other principals.
 
-    If ``by_default``, no ACL's pattern matches the resource, and ``allow.everyone.if.no.acl.found``
-    is true. Super users, who may do everything, are not listed.
+    Super users are not listed. If ``by_default``, ``allow.everyone.if.no.acl.found`` decides.
     """
 
     holders: tuple[Holder, ...]

@@ -19,8 +19,7 @@ from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternTyp
 from metalog.errors import InvalidRequest
 
 _MOST_CELLS: Final = 1_000_000
-"""A change with more cells is not compared, because that takes more than some seconds, and gets
-``exceeds_claim``."""
+"""A change with more cells gets ``exceeds_claim``, because a comparison would take too long."""
 
 
 class ClaimRemedy(NamedTuple):
@@ -37,8 +36,11 @@ class ClaimRemedy(NamedTuple):
 def claim_remedy(
     acls: Collection[Acl], config: AuthorizerConfig, witness: Witness
 ) -> ClaimRemedy | None:
-    """The first change without an effect outside the claim, or else the change that removes the
-    fewest ACLs; None if no change reverses the decision, for example for a super user."""
+    """The first change that reverses the decision on ``witness``, but none outside the claim.
+
+    If every reversing change exceeds the claim: the change that removes the fewest ACLs. None if no
+    change reverses the decision, for example for a super user.
+    """
     question = witness.question
     traced = trace(acls, config, question)
     changes = _denying if witness.is_allowed else _allowing
@@ -96,7 +98,7 @@ def _allowing(traced: Trace, requests: Requests, question: Question) -> Iterator
 
 def _acl(requests: Requests, question: Question, who: str, permission: PermissionType) -> Acl:
     name, is_literal = requests.names
-    if not name:  # In Kafka LITERAL * matches no longer name that begins with *
+    if not name:  # in Kafka, LITERAL * does not match longer names that begin with *
         name, is_literal = WILDCARD, not question.resource_name.startswith(WILDCARD)
     pattern = PatternType.LITERAL if is_literal else PatternType.PREFIXED
     operation = question.operation

@@ -21,8 +21,11 @@ from metalog.errors import InvalidRequest
 
 
 class ClaimKind(Enum):
-    """What a claim says about its requests. ONLY: for each operation on each resource, each named
-    principal may make at least one of the requests, and no other principal may make any of them."""
+    """What a claim says about its requests.
+
+    ONLY: other principals may make none of the requests. Each named principal may make at least one
+    request for each operation on each resource.
+    """
 
     DENY = "deny"
     ALLOW = "allow"
@@ -30,7 +33,7 @@ class ClaimKind(Enum):
 
 
 class AccessClaim(NamedTuple):
-    """A claim. ``requests`` has an entry for each resource; all entries have equal principals."""
+    """``requests`` has an entry for each resource; all entries have equal principals."""
 
     kind: ClaimKind
     requests: tuple[Requests, ...]
@@ -39,7 +42,7 @@ class AccessClaim(NamedTuple):
 class Witness(NamedTuple):
     """A request that breaks a claim; ``is_allowed`` is its decision.
 
-    The claim says that all of ``requests``, or at least one of them, have the other decision.
+    The claim says that all of ``requests``, or at least one, have the other decision.
     """
 
     question: Question
@@ -82,8 +85,7 @@ def prove(
 
 
 class _Task(NamedTuple):
-    """Requests that must all have the decision ``allowed``, or, if ``needs_one``, at least one of
-    them for each operation."""
+    """All ``requests`` must have the decision ``allowed``; if ``needs_one``, one per operation."""
 
     requests: Requests
     sessions: Sessions

@@ -1,8 +1,7 @@
 """Divides client addresses into classes: the same hosts of ACLs match all addresses of a class.
 
-A class is one address, a CIDR block without the narrower hosts in it, or all addresses that
-are named neither in the ACLs nor in the claim. This module must not know names, principals or
-decisions.
+A class is one address, a CIDR block without the narrower hosts in it, or all unnamed addresses.
+This module must not know names, principals or decisions.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from metalog.hosts.host_block import client_address
 
 _PLAIN: Final = ("10.0.0.1", "192.168.0.1", "172.16.0.1", "2001:db8:0:0:0:0:0:1")
 _MOST_KEPT: Final = 100_000
-"""The cache is emptied before it has more classes of clients than this (approximately 60 MB)."""
+"""The most classes of clients in the cache (approximately 60 MB)."""
 _EVERY_BLOCK: Final = ("0.0.0.0/0", "::/0")
 
 
@@ -41,10 +40,9 @@ class ClientClass(NamedTuple):
     """The clients that match the hosts ``matching``, and no other host of the ACLs.
 
     ``host`` is the narrowest of these hosts, or None. ``client`` is the address of one client.
-    ``around`` is a client of the class around this class: the class of the next wider host or,
-    without one, the class that no host matches. ``own_hosts`` has the hosts in ``matching`` that do
-    not match the class around. ``around`` and ``own_hosts`` are None if no class around is
-    requested, or if a host in ``own_hosts`` is in ``separate`` of ``ClientClasses``.
+    ``around`` is a client of the next wider class. ``own_hosts`` has the hosts in ``matching`` that
+    do not match the next wider class. ``around`` and ``own_hosts`` are None if that class is not
+    requested, or if one of these hosts is in ``separate`` of ``ClientClasses``.
     """
 
     host: str | None
@@ -57,7 +55,7 @@ class ClientClass(NamedTuple):
 class ClientClasses:
     """Divides the ``requested`` clients into classes by the hosts of ACLs.
 
-    ``kafka`` says how hosts match. Each host in ``separate`` has its own class.
+    Each host in ``separate`` has its own class.
     """
 
     def __init__(
@@ -128,8 +126,10 @@ class _Hosts:
         return self._hosts.intersection({client, *found})
 
     def plain_client(self, first: str, matching: frozenset[str]) -> str:
-        """The address after ``first`` if the same hosts match it, else ``first``. ``first`` can be
-        the address of a network."""
+        """The address after ``first`` if the same hosts match it, else ``first``.
+
+        ``first`` can be the address of a network.
+        """
         address = client_address(first)
         if address is None or first in matching or address.value + 1 >> address.bits:
             return first

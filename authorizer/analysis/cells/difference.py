@@ -1,8 +1,7 @@
 """Finds the requests that two sets of ACLs decide differently, cell by cell.
 
-If the configurations are equal, only ACLs that one of the sets lacks can make a cell differ, and
-only the cells that such ACLs can affect are decided. This module must not know where the sets come
-from, nor how a difference is shown.
+Only the cells that a difference of the sets or of their configurations can affect are decided. This
+module must not know where the sets come from, nor how a difference is shown.
 """
 
 from __future__ import annotations
@@ -47,12 +46,11 @@ _PERMISSIONS: Final = (PermissionType.ALLOW, PermissionType.DENY)
 
 
 BeforeAfter = tuple[int, int]
-"""The allowed operations before and after, as bits."""
+"""The operations, as bits, that are allowed before and after."""
 
 
 class ComparedCell(NamedTuple):
-    """``before`` and ``after`` are the operations that ``session`` is allowed on ``names``, as
-    bits. ``name`` is one of the names."""
+    """The operations, as bits, that ``session`` is allowed on ``names``, such as on ``name``."""
 
     session: Session
     names: NameClass
@@ -61,9 +59,9 @@ class ComparedCell(NamedTuple):
     after: int
 
     def is_in(self, requests: Requests) -> bool:
-        """Whether the cell is in ``requests``; the operations of ``requests`` are ignored.
+        """Whether the cell is in ``requests``, whose operations are ignored.
 
-        ``requests`` must be in ``separate`` of the comparison, so that no cell is partly inside.
+        ``requests`` must be in ``separate`` of the comparison.
         """
         return (
             requests.kind is self.session.kind
@@ -81,10 +79,10 @@ class TypeChange(NamedTuple):
 
 
 class SetComparison:
-    """Compares two sets of ACLs. ``after_config`` is for the second set, by default ``config``.
+    """Compares two sets of ACLs; raises ``InvalidRequest`` for more than ``most_cells`` cells.
 
-    No cell is partly inside one of the requests in ``separate``. ``other_acls`` has ACLs of other
-    sets: they divide the cells, too, so that ``answers_by`` can decide each cell by these sets.
+    ``after_config`` is for the second set, by default ``config``. No cell is partly inside one of
+    ``separate``. ``other_acls`` has further ACLs for ``answers_by``.
     """
 
     def __init__(
@@ -166,8 +164,7 @@ class SetComparison:
         return allowed
 
     def answers_around(self, cell: ComparedCell) -> list[tuple[BeforeAfter, BeforeAfter | None]]:
-        """For each ``SessionAround``: the operations that are allowed on the cell's name before and
-        after, for ``identity`` and, if there is one, for ``unless``."""
+        """For each ``SessionAround``: the operations of ``identity`` and ``unless`` on the name."""
         return [
             (
                 self._answers(cell, around.identity),
@@ -194,7 +191,7 @@ class SetComparison:
         )
 
     def by_type(self) -> Iterator[TypeChange]:
-        """The changed answers to ``BY_TYPE``; sessions with a changed cell can be missing.
+        """The changed answers to ``BY_TYPE``, at least for sessions without a changed cell.
 
         The answer also depends on patterns that match no possible topic, and so have no cell.
         """
@@ -228,8 +225,7 @@ def _context(acls: Collection[Acl], config: AuthorizerConfig) -> DecisionContext
 def _differing(
     sets: tuple[frozenset[Acl], frozenset[Acl]], configs: tuple[AuthorizerConfig, AuthorizerConfig]
 ) -> frozenset[Acl] | None:
-    """The ACLs that one set lacks and, if the Kafka versions differ, all ACLs for CIDR blocks. None
-    if the configurations can change any decision."""
+    """The ACLs that can cause a difference; None if the configurations can change any decision."""
     before, after = configs
     if before.super_users != after.super_users or before.allow_everyone != after.allow_everyone:
         return None
@@ -241,10 +237,7 @@ def _differing(
 
 
 def _dividing(configs: tuple[AuthorizerConfig, AuthorizerConfig]) -> AuthorizerConfig:
-    """The configuration that divides requests into the cells for both configurations.
-
-    Its super users are those of both. Blocks divide clients if one version matches blocks.
-    """
+    """A configuration whose cells fit both configurations."""
     before, after = configs
     return before._replace(
         super_users=before.super_users & after.super_users,
@@ -275,8 +268,7 @@ def _may_on_some(context: DecisionContext, identity: tuple[str, str]) -> bool:
 def without_cells(acls: Collection[Acl]) -> list[Acl]:
     """The ACLs that can change the answer to ``BY_TYPE`` without a changed cell.
 
-    Their pattern type or permission is unknown, no topic can have a name that they match, or other
-    ACLs match all their names.
+    Such an ACL has an unknown pattern type or permission, or its ``NameClass`` has no topic name.
     """
     operation, kind = BY_TYPE
     relevant = [acl for acl in acls if acl.resource_type is kind and concerns(acl, operation)]

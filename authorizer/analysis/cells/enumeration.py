@@ -15,11 +15,11 @@ from metalog.errors import InvalidRequest
 from metalog.text.plurals import counted
 
 MOST_CELLS: Final = 50_000_000
-"""A proof with more cells than this, which take some minutes, is refused."""
+"""A proof with more cells is refused, because such a proof takes some minutes."""
 
 _MOST_KEPT: Final = 1_000_000
-"""A plan keeps at most this many classes of names (approximately 100 MB). Other classes are
-computed twice: to count the cells, and to decide them."""
+"""A plan keeps at most this many classes of names (approximately 100 MB); others are computed again
+to decide their cells."""
 
 
 class CellPlan(NamedTuple):

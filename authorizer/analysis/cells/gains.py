@@ -16,8 +16,10 @@ from metalog.acl import Acl
 
 
 class GainProof(NamedTuple):
-    """``cells`` is an upper bound of the number of compared cells. ``witnesses`` has newly allowed
-    requests that are not stated: one for each session and class of names."""
+    """``cells`` is an upper bound of the number of compared cells.
+
+    ``witnesses`` has one newly allowed, unstated request for each session and class of names.
+    """
 
     cells: int
     witnesses: tuple[Question, ...]
@@ -63,8 +65,7 @@ def unplanned_losses(
 ) -> Iterator[Question]:
     """The requests that the change from ``now`` to ``then`` newly denies.
 
-    ``planned`` has the ACLs before and after the planned change. Requests that the planned change
-    denies, too, are left out.
+    Requests that the ``planned`` change (ACLs before, ACLs after) newly denies, too, are left out.
     """
     compared = SetComparison(now, then, config, other_acls=(*planned[0], *planned[1]))
     before, after = (compared.answers_by(acls) for acls in planned)

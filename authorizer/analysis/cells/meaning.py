@@ -1,10 +1,9 @@
 """Describes, by patterns, the operations that principals gain or lose between two sets of ACLs.
 
-A statement joins cells. Its prefix stands for all names that begin with the prefix and are not
-listed as exceptions; the empty prefix stands for names that do not begin with ``*``. A principal or
-host that an ACL names has its own statement if its decisions change in another way than those for
-principals or hosts that no ACL names. Every statement has a witness: one request, with the
-decision of each set. This module must not know how a statement is shown.
+A statement (``AccessChange``) joins cells with the same change. A principal or host that an ACL
+names has its own statement only if its change differs from the change of a broader session. Every
+statement has a witness: one request, with the decision of each set. This module must not know how a
+statement is shown.
 """
 
 from __future__ import annotations
@@ -24,8 +23,7 @@ _NO_QUESTION: Final = Question("", Operation.UNKNOWN, ResourceType.UNKNOWN, "")
 
 
 class AccessChangeKind(Enum):
-    """The change of an operation. KEEPS is for a session without a change, if a broader session
-    gains or loses the operation."""
+    """The change of an operation. KEEPS: no change, unlike in a broader session."""
 
     GAINS = "gains"
     LOSES = "loses"
@@ -33,7 +31,7 @@ class AccessChangeKind(Enum):
 
 
 class NameException(NamedTuple):
-    """Names to which a statement does not apply, with their decisions before and after."""
+    """Names to which a statement does not apply, with their decisions."""
 
     pattern: NamePattern
     before: bool
@@ -41,10 +39,11 @@ class NameException(NamedTuple):
 
 
 class AccessChange(NamedTuple):
-    """``principals`` gain, lose or keep ``operations`` from ``host`` on all names of ``pattern``
-    that are not in ``exceptions``. None stands for all principals or hosts that no ACL names.
+    """``principals`` gain, lose or keep ``operations`` from ``host`` on the names of ``pattern``.
 
-    ``before`` and ``after`` are the decisions on ``witness``.
+    Names in ``exceptions`` are left out. The empty prefix stands for all names that do not begin
+    with ``*``. None stands for all principals or hosts that no ACL names. ``before`` and ``after``
+    are the decisions on ``witness``.
     """
 
     change: AccessChangeKind
@@ -60,8 +59,10 @@ class AccessChange(NamedTuple):
 
 
 def access_changes(compared: SetComparison) -> list[AccessChange]:
-    """The statements; empty if the sets are equivalent. Statements about principals that no ACL
-    names come first."""
+    """The statements; none if the sets are equivalent.
+
+    Statements about principals that no ACL names come first.
+    """
     changes: list[AccessChange] = []
     for session, cells in compared.compared():
         changes += _session_changes(session, cells, compared)
@@ -69,8 +70,10 @@ def access_changes(compared: SetComparison) -> list[AccessChange]:
 
 
 class _OperationChange(NamedTuple):
-    """A cell's change of one operation. If ``needs_statement``, it differs from the change of a
-    broader session (everybody, or a larger class of clients), or there is no broader session."""
+    """A cell's change of one operation.
+
+    ``needs_statement``: the statements about broader sessions do not tell this change.
+    """
 
     change: AccessChangeKind
     needs_statement: bool
@@ -103,8 +106,8 @@ def _operation_statements(
     changes: Mapping[NameClass, _OperationChange],
     parents: Mapping[NameClass, NameClass | None],
 ) -> Iterator[AccessChange]:
-    """The statements about one operation. A class with the same change as its parent is part of the
-    parent's statement; a class with another change is an exception of that statement."""
+    """The statements about one operation. A class whose change differs from that of its parent is
+    an exception of the parent's statement."""
     statement_of: dict[NameClass, NameClass] = {}
     exceptions: dict[NameClass, list[NameException]] = {}
     for names, parent in parents.items():
@@ -164,9 +167,10 @@ def _change(before: bool, after: bool) -> AccessChangeKind:
 
 
 def _parents(classes: Iterable[NameClass]) -> dict[NameClass, NameClass | None]:
-    """The parent of each class: the class of the longest prefix with which all its names begin.
-    A parent comes before the classes under it. The empty prefix is not a parent of names that begin
-    with ``*``, because LITERAL ``*`` does not match such names."""
+    """The parent of each class: the class of the longest prefix of its names. Parents come first.
+
+    The empty prefix is not a parent of names that begin with ``*``.
+    """
     parents: dict[NameClass, NameClass | None] = {}
     open_prefixes: list[NameClass] = []
     for names in sorted(classes):

@@ -1,9 +1,8 @@
 """Finds a smaller set of ACLs that is proven equivalent.
 
-The search tries these changes in order: it removes the caller's groups of candidates, joins the
-operations on a pattern to ALL, joins literals to a prefix, and removes single ACLs. It keeps a
-change only if no decision changes in any cell. At the end it compares the result with the original
-set. This module must not know where ACLs come from, nor apply the result.
+The search removes and joins ACLs step by step, and keeps a step only if no decision changes in any
+cell. At the end it compares the result with the original set. This module must not know where ACLs
+come from, nor apply the result.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def minimal_set(
 ) -> MinimalSet:
     """A smaller set that contains ``kept``. No new prefix is shorter than ``shortest_prefix``.
 
-    The search first tries to remove each group of ``candidates`` as a whole.
+    The search first tries to remove each group in ``candidates``, as a whole.
     """
     before = frozenset(acls)
     search = _Search(before, config, frozenset(kept))
@@ -71,12 +70,12 @@ class _Search:
             self._replace(removed, ())
 
     def remove_single(self) -> None:
-        """Remove every ACL whose removal changes no decision, the narrowest first."""
+        """Remove ACLs whose removal changes no decision, the narrowest first."""
         for acl in sorted(self.acls - self._kept, key=_narrowest_first):
             self._replace((acl,), ())
 
     def fold_operations(self) -> None:
-        """If ACLs together cover all checked operations, replace them by one ACL with ALL."""
+        """Replace ACLs that together cover all checked operations by one ACL with ALL."""
         acls = sorted(self.acls - self._kept)
         groups = grouped(acls, lambda acl: acl._replace(operation=Operation.ALL))
         for folded, group in groups.items():
@@ -88,7 +87,7 @@ class _Search:
                 self._replace(group, (folded,))
 
     def fold_names(self, shortest_prefix: int) -> None:
-        """Replace literals by their common prefix if the decisions stay the same."""
+        """Replace literals by their common prefix."""
         groups: dict[Acl, list[Acl]] = {}
         for acl in sorted(self.acls - self._kept):
             if acl.pattern_type is _LITERAL and acl.resource_name != WILDCARD:

@@ -1,9 +1,8 @@
 """Divides resource names into classes: the same patterns match all names of a class.
 
-Three facts determine a name's class: the literal that the name equals, the longest prefix with
-which it begins, and whether it begins with ``*``. So the patterns of ACLs divide all names into a
-finite number of classes. A class without a valid resource name represents no request. This module
-must not know principals, hosts or decisions.
+Three facts determine a name's class: the literal that the name equals, the longest PREFIXED pattern
+that matches the name, and whether the name begins with ``*``. A class without a valid resource name
+represents no request. This module must not know principals, hosts or decisions.
 """
 
 from __future__ import annotations
@@ -25,9 +24,11 @@ _FIRST_OTHER_CHARACTER: Final = 0xC0
 
 
 class NameClass(NamedTuple):
-    """If ``is_literal``, the class has only ``name``. If not, it has the names that begin with
-    ``name``, without the literals, without names that begin with a longer prefix, and for an empty
-    ``name`` without names that begin with ``*``."""
+    """Only ``name`` if ``is_literal``, else the names that begin with ``name``.
+
+    Literals, and names that begin with a longer prefix, have their own classes. Names that begin
+    with ``*`` are not in the class of the empty prefix.
+    """
 
     name: str
     is_literal: bool
@@ -43,7 +44,7 @@ class NamePattern(NamedTuple):
         return name == self.name if self.is_literal else name.startswith(self.name)
 
     def holds_all(self, names: NameClass) -> bool:
-        """Whether this pattern has the names of a class. It must have all of them, or none."""
+        """Whether this pattern has ``names``. The pattern must have all of them, or none."""
         return self.holds(names.name) and (names.is_literal or not self.is_literal)
 
     def meets(self, acl: Acl) -> bool:
@@ -77,7 +78,7 @@ class Patterns:
     begin with ``*``.
     """
 
-    __slots__ = ("_found", "_in_order", "_lengths", "literals", "prefixes", "reaches_all")
+    __slots__ = ("_in_order", "_last_found", "_lengths", "literals", "prefixes", "reaches_all")
 
     def __init__(self, patterns: Iterable[NamePattern]) -> None:
         self.literals: set[str] = set()
@@ -87,7 +88,7 @@ class Patterns:
         self.reaches_all = WILDCARD in self.literals
         self._lengths = sorted({len(prefix) for prefix in self.prefixes})
         self._in_order: tuple[list[str], list[str]] | None = None
-        self._found: tuple[str, frozenset[NameClass]] | None = None
+        self._last_found: tuple[str, frozenset[NameClass]] | None = None
 
     @staticmethod
     def of(acls: Iterable[Acl]) -> Patterns:
@@ -96,7 +97,7 @@ class Patterns:
         )
 
     def reaches(self, names: NameClass) -> bool:
-        """Whether a pattern matches ``names``. Each must match the whole class or none of it."""
+        """Whether a pattern matches ``names``. No pattern must match a part of ``names``."""
         name = names.name
         if names.is_literal and name in self.literals:
             return True
@@ -105,7 +106,7 @@ class Patterns:
         return any(name[:length] in self.prefixes for length in self._lengths)
 
     def reaching(self, names: NameClass) -> Iterator[NamePattern]:
-        """The patterns that match ``names``. Each must match the whole class or none of it."""
+        """The patterns that match ``names``. No pattern must match a part of ``names``."""
         name = names.name
         if names.is_literal and name in self.literals:
             yield NamePattern(name, True)
@@ -116,13 +117,10 @@ class Patterns:
                 yield NamePattern(name[:length], False)
 
     def beginning_with(self, stem: str) -> frozenset[NameClass]:
-        """The classes of the literals and prefixes that begin with ``stem``.
-
-        The last result is cached, because a caller asks for the same ``stem`` many times.
-        """
-        if self._found is None or self._found[0] != stem:
-            self._found = stem, frozenset(self._beginning_with(stem))
-        return self._found[1]
+        """The classes of the literals and prefixes that begin with ``stem``."""
+        if self._last_found is None or self._last_found[0] != stem:
+            self._last_found = stem, frozenset(self._beginning_with(stem))
+        return self._last_found[1]
 
     def _beginning_with(self, stem: str) -> Iterator[NameClass]:
         if not stem:
@@ -143,7 +141,7 @@ def classes(dividing: Sequence[Patterns], within: NamePattern) -> set[NameClass]
     if within.is_literal:
         return {NameClass(*within)}
     found = {NameClass(within.name, False)}
-    if not within.name:  # LITERAL * matches the name *, but no longer name with this beginning
+    if not within.name:  # LITERAL * matches *, but not longer names that begin with *
         found |= {NameClass(WILDCARD, True), NameClass(WILDCARD, False)}
     for patterns in dividing:
         found.update(patterns.beginning_with(within.name))
@@ -181,9 +179,9 @@ def touched(
 
 
 def plain_name(names: NameClass, kind: ResourceType, dividing: Sequence[Patterns]) -> str | None:
-    """A plain name of the class ``names``; the patterns ``dividing`` make the classes.
+    """A plain name of the class ``names``, which the patterns ``dividing`` make.
 
-    None if the class has no name that a resource of this type can have.
+    None if no resource of this type can have a name of the class.
     """
     name, is_literal = names
     if is_literal:

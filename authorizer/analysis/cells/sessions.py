@@ -1,13 +1,16 @@
 """Enumerates the cells into which ACLs divide requests, session by session.
 
 A cell has the requests of a class of principals, from a class of client addresses, for a class of
-resource names and one operation. All its requests have the same decision.
+resource names and one operation. All requests of a cell have the same decision.
 
 A session has the cells of one class of principals and one class of clients. The principals that no
-ACL names are one class, and so are the clients that no ACL names. A named principal's broader
-session is that of the unnamed principals. The broader session of a host or CIDR block is that of
-the next wider block, or else of the unnamed clients. A session lists only cells that can differ
-from the cells of its broader sessions. This module must not know the decisions.
+ACL names are one class. The clients that no ACL names are one class, too. A session lists only
+cells that can differ from the cells of its broader sessions:
+
+- for a named principal: the session of the unnamed principals,
+- for a host or CIDR block: the session of the next wider block, or else of the unnamed clients.
+
+This module must not know the decisions.
 """
 
 from __future__ import annotations
@@ -57,10 +60,7 @@ ANYBODY: Final = PrincipalSet()
 
 
 class Requests(NamedTuple):
-    """Requests of ``principals`` from ``hosts`` for ``operations`` (as bits) on resources.
-
-    The resources' names are in ``names``, and not in ``excluded``.
-    """
+    """Requests for ``operations`` (as bits) on resources in ``names`` but not in ``excluded``."""
 
     principals: PrincipalSet
     hosts: HostSet
@@ -70,7 +70,7 @@ class Requests(NamedTuple):
     excluded: tuple[NamePattern, ...] = ()
 
     def holds_session(self, session: Session) -> bool:
-        """Whether the requests include requests of ``session``."""
+        """Whether some of the requests belong to ``session``."""
         return self.principals.holds(session.principal) and self.hosts.holds(
             session.clients.matching
         )
@@ -82,8 +82,10 @@ class Requests(NamedTuple):
 
 
 class SessionAround(NamedTuple):
-    """A broader session, by host and principal. ``unless`` is another session: the broader session
-    is ignored if the access of both sessions changes in the same way."""
+    """The client address and principal of a broader session.
+
+    The broader session does not count if its access changes like that of the session ``unless``.
+    """
 
     identity: tuple[str, str]
     unless: tuple[str, str] | None = None
@@ -92,9 +94,9 @@ class SessionAround(NamedTuple):
 class Session(NamedTuple):
     """The cells of one class of principals and clients on one type of resource.
 
-    ``is_named`` is False for the principal that represents all principals without ACLs.
-    ``dividing`` has the patterns that divide the names into classes. ``names`` has only classes on
-    which the session can differ from all sessions in ``around``.
+    If not ``is_named``, ``principal`` represents all principals that no ACL names. The patterns in
+    ``dividing`` divide the names into classes. ``names`` has only classes on which the session can
+    differ from every session in ``around``.
     """
 
     principal: str
@@ -121,13 +123,12 @@ def checked_operations(kind: ResourceType) -> int:
 
 
 class Sessions:
-    """Divides ``requests`` into sessions and cells: each ACL in ``acls`` matches all requests of a
-    cell or none. ACLs do not divide the cells of super users. A caller that compares sets of ACLs
-    passes the union of these sets.
+    """Divides ``requests`` into sessions and cells.
 
-    With ``differing``, the sessions have only cells that an ACL in ``differing`` can change. Unless
-    ``any_subset``, each compared set must contain all ``acls`` that are not in ``differing``. No
-    cell is partly inside one of the requests in ``separate``.
+    To compare sets of ACLs, pass their union: each set decides all requests of a cell alike. With
+    ``differing``, the sessions have only cells that an ACL in ``differing`` can change. Then each
+    compared set must contain all other ``acls``, unless ``any_subset``. No cell is partly inside
+    one of ``separate``.
     """
 
     def __init__(
@@ -167,7 +168,7 @@ class Sessions:
         self._clients = ClientClasses(hosts, requests.hosts, config.kafka, separate_hosts)
 
     def __iter__(self) -> Iterator[Session]:
-        """The sessions of the principal that no ACL names, then of named principals in order."""
+        """The sessions of the unnamed principals, then those of the named principals in order."""
         has_others = self._requests.principals.is_excluded
         if has_others:
             yield from self._of(self._somebody, is_named=False, only_own=False)
@@ -183,8 +184,8 @@ class Sessions:
     def least_cells(self) -> int:
         """A lower bound of the number of cells, found without listing the cells.
 
-        For each principal it counts those resource names in ACLs of ``User:*`` that begin with the
-        prefix of an ACL of the principal. ACLs with a host other than ``*`` are left out.
+        A principal has a cell for each name in an ACL of ``User:*`` that begins with a prefix in an
+        ACL of the principal.
         """
         within, differing = self._requests.names, self._differing
         dividing = self._everyones.get(WILDCARD)
@@ -205,10 +206,7 @@ class Sessions:
         return cells * self._requests.operations.bit_count()
 
     def without_names(self) -> Iterator[Session]:
-        """Sessions without cells, of all principals in the requests except super users.
-
-        They include sessions of a principal that no ACL names.
-        """
+        """Sessions without cells, of all principals in the requests except super users."""
         kind = self._requests.kind
         others = [self._somebody] if self._requests.principals.is_excluded else []
         for principal in (*others, *self._named()):
@@ -236,10 +234,7 @@ class Sessions:
         return name
 
     def _of(self, principal: str, *, is_named: bool, only_own: bool) -> Iterator[Session]:
-        """The sessions of one principal.
-
-        If ``only_own``, the sessions have only the cells that ACLs of ``principal`` itself match.
-        """
+        """The sessions of one principal; with ``only_own``, only cells that its own ACLs match."""
         own = self._by_who.get(principal, _NO_PATTERNS)
         if only_own and not own:
             return
@@ -286,8 +281,8 @@ class Sessions:
     ) -> list[Patterns]:
         """The patterns of ACLs that can change a decision of the session.
 
-        With ``can_be_only`` and ``allow.everyone.if.no.acl.found``, ACLs of all principals are
-        included: where such an ACL is the only one on a name, this setting does not apply.
+        ``can_be_only``: an ACL of any principal can be the only ACL on a name. There the ACL turns
+        ``allow.everyone.if.no.acl.found`` off.
         """
         assert self._differing is not None
         found = [
@@ -300,7 +295,7 @@ class Sessions:
     def _touched(
         self, conditions: Sequence[Sequence[Patterns]], dividing: Sequence[Patterns]
     ) -> Collection[NameClass]:
-        """The classes of names that each of ``conditions`` matches with one of its patterns."""
+        """The requested classes of names that match at least one pattern of every condition."""
         within = self._requests.names
         if not all(conditions):
             return ()

@@ -57,10 +57,9 @@ Change = TimelineChange | CredentialChange
 
 
 def changes(records: Iterable[tuple[int, int, Any]]) -> Iterator[Change]:
-    """The changes in ``records``.
+    """The changes in ``records``: offset, time and message of each record, in log order.
 
-    ``records`` has, for each record in log order, the offset, the highest time (ms) of all batches
-    up to the record's batch, and the message.
+    The time is the highest time (ms) of all batches up to the record's batch.
     """
     pending: list[Change] | None = None
     for offset, time_ms, message in records:

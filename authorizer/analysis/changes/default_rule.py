@@ -18,10 +18,9 @@ _NONE: Final = Patterns(())
 
 
 def without_cover(changed: Iterable[Acl], acls: Iterable[Acl]) -> Iterator[Acl]:
-    """The ACLs in ``changed`` that reach a name which no ACL in ``acls`` reaches; one ACL for each
-    pattern.
+    """One ACL in ``changed`` for each pattern that matches a name without an ACL in ``acls``.
 
-    ``changed`` has ACLs to add to ``acls``, or removed ACLs; then ``acls`` are the remaining ones.
+    ``changed`` has the added or the removed ACLs. ``acls`` has all other ACLs.
     """
     by_kind = grouped(acls, lambda acl: acl.resource_type)
     others = {kind: Patterns.of(known) for kind, known in by_kind.items()}

@@ -18,7 +18,7 @@ Users = Mapping[tuple[str, ScramMechanism], ScramCredential]
 class UserDifference(NamedTuple):
     """A changed credential: its iterations ``before`` and ``after``, None without a credential.
 
-    The two numbers are equal if only salt and keys changed, for example with a new password.
+    Both numbers are equal if only salt and keys changed, for example with a new password.
     """
 
     user: str

@@ -1,8 +1,8 @@
 """Checks whether a planned change of ACLs still has its planned effect.
 
 The effect is the set of requests whose decision the change reverses. ACLs that were added or
-removed after the planning can change this set. This module must not know where ACLs come from, nor
-how a plan is saved.
+removed after the planning can change the effect. This module must not know where ACLs come from,
+nor how a plan is saved.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class SetChange(NamedTuple):
 
 
 class OtherEffect(NamedTuple):
-    """Because ``acl`` was added or removed, the change no longer affects ``question`` as planned.
+    """Because ``acl`` was added or removed, the change does not affect ``question`` as planned.
 
-    ``question`` represents all names in ``names``. If ``is_named``, the question is about one
-    principal; else it represents all principals that no ACL names. ``planned`` and ``now`` have the
-    decisions before and after the change; True is ALLOWED.
+    ``question`` represents all names in ``names`` and, if not ``is_named``, all principals that no
+    ACL names. ``planned`` and ``now`` have the decisions before and after the change; True is
+    ALLOWED.
     """
 
     acl: Acl
@@ -56,9 +56,8 @@ def other_effects(
 ) -> Iterator[OtherEffect]:
     """At most one effect for each ACL that only one of ``before`` and ``now`` has.
 
-    ``before`` has the ACLs when ``change`` was planned, ``now`` the present ones. The result is
-    empty if ``change`` reverses the same decisions on both. A decision that another change has
-    already reversed as planned does not count.
+    ``before`` has the ACLs when ``change`` was planned, ``now`` the present ACLs. A decision that
+    another change has already reversed as planned does not count.
     """
     differing = sorted(set(before) ^ set(now))
     if not differing:
@@ -89,7 +88,7 @@ def _effects(
 ) -> list[OtherEffect]:
     """One effect for each ACL in ``differing`` that matches the cell's requests.
 
-    If the default rule can decide, it is enough that the ACL's pattern matches the cell's name.
+    With ``allow_everyone``, every ACL whose pattern matches the cell's name counts.
     """
     session = cell.session
     question = session.question(1 << operation, cell.name)

@@ -1,8 +1,8 @@
 """Compares two versions of Kafka on the same ACLs: who gains and who loses which operations.
 
-The versions match hosts differently: an ACL whose host is a CIDR block matches only with Kafka 4.4
-or later. Each difference has a witness: one request that the two versions decide differently. This
-module must not know where ACLs come from, nor how a difference is shown.
+An ACL whose host is a CIDR block matches only with Kafka 4.4 or later. Each difference has a
+witness: one request that the two versions decide differently. This module must not know where ACLs
+come from, nor how a difference is shown.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class UpgradeEffect(NamedTuple):
 
 
 class Upgrade(NamedTuple):
-    """The differences between two versions.
+    """``effects`` maps each ACL with a CIDR block to its effects.
 
-    ``effects`` maps each ACL with a CIDR block to its effects. Of effects that differ only in the
-    names, one is listed. With too many cells, ``is_whole`` is False, and no ACL has effects.
+    Of effects that differ only in the names, one is listed. With too many cells, ``is_whole`` is
+    False, and no ACL has effects.
     """
 
     effects: dict[Acl, tuple[UpgradeEffect, ...]]

@@ -25,10 +25,9 @@ NEAR_MISSES_SHOWN = 20
 class Explanation(NamedTuple):
     """The explanation of one decision.
 
-    ``hosts`` has the result of ``changing_hosts`` for a question without a host. ``kafka`` is the
-    version of Kafka whose rules decide. ``assumed`` has configuration keys that were not set, with
-    the assumed values. ``since`` is None if the history is unknown. ``unknown`` has the question's
-    unknown names.
+    ``hosts`` has the result of ``changing_hosts`` for a question without a host. ``assumed`` has
+    configuration keys that were not set, with the assumed values. ``since`` is None if the history
+    is unknown. ``unknown`` has the question's unknown names.
     """
 
     question: Question
@@ -56,10 +55,10 @@ def explain(
 ) -> Explanation:
     """Explain the decision on ``question`` under ``acls``, with at most ``limit`` near misses.
 
-    ``request`` is Kafka's name of the client's request, such as ``Metadata``, or None if it is
-    unknown. The request determines what the client does next. If ``creates_blocks``, remedies may
-    have CIDR blocks, which need Kafka 4.4 and metadata.version 32 or higher. ``assumed``,
-    ``since`` and ``unknown`` are copied to the result.
+    ``request`` is Kafka's name of the client's request, such as ``Metadata``; None: unknown. The
+    request tells which operations the client needs next. If ``creates_blocks``, remedies may have
+    CIDR blocks, which need Kafka 4.4 and metadata.version 32 or higher. ``assumed``, ``since`` and
+    ``unknown`` are copied to the result.
     """
     found = scan_misses(acls, question, config.kafka)
     traced = trace(found.candidates, config, question)

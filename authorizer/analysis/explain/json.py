@@ -27,7 +27,7 @@ Commands = tuple[str, ...] | None
 
 
 def acl_json(acl: Acl, id_of: IdOf) -> Json:
-    """The ACL with its id, or with None if it has no id."""
+    """The ACL with its id, or with None if the ACL has no id."""
     uuid = id_of(acl)
     return {"id": None if uuid is None else uuid_text(uuid), **acl_fields(acl)}
 
@@ -60,10 +60,7 @@ def to_json(
     id_of: IdOf = lambda acl: None,
     as_commands: Callable[[Commands], Json] = commands_json,
 ) -> Json:
-    """``explanation`` as one JSON object.
-
-    ``id_of`` returns an ACL's id, and ``as_commands`` the JSON of a remedy's commands.
-    """
+    """``explanation`` as one JSON object; ``as_commands`` converts a remedy's commands."""
     traced, since = explanation.trace, explanation.since
     answer = answer_json(
         explanation.question, traced.decision, explanation.kafka, explanation.assumed, id_of
