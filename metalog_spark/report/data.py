@@ -85,6 +85,7 @@ def contents(
     traffic = gathered.traffic[EVERYBODY if team is None else team.name]
     acls, least = _in_force(parts, owned), _least(parts, owned)
     uses = None if parts.unused.refused else _uses(acls)
+    can_go = None if uses is None else uses.can_go
     disagreeing = _of_team(parts.disagreements, owned)
     excess = [row for row in least if row["excess"] > 0]
     return ReportContents(
@@ -94,8 +95,12 @@ def contents(
         sentence=_sentence(uses, sum(map(owned.has_acl, gathered.acls)), traffic),
         caveats=tuple(_caveats(parts)),
         numbers=(
-            Number(traffic.requests, f"answers, {sum(traffic.denied):,} of them denied", "window"),
-            Number(None if uses is None else uses.can_go, "grants that can go", "unused"),
+            Number(
+                traffic.requests,
+                f"{plural(traffic.requests, 'answer')}, {sum(traffic.denied):,} denied",
+                "window",
+            ),
+            Number(can_go, f"{plural(can_go or 0, 'grant')} that can go", "unused"),
             _dangers(list(filter(owned.has_exposed, parts.exposure))),
             Number(
                 disagreeing.requests,
@@ -267,8 +272,9 @@ def _dangers(exposed: Sequence[Row]) -> Number:
     errors, warnings = (
         sum(row["severity"] == severity for row in exposed) for severity in ("ERROR", "WARNING")
     )
-    text = f"dangers, {counted(errors, 'error')} among them"
-    return Number(errors + warnings, text, "exposure")
+    dangers = errors + warnings
+    text = f"{plural(dangers, 'danger')}, {counted(errors, 'error')} among them"
+    return Number(dangers, text, "exposure")
 
 
 def _window(gathered: Gathered, owned: _TeamFilter, traffic: Traffic) -> TimeBars:
