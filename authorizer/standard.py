@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _audit_levels: Final[dict[int, bool]] = getattr(AUDIT_LOG, "_cache", {})
-"""The logger's cache of ``isEnabledFor`` by level; empty if this Python has no such cache. If the
-value for INFO is False, a decision does not call ``audit_all``."""
+"""The logger's cache of ``isEnabledFor``, by level. A look-up is faster than a call. The cache is
+empty if this Python's loggers have none."""
 LITERAL: Final = PatternType.LITERAL
 ONE_ALLOWED: Final = AuthorizationResults((ALLOWED,))
 ONE_DENIED: Final = AuthorizationResults((DENIED,))
@@ -43,14 +43,14 @@ INFO: Final = logging.INFO
 NOT_LOADED: Final = "the ACLs are not loaded up to the high-water mark yet"
 TOO_OLD: Final = "the log was not read for stale.deny.after.ms or longer: the ACLs are too old"
 REBUILD_DIVISOR: Final = 16
-"""A delta that changes more than a sixteenth of the ACLs rebuilds the index: that is faster."""
+"""A delta of more than 1/16 of the ACLs rebuilds the index, because a rebuild is faster."""
 
 
 class StandardAuthorizer(Authorizer):
     """Decides like Kafka's StandardAuthorizer, and names the deciding rule as Kafka does.
 
-    A ``Replica``, which reads the log, publishes images with the ACLs; or the caller passes the
-    ACLs (``from_acls``). Any thread may ask for decisions; one image decides all actions of a call.
+    The ACLs come from a ``Replica``, which reads the log, or from the caller (``from_acls``). Any
+    thread may ask for decisions. One image decides all actions of a call.
     """
 
     _decision_context: DecisionContext
@@ -90,14 +90,12 @@ class StandardAuthorizer(Authorizer):
         """An authorizer that decides by ``acls``, without a log.
 
         ``super_users`` are principals such as ``User:admin``. ``allow_everyone`` is the value of
-        ``allow.everyone.if.no.acl.found``. ``kafka_version`` is ``4.3`` or ``4.4``. ``tolerant``
-        accepts ACLs that Kafka's controller refuses to create: old or damaged logs can hold such
-        ACLs.
+        ``allow.everyone.if.no.acl.found``. ``kafka_version`` is ``4.3`` or ``4.4``. Pass
+        ``tolerant`` for old or damaged logs, whose ACLs Kafka's controller can refuse to create.
 
         Raises:
-            InvalidRequest: Kafka's controller refuses to create an ACL (the message has the ACL's
-                position, counted from 0), a super user is not ``Type:name``, or ``kafka_version``
-                is not supported.
+            InvalidRequest: Kafka's controller refuses an ACL, a super user is not ``Type:name``, or
+                ``kafka_version`` is not supported.
         """
         if isinstance(super_users, str):
             raise InvalidRequest(f"super_users: give a list of principals, as [{super_users!r}]")
@@ -118,7 +116,7 @@ class StandardAuthorizer(Authorizer):
         return authorizer
 
     def configure(self, configs: Mapping[str, object]) -> None:
-        """Read the authorizer's keys, such as ``super.users``, and ignore all other keys.
+        """Read the authorizer's keys, such as ``super.users``; other keys are ignored.
 
         Raises ``ConfigException`` if a value is invalid.
         """
@@ -130,9 +128,8 @@ class StandardAuthorizer(Authorizer):
     def start(self, server_info: Mapping[str, str]) -> dict[str, Future[None]]:
         """For each listener (KIP-801): a future that is done when the listener may open.
 
-        A listener in ``early.start.listeners`` may open at once, every other listener when the log
-        is loaded. If the load fails, ``result(timeout)`` of the future raises the reason
-        (``LoadTimeout``, ``CorruptLog``).
+        A listener in ``early.start.listeners`` may open at once. The other listeners wait for the
+        load of the log. If the load fails, ``result(timeout)`` of the future raises the reason.
         """
         early = self._config.early_start_listeners
         return {
@@ -143,8 +140,7 @@ class StandardAuthorizer(Authorizer):
         """The result of each of ``actions``, in order. Decisions are logged as in Kafka.
 
         Raises:
-            AuthorizerNotReady: the gate is shut (``shut_by`` has the reason), and the principal
-                is not a super user.
+            AuthorizerNotReady: only super users get decisions at present (``shut_by`` says why).
             InvalidRequest: a resource is not LITERAL, or its type is ANY.
         """
         decision_context = self._decision_context
@@ -199,12 +195,12 @@ class StandardAuthorizer(Authorizer):
 
     @property
     def decision_context(self) -> DecisionContext:
-        """The data on which decisions depend at present; each change makes a new object."""
+        """The data on which decisions depend; each change makes a new object."""
         return self._decision_context
 
     @property
     def config(self) -> AuthorizerConfig:
-        """The settings in force. If no Kafka version is configured, the log determines it."""
+        """The settings in force. The log determines the Kafka version if no setting does."""
         return self._decision_context.config
 
     @property
@@ -214,7 +210,7 @@ class StandardAuthorizer(Authorizer):
 
     @property
     def index(self) -> AclIndex:
-        """The present index, for callers that decide without the gate."""
+        """The index, for callers that decide without the gate."""
         if self._is_index_behind:
             return AclIndex.of(list(self._by_id.values()))
         return self._decision_context.index
@@ -232,7 +228,7 @@ class StandardAuthorizer(Authorizer):
         return principal in self._config.super_users
 
     def set_acl_mutator(self, mutator: AclMutator | None) -> None:
-        """Set the writer of the log. A ``Replica`` that writes calls this method itself."""
+        """Set the writer of the log. A ``Replica`` that writes does this itself."""
         self._mutator = mutator
 
     def create_acls(
@@ -287,14 +283,13 @@ class StandardAuthorizer(Authorizer):
         self._initial_load.complete()
 
     def note_load_fault(self, fault: Exception) -> None:
-        """Tell the futures of ``start`` why the log is not loaded; they fail only if no retry can
-        help."""
+        """Tell the futures of ``start`` why the log is not loaded yet."""
         self._initial_load.note_fault(fault)
 
     def note_staleness(self, for_ms: int) -> None:
-        """Remember that the log has been unread for ``for_ms`` milliseconds.
+        """Shut the gate if ``for_ms`` is at least ``stale.deny.after.ms``, and is not 0.
 
-        The gate shuts if ``for_ms`` is at least ``stale.deny.after.ms``, and is not 0.
+        ``for_ms`` is the time since the last read of the log, in milliseconds.
         """
         limit = self._config.stale_deny_after_ms
         is_stale = limit is not None and for_ms > 0 and for_ms >= limit
@@ -312,7 +307,7 @@ class StandardAuthorizer(Authorizer):
     def add_acl(self, uuid: Uuid, acl: Acl) -> None:
         """Add ``acl`` with the id ``uuid``, or replace the ACL that has this id.
 
-        Before ``complete_initial_load``, which builds the index, no ACL decides.
+        No ACL decides before ``complete_initial_load``.
         """
         by_id = self._own_ids()
         if self._is_loaded:

@@ -67,7 +67,7 @@ class Standing(Enum):
 
 
 class Candidate(NamedTuple):
-    """An ACL whose pattern matches the resource; ``mismatches`` is empty if the ACL matches."""
+    """An ACL whose pattern matches the resource."""
 
     acl: Acl
     standing: Standing
@@ -75,10 +75,7 @@ class Candidate(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """The decision, and all candidates.
-
-    For a super user no ACL is considered, so there are no candidates.
-    """
+    """The decision, and all candidates. For a super user, Kafka considers no candidates."""
 
     decision: Decision
     candidates: tuple[Candidate, ...]
@@ -92,7 +89,7 @@ class Trace(NamedTuple):
 def trace(acls: Iterable[Acl], config: AuthorizerConfig, question: Question) -> Trace:
     """The trace of ``question``. ``acls`` must contain all candidates, in any order.
 
-    An ACL that ``acls`` contains twice counts once.
+    A repeated ACL counts once.
     """
     if question.principal in config.super_users:
         return Trace(ALLOWED_TO_SUPER_USER, ())
@@ -124,7 +121,7 @@ def reaches(acl: Acl, resource_type: ResourceType, name: str) -> bool:
 
 
 def mismatches(acl: Acl, who: Subject, operation: Operation) -> tuple[Attribute, ...]:
-    """The fields of the candidate ``acl`` that do not match; empty if all fields match."""
+    """The fields of the candidate ``acl`` that do not match."""
     mismatched = []
     if acl.principal not in who.principals:
         mismatched.append(Attribute.PRINCIPAL)

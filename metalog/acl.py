@@ -1,8 +1,6 @@
 """Kafka's ACLs as values: enums with Kafka's codes, one ACL, and the filters.
 
 An ``Acl`` (Kafka's StandardAcl or AclBinding) has no id; the log gives each ACL an id.
-Enum members sort by their code. Kafka's listings and decisions depend on Java's order of strings
-(``java_order``).
 
 Sources: KIP-11 (operations, permissions), KIP-290 (pattern types, filters),
 Kafka 4.3 for the codes. This module must not know records, images or decisions.
@@ -124,7 +122,7 @@ SUPPORTED_OPERATIONS: Final[dict[ResourceType, frozenset[Operation]]] = {
 
 
 class Acl(NamedTuple):
-    """One access control entry on one resource pattern, without its id.
+    """One access control entry on one resource pattern.
 
     ``principal`` is ``Type:name``. ``host`` is ``*``, an address as Java writes it, or, with Kafka
     4.4 or later, a CIDR block.
@@ -171,7 +169,7 @@ def camel(member: IntEnum) -> str:
 
 
 def words_of(acl: Acl) -> tuple[str, str, str, str, str, str, str]:
-    """The fields of ``acl`` as texts, in their order. An enum member's text is its name."""
+    """The fields of ``acl`` in order, as texts; an enum member as its name."""
     return (
         acl.resource_type.name,
         acl.resource_name,
@@ -192,7 +190,7 @@ ACL_KEYS: Final = (
     "operation",
     "permissionType",
 )
-"""The fields of an ACL in JSON, in their order."""
+"""The fields of an ACL in JSON, in order."""
 
 
 def acl_fields(acl: Acl) -> dict[str, str]:
@@ -262,7 +260,10 @@ ANY_ACL: Final = AclFilter()
 
 
 def java_order(text: str) -> str:
-    """A key that sorts texts as Java's ``String.compareTo`` does, by UTF-16 code unit."""
+    """A key that sorts texts as Java's ``String.compareTo`` does, by UTF-16 code unit.
+
+    The order of Kafka's listings and decisions depends on this order.
+    """
     if text.isascii() or max(text) <= "\uffff":
         return text
     return "".join(_utf16_units(character) for character in text)

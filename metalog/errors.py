@@ -1,9 +1,7 @@
 """The two families of errors: faults of the caller, and faults of the data.
 
-An ``InvalidRequest`` has an error code, usually one of Kafka's
-(``org.apache.kafka.common.protocol.Errors``). Every message is one line.
-
-This module must not know how an error is shown or sent.
+An ``InvalidRequest`` has an error code. Every message is one line. This module must not
+know how an error is shown or sent.
 """
 
 from __future__ import annotations
@@ -13,10 +11,9 @@ from typing import ClassVar, Final, NamedTuple
 
 
 class ErrorCode(IntEnum):
-    """Some error codes of Kafka 4.4, with Kafka's names.
+    """Some error codes of Kafka 4.4 (``org.apache.kafka.common.protocol.Errors``).
 
-    The codes of 20,000 and more are ours: KIP-506 and KIP-801 name these errors, but Kafka has no
-    numbers for them.
+    The codes from 20,000 are ours: KIP-506 and KIP-801 name these errors without numbers.
     """
 
     UNKNOWN_SERVER_ERROR = -1
@@ -47,7 +44,7 @@ class ErrorCode(IntEnum):
 
 
 class ApiError(NamedTuple):
-    """The result of one item of a request: Kafka's error code, and a message or None."""
+    """The result of one item of a request: an error code, and a message or None."""
 
     code: ErrorCode = ErrorCode.NONE
     message: str | None = None
@@ -65,10 +62,7 @@ class MetalogError(Exception):
 
 
 class InvalidRequest(MetalogError):
-    """The caller's request cannot be carried out.
-
-    ``code`` is Kafka's INVALID_REQUEST (42), unless a subclass replaces it.
-    """
+    """The caller's request cannot be carried out."""
 
     code: ClassVar[ErrorCode] = ErrorCode.INVALID_REQUEST
 
@@ -96,7 +90,7 @@ class NotController(InvalidRequest):
 
 
 class LogFenced(NotController):
-    """This process is not (or no longer) the log's writer; the message says why."""
+    """This process is not the log's writer; the message says why."""
 
 
 class InvalidMoment(InvalidRequest):
@@ -116,9 +110,8 @@ class LoadTimeout(AuthorizerNotReady, TimeoutError):
 class CorruptLog(MetalogError):
     """Damaged or contradictory data.
 
-    ``problem`` says what is wrong. ``file`` names the file, topic or address. ``offset`` is the
-    log offset, and ``byte`` is the position in the file. ``advice`` says what to do. All except
-    ``problem`` can be None.
+    ``file`` is a file, topic or address. ``offset`` is the log offset, and ``byte`` is the position
+    in the file. ``advice`` says what to do.
     """
 
     def __init__(
@@ -140,7 +133,7 @@ class CorruptLog(MetalogError):
     def located(
         self, *, file: str | None = None, offset: int | None = None, byte: int | None = None
     ) -> CorruptLog:
-        """A copy of the error; the arguments replace a missing file, offset or byte."""
+        """A copy of the error; the arguments fill in a missing file, offset or byte."""
         return type(self)(
             self.problem,
             file=self.file if self.file is not None else file,
@@ -151,7 +144,7 @@ class CorruptLog(MetalogError):
 
     @property
     def found(self) -> str:
-        """The message without the advice, for people who cannot follow the advice."""
+        """The message, without the advice that some people cannot follow."""
         where = [] if self.file is None else [self.file]
         if self.offset is not None:
             where.append(f"offset {self.offset}")
@@ -176,7 +169,7 @@ class UncertainSource(CorruptLog):
 
 
 def forget_frames(fault: BaseException | None) -> None:
-    """Remove the tracebacks of a stored fault, because their frames keep objects alive."""
+    """Remove the tracebacks of a stored fault, because tracebacks keep objects alive."""
     while fault is not None:
         fault.__traceback__ = None
         fault = fault.__cause__ or fault.__context__

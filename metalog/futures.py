@@ -26,14 +26,13 @@ _FINAL = (CorruptLog, AuthorizerNotReady)
 class InitialLoad(Future[None]):
     """A future that is done when the log was replayed, or when a setting does not fit the log.
 
-    Any other fault leaves the future pending. ``result`` and ``exception`` wait for a retry, or
-    raise the fault at once if no retry can help.
+    Any other fault leaves the future pending.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.fault: Exception | None = None
-        """The last fault that kept the log from being replayed; None before the first."""
+        """The last fault of the load."""
         self._changed = Condition()
         self.set_running_or_notify_cancel()
         self.add_done_callback(lambda _: self._notify())
@@ -53,9 +52,8 @@ class InitialLoad(Future[None]):
         """Wait until the log was replayed, at most ``timeout`` seconds; None waits without limit.
 
         Raises:
-            CorruptLog: the log is damaged. The method raises this error at once.
-            LoadTimeout: the timeout passed; the message has the last fault. This error is also a
-                ``TimeoutError``.
+            CorruptLog: the log is damaged; raised at once.
+            LoadTimeout: the timeout passed; the message has the last fault.
             AuthorizerNotReady: the authorizer or its replica is closed.
             ConfigException: a setting does not fit the log.
         """
@@ -63,15 +61,15 @@ class InitialLoad(Future[None]):
         super().result(0)
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
-        """The ``ConfigException`` of the completed future, or None.
+        """Wait as ``result`` does; return the error of a completed future, or None.
 
-        This method waits as ``result`` does, and raises the other errors of ``result``.
+        If the future is still pending after the wait, raise the errors of ``result``.
         """
         self._wait(timeout)
         return super().exception(0)
 
     def complete(self) -> None:
-        """Complete the future: the log was replayed. A second call does nothing."""
+        """The log was replayed. A second call does nothing."""
         with suppress(InvalidStateError):
             self.set_result(None)
 
@@ -115,7 +113,7 @@ def after(future: Future[T], make: Callable[[Future[T]], R]) -> Future[R]:
 def when_done(futures: Sequence[Future[T]], make: Callable[[list[T]], R]) -> Future[R]:
     """Call ``make(results)`` when all ``futures`` are done; the new future gets the result.
 
-    The new future fails with the error of the first failed future in ``futures``, or of ``make``.
+    The error of the first failed future in ``futures``, or of ``make``, fails the new future.
     """
     whole: Future[R] = Future()
     whole.set_running_or_notify_cancel()

@@ -40,20 +40,20 @@ RequiredActions = list[tuple[Action, ...]]
 
 
 def actions(api: str, *, on_cluster: bool = False, **names: Collection[str]) -> RequiredActions:
-    """The actions that the request ``api`` needs on the resources that it names.
+    """The actions that the request ``api`` needs on the resources in ``names``.
 
-    ``names`` can be ``topics``, ``groups``, ``transactional_ids``, ``delegation_tokens`` and
-    ``users``. A repeated name becomes one action, with the count of its references.
+    The kinds of ``names`` are ``topics``, ``groups``, ``transactional_ids``, ``delegation_tokens``
+    and ``users``. A repeated name becomes one action, with the count of its references.
 
-    A conditional permission is required if ``names`` has its kind of resource. For example, Produce
-    needs WRITE on a transactional id if ``transactional_ids`` is passed. Pass ``on_cluster`` if the
-    conditions of cluster permissions apply, as when a follower fetches, or when DescribeCluster is
-    sent to a controller. Optional permissions are left out, except DescribeCluster's ALTER.
+    The caller decides which conditional permissions are required. Produce needs WRITE on a
+    transactional id only if ``transactional_ids`` is passed. Cluster permissions need
+    ``on_cluster``: pass it if a follower fetches, or if DescribeCluster goes to a controller.
+    Optional permissions are left out, except DescribeCluster's ALTER.
 
     Raises:
-        InvalidRequest: ``api`` is unknown, or actions cannot check it; ``names`` has a kind that
-            the request does not need; or a needed kind is missing, because an empty result allows
-            the request. Pass ``[]`` for a kind that the request does not name.
+        InvalidRequest: ``api`` is unknown or cannot be checked here, or ``names`` has other kinds
+            than ``api`` needs. A missing kind is refused, because an empty result would allow the
+            request. Pass ``[]`` for a kind without names.
     """
     found = _APIS.get(api)
     if found is None:
@@ -86,8 +86,8 @@ def each_allowed(
 ) -> list[bool]:
     """Whether ``context`` may do each entry of ``required``, the result of ``actions``.
 
-    As in Kafka, one call decides on the first alternatives of all entries. Each further call
-    decides on the next alternatives of the refused entries.
+    As in Kafka, one call decides on the first alternatives of all entries, the next call on the
+    second alternatives of the refused entries, and so on.
     """
     allowed = [False] * len(required)
     refused, index = list(range(len(required))), 0
@@ -145,7 +145,7 @@ def _entries(
 def _alternatives(
     permissions: Sequence[Permission], name: str, count: int = 1
 ) -> tuple[Action, ...]:
-    """The alternative actions for one name. As in Kafka, only the last action logs a denial."""
+    """As in Kafka, only the last alternative logs a denial."""
     last = len(permissions) - 1
     return tuple(
         Action(

@@ -27,10 +27,10 @@ class Permission(NamedTuple):
 
 
 class PermissionNeed(NamedTuple):
-    """Kafka checks the permissions in ``one_of`` until one is allowed. ``when`` is the condition of
-    the check; if empty, Kafka always checks.
+    """One permission of ``one_of`` is enough.
 
-    If an ``optional`` need is denied, Kafka refuses only the case in ``when``.
+    Kafka checks only if the condition ``when`` applies; an empty condition always applies. If an
+    ``optional`` need is denied, Kafka refuses only the case in ``when``.
     """
 
     one_of: tuple[Permission, ...]

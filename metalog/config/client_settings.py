@@ -1,8 +1,6 @@
 """Translates a client's settings from Kafka's keys to librdkafka's.
 
-It refuses a security key that it cannot translate. It leaves out any other unknown key, and returns
-a line that names the key. No message contains a value, because a value can be a password. This
-module must not connect.
+No message contains a value, because a value can be a password. This module must not connect.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ _SECURITY: Final = ("ssl.", "sasl.", "security.")
 
 
 def librdkafka_settings(properties: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """librdkafka's settings, and one line for each unknown key.
+    """librdkafka's settings, and one line for each unknown key, which is left out.
 
     Raises:
         InvalidRequest: a security key or its value cannot be translated.
@@ -66,8 +64,10 @@ def librdkafka_settings(properties: Mapping[str, str]) -> tuple[dict[str, str], 
 
 
 def store_type(key: str, value: str | None, *readable: str) -> str:
-    """The type of a keystore or truststore; ``InvalidRequest`` if ``readable`` does not have the
-    type. A ``value`` of None is Kafka's default, JKS, which nothing here reads."""
+    """The type of a keystore or truststore; ``InvalidRequest`` if it is not one of ``readable``.
+
+    A ``value`` of None means Kafka's default, JKS.
+    """
     kind = "JKS" if value is None else value.upper()
     if kind not in readable:
         refused = "Kafka's default, JKS," if value is None else "this type"
@@ -92,7 +92,7 @@ def _login(jaas: str) -> dict[str, str]:
 
 
 def _name_check(algorithm: str) -> str:
-    """librdkafka's word for ``algorithm``. With any word but https, Java's handshake fails."""
+    """Java's handshake fails with any algorithm but https."""
     if algorithm.lower() not in ("https", ""):
         raise InvalidRequest(f"{_NAME_CHECK}: set https, or nothing to check no host names")
     return algorithm.lower() or "none"
@@ -116,10 +116,7 @@ def _keystore(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def _store(properties: Mapping[str, str], store: str, *readable: str) -> tuple[str | None, str]:
-    """The location and the type of a store; None and PEM without a location.
-
-    A password that the store cannot have is refused, as by Kafka.
-    """
+    """The location, and the type. As in Kafka, a store that has no password must not get one."""
     location, kind = properties.get(f"{store}.location"), "PEM"
     if location is not None:
         kind = store_type(f"{store}.type", properties.get(f"{store}.type"), *readable)

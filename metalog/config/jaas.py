@@ -1,9 +1,9 @@
 """Reads login modules and their options from JAAS text, the value of ``sasl.jaas.config``.
 
-Kafka uses java.io.StreamTokenizer. This module follows Java's rules for comments, quotes, escapes
-and numbers, and refuses the texts that Kafka refuses. It also refuses an unclosed quote, and an
-option whose name is a number or a sign (a null name in Kafka). No error shows a value, because a
-value can be a password. This module must not know what any login module does.
+This module follows Java's StreamTokenizer, as Kafka does, and refuses the texts that Kafka refuses.
+This module also refuses an unclosed quote, and an option whose name is a number or a sign. No error
+shows a value, because a value can be a password. This module must not know what any login module
+does.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SKIPPED: Final = re.compile(
     r"|//[^\n\r]*"
     r"|/(?s:.)?[^\n\r]*"
 )
-"""Whitespace and comments. A single ``/`` and any character after it, even LF, begin a comment."""
+"""Whitespace and comments. In Java, ``/`` and any next character, even LF, begin a comment."""
 _QUOTED: Final = re.compile(r"\"((?:[^\"\\\n\r]|\\(?s:.))*)\"|'((?:[^'\\\n\r]|\\(?s:.))*)'")
 _ESCAPE: Final = re.compile(r"\\([0-3][0-7]{0,2}|[4-7][0-7]?|(?s:.))")
 _ESCAPED: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
@@ -61,7 +61,7 @@ def login_module(text: str) -> LoginModule:
 
 
 def login_modules(text: str) -> list[LoginModule]:
-    """All login modules in ``text``; ``InvalidRequest`` says what is wrong with the text."""
+    """All login modules in ``text``; ``InvalidRequest`` if the text is invalid."""
     tokens = list(_tokens(text))
     modules, at = [], 0
     while at < len(tokens):

@@ -18,7 +18,7 @@ LISTENER_PREFIX: Final = "listener.name."
 
 
 class LocatedProperties:
-    """``file`` is empty for properties without a file. ``used`` has the keys read so far."""
+    """``used`` has the keys read so far. An empty ``file`` means that there is no file."""
 
     def __init__(self, properties: Iterable[Property], file: str) -> None:
         kept = list(properties)
@@ -51,16 +51,17 @@ class LocatedProperties:
 
     def read(self, key: str, reader: Callable[..., R], *arguments: object) -> R:
         """The result of ``reader(*arguments)``. An ``InvalidRequest`` becomes a ``ConfigException``
-        that begins with the file and line of a key (see ``placed_text``)."""
+        with ``placed_text``."""
         try:
             return reader(*arguments)
         except InvalidRequest as error:
             raise ConfigException(self.placed_text(str(error), key)) from None
 
     def placed_text(self, text: str, default: str = "") -> str:
-        """The file and line of a key, then ``text``. The key is the first word of ``text`` if these
-        properties have this key, else ``default``. If an option set the key, the option's name
-        replaces the key and the place."""
+        """``text`` after the place of a key: a file and line, or the option that set the key.
+
+        The key is the first word of ``text``, or ``default`` if no property has this key.
+        """
         begin = re.split("[:= ]", text, maxsplit=1)[0]
         if begin in self._options:
             return self._options[begin] + text.removeprefix(begin)

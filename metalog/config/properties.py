@@ -26,8 +26,7 @@ def parse_properties(data: bytes) -> list[Property]:
     """The properties of a file in order, repeated keys included.
 
     Raises:
-        ValueError: a ``\\u`` without four hex digits; the message names the line. Java accepts all
-            other texts.
+        ValueError: a ``\\u`` without four hex digits; the message names the line.
     """
     return [_property(line, text) for line, text in _logical_lines(data.decode("latin-1"))]
 
@@ -43,10 +42,10 @@ def comma_separated(text: str) -> list[str]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Each logical line that holds a property, and the number of its first line.
+    """Logical lines with properties; each has the number of its first line.
 
-    After a line with only blanks and a backslash, Java still skips blank lines and comments. At the
-    end of a file, such a line is an empty property, unless CR LF ends the line.
+    A line can have only blanks and a backslash. After this line, Java skips blank lines and
+    comments. At the end of a file, this line is an empty property, unless CR LF ends the line.
     """
     naturals = _LINE_END.split(text)
     if text.endswith(("\r", "\n")):
@@ -105,5 +104,5 @@ def _unescaped(text: str, line: int) -> str:
 
 
 def _joined_surrogates(text: str) -> str:
-    """``text`` with each escaped surrogate pair as one character, as in Java."""
+    """As in Java, an escaped surrogate pair is one character."""
     return text.encode("utf-16-be", "surrogatepass").decode("utf-16-be", "replace")

@@ -1,11 +1,10 @@
 """Turns requests to create and delete ACLs into records.
 
 This module refuses what Kafka's admin handlers and AclControlManager refuse, with the same codes
-and texts. The valid hosts depend on Kafka's version (``acl_hosts``). This module also refuses texts
-that no record can hold, and limits the ACLs in a response. A request to create an existing ACL
-succeeds and writes nothing. If two filters match an ACL, one record removes the ACL, and both
-results list the ACL. Pure: ids come from ``entropy``. This module must not know the caller, nor
-check permissions.
+and texts. This module also refuses texts that no record can hold, and limits the ACLs in a
+response. A request to create an existing ACL succeeds and writes nothing. If two filters match an
+ACL, both results list the ACL. Pure: ids come from ``entropy``. This module must not know the
+caller, nor check permissions.
 """
 
 from __future__ import annotations
@@ -136,26 +135,25 @@ _Codes = tuple[int, int, int, int]
 
 
 class _FilterTexts(NamedTuple):
-    """The texts in the filters that name the same attributes (``_Named``)."""
+    """The texts of the filters that have the same ``_Named``."""
 
-    whole: set[tuple[str, ...]]
-    """All texts of each filter that is not a MATCH filter with a resource name."""
-    names: list[str]
-    """The resource names in the MATCH filters, sorted."""
-    others: set[tuple[str, ...]]
-    """The principal and host in each MATCH filter with a resource name."""
+    match_names: list[str]
+    """The resource names of MATCH filters, sorted."""
+    match_entries: set[tuple[str, ...]]
+    """The principals and hosts of these MATCH filters."""
+    exact: set[tuple[str, ...]]
+    """All texts of each other filter."""
 
 
 class _AclLookup:
-    """Finds an image's ACLs by filters.
+    """Finds the ACLs of an image that filters match.
 
-    For many filters, an index groups ACLs by the texts (name, principal, host) that a filter names.
-    A group has a part for each combination of enum codes, so a filter matches all ACLs of a part or
-    none. The cost of a filter depends on its matches, not on the number of ACLs.
+    For many filters, an index groups the ACLs by the texts that a filter names. Each group has
+    parts with equal enum codes, so a filter matches all ACLs of a part, or none.
 
-    To create or free 500,000 objects stops all threads for a third of a second. So the index leaves
-    out most ACLs that no filter matches. A part has at most ``MAX_RECORDS_PER_USER_OPERATION`` + 1
-    ACLs, because a deletion of more is refused.
+    The index leaves out most ACLs that no filter matches, because 500,000 more objects stop all
+    threads for a third of a second. A part has at most ``MAX_RECORDS_PER_USER_OPERATION`` + 1 ACLs,
+    because a larger deletion is refused.
     """
 
     def __init__(self, image: AclsImage, filters: Sequence[AclFilter]) -> None:
@@ -184,8 +182,8 @@ class _AclLookup:
         return ((uuid, acl) for _, uuid, acl in sorted(found, key=itemgetter(0)))
 
     def _names(self, wanted: AclFilter) -> Iterable[tuple[str, ...]]:
-        """The resource names, as one-tuples, of the ACLs that ``wanted`` can match. An empty tuple
-        means any name."""
+        """The resource names that ``wanted`` can match, as one-tuples; an empty tuple is any
+        name."""
         name = wanted.pattern.name
         if name is None:
             return [()]
@@ -199,7 +197,7 @@ class _AclLookup:
         sought = self._texts_of(named)
         for position, (uuid, acl) in enumerate(self._image.by_id.items()):
             texts = tuple(compress((acl.resource_name, acl.principal, acl.host), named))
-            if texts in sought.whole or (sought.names and _may_match(sought, acl, texts)):
+            if texts in sought.exact or (sought.match_names and _may_match(sought, acl, texts)):
                 codes = acl.resource_type, acl.pattern_type, acl.operation, acl.permission_type
                 part = groups.setdefault(texts, {}).setdefault(codes, [])
                 if len(part) <= MAX_RECORDS_PER_USER_OPERATION:
@@ -207,17 +205,17 @@ class _AclLookup:
         return groups
 
     def _texts_of(self, named: _Named) -> _FilterTexts:
-        found, names = _FilterTexts(set(), [], set()), set()
+        found, names = _FilterTexts([], set(), set()), set()
         for each in self._filters:
             name, texts = each.pattern.name, _other_texts(each)
             if _named(each) != named:
                 continue
             if name is not None and each.pattern.pattern_type is PatternType.MATCH:
                 names.add(name)
-                found.others.add(texts)
+                found.match_entries.add(texts)
             else:
-                found.whole.add(texts if name is None else (name, *texts))
-        found.names.extend(sorted(names))
+                found.exact.add(texts if name is None else (name, *texts))
+        found.match_names.extend(sorted(names))
         return found
 
 
@@ -235,10 +233,10 @@ def _other_texts(wanted: AclFilter) -> tuple[str, ...]:
 
 
 def _may_match(sought: _FilterTexts, acl: Acl, texts: tuple[str, ...]) -> bool:
-    """Whether ``acl`` reaches the resource name of a MATCH filter, and a MATCH filter, perhaps
-    another one, has the principal and host in ``texts``."""
-    name, names = acl.resource_name, sought.names
-    if texts[1:] not in sought.others:
+    """False if no filter of ``match_names`` matches ``acl``. True is not certain: one filter can
+    have the name, and another filter the principal and host."""
+    name, names = acl.resource_name, sought.match_names
+    if texts[1:] not in sought.match_entries:
         return False
     if name == WILDCARD:
         return True

@@ -1,8 +1,8 @@
 """Checks the host of a new ACL by the rules of the Kafka version that creates the ACL.
 
-Kafka 4.3 accepts any text. Kafka 4.4 refuses an empty text. It accepts a text with a slash only if
-the text is a CIDR block (KIP-1276) and the metadata.version allows blocks. Error codes and messages
-are Kafka's. This module must not know the stored ACLs, nor what an ACL decides.
+Kafka 4.3 accepts any text. Kafka 4.4 refuses an empty text, and a text with a slash that is not a
+CIDR block (KIP-1276). The metadata.version must allow CIDR blocks. Error codes and messages are
+Kafka's. This module must not know the stored ACLs, nor what an ACL decides.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TOO_EARLY: Final = ApiError(
 
 
 class AclVersions(NamedTuple):
-    """Two versions that decide which ACLs can be created: Kafka's, such as ``4.4``, and the
+    """The versions that decide which hosts are valid: Kafka's, such as ``4.4``, and the
     metadata.version."""
 
     kafka: str
@@ -35,13 +35,13 @@ class AclVersions(NamedTuple):
 
 
 def versions_of_log(features: FeaturesImage, kafka: str | None = None) -> AclVersions:
-    """The versions for a log with ``features``. ``kafka`` is ``assumed_kafka`` by default."""
+    """The versions for a log; the default of ``kafka`` is the log's ``assumed_kafka``."""
     return AclVersions(kafka or features.assumed_kafka, features.metadata_version or 0)
 
 
 def versions_of_cluster(supported: int, finalized: int) -> AclVersions:
-    """The versions for a cluster: ``supported`` is the newest metadata.version that the cluster
-    supports, ``finalized`` is the cluster's metadata.version."""
+    """The versions for a cluster whose metadata.version is ``finalized``. ``supported`` is the
+    newest metadata.version that the cluster supports."""
     oldest, *others = LATEST_METADATA_VERSIONS
     newer = [kafka for kafka in others if LATEST_METADATA_VERSIONS[kafka] <= supported]
     return AclVersions(newer[-1] if newer else oldest, finalized)

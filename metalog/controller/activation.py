@@ -1,10 +1,9 @@
 """The records that a new leader writes first, as Kafka's ActivationRecordsGenerator does.
 
-If a log has no metadata.version, the new leader writes the bootstrap records, even if the log has
-other records. The bootstrap records are one metadata transaction if their metadata.version supports
-transactions, else one batch. The new leader aborts a transaction that the previous leader did not
-end. As in Kafka, a metadata.version without transactions has no record for this abort, so no node
-can lead. Pure. This module must not know where the bootstrap records come from.
+The new leader aborts a transaction that the previous leader did not end. If the log has no
+metadata.version, the new leader also writes the bootstrap records: as one metadata transaction, or
+as one batch if their metadata.version has no transactions. Pure. This module must not know where
+the bootstrap records come from.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from metalog.records.message import Message
 from metalog.records.messages import AbortTransactionRecord, ConfigRecord, FeatureLevelRecord
 
 _ELR: Final = "eligible.leader.replicas.version"
-"""The feature of eligible leader replicas; it needs a min.insync.replicas (KIP-966)."""
+"""Eligible leader replicas, a feature that needs a min.insync.replicas (KIP-966)."""
 _BROKER_RESOURCE: Final = 4
 
 
@@ -30,7 +29,8 @@ def activation_batches(
     """The batches to append. ``open_since`` is the offset of the first record of an open
     transaction, or None. ``bootstrap`` is called only if the log has no metadata.version.
 
-    ``CorruptLog`` if a transaction is open and the metadata.version has no transactions.
+    ``CorruptLog`` if a transaction is open and the metadata.version has no transactions: as in
+    Kafka, no record can abort the transaction, so no node can lead.
     """
     level = image.features.metadata_version
     records = [] if level is not None else _first_records(bootstrap())

@@ -2,8 +2,8 @@
 
 The client sends a salted password. ``scram_password`` is for clients that send the password itself
 (KIP-506). This module refuses what Kafka 4.3's ScramControlManager and ScramImage refuse, with the
-same codes and messages. ``new_credential_problem`` has limits that Kafka does not have. As in
-Kafka, a user may occur only once in an ``AlterScramRequest``, even with two mechanisms.
+same codes and messages. As in Kafka, a user may occur only once in an ``AlterScramRequest``, even
+with two mechanisms.
 
 Pure. The ``repr`` of a request shows no secret. This module must not know connections.
 """
@@ -44,7 +44,7 @@ _UNSUPPORTED: Final = ApiError(
 
 
 class ScramDeletion(NamedTuple):
-    """A credential to delete; ``mechanism`` is the code on the wire, known or unknown."""
+    """A credential to delete; ``mechanism`` is any code on the wire."""
 
     name: str
     mechanism: int
@@ -69,8 +69,11 @@ class ScramUpsertion(NamedTuple):
 def salted_upsertion(
     name: str, mechanism: ScramMechanism, password: str, salt: bytes, iterations: int
 ) -> ScramUpsertion:
-    """A change that sets a password. The password is salted as by a KIP-554 client, unless the
-    controller refuses ``iterations``. ``InvalidRequest`` if the password is not Unicode text."""
+    """A change that sets ``password``, salted as by a KIP-554 client.
+
+    A password is not salted if the controller refuses ``iterations``. ``InvalidRequest`` if the
+    password is not Unicode text.
+    """
     if has_lone_surrogate(password):
         raise InvalidRequest("the password is not Unicode text")
     is_accepted = MIN_ITERATIONS <= iterations <= MAX_ITERATIONS
@@ -146,7 +149,7 @@ def name_problem(name: str) -> str | None:
 def new_credential_problem(name: str, salt: bytes) -> str | None:
     """Why a new credential with ``name`` and ``salt`` is refused, or None.
 
-    Credentials that are already in a log need not keep these limits.
+    Kafka has fewer limits, so credentials in a log can exceed these limits.
     """
     if problem := name_problem(name):
         return problem

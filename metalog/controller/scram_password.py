@@ -1,8 +1,7 @@
 """Turns requests with plain SCRAM passwords (KIP-506) into KIP-554's requests.
 
-Only a super user may send such a request, and only over TLS. The node's policy checks the password,
-and this module salts the password. The results are ``AlterScramRequest``s without the password.
-This node or the active controller carries out these requests (``alter_credentials``).
+Only a super user may send such a request, and only over TLS. A policy checks each password before
+this module salts the password. The resulting ``AlterScramRequest``s do not contain the password.
 
 Pure: salts come from the ``entropy`` argument. The ``repr`` of a request shows no password. This
 module must not know connections, nor how a policy is found.
@@ -103,11 +102,11 @@ class Caller(NamedTuple):
 
 
 class ScramPasswordPlan(NamedTuple):
-    """The requests to carry out, and the errors of the changes that are already refused.
+    """The requests to carry out, and the refused changes.
 
-    ``requests`` has one request per mechanism, because a KIP-554 request may name a user only
-    once. ``errors`` has an entry for every hash type and user of the request: an error, or SUCCESS
-    if the outcome depends on ``requests``.
+    A KIP-554 request may name a user only once, so each mechanism has its own request. ``errors``
+    has an entry for each hash type and user. SUCCESS means that the outcome depends on
+    ``requests``.
     """
 
     requests: Mapping[ScramMechanism, AlterScramRequest]
@@ -182,10 +181,7 @@ def _unsupported(hash_type: int, config: ScramPasswordConfig) -> ApiError:
 
 
 def _policy_error(policy: ScramPasswordPolicy, password: str) -> ApiError:
-    """SUCCESS if the policy answers True; in all other cases an error.
-
-    The error hides the message of the policy's exception, which can contain the password.
-    """
+    """The error does not show the policy's exception, which can contain the password."""
     try:
         if policy.accept(password) is True:
             return SUCCESS

@@ -20,8 +20,8 @@ ITERATIONS: Final = {
     for mechanism in ScramMechanism
 }
 SALTED_ENABLE: Final = "sasl.scram.password.salted.enable"
-"""Not in KIP-506: whether KIP-554's requests may set passwords. No policy can check the salted
-passwords of such requests."""
+"""Not in KIP-506: whether KIP-554's requests may set passwords. Their passwords are salted, so no
+policy can check them."""
 KEYS: Final = (POLICY_CLASS, ENABLED_MECHANISMS, *ITERATIONS.values(), SALTED_ENABLE)
 _PREFIX: Final = "sasl.scram.password."
 _MECHANISMS: Final = {mechanism.short_name: mechanism for mechanism in ScramMechanism}
@@ -30,8 +30,8 @@ _MECHANISMS: Final = {mechanism.short_name: mechanism for mechanism in ScramMech
 class ScramPasswordConfig(NamedTuple):
     """The settings of one node.
 
-    ``iterations`` has an entry for each enabled mechanism. ``policy_class`` is a class's full name.
-    ``takes_salted`` is false if KIP-554's requests may not set passwords.
+    ``iterations`` has the enabled mechanisms. ``policy_class`` is a class's full name.
+    ``takes_salted``: whether KIP-554's requests may set passwords.
     """
 
     iterations: Mapping[ScramMechanism, int] = dict.fromkeys(ScramMechanism, MIN_ITERATIONS)
@@ -65,7 +65,7 @@ def _takes_salted(properties: Mapping[str, object]) -> bool:
 
 
 def _enabled(properties: Mapping[str, object]) -> set[ScramMechanism]:
-    """The enabled mechanisms: all if the key is absent, none if the list is empty."""
+    """All mechanisms if the key is absent; none if the list is empty."""
     if properties.get(ENABLED_MECHANISMS) is None:
         return set(ScramMechanism)
     enabled = set()

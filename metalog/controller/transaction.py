@@ -22,13 +22,12 @@ Records = Sequence[tuple[Message, int]]
 TRANSACTIONS_SINCE: Final = 13
 """metadata.version 3.6-IV1, the first with metadata transactions."""
 MAX_TRANSACTION_BYTES: Final = 128 << 20
-"""The limit on a transaction. A reader buffers a transaction until it ends; the loader's limit
-(``BUFFER_LIMIT``) is twice as large."""
+"""Readers buffer a transaction until its end; the loader's ``BUFFER_LIMIT`` is twice as large."""
 RECORDS_PER_BATCH: Final = 10_000
 
 _BATCH_HEADER: Final = 61
 _RECORD_OVERHEAD: Final = 19
-"""A record needs at most this many bytes besides its value: lengths, offset delta, and so on."""
+"""The most bytes of a record besides its value: lengths, offset delta, and so on."""
 
 
 def transaction_batches(

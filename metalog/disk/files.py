@@ -1,8 +1,7 @@
 """The port to the disk: ``Files``, through which this project reads and writes files.
 
-``LocalFiles`` is the real disk. Tests pass other implementations, which fail or count writes.
-Methods raise ``OSError``; the caller turns the error into a message. This module must not
-know what the files hold.
+``LocalFiles`` is the real disk; tests replace it. Methods raise ``OSError``, and the caller turns
+the error into a message. This module must not know what the files hold.
 """
 
 from __future__ import annotations
@@ -19,17 +18,17 @@ from typing import BinaryIO, Final, Protocol
 _STANDARD: Final = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 _DESCRIPTOR: Final = re.compile(r"\d{1,9}", re.ASCII)
 STREAM_LIMIT: Final = 256 << 20
-"""The size limit for a pipe in bytes. A reader holds all bytes of a pipe in memory."""
+"""The size limit for a pipe in bytes, because a reader holds all bytes in memory."""
 
 
 OWNER_WRITES: Final = 0o644
-"""The mode of a file that everybody may read, and only the owner may write."""
+"""A mode: everybody may read, and only the owner may write."""
 OWNER_READS: Final = 0o400
-"""The mode of a file that only the owner may read, and nobody may write."""
+"""A mode: only the owner may read, and nobody may write."""
 
 
 class ReadableFile(Protocol):
-    """An open file. Each read names its position, so a reader can continue in a growing file."""
+    """An open file, which can grow between reads."""
 
     def size(self) -> int: ...
 
@@ -68,7 +67,7 @@ class Files(Protocol):
         ...
 
     def owners(self, path: Path) -> frozenset[int]:
-        """The file's owner (user id); for a symbolic link, also the link's owner."""
+        """The user id of the file's owner; for a symbolic link, also of the link's owner."""
         ...
 
     def open(self, path: Path) -> ReadableFile:
@@ -76,7 +75,7 @@ class Files(Protocol):
         ...
 
     def create(self, path: Path, *, mode: int = OWNER_WRITES) -> WritableFile:
-        """Create a new, empty file, and replace an old file of that name."""
+        """Create an empty file, and replace an old file of that name."""
         ...
 
     def extend(self, path: Path, size: int) -> WritableFile:
@@ -88,10 +87,9 @@ class Files(Protocol):
         ...
 
     def lock(self, path: Path) -> FileLock:
-        """Lock ``path`` for this caller alone; a missing file is created.
+        """Lock ``path`` against other callers, in this process and in others, Java's included.
 
-        The lock excludes other processes, other callers in this process, and Java's
-        ``FileChannel.tryLock``. ``BlockingIOError`` if the file is locked already.
+        A missing file is created. ``BlockingIOError`` if the file is locked already.
         """
         ...
 
@@ -108,7 +106,7 @@ class Files(Protocol):
 
 @contextmanager
 def opened(files: Files, path: Path) -> Iterator[ReadableFile]:
-    """Opens ``path`` for reading until the end of the block."""
+    """``path``, open for reading until the end of the block."""
     file = files.open(path)
     try:
         yield file
@@ -124,7 +122,7 @@ def read_whole(files: Files, path: Path) -> bytes:
 def replace_whole(files: Files, path: Path, data: bytes) -> None:
     """Replace a small file durably: after a crash the file has its old bytes or all of ``data``.
 
-    If a write fails, ``OSError`` names ``path``, and the hidden temporary file is removed.
+    If a write fails, no temporary file is left, and ``OSError`` names ``path``.
     """
     part = path.with_name(f".{path.name}.tmp")
     try:
@@ -137,9 +135,8 @@ def replace_whole(files: Files, path: Path, data: bytes) -> None:
 def write_out(path: Path, data: bytes) -> None:
     """Write ``data`` to ``path`` on the real disk.
 
-    An ordinary file is replaced (``replace_whole``). A pipe, a character device, or an open file
-    of this process, such as ``/dev/stdout`` or a shell's ``>(…)``, is written directly. A block
-    device is refused: ``OSError``.
+    An ordinary file is replaced (``replace_whole``). A pipe, a character device, or an open file of
+    this process, such as ``/dev/stdout``, is written directly. ``OSError`` for a block device.
     """
     number = _descriptor_of(path)
     if number is None and _has_type(path, stat.S_IFBLK):
@@ -155,8 +152,8 @@ def write_out(path: Path, data: bytes) -> None:
 
 
 def _opened_to_write(path: Path, number: int | None) -> int:
-    """A descriptor of ``path``, or a copy of descriptor ``number``: opening ``path`` again would
-    overwrite the beginning of a file to which a shell's ``>>`` appends."""
+    """Descriptor ``number`` is copied: opening ``path`` again would overwrite the beginning of a
+    file to which a shell's ``>>`` appends."""
     return os.open(path, os.O_WRONLY | os.O_CLOEXEC) if number is None else os.dup(number)
 
 
@@ -199,9 +196,7 @@ class _LocalReadable:
         os.close(self._descriptor)
 
 
-class _Drained:
-    """All bytes of a pipe, as an open file."""
-
+class _PipeBytes:
     __slots__ = ("_data",)
 
     def __init__(self, data: bytes) -> None:
@@ -238,9 +233,9 @@ class _LocalWritable:
 class LocalFiles:
     """The disk of this machine. Reading never takes a lock.
 
-    A file or folder that root creates gets the owner of its folder, because a node cannot start
-    with files of root in its folder. No file is created through a symbolic link, because the
-    folder's owner could use the link to make root write a file elsewhere.
+    A file that root creates gets the owner of its folder, because a node cannot start with root's
+    files in its folder. No file is created through a symbolic link: the folder's owner could use
+    the link to make root write elsewhere.
     """
 
     def is_folder(self, path: Path) -> bool:
@@ -260,11 +255,11 @@ class LocalFiles:
         if not _is_stream(os.fstat(descriptor).st_mode):
             return _LocalReadable(descriptor)
         with os.fdopen(descriptor, "rb") as stream:
-            return _Drained(_drained(stream, path))
+            return _PipeBytes(_read_pipe(stream, path))
 
     def create(self, path: Path, *, mode: int = OWNER_WRITES) -> WritableFile:
         descriptor = _open_new(path, mode)
-        _give_to_owner(descriptor, path)
+        _give_to_folder_owner(descriptor, path)
         return _LocalWritable(descriptor)
 
     def extend(self, path: Path, size: int) -> WritableFile:
@@ -283,14 +278,14 @@ class LocalFiles:
             folder.mkdir()
             descriptor = os.open(folder, os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
-                _give_to_owner(descriptor, folder)
+                _give_to_folder_owner(descriptor, folder)
             finally:
                 os.close(descriptor)
 
     def lock(self, path: Path) -> FileLock:
         from metalog.disk.locks import LocalLock
 
-        return LocalLock(path, _give_to_owner)
+        return LocalLock(path, _give_to_folder_owner)
 
     def rename(self, source: Path, target: Path) -> None:
         source.replace(target)
@@ -307,11 +302,8 @@ class LocalFiles:
 
 
 def _open_new(path: Path, mode: int) -> int:
-    """Create a new file, and remove an old file of that name first.
-
-    An old file would keep its owner, its mode, and the processes that have it open. ``OSError`` if
-    ``path`` is a symbolic link.
-    """
+    """An old file is removed first, because it would keep its owner, its mode and its open
+    descriptors. ``OSError`` for a symbolic link (see ``LocalFiles``)."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
         return os.open(path, flags, mode)
@@ -322,35 +314,31 @@ def _open_new(path: Path, mode: int) -> int:
         return os.open(path, flags, mode)
 
 
-def _give_to_owner(descriptor: int, path: Path) -> None:
-    """As root, give the open file to its folder's owner. The descriptor is used, because ``path``
-    can name another file by now."""
+def _give_to_folder_owner(descriptor: int, path: Path) -> None:
+    """The descriptor is used, because ``path`` can name another file by now."""
     if os.geteuid() == 0:
         folder = path.parent.stat()
         os.fchown(descriptor, folder.st_uid, folder.st_gid)
 
 
-def _drained(stream: BinaryIO, path: Path) -> bytes:
-    """All bytes of ``stream``.
-
-    A pipe of this process, such as a shell's ``<(…)``, can be read only once. Some callers read the
-    same settings twice, so the bytes of the pipe are kept in memory.
-    """
+def _read_pipe(stream: BinaryIO, path: Path) -> bytes:
+    """The bytes of a shell's ``<(…)`` are kept in memory, because some callers read the same
+    settings twice, and a pipe can be read only once."""
     status = os.fstat(stream.fileno())
     is_ours = is_descriptor(path) and stat.S_ISFIFO(status.st_mode)
     key = status.st_dev, status.st_ino
-    if is_ours and key in _kept:
-        return _kept[key]
+    if is_ours and key in _bytes_of_pipes:
+        return _bytes_of_pipes[key]
     data = stream.read(STREAM_LIMIT + 1)
     if len(data) > STREAM_LIMIT:
         problem = f"a pipe or device gives more than {STREAM_LIMIT >> 20} MiB; give a file instead"
         raise OSError(errno.EFBIG, problem, str(path))
     if is_ours:
-        _kept[key] = data
+        _bytes_of_pipes[key] = data
     return data
 
 
-_kept: Final[dict[tuple[int, int], bytes]] = {}
+_bytes_of_pipes: Final[dict[tuple[int, int], bytes]] = {}
 
 
 def is_descriptor(path: Path) -> bool:
@@ -359,8 +347,7 @@ def is_descriptor(path: Path) -> bool:
 
 
 def _descriptor_of(path: Path) -> int | None:
-    """The descriptor that ``path`` names, or None. A relative path is resolved, such as ``stdout``
-    in the folder ``/dev``."""
+    """A relative path is resolved: in the folder ``/dev``, ``stdout`` names descriptor 1."""
     folder = os.path.realpath(path.parent)
     if _DESCRIPTOR.fullmatch(path.name) and folder == os.path.realpath("/dev/fd"):
         return int(path.name)
@@ -379,8 +366,7 @@ def _is_stream(mode: int) -> bool:
 
 
 def _has_type(path: Path, wanted: int) -> bool:
-    """Whether ``path`` has this type. ``Path.is_file`` is not used, because in Python 3.14 it hides
-    ``PermissionError``."""
+    """``Path.is_file`` is not used, because in Python 3.14 it hides ``PermissionError``."""
     try:
         return stat.S_IFMT(path.stat().st_mode) == wanted
     except (FileNotFoundError, NotADirectoryError):
