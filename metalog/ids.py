@@ -50,17 +50,16 @@ def parse_uuid(text: str) -> Uuid:
 
 
 def in_order(entries: Iterable[tuple[Uuid, V]]) -> Iterator[tuple[Uuid, V]]:
-    """Yields ``entries`` in the order of their ids, which must be distinct."""
+    """Yields ``entries`` sorted by id. The ids must be distinct."""
     by_id = dict(entries)
     for uuid in bytes_in_order(by_id):
         yield uuid, by_id[uuid]
 
 
 def bytes_in_order(values: Iterable[B], at: int = 0) -> Iterator[B]:
-    """Yields ``values`` in order. They must be distinct, and equal in their first ``at`` bytes.
+    """Yields ``values`` sorted. They must be distinct, and equal in their first ``at`` bytes.
 
-    The values are sorted in parts, because a sort of 500,000 ids stops every thread for more than a
-    second.
+    One sort of 500,000 ids would stop every thread for more than a second.
     """
     parts: list[list[B]] = [[] for _ in range(256)]
     for value in values:
@@ -75,7 +74,7 @@ def bytes_in_order(values: Iterable[B], at: int = 0) -> Iterator[B]:
 
 
 Entropy = Callable[[int], bytes]
-"""Makes random bytes: it takes a number, and returns that many bytes."""
+"""``entropy(n)`` returns ``n`` random bytes."""
 
 
 def random_uuid(entropy: Entropy) -> Uuid:
@@ -100,4 +99,4 @@ class SnapshotId(NamedTuple):
 
 
 FORMATTED_SNAPSHOT: Final = SnapshotId(0, 0)
-"""The id of the snapshot that formatting writes into a node's folder, before any log record."""
+"""The id of the snapshot that formatting writes into a node's folder."""

@@ -1,8 +1,8 @@
 """Gives a client of confluent-kafka a logger, and writes the client's errors as text.
 
-Without a logger, librdkafka writes its log to stderr. It reports the cause of a lost connection in
-a callback; the error of the failed request does not have the cause. This module must not know which
-requests are sent, and does not import confluent-kafka.
+Without a logger, librdkafka writes its log to stderr. librdkafka reports the cause of a lost
+connection only in a callback, not in the error of the failed request. This module must not know
+which requests are sent, and does not import confluent-kafka.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _SILENT_S: Final = 30.0
 
 
 class LogThrottle(logging.Filter):
-    """Passes at most one log line of each kind in half a minute. The kind is the line's first word.
+    """Passes at most one log line with the same first word in 30 seconds.
 
-    librdkafka attempts to connect many times in a second, and logs every attempt.
+    librdkafka logs every attempt to connect, many times a second.
     """
 
     def __init__(self, monotonic_s: Callable[[], float] = time.monotonic) -> None:
@@ -61,13 +61,12 @@ class Troubles:
         self.client: Any = None
         self.last = ""
         self.is_down = False
-        """Whether the last report said that no broker can be reached."""
+        """Whether the last report is that no broker can be reached."""
         self.is_refused = False
-        """Whether a broker refused the login."""
         self.settings: dict[str, Any] = {"logger": _log, "error_cb": self._note}
 
     def why(self, error: BaseException) -> str:
-        """The last reported cause if ``is_local(error)`` and there is one; else ``error_text``."""
+        """The last report to ``error_cb`` for a local error; otherwise ``error_text``."""
         if is_local(error) and self.client is not None:
             with suppress(Exception):
                 self.client.poll(0)

@@ -17,8 +17,7 @@ def lazy_names(
     """The ``__getattr__`` (PEP 562) and ``__all__`` of a package; ``package`` is its ``__name__``.
 
     ``modules`` maps the name of a module (absolute, or relative to the package) to its exported
-    names, separated by blanks. ``__getattr__`` imports a name, keeps it in the package, and returns
-    it; it raises ``AttributeError`` for any other name.
+    names, separated by blanks.
     """
     homes = {name: module for module, names in modules.items() for name in names.split()}
 

@@ -19,7 +19,7 @@ _CACHE_SIZE: Final = 1 << 12
 def client_host(host: str) -> str:
     """``host`` as Java writes it; a text that is not an address stays as it is.
 
-    Only a text with a colon (IPv6) can differ from Java's spelling.
+    Only IPv6 addresses have several spellings.
     """
     return _client_host(host) if ":" in host else host
 
@@ -30,7 +30,7 @@ def _client_host(host: str) -> str:
 
 
 def java_text(host: str) -> str | None:
-    """``host``, which may stand in brackets, as Java writes it; None if it is not an address."""
+    """``host``, with or without brackets, as Java writes it; None if ``host`` is not an address."""
     from ipaddress import IPv4Address, ip_address  # most decisions do not need it
 
     if host.startswith("[") and host.endswith("]"):

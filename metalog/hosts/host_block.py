@@ -1,9 +1,9 @@
 """Reads an ACL's host that is a CIDR block (KIP-1276), as Kafka 4.4 reads it.
 
 Kafka reads an IPv4 block with a regular expression, and an IPv6 block with Java's
-``InetAddress.getByName`` and ``Integer.parseInt``. This module accepts the same texts, with two
-exceptions: a host name, which Java resolves, and a zone that names an interface. It ignores a zone
-that is a number. This module must not know ACLs, nor resolve names.
+``InetAddress.getByName`` and ``Integer.parseInt``. This module accepts the same texts, except host
+names and zones that name an interface. A zone that is a number has no effect. This module must not
+know ACLs, nor resolve names.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _GROUPS: Final = 8
 _LARGEST_INT: Final = 2**31 - 1
 _ZONE: Final = re.compile("0*[0-9]{1,10}")
 _MAPPED: Final = 0xFFFF
-"""The upper 96 bits of an IPv4-mapped address, which Java reads as the IPv4 address."""
+"""The upper 96 bits of an IPv4-mapped address. Java reads such an address as IPv4."""
 _CACHE_SIZE: Final = 1 << 12
 
 
 class HostBlock(NamedTuple):
     """All addresses of ``bits`` bits whose first ``length`` bits are ``network``.
 
-    ``network`` has only these bits, so that equal blocks are equal tuples.
+    ``network`` has no other bits, so equal blocks are equal tuples.
     """
 
     bits: int
@@ -39,18 +39,15 @@ class HostBlock(NamedTuple):
     network: int
 
     def contains(self, address: ClientAddress) -> bool:
-        """Whether ``address`` is in the block."""
         bits, value = address
         return bits == self.bits and value >> (bits - self.length) == self.network
 
     @property
     def first(self) -> ClientAddress:
-        """The lowest address of the block."""
         return ClientAddress(self.bits, self.network << (self.bits - self.length))
 
     @property
     def last(self) -> ClientAddress:
-        """The highest address of the block."""
         host_bits = self.bits - self.length
         return ClientAddress(self.bits, (self.network + 1 << host_bits) - 1)
 
@@ -63,7 +60,7 @@ class ClientAddress(NamedTuple):
 
 
 def host_block(host: str) -> HostBlock | None:
-    """``host`` as a block; None if ``host`` is a text that Kafka compares as it is."""
+    """``host`` as a block; None if Kafka compares ``host`` as plain text."""
     if "/" not in host:
         return None
     block = read_block(host)
@@ -71,22 +68,20 @@ def host_block(host: str) -> HostBlock | None:
 
 
 def has_block(hosts: Iterable[str]) -> bool:
-    """Whether at least one of ``hosts`` is a block."""
     return any(host_block(host) is not None for host in set(hosts))
 
 
 @lru_cache(_CACHE_SIZE)
 def read_block(host: str) -> HostBlock | str:
-    """``host``, which has a slash, as a block; or Kafka's message why it is not a block."""
+    """``host``, which has a slash, as a block; or Kafka's error message."""
     return _ipv6_block(host) if ":" in host else _ipv4_block(host)
 
 
 @lru_cache(_CACHE_SIZE)
 def client_address(host: str) -> ClientAddress | None:
-    """A client's address, from ``host`` as Java writes it.
+    """The client's address in ``host``, which has Java's spelling.
 
-    None if no block can contain the client: the host is not an address, or it is 0.0.0.0, which
-    Kafka finds in no block.
+    None if ``host`` is not an address, or is 0.0.0.0, which Kafka finds in no block.
     """
     if ":" in host:
         value = _ipv6_value(host)
@@ -131,7 +126,7 @@ def _ipv6_block(host: str) -> HostBlock | str:
 
 def _java_int(text: str) -> int | None:
     """``text`` as ``Integer.parseInt`` reads it: an optional sign, and digits of any script."""
-    from unicodedata import decimal  # loaded only if a host has a colon and a slash
+    from unicodedata import decimal  # rarely needed
 
     unsigned = text[1:] if text[:1] in ("+", "-") else text
     digits = [decimal(digit, None) if digit <= "\uffff" else None for digit in unsigned]
@@ -147,9 +142,9 @@ def _java_int(text: str) -> int | None:
 
 
 def _ipv6_value(text: str) -> int | None:
-    """The number of an IPv6 address, as ``InetAddress.getByName`` reads ``text``, or None.
+    """The IPv6 address that ``InetAddress.getByName`` reads in ``text``, or None.
 
-    An IPv4-mapped address keeps all 128 bits. Java refuses such an address with a zone.
+    An IPv4-mapped address keeps all 128 bits. Java refuses a zone in an IPv4-mapped address.
     """
     if text.startswith("["):
         if len(text) <= 2 or not text.endswith("]"):
@@ -179,7 +174,7 @@ def _value_of_groups(address: str) -> int | None:
 
 
 def _groups(text: str, *, is_end: bool) -> list[int] | None:
-    """The 16-bit groups of ``text``; at the end of an address, two can be an IPv4 address."""
+    """The 16-bit groups of ``text``. The end of an address can be in IPv4 form (two groups)."""
     if not text:
         return []
     *groups, last = text.split(":")

@@ -32,12 +32,11 @@ from metalog.records.frame import Undecodable
 from metalog.records.unread import UnreadRecord, UnreadRun
 
 Refuse = Callable[[int, Any, CorruptLog], None]
-"""A function that replay calls with the offset, the record and the fault, if a record is unreadable
-or contradicts the state. If the function returns, replay skips the record."""
+"""``refuse(offset, record, fault)`` handles a record that is unreadable or contradicts the state.
+If ``refuse`` returns, replay skips the record."""
 
 
 def stop_at(offset: int, message: Any, fault: CorruptLog) -> None:
-    """Raise ``fault`` with the record's offset."""
     raise fault.located(offset=offset) from None
 
 
@@ -45,7 +44,7 @@ class MetadataDelta:
     """Changes to ``image``, or (``is_replacement``) a whole snapshot that replaces ``image``.
 
     The delta of a subject (``acls``, ``scram``, …) is None until a record of the subject is
-    replayed. In a replacement, only the deltas of subjects that the replay does not read are None.
+    replayed. In a replacement, only unread subjects have no delta.
     """
 
     __slots__ = (
@@ -94,12 +93,11 @@ class MetadataDelta:
         return count
 
     def replay(self, message: Any) -> None:
-        """Apply one record; ``CorruptLog`` if the record is unreadable or contradicts the state."""
+        """Apply one record; ``CorruptLog`` if it is unreadable or contradicts the state."""
         self.replay_all([(0, message)], refuse=_raise)
 
     def replay_all(self, records: Iterable[tuple[int, Any]], refuse: Refuse = stop_at) -> None:
-        """Apply (offset, record) pairs in order. A run, one object for several consecutive records,
-        has the offset of its first record."""
+        """Apply (offset, record) pairs in order. A run of records has its first record's offset."""
         changes = self._changes
         for offset, message in records:
             try:
@@ -129,7 +127,7 @@ class MetadataDelta:
         return self.image._replace(provenance=provenance, **changed)  # type: ignore[arg-type]
 
     def opened(self, subject: ImageSubject) -> Any:
-        """The delta of ``subject``; the first call creates the delta."""
+        """The delta of ``subject``, created at first use."""
         delta = getattr(self, subject.name)
         if delta is None:
             before = getattr(self.image, subject.name)
@@ -152,9 +150,9 @@ _Change = Callable[[MetadataDelta, Any], None]
 
 
 def _applied_by(subject: ImageSubject, method: Callable[[Any, Any], object]) -> _Change:
-    """A function that applies the first record of a type, and makes ``method`` apply later records.
+    """A function that applies the first record of a type; later records go to ``method`` directly.
 
-    The function ignores records of unread subjects. (``records.unread`` does not skip all of them.)
+    The function ignores records of unread subjects: ``records.unread`` does not skip all of them.
     """
 
     def replay(delta: MetadataDelta, message: Any) -> None:
@@ -170,7 +168,7 @@ def _applied_by(subject: ImageSubject, method: Callable[[Any, Any], object]) -> 
 
 
 def _remove_topic(delta: MetadataDelta, record: m.RemoveTopicRecord) -> None:
-    """Remove a topic and the topic's configuration. No other record changes two subjects."""
+    """Remove a topic and its configuration. No other record changes two subjects."""
     if not delta._reads(_TOPICS):
         return
     name = delta.opened(_TOPICS).remove(record)

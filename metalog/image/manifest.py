@@ -13,8 +13,8 @@ from metalog.ids import SnapshotId
 class Provenance(NamedTuple):
     """The offset of an image: all committed records below ``offset`` are in the image.
 
-    ``epoch`` and ``timestamp`` (ms) are those of the last batch below ``offset``. An image without
-    records has offset 0, epoch -1 and timestamp -1.
+    ``epoch`` and ``timestamp`` (ms) are those of the last batch below ``offset``, or -1 if there is
+    none.
     """
 
     offset: int
@@ -33,7 +33,7 @@ class Leader(NamedTuple):
 
 
 class LogManifest(NamedTuple):
-    """A change that batches of the log made; ``size`` is the size of these batches in bytes."""
+    """A change that batches of the log made; ``size`` is in bytes."""
 
     provenance: Provenance
     leader: Leader
@@ -43,7 +43,7 @@ class LogManifest(NamedTuple):
 
 
 class SnapshotManifest(NamedTuple):
-    """A change that replaced the whole image by a snapshot; it can include later batches, too."""
+    """A change that replaced the image by a snapshot and perhaps later batches."""
 
     provenance: Provenance
     leader: Leader

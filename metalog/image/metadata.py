@@ -1,8 +1,8 @@
 """The whole state of a cluster at one offset.
 
 An image shares its unchanged parts with the previous image. The fields of an image are
-``provenance`` and the subjects, in the order of ``SUBJECTS`` (a test checks the order). This module
-must not know what a subject holds.
+``provenance`` and the subjects, in the order of ``SUBJECTS``. This module must not know what a
+subject holds.
 """
 
 from __future__ import annotations

@@ -1,13 +1,17 @@
 """Decides which faulty records a strict loader may skip, and which must stop the loader.
 
 Authorization and authentication must not fail open. A record is faulty if it is unreadable,
-contradicts the state, or perhaps does not mean what it seems to mean. A strict loader stops at a
-faulty record of ACLs, SCRAM credentials or delegation tokens. It also stops at records that can
-hide such a record: a record with an unreadable type, a record of any type that Kafka's reader
-refuses, a control record at which Kafka stops, and a faulty record that begins or ends a
-transaction. A loader counts and skips the other faulty records. If only the version of such a
-record is unknown, the loader applies the record (``readable_of``), because Kafka does not check
-versions. If a loader stopped at a faulty PartitionRecord, it would miss later removals of ACLs.
+contradicts the state, or perhaps does not mean what it seems to mean. A strict loader stops at
+
+- a faulty record of ACLs, SCRAM credentials or delegation tokens,
+- a faulty record that begins or ends a transaction,
+- a record with an unreadable type,
+- a record of any type that Kafka's reader refuses,
+- a control record at which Kafka stops.
+
+The loader counts and skips other faulty records: if it stopped, it would miss later removals of
+ACLs. Of these records, it applies those with an unknown version, because Kafka does not check
+versions (``readable_of``).
 
 This module must not know logs, offsets or what is committed.
 """
@@ -64,9 +68,11 @@ def may_be_marker(message: Any) -> bool:
 
 
 def readable_of(message: Any) -> Any | None:
-    """The record in an Undecodable ``message`` that this project can read, although the record's
-    version is unknown or Kafka refuses the record. None for all other messages, and for a record
-    that begins or ends a transaction."""
+    """The readable record in an Undecodable ``message``, or None.
+
+    Its version is unknown, or Kafka refuses the record. Control records, and records that begin or
+    end a transaction, give None.
+    """
     if type(message) is not Undecodable or message.control_type is not None:
         return None
     readable: Any = message.lenient

@@ -1,7 +1,7 @@
 """Selects the subjects of the image (rows of ``SUBJECTS``) that a replay reads.
 
-A replay does not apply records of unselected subjects, and does not decode most of them. In the
-image, an ``UnreadSubject`` replaces each unselected subject, and refuses every use.
+A replay ignores records of unselected subjects, and does not decode most of them. In the image, an
+``UnreadSubject`` replaces each unselected subject, and refuses every use.
 
 This module must not know who selects, nor what a log is.
 """
@@ -24,7 +24,7 @@ class ImageSelection:
 
     Args:
         subjects: the names of subjects, as in ``SUBJECTS``.
-        partitions: whether to read partitions; if false, topics have names and ids only.
+        partitions: if false, topics have names and ids only.
 
     A replay begins with the image ``empty`` and skips the record types in ``unread``.
     """
@@ -46,4 +46,4 @@ class ImageSelection:
 
 
 AUTHORIZATION: Final = ImageSelection(("features", "topics"), partitions=False)
-"""All subjects that decisions depend on, and the names of topics."""
+"""The subjects for decisions, and the names of topics."""

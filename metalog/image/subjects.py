@@ -1,8 +1,7 @@
 """``SUBJECTS`` lists each kind of state in a metadata image, and the records that change the state.
 
-Replay, snapshots, the policy for unreadable records and the metadata shell's ``/image`` use
-``SUBJECTS``. A record type is in ``SUBJECTS`` or in ``NOT_KEPT``, or it begins or ends a
-transaction. Kafka's snapshots have their records in the order of ``SUBJECTS``.
+A record type is in ``SUBJECTS`` or in ``NOT_KEPT``, or it begins or ends a transaction. Kafka's
+snapshots have their records in the order of ``SUBJECTS``.
 
 This module must not know what any subject holds.
 """
@@ -52,10 +51,10 @@ class SubjectDelta(Protocol):
 class ImageSubject(NamedTuple):
     """One kind of state.
 
-    ``name`` is a field of ``MetadataImage`` and of ``MetadataDelta``; ``kafka_name`` is the
-    directory in Kafka's metadata shell. ``records`` maps a type of records, or of
-    runs of records, to the method of ``delta`` that applies them. If ``concerns_authorization`` is
-    true, a strict loader stops at faulty records of the subject (``policy``).
+    ``name`` is a field of ``MetadataImage`` and of ``MetadataDelta``. ``kafka_name`` is the
+    directory in Kafka's metadata shell. ``records`` maps the type of a record or run to the method
+    of ``delta`` that applies it. With ``concerns_authorization``, a strict loader stops at faulty
+    records of the subject.
     """
 
     name: str

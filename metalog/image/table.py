@@ -1,14 +1,12 @@
 """An immutable map that shares its unchanged entries with the map from which it was made.
 
-The first entries (the "bulk") are in one plain dict, because a dict is fast to fill and to read. A
-tree of 64 x 64 small dicts ("leaves") holds the later changes. A look-up reads the tree first. The
-high bits of a key's hash choose the leaf, because the low bits choose the slot inside a dict. A
-change copies the leaf that it changes, and the lists that lead to this leaf. A change makes one new
-dict of all entries if the bulk has at most ``SMALL`` entries, or if more than a sixteenth of the
-bulk would have changed. In this way, only a few removed entries stay in memory.
+The first entries (the "bulk") are in one plain dict, which is fast to fill and to read. A tree of
+64 x 64 small dicts ("leaves") holds the later changes. A look-up reads the tree first. A change
+copies one leaf and the lists above the leaf. A change makes a new bulk of all entries if the old
+bulk has at most ``SMALL`` entries, or if the leaves would exceed a sixteenth of the bulk.
 
-The hashes of keys must be well spread, as for bytes, strings and tuples. In a table of more than
-``SMALL`` entries, all changed keys that are small integers would share one leaf.
+The high bits of a key's hash choose the leaf, because a dict uses the low bits. The hashes must be
+well spread, as for bytes, strings and tuples. Small integers would share one leaf.
 
 The order of iteration is arbitrary. ``repr`` shows no values, because some values are secrets.
 This module must not know what is stored.
@@ -37,7 +35,7 @@ _MASK: Final = FAN * FAN - 1
 
 
 class _Removed:
-    """Replaces, in a leaf, the value of a removed key that is still in the bulk."""
+    """Marks, in a leaf, a removed key that the bulk still has."""
 
 
 _REMOVED: Final = _Removed()
@@ -45,7 +43,7 @@ _NO_CHANGES: Final[Nodes] = [[{} for _ in range(FAN)]] * FAN
 
 
 class Table(Mapping[K, V]):
-    """An immutable mapping; ``changed`` makes a new table. No value is None."""
+    """An immutable mapping. No value is None."""
 
     __slots__ = ("_bulk", "_in_leaves", "_nodes", "_size")
 
@@ -57,7 +55,6 @@ class Table(Mapping[K, V]):
     def __init__(
         self, items: Mapping[K, V] | Iterable[tuple[K, V]] = (), *, parts: Parts[K, V] | None = None
     ) -> None:
-        """Pass either ``items``, or the inner parts of a table as ``parts``."""
         if parts is None:
             bulk: dict[K, V] = dict(items)
             parts = bulk, None, 0, len(bulk)
@@ -69,7 +66,7 @@ class Table(Mapping[K, V]):
         return Table(parts=(bulk, None, 0, len(bulk)))
 
     def changed(self, changes: Mapping[K, V | None]) -> Table[K, V]:
-        """A new table with ``changes``. The value None removes a key if the table has the key."""
+        """A new table with ``changes``. None removes a key; the key may be unknown."""
         if len(changes) <= 1:
             for key, value in changes.items():
                 return self.with_one(key, self.get(key), value)
@@ -119,7 +116,7 @@ class Table(Mapping[K, V]):
         else:
             leaf.pop(key, None)
         size = self._size + (value is not None) - (before is not None)
-        after: Table[K, V] = Table.__new__(Table)  # without the cost of a call of __init__
+        after: Table[K, V] = Table.__new__(Table)  # faster than __init__
         after._bulk, after._nodes = bulk, nodes
         after._in_leaves, after._size = count + len(leaf) - entries, size
         return after
@@ -127,7 +124,7 @@ class Table(Mapping[K, V]):
     def changed_since(self, before: Table[K, V]) -> Iterable[K]:
         """All keys whose values are not the same objects in ``before``; perhaps also other keys.
 
-        This method is fast if few changes made this table from ``before``.
+        Fast if few changes made this table from ``before``.
         """
         if self._bulk is before._bulk:
             nodes = zip(self._nodes or _NO_CHANGES, before._nodes or _NO_CHANGES, strict=True)

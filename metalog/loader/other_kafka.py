@@ -1,7 +1,7 @@
 """Describes in one line each trace that another version of Kafka left in a log.
 
-A trace is a metadata.version that Kafka 4.4 refuses, a type of skipped records, or missing records.
-This module must not know how a verb prints a line.
+A trace is a metadata.version that Kafka 4.4 refuses, or a type of skipped or missing records. This
+module must not know how a verb prints a line.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 def refuse_other_kafka(features: FeaturesImage, kafka: str | None) -> None:
     """Raise ``ConfigException`` if Kafka version ``kafka`` cannot load a log with ``features``.
 
-    Decisions for that version would be meaningless. If ``kafka`` is None, any log is accepted.
+    Decisions for that version would be meaningless. With None, any log is accepted.
     """
     problem = None if kafka is None else features.problem_for(kafka)
     if problem is not None:
@@ -34,7 +34,7 @@ def refuse_other_kafka(features: FeaturesImage, kafka: str | None) -> None:
 
 
 def refuse_unknown_kafka(kafka: str | None) -> None:
-    """Raise ``ConfigException`` if ``kafka`` is not a version of Kafka that is supported here."""
+    """Raise ``ConfigException`` if ``kafka`` is neither None nor a supported version."""
     if kafka is not None and kafka not in NEWEST_LOADED:
         known = " or ".join(NEWEST_LOADED)
         raise ConfigException(f"kafka.version={kafka}: supported versions are Kafka {known}")

@@ -21,8 +21,8 @@ _log = logging.getLogger(__name__)
 class PublisherFault(NamedTuple):
     """A publisher's latest ``error``, at the image that ends at ``offset``.
 
-    ``times`` counts the publisher's errors. The publisher missed a delta, so its next delta after
-    an error is the whole image. ``healed`` is true after the publisher has accepted this image.
+    ``times`` counts the publisher's errors. After an error, its next delta is the whole image.
+    ``healed`` is true after the publisher has accepted the whole image.
     """
 
     publisher: str
@@ -35,7 +35,7 @@ class PublisherFault(NamedTuple):
 class Publishers:
     """The publishers of one loader, and their faults.
 
-    The loader publishes nothing before it is ready, so a gate opens at the first image.
+    A gate opens at the first image, because the loader publishes nothing before it is ready.
     """
 
     def __init__(self, publishers: Iterable[Publisher]) -> None:
@@ -78,7 +78,7 @@ class Publishers:
                     publisher.complete_initial_load()
 
     def note_staleness(self, for_ms: int) -> None:
-        """Tell gates how long the image has been stale. A lock serializes calls to publishers."""
+        """Tell gates how long the image has been stale; any thread may call this method."""
         with self._lock:
             for publisher in self._publishers:
                 if isinstance(publisher, Gate):

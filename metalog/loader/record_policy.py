@@ -35,9 +35,8 @@ class Skipped(NamedTuple):
 class LoadDoubt(NamedTuple):
     """A reason why an image can differ from the image in Kafka's authorizer.
 
-    ``records`` counts the records with this reason; it is 1 if their number is unknown. ``fault``
-    is the error of the first such record, at which a strict loader stops. No answer from an image
-    with a doubt is certain.
+    ``records`` counts the records with this reason, or is 1 if their number is unknown. ``fault``
+    is the error of the first. No answer from an image with a doubt is certain.
     """
 
     records: int
@@ -68,9 +67,9 @@ class RecordPolicy:
         return dict(self._doubts)
 
     def doubt(self, kind: str, fault: CorruptLog, records: int = 1) -> None:
-        """Raise ``fault``; a tolerant policy keeps a doubt instead.
+        """Raise ``fault``.
 
-        For each ``kind``, the policy keeps the first fault and counts the records.
+        A tolerant policy instead keeps the first fault of each ``kind``, and counts the records.
         """
         if not self._tolerant:
             raise fault
@@ -84,12 +83,11 @@ class RecordPolicy:
         span: range,
         batches: Sequence[Batch],
     ) -> None:
-        """Apply to ``delta`` the (offset, message) pairs ``records`` of ``batches``.
+        """Apply (offset, message) pairs of ``batches`` to ``delta``; all offsets are in ``span``.
 
-        All offsets are in ``span``. A readable record of an unknown version is applied, as in
-        Kafka. If it concerns authorization, a tolerant policy also keeps a doubt. A tolerant policy
-        also applies, with a doubt, a readable record that Kafka refuses, because tools show what
-        the log contains. After an error, ``delta`` is incomplete and must be thrown away.
+        A readable record of an unknown version is applied, as in Kafka, unless the policy stops at
+        the record. A tolerant policy also applies a readable record that Kafka refuses. After an
+        error, the caller must drop ``delta``, which is incomplete.
         """
         doubtful = delta.doubtful
         delta.replay_all(records, partial(self._take_faulty, delta, batches))
@@ -104,10 +102,10 @@ class RecordPolicy:
         message: Any,
         fault: CorruptLog,
     ) -> None:
-        """Skip a record that cannot be applied, or apply its readable part.
+        """Apply the readable record in ``message`` (``readable_of``), or skip ``message``.
 
-        This is a method, because a nested function that calls itself is a reference cycle. The
-        cycle would keep each batch in memory until the garbage collector runs.
+        A nested function that calls itself would be a reference cycle, and keep each batch in
+        memory until the garbage collector runs.
         """
         batch = next(b for b in batches if b.base_offset <= offset < b.next_offset)
         readable = readable_of(message)
@@ -119,8 +117,10 @@ class RecordPolicy:
         delta.replay_all([(offset, readable)], partial(self._take_faulty, delta, batches))
 
     def readable(self, batch: Batch, controls: Iterable[Any], first: int) -> Iterator[Any]:
-        """The readable records in ``controls``, the control records of ``batch`` from offset
-        ``first`` on. An unreadable record is skipped, or stops a strict loader."""
+        """The readable control records in ``controls``, which begin at offset ``first``.
+
+        An unreadable record is skipped, or stops a strict loader.
+        """
         for offset, message in enumerate(controls, first):
             if not isinstance(message, Undecodable):
                 yield message
@@ -128,11 +128,10 @@ class RecordPolicy:
             self._skip(batch, offset, message, UnreadableRecord(message.reason))
 
     def to_buffer(self, batch: Batch, offset: int, message: Any) -> list[tuple[int, Any]]:
-        """The record of ``batch`` to buffer until its transaction ends; empty if the record can be
-        skipped.
+        """The record to buffer until its transaction ends; empty if the record can be skipped.
 
-        An unreadable record is counted even if the transaction aborts, because Kafka stops at it.
-        For the same reason, a readable record that Kafka refuses is a doubt even then.
+        Kafka stops at an unreadable record even if the transaction aborts. So such a record is
+        counted at once, and a readable record that Kafka refuses is a doubt at once.
         """
         if message is UNREAD_RECORD:
             return []

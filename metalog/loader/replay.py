@@ -1,13 +1,13 @@
 """Replay: turns the events of a log into images, and publishes the images.
 
 The loader does no I/O. Its driver (a Replica, a command) reads the log and opens the snapshots. The
-loader publishes nothing above the last stable offset, which is the high-water mark, or the
-beginning of an open metadata transaction if that is lower. Batches above it are held back, up to a
-limit. A transaction takes effect as a whole at its end; an aborted transaction has no effect.
+loader publishes nothing above the last stable offset: the high-water mark, or the beginning of an
+open metadata transaction. Later batches are held back, up to a limit. An aborted transaction has no
+effect.
 
-A fault raises ``CorruptLog``. Then ``position`` is the offset from which to read again: the end of
-the last image, or the log's beginning if the log lost committed records (``Diverged``). The old
-image stays in force. This module must not know files, threads, clocks, nor what publishers do.
+After ``CorruptLog``, the old image stays in force, and the driver reads again from ``position``.
+This is the end of the image, or the log's beginning if the log lost committed records
+(``Diverged``). This module must not know files, threads, clocks, nor what publishers do.
 """
 
 from __future__ import annotations
@@ -58,19 +58,20 @@ from metalog.records.messages import (
 )
 
 BUFFER_LIMIT: Final = 256 << 20
-"""How many bytes of batches the loader may hold back above the last stable offset."""
+"""How many bytes of batches the loader may hold back."""
 NoteRecords = Callable[[Batch, int, Sequence[Part]], object]
 
 
 class Loader:
     """Replays a log into images, and passes each image to the publishers.
 
-    With ``tolerant``, for tools that show a log's content, the loader counts every unreadable
-    record and continues. A strict loader stops at an unreadable record that concerns authorization.
-    A ``selection`` limits the kinds of state (``ImageSubject``) that are read. If Kafka version
-    ``kafka`` refuses the log, the loader raises ``ConfigException``. It calls ``note_records`` for
-    each replayed batch of the log, with the offset of the first replayed record and the replayed
-    records.
+    Args:
+        tolerant: continue after faults at which a strict loader stops (``doubts``).
+        buffer_limit: in bytes, as ``BUFFER_LIMIT``.
+        selection: the kinds of state to read; None means all.
+        kafka: if this Kafka version refuses the log, raise ``ConfigException``.
+        note_records: called with each replayed batch, the offset of its first replayed record, and
+            its replayed records.
     """
 
     def __init__(
@@ -120,17 +121,14 @@ class Loader:
 
     @property
     def is_transaction_open(self) -> bool:
-        """Whether a metadata transaction has begun and not ended."""
         return self._transaction is not None
 
     @property
     def open_transaction(self) -> OpenTransaction | None:
-        """The metadata transaction that has begun and not ended, if there is one."""
         return None if self._transaction is None else self._transaction.summary()
 
     @property
     def state(self) -> State:
-        """``Loading``, ``Ready`` or ``Stale``."""
         if not self._is_ready:
             fault = None if self._fault is None else self._fault[1]
             return Loading(self._position, self.high_watermark, fault)
@@ -138,21 +136,20 @@ class Loader:
 
     @property
     def publisher_faults(self) -> Sequence[PublisherFault]:
-        """The publishers that raised an error, each with its last error."""
         return self._publishers.faults
 
     @property
     def skipped(self) -> Mapping[str, Skipped]:
-        """The skipped records by type. Missing records are a type of their own."""
+        """The skipped records by type; missing records are one type."""
         return self._policy.skipped
 
     @property
     def doubts(self) -> Mapping[str, LoadDoubt]:
-        """The faults that this loader counted, and at which a strict loader stops, by kind."""
+        """The faults at which a strict loader would have stopped, by kind."""
         return self._policy.doubts
 
     def note_fault(self, fault: Exception) -> None:
-        """Note a fault; ``position`` then tells where to read again."""
+        """Note a fault. ``position`` is then the offset from which to read again."""
         offset = fault.offset if isinstance(fault, CorruptLog) else None
         self._fault = (self._replayed.offset if offset is None else offset, fault)
         if isinstance(fault, Diverged):

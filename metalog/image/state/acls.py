@@ -1,18 +1,16 @@
 """The ACLs of a cluster: id to ACL, and ACL to ids.
 
-Kafka's key of an ACL is an id. An ACL can have several ids, for example if a client repeats a
-request after a failover. The first call of ``AclsImage.ids`` builds the map from ACL to ids; later
-changes update the map.
+An ACL can have several ids, for example if a client repeats a request after a failover.
 
 Kafka 4.3.1 and this module treat three odd records as follows:
 
 - A record adds an id that exists. This module and Kafka's image replace the old ACL. Kafka's
-  authorizer refuses the record ("An ACL with ID … already exists") and keeps the old ACL.
-- A record removes an id that does not exist. This module and Kafka's image refuse the record
-  (Kafka says "Failed to find existing ACL …"). Kafka's loader goes on with the next record. A
-  strict loader of this project stops.
-- A record gives an ACL a second id. This module and Kafka's image keep both ids, and the ACL, until
-  both ids are removed. Kafka's authorizer refuses the second id, or the whole snapshot with both.
+  authorizer keeps the old ACL ("An ACL with ID … already exists").
+- A record removes an unknown id. This module and Kafka's image refuse the record ("Failed to find
+  existing ACL …"). Kafka's loader goes on with the next record; a strict loader of this project
+  stops.
+- A record gives an ACL a second id. This module and Kafka's image keep both ids. Kafka's authorizer
+  refuses the second id, or the whole snapshot with both.
 
 This module must not know what an ACL allows, nor where records come from.
 """
@@ -43,7 +41,7 @@ def why_doubtful(record: AccessControlEntryRecord) -> str | None:
     """Why ``record`` perhaps does not mean what it seems to mean, or None.
 
     Kafka silently reads an unknown code as UNKNOWN, and bytes that are not UTF-8 as U+FFFD. A DENY
-    with such a code or text can miss requests that the DENY should deny.
+    with such a code or text can fail to deny.
     """
     if not can_be_acl(record):
         codes = record.resource_type, record.pattern_type, record.operation, record.permission_type
@@ -74,25 +72,25 @@ class AclsImage:
         return len(self.by_id)
 
     def ids(self, acl: Acl) -> Ids:
-        """The ids of ``acl``, lowest first; empty if no id has this ACL."""
+        """The ids of ``acl``, lowest first; empty if the ACL is unknown."""
         found = self._ids_by_acl().get(acl, ())
         return (Uuid(found),) if isinstance(found, bytes) else found
 
     def write(self, metadata_version: int) -> Iterator[tuple[AccessControlEntryRecord, int]]:
-        """The records of a snapshot with their versions, sorted by id."""
+        """The records of a snapshot with their versions, by id."""
         for uuid, acl in in_order(self.by_id.items()):
             yield record_of(uuid, acl), 0
 
     def write_values(self) -> Iterator[bytes]:
         """The encoded records of ``write``.
 
-        For speed, the encoder follows the order of the table: nearly the order in memory. All
-        values have the same bytes before the id, so a sort of the values is a sort by id.
+        The table's order is fast to encode, because it is nearly the order in memory. All values
+        have the same bytes before the id, so a sort of the values is a sort by id.
         """
         return bytes_in_order(acl_values(self.by_id.items()), ID_AT)
 
     def as_run(self) -> AclRun:
-        """All ids and ACLs as one run; a delta that applies the run shares the ACL objects."""
+        """All ids and ACLs as one run, without copies of the ACLs."""
         return AclRun(list(self.by_id), list(self.by_id.values()))
 
     def __eq__(self, other: object) -> bool:
@@ -170,8 +168,7 @@ class AclsDelta:
     def changes(self) -> Mapping[Uuid, Acl | None]:
         """The net changes to ``image``, by id; None for a removal.
 
-        An ACL that was added and removed again is left out. If ``image`` is empty or is replaced,
-        the result has first all ACLs of the new image, then the removals.
+        A replacement has all ACLs of the new image, also the unchanged ones, and then the removals.
         """
         if self._whole is None:
             return self._changes
@@ -183,7 +180,6 @@ class AclsDelta:
         self.add_run(AclRun([record.id], [acl_of(record)]))
 
     def add_run(self, run: AclRun) -> None:
-        """Add all ACLs of ``run``. Start-up can add a million ACLs this way."""
         added = zip(run.ids, run.acls, strict=True)
         whole = self._own_whole()
         if whole is None:
@@ -195,8 +191,8 @@ class AclsDelta:
     def in_record_order(self, after: AclsImage) -> Collection[Acl]:
         """The ACLs of ``after``, the image after this delta. An ACL with two ids occurs twice.
 
-        If this delta added these ACLs and no others, the result has the order of the records. The
-        ACLs have the same order in memory, so iteration takes half the time.
+        If this delta added all of them, the result has the order of the records. This is also the
+        order in memory, so iteration takes half the time.
         """
         return self._added if len(self._added) == len(after) else after.by_id.values()
 
@@ -229,7 +225,7 @@ class AclsDelta:
         return AclsImage(Table.owning(self._whole))
 
     def _own_whole(self) -> dict[Uuid, Acl] | None:
-        """The dict of all ACLs, or a copy if an image uses it; None if only changes are kept."""
+        """``_whole``, which is copied first if an image shares it."""
         if self._is_shared and self._whole is not None:
             self._whole, self._is_shared = self._whole.copy(), False
         return self._whole

@@ -20,7 +20,7 @@ Quotas = Table[str, float]
 
 
 class ClientQuotasImage(NamedTuple):
-    """All client quotas at one offset; ``entities`` has an entry for each entity with a quota."""
+    """``entities`` has an entry for each entity with a quota."""
 
     entities: Table[QuotaEntity, Quotas] = EMPTY_TABLE
 

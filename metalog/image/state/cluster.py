@@ -1,7 +1,6 @@
 """The registered brokers and controllers of a cluster.
 
-A registration holds the node's latest registration record and all later changes, so a snapshot
-loses nothing that Kafka wrote about the node.
+A registration holds the node's latest registration record and all later changes.
 
 This module must not know partitions, nor what a listener's security protocol means.
 """

@@ -1,8 +1,8 @@
 """The dynamic configurations of a cluster, by resource and key.
 
-A topic's removal also removes its configuration. (If one delta sets a topic's first configuration
-and removes the topic, Kafka keeps the configuration.) Values can be passwords, so no ``repr`` shows
-them.
+The removal of a topic also removes its configuration. (If one delta sets a topic's first
+configuration and removes the topic, Kafka keeps the configuration.) No ``repr`` shows values, which
+can be passwords.
 
 This module must not know which keys Kafka has.
 """
@@ -25,8 +25,8 @@ GROUP: Final = 32
 
 
 class ConfigResource(NamedTuple):
-    """The owner of a configuration. ``type`` is a code of Kafka's ConfigResource.Type. An empty
-    ``name`` means the default for all resources of this type."""
+    """``type`` is a code of Kafka's ConfigResource.Type. An empty ``name`` is the default for all
+    resources of the type."""
 
     type: int
     name: str
@@ -36,7 +36,7 @@ Config = Table[str, str]
 
 
 class ConfigsImage(NamedTuple):
-    """All configurations at one offset; ``resources`` has no entry for an empty configuration."""
+    """``resources`` has no entry for an empty configuration."""
 
     resources: Table[ConfigResource, Config] = EMPTY_TABLE
 
@@ -55,7 +55,7 @@ EMPTY: Final = ConfigsImage()
 class ConfigsDelta(NeverDoubtful):
     """Changes to a ``ConfigsImage``, by resource and key; None for a removal.
 
-    ``emptied`` has the topics whose whole configuration in ``image`` is removed.
+    ``emptied`` has the topics whose configuration in ``image`` is removed.
     """
 
     __slots__ = ("changes", "emptied", "image", "is_replacement")

@@ -54,19 +54,19 @@ METADATA_VERSIONS: Final[Mapping[int, str]] = {
     33: "4.4-IV2",
     34: "4.5-IV0",
 }
-"""Level of metadata.version -> Kafka's name. Kafka 4 no longer has the first six levels."""
+"""Level of metadata.version -> Kafka's name. Kafka 4 does not have levels 1 to 6."""
 
 OLDEST_METADATA_VERSION: Final = 7
 """The lowest level that Kafka 4 loads: 3.3-IV3."""
 DEFAULT_METADATA_VERSION: Final = 30
-"""The level of a new log if the operator chooses none. Kafka 4.3 and 4.4 load such a log."""
+"""The level of a new log if the operator chooses none. Kafka 4.3 and 4.4 load it."""
 LATEST_METADATA_VERSIONS: Final[Mapping[str, int]] = {"4.3": 30, "4.4": 33}
-"""Version of Kafka (the oldest first) -> its newest production-ready metadata.version."""
+"""Kafka version (oldest first) -> its newest production-ready level."""
 LATEST_METADATA_VERSION: Final = max(LATEST_METADATA_VERSIONS.values())
 NEWEST_LOADED: Final[Mapping[str, int]] = {"4.3": 31, "4.4": 34}
-"""Version of Kafka (the oldest first) -> newest level that it loads, production-ready or not."""
+"""Kafka version (oldest first) -> newest level that it loads, production-ready or not."""
 CIDR_HOSTS_SINCE: Final = 32
-"""The first level that allows a CIDR block as an ACL's host (KIP-1276); too new for Kafka 4.3."""
+"""The first level that allows a CIDR block as an ACL's host (KIP-1276)."""
 
 
 def record_version(level: int, since: Mapping[int, int]) -> int:
@@ -75,11 +75,7 @@ def record_version(level: int, since: Mapping[int, int]) -> int:
 
 
 class FeaturesImage(NamedTuple):
-    """All finalized features at one offset.
-
-    ``metadata_version`` is a level, or None if no record sets one. ``finalized`` has the levels of
-    all other features.
-    """
+    """``metadata_version`` is None if no record sets a level; ``finalized`` has the rest."""
 
     metadata_version: int | None = None
     finalized: Table[str, int] = EMPTY_TABLE
@@ -92,7 +88,7 @@ class FeaturesImage(NamedTuple):
 
     @property
     def assumed_kafka(self) -> str:
-        """The version of Kafka to assume for this log if the caller names none."""
+        """The Kafka version to assume for this log if the caller names none."""
         return "4.4" if (self.metadata_version or 0) >= CIDR_HOSTS_SINCE else "4.3"
 
     @property
@@ -124,7 +120,7 @@ class FeaturesImage(NamedTuple):
         return DEFAULT_METADATA_VERSION if level is None else level
 
     def write(self, metadata_version: int) -> Iterator[tuple[FeatureLevelRecord, int]]:
-        """The records of a snapshot with their versions. As in Kafka, metadata.version is first."""
+        """The records of a snapshot with their versions; metadata.version is first, as in Kafka."""
         if self.metadata_version is not None:
             yield FeatureLevelRecord(METADATA_VERSION, self.metadata_version), 0
         for name, level in sorted(self.finalized.items()):

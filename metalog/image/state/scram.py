@@ -1,7 +1,7 @@
 """The SCRAM credentials of a cluster, by mechanism and user.
 
-As in Kafka, the removal of an unknown credential changes nothing. If a mechanism has no user, and
-one delta has upserts and removals for it, Kafka can lose the upserts. This module keeps them.
+As in Kafka, the removal of an unknown credential changes nothing. If one delta has upserts and
+removals for a mechanism without users, Kafka can lose the upserts. This module keeps the upserts.
 
 This module must not know SCRAM's maths, nor where records come from.
 """
@@ -41,12 +41,11 @@ def record_of(
 
 
 class ScramImage(NamedTuple):
-    """All credentials at one offset; ``mechanisms`` has an entry for each mechanism in use."""
+    """``mechanisms`` has an entry for each mechanism in use."""
 
     mechanisms: Mapping[ScramMechanism, Credentials] = EMPTY_TABLE
 
     def credential(self, mechanism: ScramMechanism, user: str) -> ScramCredential | None:
-        """The credential of ``user``, or None if the user has none for this mechanism."""
         return self.mechanisms.get(mechanism, EMPTY_TABLE).get(user)
 
     def write(self, metadata_version: int) -> Iterator[tuple[UserScramCredentialRecord, int]]:

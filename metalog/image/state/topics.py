@@ -47,11 +47,11 @@ _PARTITION_VERSIONS: Final = {17: _WITH_DIRECTORIES, 23: _WITH_ELR}
 
 
 class Partition(NamedTuple):
-    """One partition of a topic.
+    """``directories`` has one entry for each of ``replicas``. Their numbers can differ after a
+    record that changed only ``replicas``.
 
-    ``directories`` has one entry for each of ``replicas``, unless a record changed only
-    ``replicas`` and a directory was not ``MIGRATING``. ``leader`` is -1 without a leader.
-    ``leader_recovery_state`` is 1 during recovery from an unclean election, else 0.
+    ``leader`` is -1 without a leader. ``leader_recovery_state`` is 1 during recovery from an
+    unclean election, else 0.
     """
 
     replicas: Replicas
@@ -74,7 +74,7 @@ PARTITION_RECORDS: Final = (PartitionRecord, PartitionChangeRecord, ClearElrReco
 class _State:
     """A partition before the changes, and the new values of the fields that change most often.
 
-    So most changes do not read the old partition, which is often not in the CPU's cache.
+    Most changes then do not read ``before``, which is often not in the CPU's cache.
     """
 
     __slots__ = ("before", "isr", "leader", "leader_epoch", "partition_epoch")
@@ -85,7 +85,7 @@ class _State:
         self.leader, self.leader_epoch, self.partition_epoch = leader, leader_epoch, partition_epoch
 
     def now(self) -> Partition:
-        """The partition after the changes; every change has raised the partition epoch."""
+        """The partition after the changes. Each change raises the partition epoch."""
         if self.partition_epoch == self.before.partition_epoch:
             return self.before
         replicas, directories, _, removing, adding, _, recovery, _, _, elr, last_elr = self.before
@@ -103,11 +103,8 @@ class Topic(NamedTuple):
 
 
 class TopicsImage(NamedTuple):
-    """All topics at one offset.
-
-    The ``partitions`` of a new topic are ``partitions_at_first``: an empty table, or an
-    ``UnreadSubject`` if the replay does not read partitions.
-    """
+    """A new topic gets ``partitions_at_first``: an empty table, or an ``UnreadSubject`` if the
+    replay does not read partitions."""
 
     by_id: Table[Uuid, Topic] = EMPTY_TABLE
     by_name: Table[str, Topic] = EMPTY_TABLE
@@ -194,7 +191,7 @@ class TopicsDelta(NeverDoubtful):
     def change_run(self, run: PartitionChangeRun) -> None:
         """Apply the changes of ``run``; ``StoppedRun`` if a change contradicts the state.
 
-        Most records of a log are such changes, so the usual change costs no function call.
+        Most records of a log are such changes, so the loop is written for speed.
         """
         partitions = self._partitions
         for change in run.changes:
@@ -281,7 +278,7 @@ class TopicsDelta(NeverDoubtful):
 
 
 def _by_name(base: TopicsImage, by_id: Mapping[Uuid, Topic | None]) -> dict[str, Topic | None]:
-    """The changes by name. Removals come first, because a topic can return with a new id."""
+    """The changes by name. Removals come first: a topic can return with a new id."""
     names: dict[str, Topic | None] = {}
     for topic_id, topic in by_id.items():
         before = base.by_id.get(topic_id)
