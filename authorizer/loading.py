@@ -1,7 +1,7 @@
 """Loads, creates and configures the authorizer that a configuration names (KIP-11).
 
-Kafka's class names stand for this project's classes. If no class is configured, everything is
-allowed, and a secure listener is an error. This module must not know listeners, nor decide.
+Kafka's class names stand for this project's classes. This module must not know listeners, nor
+decide.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OURS: Final[Mapping[str, str]] = {
     "org.apache.kafka.metadata.authorizer.StandardAuthorizer": _STANDARD_CLASS,
     "kafka.security.auth.SimpleAclAuthorizer": _KIP_11_CLASS,
 }
-"""Kafka's class -> this project's class. ``SimpleAclAuthorizer`` is from the time of ZooKeeper."""
+"""Kafka's class -> this project's class."""
 
 _ZOOKEEPER_CLASS: Final = "kafka.security.authorizer.AclAuthorizer"
 _NODE_KEYS: Final = ("process.roles", "node.id", "broker.id")

@@ -1,7 +1,7 @@
 """Decides millions of requests in columns, one request per row, all by one image of the ACLs.
 
-Requests repeat, above all in an audit log, so decisions are cached by session and name. This module
-writes no audit lines, because no client receives these decisions.
+Decisions are cached by session and name, because requests repeat. This module writes no audit
+lines, because no client receives these decisions.
 
 This module must not know where columns come from, nor Arrow.
 """
@@ -37,8 +37,8 @@ ROWS: Final = 1 << 13
 class RequestColumns(NamedTuple):
     """Columns with one request per row.
 
-    A row has a principal ``Type:name``, a host, Kafka's names of an operation and of a resource
-    type (``READ``, ``TOPIC``), and the resource's name.
+    A principal is ``Type:name``. Operations and resource types have Kafka's names (``READ``,
+    ``TOPIC``).
     """
 
     principals: Sequence[str]
@@ -49,7 +49,7 @@ class RequestColumns(NamedTuple):
 
 
 class BulkDecider:
-    """Decides by one image of the ACLs and one configuration, in any number of calls."""
+    """Decides by one image of the ACLs and one configuration."""
 
     def __init__(self, index: AclIndex, config: AuthorizerConfig) -> None:
         self._context = DecisionContext(index, config, shut_by="")
@@ -66,7 +66,7 @@ class BulkDecider:
     def decisions(self, columns: RequestColumns) -> list[Decision]:
         """The decision on each request: the result, the rule, and the ACL if an ACL decided.
 
-        This method takes several times as long as ``allowed``. It decides equal rows once per call.
+        This method takes several times as long as ``allowed``.
         """
         try:
             sessions = [session.session_cache for session in self._sessions_of(columns)]
@@ -143,7 +143,7 @@ class _Decisions(dict[str, tuple[bool, ...]]):
 
 
 def _results(sessions: list[_Decisions], resource_names: Sequence[str]) -> list[tuple[bool, ...]]:
-    """The results of each row. All new names of a session are decided in one call."""
+    """The results of each row. Decides all new names of a session in one call."""
     results: list[Any] = list(map(dict.get, sessions, resource_names))
     if not all(results):
         new: dict[_Decisions, dict[str, None]] = defaultdict(dict)

@@ -1,8 +1,8 @@
 """Decides whether a session may perform an operation on some resource of a type (KIP-679).
 
 As in Kafka, an ALLOW must exist that no DENY dominates. A DENY on the literal ``*`` dominates all
-ALLOWs. Any other DENY dominates only ALLOWs with the same pattern, or with a name that begins with
-the DENY's prefix, but never an ALLOW on the literal ``*``.
+ALLOWs, and only such a DENY dominates an ALLOW on the literal ``*``. A DENY on the same pattern
+dominates any other ALLOW. So does a PREFIXED DENY, if the ALLOW's name begins with the DENY's name.
 
 This module must not know the default rule, nor cache decisions.
 """
@@ -44,7 +44,7 @@ def is_allowed_on_some(
 
 
 def _denies(bucket: Bucket, who: Subject, operation: Operation) -> bool:
-    """Whether a DENY matches. Here Kafka ignores unknown permissions and pattern types; in a
+    """Whether a DENY matches. Here Kafka ignores unknown permissions and pattern types. In a
     decision on one name, Kafka treats them as DENY and PREFIXED."""
     return any(
         acl.permission_type is PermissionType.DENY

@@ -104,7 +104,7 @@ def is_block_with(host: str, address: ClientAddress) -> bool:
 
 
 def subject(host: str, *principals: str, kafka: KafkaVersion) -> Subject:
-    """A session's subject. ``principals`` are ``Type:name``; ``kafka`` says how hosts match."""
+    """``principals`` are ``Type:name``; ``kafka`` says how hosts match."""
     address = client_address(host) if kafka.matches_blocks else None
     with_wildcard = tuple(dict.fromkeys((WILDCARD_PRINCIPAL, *principals)))
     return Subject(with_wildcard, tuple(dict.fromkeys((WILDCARD, host))), address)
@@ -127,7 +127,7 @@ def _denied_by(operation: Operation) -> int:
 ALLOWS: Final = tuple(map(_allowed_by, Operation))
 """By the operation of an ALLOW: the operations that it allows, as bits."""
 DENIES: Final = tuple(map(_denied_by, Operation))
-"""By the operation of an ACL that is not an ALLOW: the operations that it denies, as bits."""
+"""By the operation of any other ACL: the operations that it denies, as bits."""
 
 
 Verdicts = tuple[AuthorizationResult, ...]
@@ -154,7 +154,7 @@ def decision_order(acl: Acl, name: str) -> tuple[object, ...]:
     """A key that sorts the ACLs for the resource ``name`` in Kafka's order.
 
     First the name itself (LITERAL before PREFIXED), then its prefixes from long to short, then
-    ``*``; within a pattern by operation, principal, host and permission.
+    ``*``. Within a pattern: by operation, principal, host and permission.
     """
     is_wildcard = acl.pattern_type is PatternType.LITERAL and acl.resource_name != name
     return is_wildcard, -len(acl.resource_name), *order_in_pattern(acl)
@@ -186,7 +186,7 @@ def decide(
 ) -> Decision:
     """Decide by ``candidates``, which must be sorted by ``decision_order``.
 
-    The first DENY that matches decides, or without such a DENY the last ALLOW that matches.
+    The first matching DENY decides, else the last matching ALLOW.
     """
     has_candidate = False
     allow: Acl | None = None

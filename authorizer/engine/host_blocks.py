@@ -1,8 +1,7 @@
 """An index of the CIDR blocks in ACLs' hosts, which finds the blocks that contain an address.
 
-Kafka compares an address with the block of each ACL. This index finds the blocks that contain an
-address by one look-up for each prefix length in use. The decisions for this address then compare
-blocks as texts. This module must not know ACLs.
+Kafka compares an address with the block of each ACL. This index needs only one look-up for each
+prefix length in use. Decisions then compare blocks as texts. This module must not know ACLs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """An index of ACLs, which finds the ACLs for a resource without a scan.
 
-One writer owns, for each resource type and kind of pattern, a SortedDict from names to buckets.
-Readers take an ``AclIndex``, which never changes. A change of one ACL costs little: it replaces
-the ACL's bucket, the lists that lead to the bucket, and the ``AclIndex``, but no other bucket.
+One ``IndexWriter`` makes the changes. Readers take an ``AclIndex``, which never changes. The next
+``AclIndex`` copies only the changed ACL's bucket (the ACLs of one pattern), and the lists that lead
+to this bucket.
 
 This module must not know images or logs, nor cache decisions.
 """
@@ -106,7 +106,7 @@ class AclIndex:
         return sorted(found, key=lambda acl: decision_order(acl, name))
 
     def with_blocks(self, who: Subject) -> Subject:
-        """``who`` with additional hosts: the texts of all blocks that contain its address."""
+        """``who`` with additional hosts: the texts of all blocks that contain the address."""
         if who.address is None:
             return who
         blocks = self.blocks.containing(who.address)
@@ -138,8 +138,7 @@ class AclIndex:
     def allowing(
         self, who: Subject, operation: Operation, resource_type: ResourceType
     ) -> Iterator[tuple[PatternType, str]]:
-        """The patterns of the ALLOWs that match ``who`` and have the operation ``operation`` or
-        ALL."""
+        """The patterns of the ALLOWs of ``operation`` or ALL that match ``who``."""
         grants = self._all_grants()
         operations = (Operation.ALL, operation)
         who = self.with_blocks(who)
@@ -157,7 +156,7 @@ class AclIndex:
         return self._listing
 
     def buckets_listed(self, acl_filter: AclFilter) -> Iterator[Bucket]:
-        """The buckets in which ``acl_filter`` can match an ACL, in the order of a listing."""
+        """The buckets in which ``acl_filter`` can match an ACL, in the order of Kafka's listing."""
         requested = acl_filter.pattern.resource_type
         for resource_type in ResourceType if requested is ResourceType.ANY else (requested,):
             yield from self._listed(resource_type, acl_filter)
@@ -167,8 +166,7 @@ class AclIndex:
         return list(chain.from_iterable(bucket.in_order() for bucket in buckets))
 
     def _listed(self, resource_type: ResourceType, acl_filter: AclFilter) -> list[Bucket]:
-        """The buckets that can match, in descending order of names, a LITERAL before a PREFIXED
-        bucket of the same name."""
+        """The buckets of one resource type. For equal names, LITERAL comes first."""
         _, name, pattern_type = acl_filter.pattern
         literals, prefixed = self.literals[resource_type], self.prefixed[resource_type]
         if name is None:
@@ -204,7 +202,7 @@ class AclIndex:
         return AclIndex(literals, prefixed, blocks, grants)
 
     def _all_grants(self) -> Grants:
-        """All grants. The first call computes the grants; then each change updates them."""
+        """All grants. After the first call, ``changed`` updates the grants."""
         self._wants_grants = True
         if self._grants is None:
             self._grants = grants_of(self)
@@ -240,7 +238,7 @@ def acls_of_subject(buckets: Iterable[Bucket], who: Subject, name: str) -> list[
 def _all_buckets(
     literals: PatternBuckets, prefixed: PatternBuckets, entry: AccessControlEntryFilter
 ) -> list[Bucket]:
-    """All buckets, or only those with ACLs of the principal (or else the host) in ``entry``."""
+    """The buckets that can have an ACL that ``entry`` matches."""
     items: list[tuple[str, Bucket]] = []
     for kind in (literals, prefixed):
         buckets = dict(kind.buckets.items())
@@ -385,8 +383,5 @@ class IndexWriter:
 
 
 def _sorted(buckets: dict[str, Bucket]) -> Buckets | None:
-    """The writer's copy of ``buckets``, or None if it is empty.
-
-    Most resource types have no ACLs, and creating a SortedDict takes as long as a decision.
-    """
+    """None for no buckets: creating a SortedDict takes as long as a decision."""
     return SortedDict(buckets) if buckets else None

@@ -1,7 +1,7 @@
 """Lists all ACLs in parts. After a change, only the parts with changed ACLs are made again.
 
-A part has the buckets of up to 256 successive names of one resource type and kind of pattern. What
-``make`` returns for a part is cached until one of these buckets changes.
+A part has the buckets of up to 256 successive names of one resource type and kind of pattern. The
+result of ``make`` for a part is cached until one of these buckets changes.
 
 Only one thread at a time may use a ``ListedParts``. This module must not know what ``make`` does.
 """
@@ -21,7 +21,7 @@ Made = TypeVar("Made")
 
 
 class ListedParts(Generic[Made]):
-    """Caches the result of each part; ``make`` computes it from the part's buckets."""
+    """Caches the result of ``make`` for each part."""
 
     def __init__(
         self, make: Callable[[list[Bucket]], Made], resource_types: Sequence[ResourceType]
@@ -44,8 +44,8 @@ class ListedParts(Generic[Made]):
 class _Kind(Generic[Made]):
     """The parts of one resource type's literals, or prefixes.
 
-    ``_made`` has each result by the ``id()`` of its chunk of names. ``_made`` also keeps the chunk,
-    so that no other object gets this ``id()``.
+    ``_made`` has each result by the ``id()`` of a chunk of names, and also keeps the chunk, so that
+    no other object gets this ``id()``.
     """
 
     def __init__(self, make: Callable[[list[Bucket]], Made]) -> None:

@@ -23,9 +23,9 @@ MOST_CHANGED: Final = 32
 class PatternBuckets:
     """One resource type's buckets of literals, or of prefixes; ``wildcard`` is the bucket of ``*``.
 
-    ``find`` is the fastest way to get a bucket. Changed names are sorted into ``names`` when it is
-    read, or when many names changed: most decisions do not need the order of literals. ``outdated``
-    has the prefixes that changed after ``of_prefixes``; a "" in it stands for all prefixes.
+    ``find`` is the fastest way to get a bucket. Changed names are put in order late, because
+    most decisions do not need the order of literals. ``outdated`` has the prefixes that changed
+    after ``of_prefixes``; "" stands for all prefixes.
     """
 
     __slots__ = ("_names", "buckets", "find", "outdated", "wildcard")
@@ -38,7 +38,7 @@ class PatternBuckets:
         changed: Changed = NOT_CHANGED,
         outdated: tuple[str, ...] = (),
     ) -> None:
-        """``changed`` has the additions and removals that are not yet made in ``names``."""
+        """``changed`` has the changes that are not yet made in ``names``."""
         self.buckets = buckets
         self.find = buckets.finder
         self.wildcard = wildcard

@@ -1,12 +1,11 @@
 """An immutable sorted set of names, which finds the names that are prefixes of a given name.
 
-The names are in chunks. Adding or removing a name replaces its chunk, and no other chunk.
-The search uses one fact: every stored prefix of a name is the name's predecessor, or a prefix of
-the predecessor. So one bisection finds the predecessor, whose links lead to all prefixes. By the
-same fact, one walk in order links the names of a chunk to their prefixes.
+The names are in chunks, in order of code points. Adding or removing a name replaces only the name's
+chunk. In this order, every stored prefix of a name is the name's predecessor, or a prefix of the
+predecessor. So one bisection finds the predecessor, and its links (``Prefix.shorter``) lead to all
+prefixes.
 
-The order is by code point; the fact holds in any lexicographic order. This module must not know
-ACLs.
+This module must not know ACLs.
 """
 
 from __future__ import annotations
@@ -19,12 +18,15 @@ from typing import Any, Final, TypeVar
 
 CHUNK: Final = 128
 MOST_CACHED: Final = 1 << 13
+"""The maximum number of results in the cache of ``longest_prefix``."""
 LONGEST_BEGINNING: Final = 64
-"""The limits of the cache of ``longest_prefix``: its number of results, and the length of a key."""
+"""The maximum length in characters of a key in this cache. A set with a longer name has no
+cache."""
 MOST_LENGTHS: Final = 6
+"""If the names have at most this many different lengths, one dict look-up per length is faster than
+a bisection."""
 FEW_LENGTHS: Final = 2
-"""If the names have at most ``MOST_LENGTHS`` different lengths, one dict look-up per length is
-faster than a bisection, and with at most ``FEW_LENGTHS`` also faster than the cache."""
+"""With at most this many lengths, the dict look-ups are also faster than the cache."""
 
 Value = TypeVar("Value")
 
@@ -58,8 +60,8 @@ def combined(
 ) -> Value:
     """Fold ``step`` over ``prefix`` and all its stored prefixes, the shortest first.
 
-    ``step`` takes the value of the next shorter prefix (for the shortest prefix, ``known[None]``)
-    and the prefix. ``known`` caches all values, so no prefix is visited twice.
+    ``step`` takes the value of the next shorter prefix, and the prefix. ``known`` caches all
+    values; ``known[None]`` is the start value.
     """
     unknown = []
     while prefix is not None and prefix not in known:
@@ -72,7 +74,7 @@ def combined(
 
 
 Links = list[Prefix] | None
-"""The ``Prefix`` of each name of a chunk, in order; None if the chunk is not linked."""
+"""The ``Prefix`` of each name of a chunk, in order; None if the chunk is not linked yet."""
 
 
 class SortedNames:
@@ -103,8 +105,7 @@ class SortedNames:
         *,
         caches_results: bool = True,
     ) -> None:
-        """``counts`` has the number of names of each length; ``links`` has the known links of each
-        chunk. If ``caches_results`` is False, ``longest_prefix`` has no cache."""
+        """``counts`` has the number of names of each length; ``links`` has an item per chunk."""
         self._firsts = firsts
         self._chunks = chunks
         self._counts = counts
@@ -127,8 +128,7 @@ class SortedNames:
     def link(self) -> Iterator[Prefix]:
         """Link all names to their prefixes, which is faster than to link chunks during look-ups.
 
-        Returns the links in order of names. If the names have at most ``MOST_LENGTHS`` lengths,
-        look-ups by length replace bisections in this set.
+        Returns the links in order of names.
         """
         last: Prefix | None = None
         links: list[list[Prefix]] = []
@@ -193,8 +193,7 @@ class SortedNames:
     def longest_prefix(self, name: str) -> Prefix | None:
         """The longest stored name that is a prefix of ``name``.
 
-        A result is cached by the beginning of ``name``, cut to the length of the longest stored
-        name, because no prefix is longer.
+        The key in the cache is ``name``, cut to the length of the longest stored name.
         """
         known = self._by_beginning
         if known is None:
@@ -210,13 +209,13 @@ class SortedNames:
 
     @property
     def finder(self) -> Callable[[str], Prefix | None]:
-        """A function like ``longest_prefix`` that can be faster, for many look-ups."""
+        """As ``longest_prefix``, but can be faster for many look-ups."""
         return self._searched if self._by_beginning is None else self.longest_prefix
 
     def _cache(
         self, known: dict[str, Prefix | None], beginning: str, prefix: Prefix | None
     ) -> None:
-        """Cache a result; stop caching if names rarely share a beginning."""
+        """Also stops caching if names rarely share a beginning."""
         size, hits = len(known), self._hits
         if hits < (size if size >= MOST_CACHED else size // 16 if size == MOST_CACHED // 8 else 0):
             self._by_beginning = None
@@ -248,7 +247,6 @@ class SortedNames:
         return prefix
 
     def any_begins_with(self, start: str) -> bool:
-        """Whether a stored name begins with ``start`` or equals it."""
         at = bisect_left(self._firsts, start, 1) - 1
         chunk = self._chunks[at]
         place = bisect_left(chunk, start)
@@ -283,7 +281,7 @@ class SortedNames:
             raise AssertionError("an invariant of the sorted names is broken")
 
     def _link(self, at: int) -> list[Prefix]:
-        """Link chunk ``at``. First link the chunks on which it depends, if they are not linked."""
+        """Link chunk ``at``, after the chunks on which the links depend."""
         chunks = self._chunks
         links = self._links
         if links is None:
@@ -329,7 +327,6 @@ class SortedNames:
 
 
 def common_prefix_length(one: str, other: str) -> int:
-    """The number of leading characters that ``one`` and ``other`` have in common."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -358,9 +355,9 @@ def _linked(names: Iterable[str], before: Prefix | None) -> list[Prefix]:
 def _relink(
     links: list[Links], chunks: list[list[str]], at: int, place: int, chunk: list[str], name: str
 ) -> None:
-    """Update ``links`` after ``name`` was added or removed at ``place`` of chunk ``at``.
+    """Update ``links`` after the change of ``name`` at ``place`` of chunk ``at``, now ``chunk``.
 
-    ``chunk`` is the changed chunk. Only the links of names that begin with ``name`` can change.
+    Only the links of names that begin with ``name`` can change.
     """
     linked = links[at]
     end, size = place, len(chunk)

@@ -22,8 +22,8 @@ EVERYBODY: Final[SubjectParts] = ((WILDCARD_PRINCIPAL,), (WILDCARD,), None)
 class ResourceAcls:
     """The operations that the ACLs for one name together allow and deny to a session.
 
-    ``everybody`` has the masks of the ACLs of ``User:*`` from every host, except those in
-    ``ManyAcls``; ``others`` has the results of these masks. ``principals`` has the principals whose
+    ``everybody`` has the masks of the ACLs of ``User:*`` from every host, except ACLs in
+    ``ManyAcls``. ``others`` has the results of these masks. ``principals`` has the principals whose
     results can differ from ``others``; None stands for all.
     """
 

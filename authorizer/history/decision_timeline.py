@@ -1,9 +1,8 @@
 """Precomputes one question's decision for every version of the ACL history.
 
-A version is the state between two changes of ACLs. The patterns of few ACLs match a question's
-resource, and only changes of these ACLs can change its decision. So a question has one
-``DecisionTimeline`` for the whole history. A timeline contains neither the default rule nor super
-users: ``decision`` applies them from a configuration.
+A version is the state between two changes of ACLs. Only the few ACLs whose patterns match the
+resource can change a decision. A timeline contains neither the default rule nor super users:
+``DecisionTimelines.decision`` applies them from a configuration.
 
 This module must not know where a history comes from.
 """
@@ -43,11 +42,11 @@ NO_PATTERN: Final = -1
 UNMATCHED: Final = -2
 """Patterns of ACLs match the resource, but no ACL matches the request: denied."""
 MOST_CACHED: Final = 1 << 17
-"""The maximum size of the cache, which maps principal, host and name group to the ACLs."""
+"""The maximum number of cached results of ``acls_of_subject``."""
 
 _Patterns = tuple[ResourceType, str | None, Prefix | None, bool]
 """The patterns that match a name: resource type, literal pattern and longest prefix. The last field
-tells whether the name begins with ``*``, because LITERAL ``*`` does not match ``*a``."""
+is True if the name begins with ``*``, because LITERAL ``*`` does not match ``*a``."""
 _Span = tuple[int, int, int]
 """A lifetime: first version, first version after it, and place in ``Timeline.lifetimes``."""
 
@@ -55,8 +54,8 @@ _Span = tuple[int, int, int]
 class DecisionTimeline(NamedTuple):
     """One question's decision at every version.
 
-    From version ``since[i]`` to before ``since[i + 1]``, the same ACLs match the question, and the
-    ACL of ``Timeline.lifetimes[by[i]]`` decides. If no ACL matches, ``by[i]`` is NO_PATTERN or
+    From version ``since[i]`` to before ``since[i + 1]``, the same ACLs match the question. The ACL
+    of ``Timeline.lifetimes[by[i]]`` decides. If no ACL matches, ``by[i]`` is NO_PATTERN or
     UNMATCHED. ``since[0]`` is 0.
     """
 
@@ -102,8 +101,10 @@ class DecisionTimelines:
         self._relevant: dict[tuple[int, int, int], list[Acl]] = {}
 
     def _number_blocks(self) -> None:
-        """Number each CIDR block, and each address that is both in an ACL and in a block. A block's
-        number stands for its addresses that no ACL names and no narrower block contains."""
+        """Number each CIDR block, and each address of an ACL that is in a block.
+
+        A block's number stands for all other addresses that are in no narrower block.
+        """
         blocks = self._index.blocks
         matching: dict[HostBlock | str, list[str]] = {each: blocks.around(each) for each in blocks}
         for host in self.hosts:
@@ -143,8 +144,10 @@ class DecisionTimelines:
         return number
 
     def named_principals(self, name_group: int) -> set[int] | None:
-        """The numbers of all principals in the ACLs for a group of names. None if an ACL names
-        everybody, or if there are more than ``SOME_LIMIT`` principals, or ACLs in one bucket."""
+        """The numbers of all principals in the ACLs for a group of names.
+
+        None if an ACL names ``User:*``, or if there are too many principals or ACLs.
+        """
         numbers: set[int] = set()
         for bucket in self._name_groups[name_group].buckets:
             if bucket.size > SOME_LIMIT:
@@ -155,8 +158,8 @@ class DecisionTimelines:
     def timeline_by_numbers(
         self, principal: int, host: int, operation: Operation, name_group: int
     ) -> DecisionTimeline:
-        """The timeline of a question. ``principal`` is a number from the dict ``principals``, or 0
-        for another principal. The methods ``host`` and ``name_group`` return the other numbers."""
+        """``principal`` is a number from the dict ``principals``, or 0 for another principal. The
+        methods ``host`` and ``name_group`` return the other numbers."""
         group = self._name_groups[name_group]
         key = principal, host, name_group
         found = self._relevant.get(key)
@@ -249,7 +252,6 @@ def _without_repeats(
 
 
 def _first(ranked: list[DecisionTimeline], version: int, unmatched: DecisionTimeline) -> int:
-    """The first lifetime in ``ranked`` at ``version``, else the value in ``unmatched``."""
     for each in ranked:
         by = each.at(version)
         if by >= 0:

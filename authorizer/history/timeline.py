@@ -20,8 +20,8 @@ from metalog.ids import Uuid
 class TimelineChange(NamedTuple):
     """The record at ``offset`` gives ``acl`` the id ``id``, or removes the id if ``acl`` is None.
 
-    ``time_ms`` is the highest timestamp of the batches up to the batch that puts the change into
-    force. ``ended_by`` is the offset of the record that ends the change's transaction, or None.
+    ``time_ms`` is the highest timestamp of all batches up to the batch with which the change takes
+    effect. ``ended_by`` is the offset of the record that ends the change's transaction, or None.
     """
 
     offset: int
@@ -46,8 +46,8 @@ class Edge(NamedTuple):
 class AclLifetime(NamedTuple):
     """``acl`` has the id ``id`` from ``begin`` until ``end``.
 
-    If ``begin`` is None, the ACL is older than the history. If ``end`` is None, the ACL still
-    exists at the end of the history.
+    ``begin`` is None for an ACL that is older than the history. ``end`` is None for an ACL that
+    still exists at the end.
     """
 
     id: Uuid
@@ -62,7 +62,6 @@ class AclLifetime(NamedTuple):
 
 
 def taking_effect_together(changes: Iterable[TimelineChange]) -> Iterator[list[TimelineChange]]:
-    """Groups of changes that take effect together, in order."""
     for _, group in groupby(changes, key=attrgetter("at")):
         yield list(group)
 

@@ -1,8 +1,7 @@
 """Decides by one index, one configuration and one state of the readiness gate.
 
 Every change makes a new ``DecisionContext``. A session with many requests gets its own cache of
-decisions (``session_cache``). All other sessions share one cache, which has the ACLs for each name.
-After a small change of ACLs, the next context keeps the cached decisions that are still valid.
+decisions (``session_cache``). All other sessions share one cache of the ACLs for each name.
 
 This module must not know requests, nor how an answer is logged.
 """
@@ -48,13 +47,12 @@ from metalog.acl import WILDCARD, WILDCARD_PRINCIPAL, Acl, Operation, PatternTyp
 from metalog.errors import AuthorizerNotReady
 
 MatchingAcls = Acl | ResourceAcls | Bucket | list[Bucket]
-"""All ACLs for a name. An ``Acl`` is the name's only ACL, and is not cached. A ``FewAcls`` is the
-name's only bucket, without ACLs of ``User:*``. In all other cases there is a list of buckets. The
-second request on the name combines the list into a ``ResourceAcls``: to combine costs as much as to
-decide, and most names get no second request before a change."""
+"""All ACLs for a name: the only ACL, the only bucket, or a list of buckets. The second request on
+the name combines the list into a ``ResourceAcls``. Combining takes as long as a decision, and most
+names get no second request before a change."""
 AclsByName = dict[str | Prefix | None, MatchingAcls]
-"""The ACLs for a name. The key is the name, if it is in a LITERAL pattern or begins with ``*``.
-Other names share the entry of their longest prefix in the index; None stands for no such prefix."""
+"""The key is the name if a LITERAL pattern has this name, or if the name begins with ``*``. Other
+names share the entry of their longest prefix in the index. None stands for no such prefix."""
 Inherited = tuple[int, RememberedSessions[SessionAnswers], list[AclsByName]]
 """The number of the next context, and the caches that the next context keeps."""
 ANY: Final = ResourceType.ANY
@@ -70,8 +68,8 @@ _REFERENCE_BYTES: Final = 16
 class DecisionContext:
     """Everything that a decision depends on.
 
-    ``sessions`` has the sessions whose cached decisions are valid; ``session`` returns the
-    decisions of any session. A non-empty ``shut_by`` says why only super users get a decision.
+    ``sessions`` has the sessions whose cached decisions are valid. A non-empty ``shut_by`` says why
+    only super users get a decision.
     """
 
     __slots__ = (
@@ -114,8 +112,8 @@ class DecisionContext:
     def after(self, index: AclIndex, acls: Sequence[Acl]) -> DecisionContext:
         """The next context, after ``acls`` were added or removed; ``index`` is the new index.
 
-        The next context keeps the cached decisions that ``acls`` do not affect. If it keeps none,
-        for example after many changes, this context's cache is emptied.
+        The next context keeps the cached decisions that ``acls`` do not affect. If the next context
+        can keep none, this method empties the cache.
         """
         is_kept = self._number < MOST_CHANGES and len(acls) < MOST_CHANGES
         if is_kept and self.allow_everyone:

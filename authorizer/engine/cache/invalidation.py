@@ -12,12 +12,12 @@ from authorizer.engine.decide import Verdicts
 from metalog.acl import WILDCARD, Acl, PatternType
 
 _MOST_KEPT: Final = 1 << 12
-"""If a resource type has more cached names, a change drops them all: a scan would take longer than
-new decisions."""
+"""With more cached names of a resource type, a change drops all of them: a scan would take longer
+than new decisions."""
 
 
 def without_matched(verdicts: dict[str, Verdicts], acls: Iterable[Acl]) -> dict[str, Verdicts]:
-    """``verdicts`` without those that ``acls`` can affect; empty for too many cached names."""
+    """``verdicts`` without those that ``acls`` can affect."""
     kept = verdicts.copy() if len(verdicts) <= _MOST_KEPT else {}
     for acl in acls:
         pattern_name = acl.resource_name

@@ -1,9 +1,7 @@
 """The cache of an authorizer's sessions: its limits, and its invalidation.
 
-Each ACL change makes a new ``DecisionContext``, which has all that decisions depend on. If few
-ACLs change, the new context can keep the ``RememberedSessions`` of the old context, and note each
-changed ACL under its principal. At its next request, a session looks up the changed ACLs of its
-principals. The requests of a session that is not cached are counted in a table of bounded size.
+After a small change of ACLs, the next ``DecisionContext`` can keep the cache. At its next request,
+a session looks up the changed ACLs of its principals.
 
 This module must not know how a decision is made.
 """
@@ -16,25 +14,24 @@ from typing import Any, Final, Generic, TypeVar
 from metalog.acl import WILDCARD_PRINCIPAL, Acl
 
 MOST_ENTRIES = 1 << 17
-"""The cache is emptied after more than this many new entries: resource types of sessions, names,
-decisions and prefixes.
-Prefixes count because a client can make a session visit many nested prefixes."""
+"""The cache is emptied after more than this many new entries. Prefixes that a session visits count
+as entries, because a client can make a session visit many nested prefixes."""
 MOST_BYTES = 1 << 27
 """The approximate size in bytes at which the cache is emptied. Clients can choose long names."""
 ENTRY_BYTES: Final = 160
 """The approximate size in bytes of a cached decision in CPython 3.11, without its name."""
 CHARACTER_BYTES: Final = 4
-"""A character has at most this many bytes. To estimate a text's size by its length takes a quarter
-of the time of ``getsizeof``."""
+"""The maximum size in bytes of a character. An estimate by length takes a quarter of the time of
+``getsizeof``."""
 ADMISSION_THRESHOLD = 16
-"""At first, a session is cached after approximately this many requests. Adding a session costs
-approximately the time that the cache then saves in this many requests."""
+"""At first, a session is cached after approximately this many requests. Adding a session takes
+approximately the time that the cache saves in this many requests."""
 HIGHEST_THRESHOLD: Final = 64
-"""The admission threshold doubles, up to this value, each time the cache is full: the cache is then
-too small for all frequent sessions, and should keep the sessions with the most requests."""
+"""The admission threshold doubles, up to this value, each time the cache is full. So the cache
+keeps the sessions with the most requests."""
 MOST_CHANGES: Final = 64
-"""The cache survives at most this many successive changes. A session can keep an old index, so this
-limit bounds the memory of old indexes."""
+"""The cache survives at most this many successive changes, because a session can keep an old index
+in memory."""
 FEWEST_COUNTERS: Final = 1 << 12
 MOST_COUNTERS: Final = 1 << 18
 _GROWTH: Final = 4
@@ -68,12 +65,10 @@ class RememberedSessions(Generic[Session]):
         self._threshold = ADMISSION_THRESHOLD
 
     def is_frequent(self, identity: Identity) -> bool:
-        """Count a request, and return whether the session has reached the admission threshold.
+        """Count a request. Returns whether the session has reached the admission threshold.
 
-        Sessions with colliding hashes share a counter. When the counters have counted more
-        requests than there are counters, all counts are halved. A table below its maximum size is
-        then replaced by four copies of itself, so that a session's new counter has the value of
-        its old counter.
+        Sessions with colliding hashes share a counter. A table that grows is repeated, so that
+        each session keeps its count.
         """
         counters = self._counters
         if counters is None:
@@ -99,8 +94,8 @@ class RememberedSessions(Generic[Session]):
             self.forget()
 
     def forget(self) -> None:
-        """Empty the cache. The cache and its sessions refer to each other: without this call, an
-        old index would stay in memory until the next garbage collection."""
+        """Empty the cache. The cache and its sessions refer to each other. So without this call,
+        an old index stays in memory until the next garbage collection."""
         for each in self.bounded:
             each.clear()
 

@@ -1,6 +1,6 @@
 """Caches the decisions of one session by resource type and name.
 
-A change of other principals' ACLs does not affect a session, which still decides by its old index.
+After a change of other principals' ACLs, a session still decides by its old index.
 Several threads may add to a cache: in the worst case they decide one request twice.
 
 This module must not know requests, nor how long a session is kept.
@@ -39,16 +39,16 @@ from metalog.acl import WILDCARD, Acl, Operation, ResourceType
 from metalog.errors import InvalidRequest
 
 SESSION_BYTES: Final = 750
+"""The approximate size in bytes of a session in CPython 3.11, without its texts."""
 TYPE_BYTES: Final = 750
-"""The approximate sizes in bytes, in CPython 3.11, of a session without its texts, and of each
-resource type in it."""
+"""The approximate size in bytes of each resource type in a session."""
 LONGEST_CACHED: Final = 255
 """A cached name has at most this many characters; no topic's name has more."""
 PREFIX_LENGTHS: tuple[int, ...] = (32, 16, 8, 4, 0)
-"""A negative prefix (``SessionCache``) has one of these lengths."""
+"""A negative prefix (``SessionCache``) has one of these lengths in characters."""
 NAMES_BEFORE_PREFIXES = 512
-"""After this many decisions on names that match no pattern, or only ``*``, a ``SessionCache``
-caches such names by negative prefix, if possible. This is slower."""
+"""A ``SessionCache`` uses negative prefixes, which are slower, only after this many decisions on
+names that match no pattern except ``*``."""
 
 _RESOURCE_TYPES: Final = len(ResourceType)
 
@@ -56,11 +56,11 @@ _RESOURCE_TYPES: Final = len(ResourceType)
 class SessionCache:
     """The decisions of one session on resources of one type.
 
-    ``verdicts`` has the cached results by name. Look there first: ``on`` decides a name anew,
-    unless a cached negative prefix serves it, and caches the results. A negative prefix is a text
-    with which no pattern's name begins. So the same patterns match all names that begin with it,
-    and one cache entry serves all these names. The slices in ``beginnings`` cut a name to the
-    lengths of the cached negative prefixes.
+    ``verdicts`` has the cached results by name. Look there first: ``on`` does not.
+
+    A negative prefix is a text with which no pattern's name begins. The same patterns match all
+    names that begin with this text, so these names share one cache entry. ``beginnings`` has a
+    slice for each length of the cached negative prefixes.
     """
 
     __slots__ = (
@@ -159,8 +159,7 @@ class SessionCache:
         self._count(cached, characters)
 
     def _count(self, names: int, characters: int) -> None:
-        """Count new cache entries, their characters, and the prefixes of patterns whose masks were
-        cached since the last call."""
+        """Also counts the prefixes whose masks were cached since the last call."""
         prefixes = len(self._prefix_masks) - self._counted_prefixes
         self._counted_prefixes += prefixes
         entries = names + prefixes
@@ -194,8 +193,8 @@ class SessionCache:
         return allowed & ~denied
 
     def allowed_on_all(self, names: Sequence[str]) -> list[int]:
-        """As ``allowed_on``, for many names. Each step handles all names, so that the CPU waits for
-        several memory accesses at the same time."""
+        """As ``allowed_on``, for many names. Each step handles all names, so that memory accesses
+        overlap."""
         if self._is_super_user:
             return [ALL_OPERATIONS] * len(names)
         literals = list(map(self._find, names))
@@ -206,9 +205,9 @@ class SessionCache:
         return allowed_operations
 
     def masks_on(self, name: str) -> Masks:
-        """The operations that the ACLs and the default rule allow and deny on ``name``, as bits.
+        """The operations that the ACLs and the default rule allow and deny on ``name``.
 
-        Super users are not considered."""
+        Ignores super users."""
         masks = self._masks_on(name, self._find(name), self._longest_prefix(name))
         self._count(0, 0)
         return masks
@@ -221,8 +220,8 @@ class SessionCache:
         )
 
     def is_allowed_on_some(self, operation: Operation, index: AclIndex | None = None) -> bool:
-        """As ``SessionAnswers.is_allowed_on_some``. Pass the newest ``index`` if it has the same
-        decisions: an older index often lists all its ALLOWs anew, which is slow."""
+        """As ``SessionAnswers.is_allowed_on_some``. Pass the newest ``index`` with the same
+        decisions: an older index often lists all its ALLOWs again, which is slow."""
         known = self._on_some.get(operation)
         if known is None:
             known = self._on_some[operation] = is_allowed_on_some(
@@ -267,7 +266,7 @@ class SessionCache:
 
 
 class SessionBasis(NamedTuple):
-    """The state that the decisions of all sessions depend on, and the cache that they share."""
+    """The state and the cache that all sessions share."""
 
     acls: AclIndex
     allow_everyone: bool
@@ -278,7 +277,7 @@ class SessionBasis(NamedTuple):
 class SessionAnswers:
     """The decisions of one session. ``verdicts`` has cached decisions by resource type and name.
 
-    The decisions are valid after change ``number`` of the ACLs, which led to ``index``.
+    The decisions are valid for ``index``, the result of change ``number`` of the ACLs.
     """
 
     __slots__ = ("_basis", "_caches", "_identity", "index", "is_super_user", "number", "verdicts")
@@ -322,8 +321,9 @@ class SessionAnswers:
             self._own_verdicts(resource_type)[name] = verdicts
 
     def is_allowed_on_some(self, operation: Operation, resource_type: ResourceType) -> bool:
-        """Whether an ALLOW of ``operation`` exists that no DENY dominates (KIP-679), without regard
-        to super users and the default rule."""
+        """Whether an ALLOW of ``operation`` exists that no DENY dominates (KIP-679).
+
+        Ignores super users and the default rule."""
         return self.of_type(resource_type).is_allowed_on_some(operation, self.index)
 
     def note_unaffected(self, index: AclIndex, number: int) -> None:
@@ -332,11 +332,10 @@ class SessionAnswers:
         self.number = number
 
     def after(self, acls: Iterable[Acl], basis: SessionBasis, number: int) -> SessionAnswers:
-        """The session after ``acls`` were added or removed. Of a changed type it keeps only
-        decisions by name that ``acls`` cannot affect.
+        """The session after ``acls`` were added or removed, without the decisions that can change.
 
-        A thread that decides by the old ACLs can still cache its result in the old session. So the
-        two sessions share no dict of a changed type, except ``NO_VERDICTS``, which nobody fills.
+        A thread can still cache a decision by the old ACLs in the old session. So the old and the
+        new session share no dict of a changed resource type, except ``NO_VERDICTS``.
         """
         after = SessionAnswers(basis, self._identity, number, is_super_user=self.is_super_user)
         changed: dict[int, list[Acl]] = {}
@@ -371,4 +370,4 @@ def bytes_of(identity: Identity) -> int:
 
 
 NO_VERDICTS: Final[dict[str, Verdicts]] = {}
-"""The empty dict of each type without cached decisions; nobody may change it."""
+"""Stands for a resource type without cached decisions; nobody may change this dict."""
