@@ -23,16 +23,15 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 MAX_BATCH_BYTES: Final = 8 << 20
-"""The largest batch, in bytes, that Kafka's controller writes, and that Kafka's readers accept."""
+"""The largest batch that Kafka's controller writes and Kafka's readers accept."""
 
 
 class LogBounds(NamedTuple):
     """Where a log begins and ends.
 
-    ``read`` can return the records at the offsets from ``start`` to ``end - 1``.
-    ``epoch`` is the epoch of the last batch, or, if the log is read from a quorum, of the leader.
-    All records below ``high_watermark`` are committed; it is None if unknown. ``why`` says in a few
-    words where the high-water mark comes from, or why there is none.
+    ``read`` can return the records at the offsets from ``start`` to ``end - 1``. ``epoch`` is the
+    epoch of the last batch or, for a quorum, of the leader. ``high_watermark`` is None if unknown.
+    ``why`` says where the high-water mark comes from, or why there is none.
     """
 
     start: int
@@ -61,7 +60,7 @@ class Truncated(NamedTuple):
 
 
 class SnapshotNeeded(NamedTuple):
-    """The reader must load this snapshot; the records that it needs next are perhaps deleted."""
+    """The reader must load this snapshot, because the next records are perhaps deleted."""
 
     id: SnapshotId
 
@@ -69,8 +68,8 @@ class SnapshotNeeded(NamedTuple):
 class Gap(NamedTuple):
     """The log has no records to replay at the offsets from ``start`` to ``end - 1``.
 
-    If ``lost``, records are missing. If not, no reader needs these offsets; in a topic, for
-    example, they belong to transaction markers.
+    If ``lost``, records are missing. Otherwise no reader needs these offsets: in a topic, for
+    example, transaction markers.
     """
 
     start: int
@@ -153,7 +152,7 @@ class ClosableLog(Protocol):
 
 @runtime_checkable
 class WritableLog(LiveLog, Protocol):
-    """A log with one writer; when another writer claims the log, the first writer is fenced.
+    """A log with one writer; a new claim fences the previous writer.
 
     After ``claim``, ``read`` and ``poll`` also return the batches that this writer appended.
     """
@@ -172,14 +171,14 @@ class WritableLog(LiveLog, Protocol):
         ...
 
     def append(self, epoch: int, records: Sequence[tuple[Message, int]]) -> int:
-        """Append (message, version) pairs as one batch, which is durable when the method returns.
+        """Append (message, version) pairs as one durable batch.
 
         Returns the log's new end offset.
 
         Raises:
             InvalidRequest: the records are not a batch that Kafka can read. Nothing was written.
-            LogFenced: ``epoch`` is not the epoch of the last claim, or a write failed. After a
-                failed write, every call raises this error.
+            LogFenced: ``epoch`` is not the epoch of the last claim, or this or an earlier write
+                failed.
         """
         ...
 
@@ -241,8 +240,7 @@ class AclMutator(Protocol):
     """Changes ACLs (KIP-801).
 
     ``context`` names the caller; the caller's permission is not checked again. Each method returns
-    one future per item, in order. A future's result is the item's outcome; if there is
-    none, the future fails with the reason.
+    one future per item, in order. If an item has no outcome, its future fails with the reason.
     """
 
     def create_acls(
@@ -288,14 +286,14 @@ class Publisher(Protocol):
 
 @runtime_checkable
 class Gate(Protocol):
-    """A publisher with a readiness gate: it does not answer before its image is complete."""
+    """A publisher that does not answer before its image is complete."""
 
     def complete_initial_load(self) -> None:
         """Open the gate: the image has all committed records. A second call does nothing."""
         ...
 
     def note_staleness(self, for_ms: int) -> None:
-        """Remember that the image has been stale for ``for_ms`` milliseconds; 0 means not stale.
+        """Take how long the image has been stale, in milliseconds; 0 means not stale.
 
         The call can come from any thread, but never during ``publish``.
         """

@@ -15,17 +15,9 @@ from metalog.log.folder.location import unreadable
 
 
 def read_properties(path: str | Path, *, files: Files = LOCAL_FILES) -> dict[str, str]:
-    """Read a .properties file as Java does.
+    """Each key of a .properties file with its value. As in Java, a key's last value counts.
 
-    Args:
-        path: the file, such as a ``client.properties`` or a ``server.properties``.
-        files: the disk.
-
-    Returns:
-        Each key with its value. As in Java, the last value of a repeated key counts.
-
-    Raises:
-        InvalidSource: the file cannot be read, or is not a .properties file.
+    Raises ``InvalidSource`` if the file cannot be read, or is not a .properties file.
     """
     return located_properties(path, files=files).properties
 

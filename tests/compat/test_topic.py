@@ -190,7 +190,7 @@ def test_what_the_next_writer_wrote_before_an_append_returned_is_not_passed_over
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The writer sleeps behind its commit while another one claims the log."""
-    wait_until_stable = cluster.Transactions._stable_end
+    wait_until_stable = cluster.Transactions._wait_until_stable
 
     def after_another(transactions: cluster.Transactions, end: int) -> int:
         monkeypatch.undo()
@@ -201,7 +201,7 @@ def test_what_the_next_writer_wrote_before_an_append_returned_is_not_passed_over
     with closing(WritableTopicLog(address)) as log:
         epoch = log.claim()
         feed(loader, log, log.read(0))
-        monkeypatch.setattr(cluster.Transactions, "_stable_end", after_another)
+        monkeypatch.setattr(cluster.Transactions, "_wait_until_stable", after_another)
         log.append(epoch, [(ace(1), 0)])
         feed(loader, log, log.poll(0))
         with pytest.raises(LogFenced):

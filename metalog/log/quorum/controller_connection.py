@@ -28,10 +28,10 @@ _CONTROLLER_ENDPOINTS: Final = 2
 
 
 class ControllerConnection:
-    """Connects at the first request; ``path`` names the log in errors.
+    """Connects at the first request.
 
-    ``follower`` knows the controllers, and learns which controllers fail. With
-    ``identifies``, the cluster's id is requested at the first connection.
+    ``path`` names the log in errors. With ``identifies``, the cluster's id is requested at the
+    first connection.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class ControllerConnection:
     ) -> None:
         self.cluster_id: str | None = None
         self.features: Mapping[str, VersionRange] = {}
-        """The levels of each feature that the most recently connected controller supports."""
+        """The feature levels that the controller of the last connection supports."""
         self.was_connected = False
         self._path = path
         self._follower = follower
@@ -95,8 +95,8 @@ class ControllerConnection:
     def after_loss(self, controller: Address, trouble: str) -> tuple[FollowVerdict, str]:
         """Connect to the first other controller that accepts, unless the follower must ``PAUSE``.
 
-        One timeout covers all attempts. The returned text is ``trouble``, the error of the loss; if
-        all attempts failed, their errors follow.
+        Returns the follower's verdict, and ``trouble``, the error of the loss. If all attempts
+        fail, their errors follow ``trouble``.
         """
         verdict = self._follower.note_failure(controller)
         others = [each for each in self._follower.controllers if each != controller]
@@ -156,7 +156,7 @@ def _refuse_a_broker(connection: Connection) -> None:
 
 
 def _cluster_id_of(connection: Connection) -> str | None:
-    """The cluster's id. Later requests carry it, to detect another cluster at an old address."""
+    """Later requests carry the id, so that another cluster at an old address refuses them."""
     try:
         version = connection.version(DESCRIBE_CLUSTER, _DESCRIBE_VERSIONS)
     except NoCommonVersion:

@@ -1,9 +1,8 @@
 """Follows the log of a live KRaft quorum as a read-only observer.
 
-``Follower`` decides the next request, and ``ControllerConnection`` sends the request. Requests do
-not change the quorum, and have no replica id. ``read`` stops at the high-water mark. ``poll`` also
-returns uncommitted batches, and a ``Truncated`` event when such batches are lost. This module must
-not apply any record.
+Requests have no replica id, so they do not change the quorum. ``read`` stops at the high-water
+mark. ``poll`` also returns uncommitted batches, and a ``Truncated`` event when they are lost. This
+module must not apply any record.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ from metalog.wire.schema import Body
 
 SCHEME: Final = "quorum://"
 PATIENCE_S: Final = 10.0
-"""Seconds without a leader before an error. The time is enough for several elections."""
+"""Seconds without a leader before an error: enough for several elections."""
 
 NOBODY_LEADS: Final = "no controller leads the quorum; are most controllers running?"
 _NOTHING_COMMITTED: Final = "its leader has committed nothing yet; are most controllers running?"
@@ -64,12 +63,12 @@ class QuorumLog:
     """The log of a running KRaft quorum, read from its controllers; ``open_log`` opens it.
 
     ``bootstrap`` is HOST:PORT[,HOST:PORT] of controllers; at least one must be running. The
-    constructor does not connect. Methods raise ``InvalidSource`` if no controller answers, if no
-    controller leads, or if the controllers refuse an observer. A later call tries again.
+    constructor does not connect. Methods raise ``InvalidSource`` if no controller answers or leads,
+    or if a controller refuses an observer. A later call tries again.
 
-    The cluster's id is requested when ``cluster_id`` is first read, unless an id is known. With
-    ``identifies``, it is requested at the first connection. Controllers send the id only to
-    principals with ALTER on the cluster, and log each refusal.
+    Controllers send the cluster's id only to principals with ALTER on the cluster, and log each
+    refusal. So the id is requested only when ``cluster_id`` is read or, with ``identifies``, at
+    the first connection.
     """
 
     def __init__(
@@ -115,23 +114,17 @@ class QuorumLog:
 
     @property
     def leader(self) -> EpochLeader:
-        """The quorum's leader and its epoch; asks the quorum at first, and after ``refresh``."""
+        """The quorum's leader and its epoch. The answer is kept until ``refresh``."""
         return self._leader_state().leader
 
     @property
     def cluster_id(self) -> str | None:
-        """The cluster's id, as the controllers sent it or ``expect_cluster`` set it.
-
-        None if the controllers do not send it (ALTER on the cluster is needed).
-        """
+        """The cluster's id, from the controllers or ``expect_cluster``; None if unknown."""
         self._leader_state()
         return self._controller.ask_id()
 
     def supported_level(self) -> int | None:
-        """The newest metadata.version that the leader supports; None if it announces none.
-
-        The level shows the version of the leader's Kafka.
-        """
+        """The newest metadata.version that the leader supports, if the leader announces one."""
         self._leader_state()
         supported = self._controller.features.get(METADATA_VERSION)
         return None if supported is None else supported.most
@@ -145,10 +138,7 @@ class QuorumLog:
 
     @property
     def known_cluster_id(self) -> str | None:
-        """The cluster's id, as the controllers sent it or ``expect_cluster`` set it, or None.
-
-        Any thread may read it, because no request is sent.
-        """
+        """``cluster_id``, if known without a request. Any thread may read this property."""
         return self._controller.cluster_id
 
     @property
@@ -177,7 +167,7 @@ class QuorumLog:
         snapshot = self._leader_state().snapshot
         if snapshot is None or start >= snapshot.end_offset:
             self._follower.resume(start)
-        else:  # to an epoch before that of its oldest snapshot, Kafka sends only a snapshot
+        else:  # without the last epoch: to an old epoch, Kafka sends only a snapshot
             self._follower.seek(start)
         self._pending.clear()
         while True:
@@ -212,7 +202,7 @@ class QuorumLog:
         return ()
 
     def snapshots(self) -> Sequence[SnapshotId]:
-        """The newest snapshot; a leader names it only if the log does not begin at offset 0."""
+        """The newest snapshot, if the leader names one."""
         snapshot = self._leader_state().snapshot
         return () if snapshot is None else (snapshot,)
 
@@ -242,7 +232,7 @@ class QuorumLog:
             if mark >= 0:
                 self._state = LeaderState(start, mark, fetched.snapshot, self._follower.leader)
             else:
-                self._pause(_NOTHING_COMMITTED)
+                self._pause_or_raise(_NOTHING_COMMITTED)
         return self._state
 
     def _advance(self, wait_s: float) -> Sequence[LogEvent]:
@@ -251,7 +241,7 @@ class QuorumLog:
         if answer is None:
             return ()
         if answer[1].high_watermark < 0:
-            self._pause(_NOTHING_COMMITTED)
+            self._pause_or_raise(_NOTHING_COMMITTED)
         return self._follower.read(*answer)
 
     def _ask_leader(self, position: FetchPosition, wait_s: float) -> tuple[Address, Fetched] | None:
@@ -271,7 +261,7 @@ class QuorumLog:
                 self._contact.heard()
             return controller, fetched
         if verdict is FollowVerdict.PAUSE:
-            self._pause(self._trouble)
+            self._pause_or_raise(self._trouble)
         return None
 
     def _verdict_on(self, controller: Address, fetched: Fetched) -> FollowVerdict:
@@ -284,9 +274,7 @@ class QuorumLog:
             self._trouble = NOBODY_LEADS
         return verdict
 
-    def _pause(self, trouble: str) -> None:
-        """Wait before a retry. Raise an error with the text ``trouble`` after ``PATIENCE_S`` of
-        failures, or if no controller was ever reached."""
+    def _pause_or_raise(self, trouble: str) -> None:
         now_s = time.monotonic()
         self._failing_since_s = self._failing_since_s or now_s
         if not self._controller.was_connected or now_s - self._failing_since_s > PATIENCE_S:

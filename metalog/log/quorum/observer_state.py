@@ -1,9 +1,8 @@
 """The state of a KIP-595 observer: answers in, log events and the next request out.
 
-The observer finds the leader: it asks the controllers of the list one by one, and follows
-redirects. After a failure at the end of the list, the caller must pause. The events include records
-above the high-water mark; the loader holds them back. If the leader's log diverges, there is a
-``Truncated`` event. Pure. This module must not know sockets, time, nor the bytes of requests.
+To find the leader, the observer asks the listed controllers in turn, and follows redirects. The
+events include records above the high-water mark; the loader holds them back. Pure. This module must
+not know sockets, time, nor the bytes of requests.
 """
 
 from __future__ import annotations
@@ -34,8 +33,7 @@ _INCONSISTENT_CLUSTER_ID: Final = 104
 class Epochs:
     """The epochs of the records that were read, for truncation (KIP-595, "Log Reconciliation").
 
-    Reading began at offset ``start``. ``before`` is the epoch of the record before ``start``, if
-    known.
+    Reading began at offset ``start``; ``before`` is the epoch of the previous record, if known.
     """
 
     def __init__(self, start: int = 0, before: int | None = None) -> None:
@@ -59,8 +57,7 @@ class Epochs:
     def common_end(self, epoch: int, end: int) -> int:
         """The offset from which on our log differs from the leader's log.
 
-        ``epoch`` is the leader's newest epoch that is not newer than our newest epoch. In the
-        leader's log, ``epoch`` ends at offset ``end``.
+        ``epoch`` and ``end`` are the diverging epoch and its end offset in the leader's answer.
         """
         for index in reversed(range(len(self._starts))):
             if self._starts[index].epoch <= epoch:
@@ -110,8 +107,8 @@ class Follower:
         self._continuity = Continuity(None if before is None else offset, before)
 
     def resume(self, offset: int) -> None:
-        """Read again from ``offset`` on, which can be inside a batch. If the previous record was
-        read, its epoch shows whether the leader has it."""
+        """Read again from ``offset`` on, which can be inside a batch. With the epoch of the
+        previous record, the leader detects a divergence."""
         before = self._epochs.at(offset - 1)
         self.seek(offset)
         self._epochs = Epochs(offset, before)
@@ -128,8 +125,7 @@ class Follower:
 
     @property
     def target(self) -> Address:
-        """The controller to ask next: the controller that answered as the leader, or the leader
-        that an answer named and that did not fail, or the next controller in turn."""
+        """The controller to ask: the known leader if it did not fail, or else the next in turn."""
         if self._leading is not None:
             return self._leading
         endpoint = self._endpoints.get(self.leader.id)
@@ -139,8 +135,6 @@ class Follower:
 
     @property
     def fetch_position(self) -> FetchPosition:
-        """The next position to fetch. If the epoch of the previous record is unknown, the leader's
-        epoch is used."""
         last = self._epochs.at(self.position - 1)
         if last is None:
             last = self.leader.epoch if self.position else 0
@@ -177,7 +171,7 @@ class Follower:
         return self.note_failure(controller)
 
     def _learn(self, fetched: Fetched) -> bool:
-        """Remember leader and endpoints; returns whether the epoch or its leader is new."""
+        """Returns whether the epoch or its leader is new."""
         self._endpoints.update(fetched.endpoints)
         named, known = fetched.leader, self.leader
         is_later = named.epoch > known.epoch or (
@@ -191,10 +185,9 @@ class Follower:
     def read(self, controller: Address, fetched: Fetched) -> list[LogEvent]:
         """The events of the leader's answer to ``fetch_position``; ``CorruptLog`` at damage.
 
-        At a divergence, the leader's high-water mark is ignored, because our log can still have
-        batches that the leader never had; only the next answer shows this. Until a new leader
-        commits a record, it has no mark, and its records are not read: if the quorum lost data,
-        the previous leader's mark is not valid for these records.
+        At a divergence, the answer's high-water mark is ignored, because our log can still have
+        batches that the leader does not have. A new leader has no high-water mark until it commits
+        a record. Until then its records are not read: after data loss, the old mark is not valid.
         """
         self.log_start = max(fetched.log_start, 0)
         if fetched.diverging is not None:
@@ -213,8 +206,7 @@ class Follower:
         return [HighWatermark(self.high_watermark)]
 
     def _truncated(self, epoch: int, end: int) -> Truncated:
-        """Truncate at the diverging offset. If nothing was read after ``seek``, seek to an earlier
-        offset. After a truncation, the high-water mark is unknown."""
+        """If nothing was read after ``seek``, there is no epoch to compare, so go back."""
         if self.position == self._epochs.start:
             self.seek(max(min(end, self.position - 1), 0))
         else:
@@ -225,12 +217,8 @@ class Follower:
         return Truncated(self.position)
 
     def _for_snapshot(self, snapshot: SnapshotId) -> LogEvent:
-        """The event for an answer that names a snapshot.
-
-        A fetch of offset 0 gets such an answer even if the leader's log begins at 0. The log has
-        the history, so the observer then reads the log from offset 1. Offset 0 has only a
-        LEADER_CHANGE.
-        """
+        """To a fetch of offset 0, Kafka can name a snapshot even if its log begins at 0. Then the
+        log has the whole history: read from offset 1, because offset 0 has only a LEADER_CHANGE."""
         if self.position == 0 and self.log_start == 0:
             self.seek(1)
             return Gap(0, 1, lost=False)

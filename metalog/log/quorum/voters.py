@@ -33,8 +33,8 @@ class Voters(NamedTuple):
 class Quorum(NamedTuple):
     """The quorum's state in control records: ``kraft_version``, and with version 1 the voters.
 
-    ``is_in_log`` is false if only the snapshot of a newly formatted dynamic quorum has this state.
-    The quorum's first leader repeats the state in the log (KIP-853).
+    ``is_in_log`` is false if only the snapshot at offset 0 names the voters. The quorum's first
+    leader repeats the voters in the log (KIP-853).
     """
 
     kraft_version: int = 0
@@ -70,7 +70,7 @@ def quorum_at(log: Log, end: int) -> Quorum:
 def quorum_records(quorum: Quorum) -> list[tuple[ControlMessage, int]]:
     """The control records that hold ``quorum``; empty for static voters.
 
-    Each snapshot of a dynamic quorum has these records, and so has the quorum's first epoch.
+    A dynamic quorum has these records in each snapshot, and in the first epoch.
     """
     if quorum.voters is None:
         return []

@@ -1,8 +1,7 @@
 """Sends requests about one topic to its cluster, through confluent-kafka.
 
-This module reads the topic's settings and the messages below the last stable offset, and runs a
-writer's transactions. Each error is one line that names the topic. Every request has a timeout.
-This module must not know what a message means.
+Each error is one line that names the topic. Every request has a timeout. This module must not know
+what a message means.
 """
 
 from __future__ import annotations
@@ -25,10 +24,9 @@ _api: Any = confluent_kafka
 _admin: Any = confluent_kafka.admin
 
 TIMEOUT_S: Final = 10.0
-"""The timeout of most requests, and of the wait for a message that must exist."""
 TRANSACTION_TIMEOUT_MS: Final = 10_000
-"""After this time the cluster aborts the open transaction of a lost writer. A new writer aborts it
-earlier. Until the abort, readers get no message after the beginning of the transaction."""
+"""After this time the cluster aborts a lost writer's transaction, unless a new writer did so.
+Before the abort, readers get no message after the beginning of the transaction."""
 _GROUP: Final = "metalog-reader"
 """The library requires a group, but no reader joins the group or commits an offset."""
 _URL_SAFE: Final = str.maketrans("+/", "-_")
@@ -42,7 +40,7 @@ _WAIT_MS: Final = 5
 _LIVE_WAIT_MS: Final = 100
 _DEFAULTS: Final = {"check.crcs": "true"}
 _LIBRARY_ERRORS: Final = (KafkaException, ValueError, TypeError)
-"""The library's exceptions, also for invalid settings."""
+"""``ValueError`` and ``TypeError`` mean invalid settings."""
 
 
 class TopicFacts(NamedTuple):
@@ -71,7 +69,7 @@ class TopicCluster:
         return f"TopicCluster({self.address})"
 
     def facts(self) -> TopicFacts | None:
-        """The facts about the topic; None if the topic does not exist."""
+        """None if the topic does not exist."""
         topic = self.address.topic
         with self.consuming() as consumer:
             found = consumer.list_topics(topic, timeout=TIMEOUT_S).topics[topic]
@@ -80,8 +78,7 @@ class TopicCluster:
         return None if found.error else TopicFacts(len(found.partitions), self._topic_settings())
 
     def create(self, settings: Mapping[str, str]) -> TopicFacts:
-        """Create the topic with one partition and the cluster's replication factor. If another
-        program has just created the topic, that topic is used."""
+        """Create the topic, unless it exists: one partition, the cluster's replication factor."""
         wanted = _admin.NewTopic(self.address.topic, 1, config=dict(settings))
         try:
             self._administered(
@@ -119,14 +116,17 @@ class TopicCluster:
         return found
 
     def messages(self, start: int, *, live: bool = False) -> CommittedMessages:
-        """The messages from offset ``start`` on. With ``live``, for a reader that follows the log,
-        the cluster waits longer before it sends an empty answer."""
+        """The messages from offset ``start`` on. With ``live``, the cluster waits longer before it
+        sends an empty answer."""
         consumer = self._consumer(_LIVE_WAIT_MS if live else _WAIT_MS)
         return CommittedMessages(self, *consumer, start)
 
     def claim(self) -> Transactions:
-        """A writer that has claimed the log; ``InvalidSource`` if the settings are invalid or the
-        cluster refuses the claim, and ``Unanswered`` if the cluster does not answer."""
+        """Claim the log for a new writer.
+
+        Raises ``Unanswered`` if the cluster does not answer, and ``InvalidSource`` at a refusal or
+        at invalid settings.
+        """
         own = {
             "transactional.id": self.address.transactional_id,
             "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
@@ -143,8 +143,7 @@ class TopicCluster:
         return Transactions(self.address, troubles, producer, self._consumer()[1])
 
     def _for_producer(self) -> dict[str, str]:
-        """The settings for a producer or admin client. They lack ``socket.timeout.ms``, which the
-        library derives from the transaction's timeout."""
+        """The library derives ``socket.timeout.ms`` from the transaction's timeout."""
         left_out = ("check.crcs", "socket.timeout.ms")
         return {key: value for key, value in self._settings.items() if key not in left_out}
 
@@ -200,11 +199,11 @@ class TopicCluster:
 
 
 _GROUP_ERRORS: Final = ("GROUP_AUTHORIZATION_FAILED", "COORDINATOR_NOT_AVAILABLE")
-"""Errors about the group. They are ignored, because no reader joins the group."""
+"""These errors are ignored, because no reader joins the group."""
 
 
 class CommittedMessages:
-    """The committed messages from ``position`` on; each returned message moves ``position``."""
+    """The committed messages from ``position`` on; reading moves ``position``."""
 
     def __init__(self, cluster: TopicCluster, troubles: Troubles, consumer: Any, start: int):
         self.position = start
@@ -247,8 +246,7 @@ class CommittedMessages:
                 raise _failure(self._address, self._troubles, KafkaException(error))
 
     def _prove_contact(self) -> None:
-        """If the topic's leader was silent for a while, request the log's end, because the library
-        does not always report a dead cluster."""
+        """After a silence, request the log's end: the library may not report a dead cluster."""
         silent_s = self._contact.silent_for_s
         if silent_s is not None and silent_s < _ASK_AFTER_S:
             return
@@ -266,8 +264,8 @@ class CommittedMessages:
 
 
 class Transactions:
-    """A writer that has claimed the log. After ``LogFenced`` it cannot be used, because sent
-    messages can be in the log."""
+    """A writer that has claimed the log. After ``LogFenced`` the caller must not use the writer:
+    sent messages can be in the log."""
 
     def __init__(
         self, address: TopicAddress, troubles: Troubles, producer: Any, consumer: Any
@@ -280,8 +278,8 @@ class Transactions:
     def send(self, messages: Sequence[Outgoing], timestamp: int, expected: int) -> int:
         """Send ``messages`` as one durable transaction; returns the last stable offset afterwards.
 
-        ``expected`` is the offset that the first message must get. Any other offset means that
-        acknowledged records were lost, or that another program writes.
+        ``expected`` is the offset that the first message must get. Raises ``LogFenced`` if the
+        message gets another offset, or if the outcome is unknown.
         """
         try:
             self._producer.begin_transaction()
@@ -292,7 +290,7 @@ class Transactions:
                     " it lost records, or another program writes to it"
                 )
             self._commit()
-            return self._stable_end(first + len(messages))
+            return self._wait_until_stable(first + len(messages))
         except (KafkaException, SystemError) as error:
             why = self._troubles.why(error if isinstance(error, KafkaException) else _cause(error))
             raise LogFenced(
@@ -301,8 +299,8 @@ class Transactions:
             ) from None
 
     def close(self) -> None:
-        """Abort the open transaction, if this is still the writer. The producer is not closed,
-        because ``close`` of a fenced producer gives a ``RuntimeWarning``."""
+        """Abort the open transaction. The producer is not closed, because ``close`` of a fenced
+        producer gives a ``RuntimeWarning``."""
         self._producer.purge()
         with suppress(KafkaException):
             self._producer.abort_transaction(_ABORT_S)
@@ -347,10 +345,9 @@ class Transactions:
                 if not error.args[0].retriable() or time.monotonic() > deadline:
                     raise
 
-    def _stable_end(self, end: int) -> int:
-        """Wait until the last stable offset reaches ``end``; returns the last stable offset. The
-        coordinator answers before the partition has the transaction's marker, but a new reader must
-        see the whole transaction."""
+    def _wait_until_stable(self, end: int) -> int:
+        """A commit returns before the partition has the transaction's marker. Without this wait, a
+        new reader can miss the transaction."""
         deadline = time.monotonic() + TIMEOUT_S
         wait_s = 0.0005
         while (stable := watermarks(self._consumer, self._address).stable) < end:
@@ -365,8 +362,7 @@ class Transactions:
 
 
 def _cause(error: SystemError) -> BaseException:
-    """The library's error. If a callback runs in ``flush`` after a fatal error, Python raises
-    ``SystemError`` instead."""
+    """After a fatal error, a callback in ``flush`` turns the library's error into this error."""
     return error.__cause__ or error
 
 

@@ -2,8 +2,7 @@
 
 The writer is the node that owns the topic's partition in the consumer group ``TOPIC-controllers``.
 Kafka assigns the partition, and detects the loss of its owner. The nodes' consumers read nothing
-and commit no offset. Only the owner may claim the log. The claim fences the previous writer (see
-the module ``topic.writer``). This module must not know what is written.
+and commit no offset. Only the owner may claim the log. This module must not know what is written.
 """
 
 from __future__ import annotations
@@ -27,8 +26,7 @@ SESSION_TIMEOUT_MS: Final = 6_000
 """After this time without a heartbeat, the owner's partition goes to another node. By default,
 brokers accept no shorter time (``group.min.session.timeout.ms``)."""
 HEARTBEAT_MS: Final = 500
-"""The interval of heartbeats. Their responses announce a rebalance, so a node learns within one
-interval that another node has left."""
+"""The response to a heartbeat announces that another node has left."""
 ASIDE_S: Final = 1.0
 """Seconds in which a node that resigned does not take part in elections."""
 _POLL_S: Final = 0.1
@@ -123,7 +121,7 @@ class TopicCandidacy:
             self._is_closing.wait(1)
 
     def _subscribe(self, consumer: Any) -> None:
-        """Subscribe; an assigned partition is paused, because nothing of it is read."""
+        """Assigned partitions are paused, because nothing is read."""
 
         def assigned(consumer: Any, partitions: Any) -> None:
             consumer.incremental_assign(partitions)

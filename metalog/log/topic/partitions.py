@@ -63,8 +63,10 @@ class PartitionedTopic:
         return ends
 
     def read(self, partition: int, start: int, end: int) -> Iterator[Stored | Deleted]:
-        """The committed messages and deleted ranges from offset ``start`` up to ``end``, which must
-        not be above the last stable offset."""
+        """The messages and deleted ranges from offset ``start`` up to ``end``.
+
+        ``end`` must not be above the last stable offset.
+        """
         cluster = self._cluster(partition)
         while start < end:
             first = min(cluster.ends().start, end)

@@ -1,9 +1,8 @@
 """Reads the committed records of a metadata log in a Kafka topic.
 
-A reader reads up to the last stable offset that it found when it began. It does not wait for a
-message at the last offset, because transaction markers and aborted records can take the topic's
-last offsets. A separate folder can hold snapshots. Reading changes nothing. This module must not
-apply any record.
+A read ends at the last stable offset. The reader does not wait for a message at the last offset,
+because this offset can be a transaction marker or an aborted record. A separate folder can hold
+snapshots. This module must not apply any record.
 """
 
 from __future__ import annotations
@@ -46,9 +45,9 @@ class TopicLog:
     """The log in the topic at ``address``, ``topic://HOST:PORT[,HOST:PORT]/TOPIC``.
 
     ``settings`` are librdkafka's (``librdkafka_settings`` translates Kafka's). ``snapshots`` is a
-    folder of ``.checkpoint`` or ``.avro`` files. With ``is_for_state``, a reader that starts at
-    the beginning gets the newest snapshot first. Methods raise ``InvalidSource`` if the topic does
-    not exist, or if its cluster refuses a request or does not answer in time.
+    folder of ``.checkpoint`` or ``.avro`` files. With ``is_for_state``, ``read(0)`` begins with
+    the newest snapshot. Methods raise ``InvalidSource`` if the topic does not exist, or if its
+    cluster refuses a request or does not answer in time.
     """
 
     def __init__(
@@ -73,8 +72,8 @@ class TopicLog:
     def check(self) -> None:
         """Raise ``InvalidSource`` if the topic cannot hold a log.
 
-        ``CorruptLog`` if the log's first records were deleted and no snapshot has them, or if its
-        last message is not a record of a log.
+        ``CorruptLog`` if the last message is not a record of a log, or if no snapshot has the
+        deleted first records.
         """
         facts = self.cluster.facts()
         if facts is None:
@@ -172,8 +171,7 @@ class TopicLog:
         return follower.poll(timeout_s)
 
     def close(self) -> None:
-        """Close the connection of ``poll``. The next ``poll`` opens another, and continues after
-        the last poll or read."""
+        """Close the connection of ``poll``; the next ``poll`` opens another, and continues."""
         if self._follower is not None:
             self._follower.close()
 
@@ -212,7 +210,7 @@ class TopicLog:
         return self._ends
 
     def _find_last(self, ends: TopicEnds) -> LastAppend | None:
-        """The last append, searched backwards because markers or aborted records can follow it."""
+        """Search backwards, because markers or aborted records can follow the last append."""
         back = _FIRST_LOOK_BACK
         while ends.start < ends.stable:
             begin = max(ends.start, ends.stable - back)
@@ -226,7 +224,7 @@ class TopicLog:
         return None
 
     def _whole_appends(self, start: int, stable: int) -> Iterator[Stored]:
-        """The messages from the beginning of the append that has offset ``start``."""
+        """The messages from the beginning of the append that includes ``start``."""
         missing = None
         with closing(self.cluster.messages(start)) as messages:
             for message in messages.until(stable):
@@ -245,8 +243,7 @@ class TopicLog:
         return self._follower
 
     def _in_folder(self) -> Mapping[SnapshotId, Path]:
-        """The snapshots' files, oldest first. If a ``.checkpoint`` and an ``.avro`` have the
-        same id, only the ``.checkpoint`` counts."""
+        """Oldest first; a ``.checkpoint`` replaces an ``.avro`` with the same id."""
         if self._folder is None:
             return {}
         try:
@@ -291,7 +288,7 @@ class _Follower:
         return [HighWatermark(assembler.position), *read] if read else []
 
     def close(self) -> None:
-        """Close the connection. An incomplete append is read again from its beginning."""
+        """An incomplete append is read again from its beginning."""
         messages, self._messages = self._messages, None
         if messages is not None:
             messages.close()
@@ -323,7 +320,7 @@ class TopicSplit(NamedTuple):
 
 
 def why_unfit(facts: TopicFacts) -> str | None:
-    """Why a topic cannot hold a log, or None. A log needs one partition that keeps all records."""
+    """Why a topic cannot hold a log, or None."""
     settings = facts.settings
     policies = {word.strip() for word in settings.get("cleanup.policy", "").split(",")}
     if facts.partitions != 1:

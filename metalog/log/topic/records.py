@@ -1,9 +1,8 @@
 """The format of a metadata log in a Kafka topic: a message per record, a transaction per append.
 
-A topic has no place for a quorum's control batches or epochs. So a key marks a control record, and
-each message has a header with its epoch, its number within its append, and the end offset of the
-previous append. With this header a reader detects lost, duplicate and foreign messages. The reader
-turns each append into one batch. ``docs/formats/topic.md`` describes the bytes.
+A key marks a control record. With the header of each message, a reader detects lost, duplicate and
+foreign messages. The reader turns each append into one batch. ``docs/formats/topic.md`` describes
+the bytes.
 
 Pure. This module must not know consumers, producers, nor which messages are committed.
 """
@@ -35,9 +34,9 @@ _FORMAT: Final = 1
 
 
 class AppendHeader(NamedTuple):
-    """A message's header; ``follows`` is the end offset of the previous append.
+    """A message's header. ``follows`` is the end offset of the previous append.
 
-    The message is number ``number``, counted from 0, of the ``total`` messages of its append.
+    ``number`` is the message's place, counted from 0, among the ``total`` messages of its append.
     """
 
     epoch: int
@@ -71,7 +70,7 @@ class Stored(NamedTuple):
 
 
 class LastAppend(NamedTuple):
-    """The last append of a topic: its epoch, its end offset, and the encoding of its values."""
+    """The last append of a topic; ``end`` is the offset after the append."""
 
     epoch: int
     end: int
@@ -142,8 +141,8 @@ class _OpenAppend(NamedTuple):
 class Assembler:
     """Turns a topic's messages, in order from ``start`` on, into events.
 
-    ``last`` is the append before ``start``, or None if it is unknown. With ``is_part``, messages of
-    an append that began before ``start`` are skipped.
+    ``last`` is the append before ``start``, if known. With ``is_part``, messages of an append that
+    began before ``start`` are skipped.
     """
 
     def __init__(
@@ -184,7 +183,7 @@ class Assembler:
             yield Appended(self._finished(append))
 
     def drop_incomplete(self) -> None:
-        """Forget an append that is not complete. Its messages must be added again."""
+        """Forget the incomplete append; its messages must be added again."""
         self._open = None
 
     def reach(self, offset: int) -> Iterator[LogEvent]:

@@ -1,9 +1,8 @@
 """The only writer of a metadata log in a Kafka topic: it claims the log, then appends durably.
 
 A claim takes over the topic's ``transactional.id``, so the cluster refuses the previous writer.
-Then the claim finds the log's last append, and appends a LEADER_CHANGE record with the next epoch.
-Each append is a transaction, which is visible as a whole or not at all. After a failed write the
-writer cannot append again. This module must not know what metadata records mean.
+Each append is one transaction. After a failed write the writer cannot append again. This module
+must not know what metadata records mean.
 """
 
 from __future__ import annotations
@@ -28,13 +27,12 @@ from metalog.records.messages.leader_change_message import Voter
 from metalog.text.plurals import counted
 
 MIN_MESSAGE_BYTES: Final = 1_000_000
-"""The smallest ``max.message.bytes`` of a topic for a log: the library sends batches up to this
-size."""
+"""The smallest ``max.message.bytes``: the library sends batches up to this size."""
 MAX_RECORD_BYTES: Final = 900_000
 """The largest value in bytes; the rest of the message needs space, too."""
 _MARKER_OFFSETS: Final = 1
-"""A transaction's end marker takes one offset. If the last stable offset is past this marker,
-another writer has begun, and the other writer's records must not be skipped."""
+"""A transaction's end marker takes one offset. If the last stable offset is past the marker,
+another writer has begun. This other writer's records must not be skipped."""
 NEW_TOPIC: Final = {
     "cleanup.policy": "delete",
     "retention.ms": "-1",
@@ -46,10 +44,9 @@ NEW_TOPIC: Final = {
 class WritableTopicLog:
     """The log in the topic at ``address``, written by the node ``node_id``.
 
-    A missing topic is created. ``bootstrap`` are the first metadata records of a new log, and
-    ``encoding`` (by default ``kraft``) is its encoding. If ``encoding`` is set, a claim refuses a
-    log with another encoding. A claim first calls ``check_answers``, which can raise ``Unanswered``
-    with better advice than the library's.
+    A claim creates a missing topic. ``bootstrap`` are the first metadata records of a new log. A
+    new log is in ``encoding``, or else in ``kraft``. If ``encoding`` is set, a claim refuses a log
+    with another encoding. A claim first calls ``check_answers``, which can raise ``Unanswered``.
     """
 
     def __init__(
@@ -87,9 +84,7 @@ class WritableTopicLog:
     def claim(self) -> int:
         """Become the only writer, in a new epoch; returns the epoch.
 
-        Raises ``InvalidTarget`` if this node cannot write the log, ``CorruptLog`` if the log is
-        damaged, ``Unanswered`` if the cluster does not answer, and ``LogFenced`` after an earlier
-        claim or ``close``, or if a write fails.
+        Raises the errors of ``WritableLog.claim``.
         """
         if self._transactions is not None or self._fenced is not None:
             raise LogFenced(f"{self.path}: {self._fenced or 'claimed already'}")
@@ -111,8 +106,7 @@ class WritableTopicLog:
     def append(self, epoch: int, records: Sequence[tuple[Message, int]]) -> int:
         """Append (message, version) pairs as one durable batch; returns the new end offset.
 
-        Raises ``InvalidRequest`` if the records cannot be written, for example because they are too
-        large, and ``LogFenced`` if ``epoch`` is not the epoch of the claim, or a write has failed.
+        Raises the errors of ``WritableLog.append``; ``InvalidRequest`` also for a too large record.
         """
         return self._append(epoch, records)
 
@@ -189,7 +183,7 @@ class WritableTopicLog:
             )
 
     def _begin_epoch(self) -> None:
-        """Begin the next epoch. At the claim, the cluster aborted the old writer's transaction."""
+        """The claim aborted the old writer's transaction, so the log's end is final."""
         self._log.refresh()
         self._refuse_unwritable()
         bounds, last = self._log.bounds(), self._log.last

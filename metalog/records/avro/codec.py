@@ -1,9 +1,8 @@
 """Encodes messages as Avro, with a schema for each type and version.
 
-A schema comes from ``records.schema``. It has the name of the type, a namespace that ends in the
-version, and fields with Kafka's JSON names. A CRC-64-AVRO fingerprint (Avro 1.12, "Schema
-fingerprints") identifies the schema. The fingerprint is little-endian, as in Avro's single-object
-encoding. Tagged fields that Kafka's schema does not have are kept, so no part of a message is lost.
+A schema has the type's name, a namespace that ends in the version, and Kafka's JSON field names.
+A CRC-64-AVRO fingerprint identifies the schema (Avro 1.12, "Schema fingerprints"). Unknown tagged
+fields are kept, so no part of a message is lost.
 
 This module must not know where a value is stored, nor what a message means.
 """
@@ -137,7 +136,7 @@ def union_schema() -> list[Any]:
 
 
 def fingerprint_of(schema: Any) -> bytes:
-    """The fingerprint of the schema's parsing canonical form: eight bytes, little-endian."""
+    """Eight bytes, little-endian, as in Avro's single-object encoding."""
     canonical = fastavro.schema.to_parsing_canonical_form(schema)
     return bytes.fromhex(fastavro.schema.fingerprint(canonical, "CRC-64-AVRO"))
 
