@@ -1,6 +1,6 @@
 """Decides a client's actions by one ``DecisionContext``, and writes the audit lines.
 
-A ``DecisionContext`` has the ACLs and the configuration. This module must not know how it is made.
+This module must not know how a ``DecisionContext`` is made.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def decision_of(decisions: DecisionContext, context: RequestContext, action: Act
 
 
 def refuse_other_patterns(resource: ResourcePattern) -> None:
-    """Raise ``InvalidRequest`` for ``resource``, whose pattern is not LITERAL."""
+    """Raise ``InvalidRequest``, because the pattern of ``resource`` is not LITERAL."""
     raise InvalidRequest(
         f"only LITERAL resources can be authorized, not {resource.pattern_type.name}"
     )
@@ -80,7 +80,7 @@ def audit_all(
     actions: Sequence[Action],
     results: Sequence[AuthorizationResult],
 ) -> None:
-    """Log each decision as Kafka does. The rule is found only if the line will be logged."""
+    """Log each decision as Kafka does."""
     if not AUDIT_LOG.isEnabledFor(INFO):
         return
     for action, result in zip(actions, results, strict=True):

@@ -1,7 +1,7 @@
 """The arguments of ``authorize`` (KIP-504): the actions and the request's context.
 
-Callers make such objects for each request, so the objects have slots: NamedTuples would cost more
-(docs/decisions/0013-cached-look-ups.md). Only mypy refuses assignments to their final fields.
+The objects have slots, which cost less per request than NamedTuples
+(docs/decisions/0013-cached-look-ups.md). Only mypy refuses assignments to their fields.
 
 This module must not know how a decision is made.
 """
@@ -18,7 +18,7 @@ from metalog.principal import KafkaPrincipal
 
 
 class _Value:
-    """An object that is compared by value. ``_fields`` names the arguments of ``__init__``."""
+    """An object compared by value. ``_fields`` names the arguments of ``__init__``."""
 
     __slots__ = ()
     _fields: ClassVar[tuple[str, ...]] = ()
@@ -90,9 +90,8 @@ def user(name: str) -> ResourcePattern:
 class Action(_Value):
     """One operation on one resource, to be authorized.
 
-    A caller that only filters a list, for example of topics, sets ``log_if_allowed`` or
-    ``log_if_denied`` to False: audit lines of allowed, or denied, actions then have the
-    level TRACE.
+    The audit line has the level TRACE if the action is allowed and ``log_if_allowed`` is False, or
+    denied and ``log_if_denied`` is False. Callers that only filter a list use this.
     """
 
     _fields = (
@@ -123,9 +122,9 @@ class RequestContext(_Value):
     """The client that sent a request.
 
     ``principal`` is ``Type:name``. ``host`` is the client's address as Java writes it
-    (``metalog.hosts.client_host``). An ACL can also match one of ``additional_principals``, such as
-    ``Group:…``, but none of them makes the client a super user; Kafka has no additional principals.
-    ``identity`` has the host and all principals: a decision depends on no other field.
+    (``metalog.hosts.client_host``). ACLs also match ``additional_principals`` (``Group:…``);
+    Kafka has none. They never make the client a super user. A decision depends only on
+    ``identity``: the host and all principals.
     """
 
     _fields = ("principal", "host", "listener", "request_name", "additional_principals")
@@ -161,8 +160,5 @@ class RequestContext(_Value):
         request_name: str = "",
         additional_principals: Iterable[str] = (),
     ) -> RequestContext:
-        """The context for ``peer``, the tuple that a socket's ``getpeername()`` returns.
-
-        In this tuple, the zone of a link-local address is a separate item.
-        """
+        """The context for ``peer``, the tuple that a socket's ``getpeername()`` returns."""
         return cls(principal, peer_host(peer), listener, request_name, additional_principals)

@@ -43,11 +43,12 @@ _ANOTHER_PRINCIPAL: Final = re.compile(r",\s*[A-Za-z]+:")
 class AuthorizerConfig(NamedTuple):
     """An authorizer's settings.
 
-    ``allow_everyone`` allows all access to a resource that no ACL's pattern matches. The listeners
-    in ``early_start_listeners`` open before the authorizer is ready; until it is ready, it decides
-    only for super users. ``stale_deny_after_ms`` says how long the last good image stays in force
-    if the log cannot be read; None means forever. ``kafka_version`` is the version of Kafka whose
-    rules decide. If it is None, the log's metadata.version determines the version.
+    - ``allow_everyone``: allow all access to a resource that no ACL's pattern matches.
+    - ``early_start_listeners``: listeners that open before the authorizer is ready. Until then, the
+      authorizer decides only for super users.
+    - ``stale_deny_after_ms``: how long the last good image stays in force if the log is unreadable;
+      None means forever.
+    - ``kafka_version``: the version whose rules decide; if None, the log determines it.
     """
 
     super_users: frozenset[str] = frozenset()
@@ -62,14 +63,14 @@ class AuthorizerConfig(NamedTuple):
         return self.kafka_version or KafkaVersion.V4_3
 
     def for_log(self, metadata_version: int | None) -> AuthorizerConfig:
-        """A copy whose ``kafka_version``, if it was None, follows from ``metadata_version``."""
+        """A copy that takes a missing ``kafka_version`` from ``metadata_version``."""
         return self._replace(kafka_version=self.kafka_version or version_for(metadata_version))
 
 
 def from_properties(properties: Mapping[str, object]) -> tuple[AuthorizerConfig, list[str]]:
-    """The configuration, and warnings about it, each in one line.
+    """The configuration, and warnings, each in one line.
 
-    Unknown keys are ignored; a key that looks misspelt gets a warning.
+    Unknown keys are ignored, but a key that looks misspelt gets a warning.
 
     Raises:
         ConfigException: a value is invalid (such as a super user without a colon), a value needs a
@@ -101,7 +102,7 @@ def from_properties(properties: Mapping[str, object]) -> tuple[AuthorizerConfig,
 
 
 def from_located(located: LocatedProperties) -> tuple[AuthorizerConfig, list[str]]:
-    """As ``from_properties``; an error or warning names the line or option of its key."""
+    """As ``from_properties``; errors and warnings name the line or option of their key."""
     try:
         config, warnings = from_properties(located.properties)
     except ConfigException as error:
@@ -122,7 +123,6 @@ def _check_resolved(properties: Mapping[str, object]) -> None:
 
 
 def _misspelt(keys: Iterable[str]) -> list[str]:
-    """Warnings about keys that look misspelt."""
     from difflib import SequenceMatcher
 
     return [
@@ -154,7 +154,7 @@ def _super_users(text: str) -> tuple[frozenset[str], list[str]]:
 
 
 def read_kafka_version(text: str, key: str = f"{KAFKA_VERSION}=") -> KafkaVersion | None:
-    """The version that ``text`` names; None for "". An error begins with ``key`` and ``text``."""
+    """The version that ``text`` names; None for "". An error's message begins with ``key``."""
     if not text:
         return None
     for version in KafkaVersion:

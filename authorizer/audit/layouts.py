@@ -1,8 +1,8 @@
 """Parses the text around an audit line: the time of a log layout, and JSON.
 
-log4j's PatternLayout writes a prefix before the audit line; syslog and containers can add to the
-prefix. A JSON layout puts the line inside JSON, and a container's log driver can wrap this JSON in
-JSON again. The broker wrote the time nearest to the audit line, so this time counts.
+log4j's PatternLayout, syslog and containers write prefixes before the audit line. JSON layouts and
+log drivers put the line inside JSON, once or several times. The time nearest to the audit line
+counts, because the broker wrote this time.
 
 This module must not know files, nor what an audit line says.
 """
@@ -22,7 +22,7 @@ from metalog.errors import InvalidRequest
 NOT_AUDIT: Final = "not an audit line: it has no 'Principal = '"
 _HEAD: Final = "Principal = "
 _HEAD_IN_JSON: Final = "Principal "
-"""Without the equals sign, which some JSON writers escape."""
+"""Some JSON writers escape the equals sign."""
 _JSON: Final = re.compile(r'\{\s*"')
 _DECODER: Final = json.JSONDecoder()
 _MESSAGE_KEYS: Final = (
@@ -46,7 +46,7 @@ _TIME: Final = re.compile(
     r"| ?[+-]\d\d:?\d\d(?!\d)|[+-]\d\d(?![\d:]))?"
 )
 _GLUED: Final = re.compile(r".*\d(?=\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)", re.DOTALL)
-"""The start of a line that was cut within its date and time; the next line follows directly."""
+"""A line cut within its date and time, directly before the next line's date and time."""
 _EPOCH: Final = re.compile(r"\[?(\d{13}|\d{10}(?:\.\d{1,9})?)(?![\d.])")
 _COMMON: Final = re.compile(
     r"\[?([0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}):([0-5][0-9])[,.]([0-9]{3})\]? "
@@ -60,17 +60,16 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 _HALF_HOUR_US: Final = 1_800_000_000
 _DAY_US: Final = 48 * _HALF_HOUR_US
 TIMES_END_US: Final = 253_402_300_800_000_000
-"""The year 10000, which Python's dates cannot represent. Times begin at 0, in 1970."""
+"""The start of the year 10000, which Python's dates cannot represent."""
 _MINUTES_KEPT: Final = 4096
 
 
 class LayoutEntry(NamedTuple):
     """An audit line with its time.
 
-    ``text`` is the audit line and the layout's text after the audit line. ``micros`` are
-    microseconds since 1970 in UTC. ``is_sure`` is false for a clock time that comes twice, because
-    clocks are set back, if no abbreviation such as ``CEST`` tells the two times apart. ``micros``
-    is then the first of the two times.
+    ``text`` is the audit line and the layout's text after it. ``micros`` are microseconds since
+    1970 in UTC. ``is_sure`` is false if clocks show the time twice, and no abbreviation such as
+    ``CEST`` tells which. ``micros`` is then the first of the two times.
     """
 
     text: str
@@ -86,8 +85,10 @@ class Instant(NamedTuple):
 
 
 class RepeatedSpan(NamedTuple):
-    """A range of clock time that comes twice: from ``begin_us`` to ``set_back_us``, when the clocks
-    are set back, and again until ``end_us``. All are microseconds since 1970 in UTC."""
+    """Clock time that comes twice: until ``set_back_us``, and again until ``end_us``.
+
+    All fields are microseconds since 1970 in UTC.
+    """
 
     begin_us: int
     set_back_us: int
@@ -95,8 +96,7 @@ class RepeatedSpan(NamedTuple):
 
 
 class Zone:
-    """A zone, such as ``UTC``, ``Europe/Berlin`` or ``+02:00``, for times without an offset.
-    (``CEST`` in a time is not an offset.)"""
+    """A zone, such as ``Europe/Berlin`` or ``+02:00``, for times without an offset."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -107,8 +107,8 @@ class Zone:
         return Zone, (self.name,)
 
     def instant(self, local: datetime, abbreviation: str = "") -> Instant:
-        """``local`` as an instant. Raises ``InvalidRequest`` if ``abbreviation`` is not in use at
-        ``local`` or, without ``abbreviation``, if the zone's clocks never show ``local``."""
+        """The instant of ``local``. Raises ``InvalidRequest`` if the zone's clocks never show
+        ``local``, or not with ``abbreviation``."""
         first, second = local.replace(tzinfo=self._zone), local.replace(tzinfo=self._zone, fold=1)
         if abbreviation:
             matching = [each for each in (first, second) if each.tzname() == abbreviation]
@@ -142,8 +142,8 @@ class Zone:
         return RepeatedSpan(new - back, new, new + back)
 
     def repeated_on(self, day_us: int) -> RepeatedSpan | None:
-        """The repeated range of half an hour or more, if clocks are set back in the day that begins
-        at ``day_us``, or None. The last days before the year 10000 have no such range."""
+        """The repeated range of at least half an hour in the day that begins at ``day_us``, or
+        None. The result is None in the last days before the year 10000."""
         end_us = day_us + _DAY_US
         if end_us + _DAY_US >= TIMES_END_US:
             return None
@@ -163,7 +163,7 @@ class Zone:
         return (_EPOCH_START + micros * _MICROSECOND).astimezone(self._zone)
 
     def minute(self, text: str) -> Instant:
-        """The instant of a minute, such as ``2026-11-21 18:35``, from a cache if possible."""
+        """The instant of a minute, such as ``2026-11-21 18:35``, cached."""
         start = self._minutes.get(text)
         if start is None:
             start = self.instant(datetime.fromisoformat(text))
@@ -174,7 +174,7 @@ class Zone:
 
 
 def read_entry(text: str, zone: Zone) -> LayoutEntry:
-    """The audit line in a log's line, and its time; ``InvalidRequest`` says what is wrong."""
+    """The audit line in a log's line, and its time. Raises ``InvalidRequest``."""
     common = _COMMON.match(text)
     if common is None:
         return _read_any_layout(text, zone)
@@ -201,8 +201,8 @@ def _read_any_layout(text: str, zone: Zone) -> LayoutEntry:
 
 
 def prefix_start(text: str, head: int) -> int | None:
-    """The position of the JSON object around the audit line at ``head``. Without such an object,
-    the position of the last date and time before the line, or None."""
+    """The position of the JSON object around the audit line at ``head``, or else of the last date
+    and time before the audit line, or None."""
     near = max(0, head - _LONGEST_PREFIX)
     for opening in _JSON.finditer(text, near, head):
         with suppress(ValueError, RecursionError):
@@ -215,8 +215,7 @@ def prefix_start(text: str, head: int) -> int | None:
 
 
 def time_before(text: str, head: int, zone: Zone) -> int | None:
-    """The last time in the text just before the audit line at ``head``, in microseconds. None
-    without a valid time."""
+    """The last time just before the audit line at ``head``, in microseconds, or None."""
     try:
         time = _time_in(text[max(0, head - _LONGEST_PREFIX) : head], zone)
     except InvalidRequest:
@@ -225,8 +224,10 @@ def time_before(text: str, head: int, zone: Zone) -> int | None:
 
 
 def unwrapped(text: str) -> str:
-    """If ``text`` has JSON with an audit line, the log line in this JSON; else ``text``.
-    ``InvalidRequest`` if the JSON is cut, or has ``Principal`` where no log line is expected."""
+    """The log line inside the JSON of ``text``, or ``text`` itself without JSON.
+
+    Raises ``InvalidRequest`` if the JSON is cut, or has ``Principal`` outside a log line.
+    """
     return _unwrapped(text)[0]
 
 
@@ -239,9 +240,9 @@ def texts_before_json(text: str) -> list[str]:
 
 
 def fields_around(text: str) -> Iterator[str]:
-    """The fields of a line of JSON, such as ``host.name=kafka-1``, without the audit line's text.
+    """The fields of a line of JSON, such as ``host.name=kafka-1``, without the audit line.
 
-    The broker's layout or the log shipper wrote these fields; a client cannot influence them.
+    A client cannot influence these fields: the layout or the log shipper wrote them.
     """
     try:
         wrapping = json.loads(text)
@@ -260,8 +261,8 @@ def _fields(wrapping: dict[str, Any], above: str, layers: int) -> Iterator[str]:
 
 
 def _unwrapped(text: str) -> tuple[str, list[Any]]:
-    """The line inside JSON, and a list: for each JSON object around the line, the text before the
-    object, then the object; the outermost object is first."""
+    """The line inside JSON, and for each JSON object around the line, the outermost first: the text
+    before the object, then the object."""
     around: list[Any] = []
     for _ in range(_MOST_LAYERS):
         head = text.find(_HEAD_IN_JSON)
@@ -283,7 +284,6 @@ def _unwrapped(text: str) -> tuple[str, list[Any]]:
 
 
 def _message_in(wrapping: dict[str, Any]) -> str | None:
-    """The text with an audit line in a JSON object. The usual keys are tried first."""
     known = [wrapping.get(name) for name in _MESSAGE_KEYS]
     objects = (value for value in wrapping.values() if isinstance(value, dict))
     nested = (inner for value in objects for inner in value.values())
@@ -355,8 +355,8 @@ def _time_of(wrapping: dict[str, Any], zone: Zone) -> Instant | None:
 
 
 def _epoch_time(number: object, nanos: object = None) -> Instant | None:
-    """The time for a number of seconds since 1970. A number that is too large for seconds counts
-    milli-, micro- or nanoseconds."""
+    """The time for a number of seconds since 1970, or of milli-, micro- or nanoseconds if the
+    number is too large for seconds."""
     found = _NUMBER.fullmatch(str(number))
     if found is None:
         return None

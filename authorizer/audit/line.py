@@ -1,12 +1,11 @@
 """Writes and reads the audit line, Kafka's text of one decision.
 
 The writer produces the text of Kafka 4.3, but escapes characters with which a hostile name could
-forge or spoil a line. These are U+2028, U+2029 and all control characters except the tab (they end
-lines or control a terminal), and lone surrogates (no encoding has them).
+forge or spoil a line: line ends, control characters and lone surrogates, but not the tab.
 
 The reader accepts the formats of StandardAuthorizer, AclAuthorizer and SimpleAclAuthorizer, after
-any prefix of a log layout. Kafka escapes nothing, so a name can make a line readable in two ways.
-``AuditLine.ambiguous`` marks such a line.
+any prefix of a log layout. Kafka escapes nothing, so a line with a hostile name can have several
+readings. ``AuditLine.ambiguous`` marks such a line.
 
 This module must not know files, nor how a decision is made.
 """
@@ -26,7 +25,7 @@ from metalog.errors import InvalidRequest
 
 LOGGER: Final = "kafka.authorizer.logger"
 TRACE: Final = 5
-"""A level below ``logging.DEBUG``, for decisions that an ``Action`` asks not to log."""
+"""The level of decisions that an ``Action`` asks not to log."""
 
 _CONTROLS: Final = (*range(0x09), *range(0x0A, 0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)
 _SURROGATES: Final = range(0xD800, 0xE000)
@@ -38,7 +37,7 @@ _ESCAPES: Final = {code: f"\\u{code:04x}" for code in (*_CONTROLS, *_SURROGATES)
 
 
 def source(context: RequestContext) -> dict[str, object]:
-    """Extra fields for ``logging``: the client, for a handler that limits lines per client."""
+    """Extra fields for a ``logging`` handler that limits lines per client."""
     return {"source": (context.principal, context.host)}
 
 
@@ -72,11 +71,11 @@ def format_rule(decision: Decision) -> str:
 class AuditLine(NamedTuple):
     """One audit line, parsed.
 
-    ``request_name`` and ``resource_reference_count`` are None in lines of Kafka before 2.4.
-    ``rule`` and ``acl`` are None in lines of AclAuthorizer and SimpleAclAuthorizer. If
-    ``ambiguous``, the line has several readings, and the fields hold the likeliest reading. If
-    ``is_cut``, the line ends before or within its rule. ``acl`` is also None if a word of the ACL
-    is unknown.
+    - ``request_name`` and ``resource_reference_count`` are None before Kafka 2.4.
+    - ``rule`` and ``acl`` are None in lines of AclAuthorizer and SimpleAclAuthorizer. ``acl`` is
+      also None if a word of the ACL is unknown.
+    - ``ambiguous``: the line has several readings. The fields hold the likeliest one.
+    - ``is_cut``: the line ends before or within its rule.
     """
 
     principal: str
@@ -95,7 +94,7 @@ class AuditLine(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A parsed line without its ACL, as a row of a table. Enums are texts: ``DESCRIBE_CONFIGS``."""
+    """A parsed line without its ACL. Enums are texts such as ``DESCRIBE_CONFIGS``."""
 
     principal: str
     host: str
@@ -114,8 +113,8 @@ E = TypeVar("E", bound=Enum)
 
 
 def by_plain_name(kind: type[E]) -> dict[str, E]:
-    """The members by name, in capitals without ``_``, because some versions of Kafka write
-    ``DescribeConfigs`` and others ``DESCRIBE_CONFIGS``."""
+    """The members by name without ``_``: some versions of Kafka write ``DescribeConfigs``, others
+    ``DESCRIBE_CONFIGS``."""
     return {member.name.replace("_", ""): member for member in kind}
 
 
@@ -124,9 +123,8 @@ _TYPES_BY_NAME: Final = by_plain_name(ResourceType)
 _PATTERNS_BY_NAME: Final = by_plain_name(PatternType)
 _PERMISSIONS_BY_NAME: Final = by_plain_name(PermissionType)
 _LAYOUT_END: Final = f" ({LOGGER})"
-"""The text that Kafka's default layout, ``[%d] %p %m (%c)%n``, adds at the end."""
+"""The end of a line in Kafka's default layout, ``[%d] %p %m (%c)%n``."""
 HEAD: Final = "Principal = "
-"""The start of an audit line."""
 _HEAD: Final = re.compile(HEAD)
 _REST: Final = "… is Allowed|Denied operation = … from host = … on resource = …"
 VERDICT: Final = re.compile(
@@ -142,7 +140,7 @@ _TAIL: Final = re.compile(
 
 
 def _begun(text: str) -> str:
-    """A pattern that matches every prefix of ``text``, the empty one included."""
+    """A pattern that matches every prefix of ``text``, also the empty one."""
     return "".join(f"(?:{re.escape(each)}" for each in text) + ")?" * len(text)
 
 
@@ -156,7 +154,7 @@ _CUT: Final = re.compile(
 _LAYOUT_BEGUN: Final = re.compile(
     rf"{re.escape(_LAYOUT_END)}| \(k{_begun(_LAYOUT_END.removeprefix(' (k'))}\Z"
 )
-"""``_LAYOUT_END`` anywhere, or its beginning at the end of a line."""
+"""``_LAYOUT_END``, or its beginning at the end of a line."""
 _ACL_START: Final = re.compile(
     r"MatchingAcl\(acl=StandardAcl[\[(]resourceType=(?P<type>[A-Z_]+), resourceName="
 )
@@ -174,15 +172,11 @@ _SIGN: Final = " = "
 _SIGNS: Final = 6
 """The number of `` = `` in a line of Kafka 3.3 or later. A name can contain more."""
 _PARTS_TRIED: Final = 16
-"""The maximum number of verdicts to read in a line, and of tails in a list of ``_last_tails``: a
-hostile name can have thousands."""
+"""The maximum number of verdicts or tails to read: a hostile name can have thousands."""
 
 
 def parse_line(text: str) -> AuditLine:
-    """Parse an audit line of any version of Kafka; raise ``InvalidRequest`` for any other line.
-
-    A CR at the end belongs to the line's ending; any other CR is part of a name.
-    """
+    """Parse an audit line of any version of Kafka. Raises ``InvalidRequest`` for other lines."""
     text = _stripped(text)
     cut = _CUT.search(text)
     if cut is not None:
@@ -198,15 +192,15 @@ def _stripped(text: str) -> str:
 
 
 def line_readings(text: str) -> Iterator[AuditLine]:
-    """The readings of an audit line that begins at the start of ``text``, the likeliest first."""
+    """The readings of ``text``, which begins with an audit line, the likeliest first."""
     return _readings(_stripped(text))
 
 
 def unfinished_readings(text: str) -> Iterator[AuditLine]:
     """Readings of ``text`` as the start of a line whose end was lost.
 
-    The end of the resource's name is unknown, so ``pattern_type`` is PREFIXED. ``resource_name`` is
-    the name's start, or the whole name and more text.
+    ``pattern_type`` is PREFIXED: ``resource_name`` is the name's start, or the whole name and
+    more text.
     """
     text = _stripped(text)
     head = _HEAD.search(text)
@@ -233,7 +227,7 @@ def _likeliest(text: str) -> AuditLine:
 
 
 def read_row(text: str) -> Row:
-    """The result of ``parse_line`` as a row, with a fast path for most lines."""
+    """The result of ``parse_line`` as a row."""
     common = _COMMON.match(text) if text.count(_SIGN) == _SIGNS else None
     if common is not None:
         principal, result, operation, host, kind, pattern, name, request, count, rule = (
@@ -284,9 +278,8 @@ def _unreadable(text: str) -> InvalidRequest:
 def _readings(text: str) -> Iterator[AuditLine]:
     """The readings of ``text``, the likeliest first, in limited number (``_PARTS_TRIED``).
 
-    The likeliest has the first verdict and the last tail (`` for request = …``): all others are
-    probably part of the resource's name, which a client can choose most freely. With a second
-    verdict or a second ``HEAD``, every reading is ambiguous.
+    The likeliest reading has the first verdict and the last tail (`` for request = …``). Other
+    verdicts and tails are probably in the resource's name, which a client can choose.
     """
     head = _HEAD.search(text)
     if head is None:
@@ -299,8 +292,7 @@ def _readings(text: str) -> Iterator[AuditLine]:
 
 
 def _with_verdict(head: re.Match[str], verdict: re.Match[str]) -> tuple[AuditLine, str] | None:
-    """A reading up to the resource's name, and the remaining text; None if the operation or the
-    resource type is unknown."""
+    """A reading up to the resource's name, and the remaining text."""
     operation = _member(_OPERATIONS_BY_NAME, verdict["operation"])
     resource_type = _member(_TYPES_BY_NAME, verdict["type"])
     if operation is None or resource_type is None:
@@ -312,8 +304,8 @@ def _with_verdict(head: re.Match[str], verdict: re.Match[str]) -> tuple[AuditLin
 
 
 def _with_resource(line: AuditLine, rest: str) -> Iterator[AuditLine]:
-    """The readings of ``rest``. The tail can end ``rest``, can stand before text of a layout or of
-    another line, or can be missing, as before Kafka 2.4."""
+    """The readings of ``rest``: a tail at the end, a tail before other text, or no tail, as before
+    Kafka 2.4."""
     starts = [match.start() for match in _TAIL_START.finditer(rest)]
     at_end = _last_tails(_TAIL.fullmatch, rest, starts)
     others = _last_tails(_TAIL.match, rest, starts)
@@ -344,7 +336,7 @@ def _last_tails(
 
 
 def _resource(text: str, *, is_modern: bool) -> Iterator[tuple[PatternType, str]]:
-    """The readings of a resource: ``LITERAL:name``, or before Kafka 2.0 the name only."""
+    """``LITERAL:name``, or before Kafka 2.0 only the name."""
     pattern = _PATTERN.match(text)
     if pattern is not None:
         yield PatternType[pattern[1]], text[pattern.end() :]
@@ -359,7 +351,7 @@ def _rule(text: str | None) -> tuple[str | None, Acl | None]:
 
 
 def _acl(text: str) -> Acl | None:
-    """Read an ACL from its end, because a name can contain text that looks like later fields."""
+    """Read an ACL from its end, because a name can contain text like later fields."""
     start, end = _ACL_START.match(text), max(map(text.rfind, _ACL_ENDS))
     if start is None or end < 0:
         return None

@@ -1,9 +1,8 @@
 """Lists the requests that one ambiguous line of an audit log can be about.
 
-Kafka escapes nothing, and a writer that dies leaves half a line, to which the next line is
-appended. So one line can contain several beginnings of an audit line, several verdicts and several
-ends. ``parse_line`` picks the likeliest reading; this module lists up to ``MOST_READINGS``
-readings. This module must not know files, times, nor ACLs.
+Kafka escapes nothing in names, and a broker that dies leaves half a line, which the next line
+continues. So one line can contain several audit lines or parts of them. This module must not know
+files, times, nor ACLs.
 """
 
 from __future__ import annotations
@@ -15,17 +14,13 @@ from typing import Final, NamedTuple
 from authorizer.audit.line import HEAD, VERDICT, Row, line_readings, row_of, unfinished_readings
 
 MOST_READINGS: Final = 64
-"""The maximum number of readings for one line: a hostile name can make thousands."""
+"""The maximum for one line: a hostile name can make thousands of readings."""
 _MOST_TRIED: Final = 16 * MOST_READINGS
 _MOST_HEADS: Final = 16
 
 
 class Reading(NamedTuple):
-    """``row`` is the request that the line states if its audit line begins at position ``head``.
-
-    In the rows of ``unfinished``, ``pattern_type`` is PREFIXED, and ``resource_name`` is the start
-    of the resource's name, or the whole name and more text.
-    """
+    """``row`` is the request if the audit line begins at position ``head``."""
 
     head: int
     row: Row
@@ -40,13 +35,13 @@ def heads_in(text: str) -> Iterator[int]:
 
 
 def has_verdict(text: str) -> bool:
-    """Whether ``text`` contains a verdict: an operation on a resource type, allowed or denied."""
+    """Whether ``text`` says that an operation on a resource type is allowed or denied."""
     return VERDICT.search(text) is not None
 
 
 def readings(text: str) -> Iterator[Reading]:
-    """The readings of ``text`` as a complete line, from the first ``_MOST_HEADS`` positions of
-    ``heads_in``. The likeliest reading from each position is listed before all others."""
+    """Up to ``MOST_READINGS`` readings of ``text`` as a complete line: first the likeliest one from
+    each position."""
     return _in_turn(
         (Reading(head, row_of(line)) for line in line_readings(text[head:]))
         for head in islice(heads_in(text), _MOST_HEADS)
@@ -54,7 +49,7 @@ def readings(text: str) -> Iterator[Reading]:
 
 
 def unfinished(text: str) -> Iterator[Reading]:
-    """The readings of ``text`` as the beginning of a line whose rest is lost."""
+    """The readings of ``text`` as a line whose end is lost, as ``unfinished_readings`` reads it."""
     return _in_turn(
         (Reading(head, row_of(line)) for line in unfinished_readings(text[head:]))
         for head in islice(heads_in(text), _MOST_HEADS)

@@ -1,9 +1,11 @@
 """The ACLs of one resource pattern (a bucket), and the operations that they allow and deny.
 
-A bucket with at most ``FEW_LIMIT`` ACLs is a tuple, which a decision scans. A bucket with at most
-``SOME_LIMIT`` ACLs is a dict by principal, so that a decision reads only ACLs of the session's
-principals. A larger bucket is a ``Table`` by principal and host, of which a change copies only a
-part; it stays a ``Table`` if it shrinks. All buckets are immutable.
+All buckets are immutable. Their form depends on the number of ACLs:
+
+- up to ``FEW_LIMIT``: a tuple.
+- up to ``SOME_LIMIT``: a dict by principal, so that a decision reads few ACLs.
+- more: a ``Table`` by principal and host, of which a change copies only a part. A ``Table`` that
+  shrinks stays a ``Table``.
 
 This module must not know which names a pattern matches.
 """
@@ -28,13 +30,13 @@ from metalog.acl import Acl
 from metalog.image.table import Table
 
 FEW_LIMIT: Final = 4
-"""A tuple has at most this many ACLs: with so few, a dict saves too little time for its memory."""
+"""With so few ACLs, a dict saves too little time for its memory."""
 SOME_LIMIT: Final = 32
-"""A dict has at most this many ACLs, because each change copies the dict."""
+"""The limit exists because each change copies the dict."""
 
 
 def masks_of(acls: Iterable[Acl], who: SubjectParts) -> Masks:
-    """The operations that ``acls`` allow to ``who``, and the operations that ``acls`` deny."""
+    """The operations that ``acls`` allow and deny to ``who``."""
     principals, hosts, address = who
     allowed = denied = 0
     for acl in acls:
@@ -84,9 +86,9 @@ class FewAcls(tuple[Acl, ...]):
 
 
 class SomeAcls(dict[str, Acl | tuple[Acl, ...]]):
-    """A bucket with at most ``SOME_LIMIT`` ACLs: each principal's only ACL, or a tuple of its ACLs.
+    """By principal: its only ACL, or a tuple of its ACLs.
 
-    The class inherits from dict: a dict in an attribute would cost one more access to slow memory.
+    The class inherits from dict: a dict in an attribute would cost one more access to memory.
     """
 
     __slots__ = ("_sorted", "size")
@@ -105,7 +107,7 @@ class SomeAcls(dict[str, Acl | tuple[Acl, ...]]):
         return acl in self._of(acl.principal)
 
     def of(self, who: Subject) -> tuple[Acl, ...]:
-        """The ACLs of the principals of ``who``, with any host."""
+        """The ACLs of the principals of ``who``, for any host."""
         return tuple(chain.from_iterable(map(self._of, who.principals)))
 
     def masks(self, who: SubjectParts) -> Masks:
@@ -196,7 +198,7 @@ class ManyAcls:
         return masks_of(acls, who)
 
     def _is_scanned(self, who: SubjectParts) -> bool:
-        """Whether to scan all ACLs, because of CIDR blocks or because look-ups would cost more."""
+        """CIDR blocks need a scan of all ACLs. Many look-ups would cost more than a scan."""
         principals, hosts, address = who
         return address is not None or len(hosts) * len(principals) > len(self._by_who)
 
@@ -247,9 +249,9 @@ def bucket_of(acls: Sequence[Acl]) -> Bucket:
 
 
 def bucket_if_principals_differ(acls: Sequence[Acl]) -> Bucket | None:
-    """A ``SomeAcls`` if the number of ACLs suits it and all principals differ; else None.
+    """A ``SomeAcls`` if the number of ACLs fits and all principals differ; else None.
 
-    A load spends most time here, so ``acl[3]`` replaces ``acl.principal``: it is faster.
+    A load spends most time here. ``acl[3]`` is faster than ``acl.principal``.
     """
     if not FEW_LIMIT < len(acls) <= SOME_LIMIT:
         return None

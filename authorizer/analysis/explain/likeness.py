@@ -1,4 +1,4 @@
-"""Finds the mistake because of which an ACL's resource pattern or principal does not match.
+"""Finds the mistake in an ACL's resource pattern or principal that does not match.
 
 This module must not know hosts or operations, nor what a principal may do.
 """
@@ -36,7 +36,7 @@ def one_edit_apart(left: str, right: str) -> bool:
 
 
 class NearPattern(NamedTuple):
-    """The pattern that was probably meant, which matches the name. ``kind`` is the mistake."""
+    """The pattern that was probably meant. ``kind`` is the mistake."""
 
     kind: NearMissKind
     name: str

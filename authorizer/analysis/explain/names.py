@@ -1,8 +1,7 @@
 """Finds the known name that an unknown name was probably meant to be.
 
-The cost is bounded. First the search looks up the thousands of texts at an edit distance of one.
-Then it scans the known names, and compares in full those with the longest common beginning and end.
-The longer the unknown name is, the fewer names are compared. This module must not know where known
+The search looks up all texts at an edit distance of one. Then it compares the unknown name with
+similar known names. The number of comparisons is limited. This module must not know where known
 names come from.
 """
 
@@ -20,16 +19,16 @@ _ALIKE_LIMIT = 5_000
 _MOST_COMPARED = 2_000
 _LEAST_COMPARED = 20
 _CHARACTER_PAIRS = 400_000
-"""Full comparisons should cost at most this many steps, one for each pair of characters."""
+"""The budget for comparisons: one step for each pair of characters."""
 _LONGEST_EDITED = 100
 _SHORTEST_EDITED = 3
-"""For a shorter name, only the case may differ: an edit leaves too little of it."""
+"""Of a shorter name, an edit leaves too little: only the case may differ."""
 
 
 def nearest_name(name: str, known: Collection[str]) -> str | None:
     """The name in ``known`` that the unknown ``name`` was probably meant to be, or None.
 
-    ``known`` should be a set, because it is searched for thousands of texts.
+    ``known`` should be a set, because thousands of texts are looked up.
     """
     if _SHORTEST_EDITED <= len(name) <= _LONGEST_EDITED:
         for near in _one_edit_away(name):
@@ -50,7 +49,7 @@ def nearest_name(name: str, known: Collection[str]) -> str | None:
 
 
 def nearest_principal(principal: str, known: Collection[str]) -> str | None:
-    """As ``nearest_name``, for principals ``Type:name``. The result has the same type or name."""
+    """``nearest_name`` for principals ``Type:name``. The result has the same type or name."""
     kind, colon, name = principal.partition(":")
     start = kind + colon
     by_name = {other[len(start) :] for other in known if other.startswith(start)}

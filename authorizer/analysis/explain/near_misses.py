@@ -23,8 +23,8 @@ from metalog.acl import IMPLIED_BY, WILDCARD, Acl, PermissionType
 class NearMiss(NamedTuple):
     """An ACL that matches except for one difference, ``kind``.
 
-    ``would_match`` differs from ``acl`` only in ``attribute``, and matches. If ``kind`` is
-    DENY_OVERRIDES, ``acl`` itself matches, but ``deny`` decided.
+    ``would_match`` differs from ``acl`` only in ``attribute``, and matches. For DENY_OVERRIDES,
+    ``acl`` itself matches, but ``deny`` decided.
     """
 
     kind: NearMissKind
@@ -35,9 +35,9 @@ class NearMiss(NamedTuple):
 
 
 class MissScan(NamedTuple):
-    """All candidates, and the other ACLs whose principal, host and operation match.
+    """The candidates, and other ACLs whose principal, host and operation match.
 
-    ``other_patterns`` has those of the question's resource type, ``other_types`` the rest.
+    ``other_patterns`` has ACLs of the question's resource type. ``other_types`` has all others.
     """
 
     candidates: list[Acl]
@@ -46,7 +46,7 @@ class MissScan(NamedTuple):
 
 
 def scan_misses(acls: Iterable[Acl], question: Question, kafka: KafkaVersion) -> MissScan:
-    """Scan ``acls`` once, and keep the candidates and the ACLs that can be near misses."""
+    """The candidates and the possible near misses in ``acls``."""
     candidates: list[Acl] = []
     other_patterns: list[Acl] = []
     other_types: list[Acl] = []
@@ -99,7 +99,7 @@ def _by_attribute(
 
 
 def _matching_host(host: str, question: Question, kafka: KafkaVersion) -> str:
-    """The CIDR block that was meant by ``host``, if the client is in it; else the client's host."""
+    """The client's host, or the CIDR block around the client that ``host`` was meant to be."""
     if question.host is None:
         return WILDCARD
     block = meant_block(host) if kafka.matches_blocks else None
@@ -132,8 +132,10 @@ def _by_resource_type(acl: Acl, question: Question) -> list[NearMiss]:
 
 
 def _sort_key(miss: NearMiss, question: Question) -> tuple[int, bool, int, int, Acl]:
-    """By kind, then by principal (the question's first), by similarity, and in a fixed order.
-    OPERATION_NOT_IMPLIED and less informative kinds are sorted by the principal, then by kind."""
+    """Sort by kind, then the question's principal first, then by similarity.
+
+    From OPERATION_NOT_IMPLIED on, the principal says more than the kind, and comes first.
+    """
     rank = miss.kind.rank
     kind = min(rank, NearMissKind.OPERATION_NOT_IMPLIED.rank)
     alike = common_prefix_length(miss.acl.principal, question.principal) + common_prefix_length(

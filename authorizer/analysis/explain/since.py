@@ -1,7 +1,6 @@
 """Finds the change of ACLs that led to the present decision.
 
-Only ACLs whose pattern matches the resource are kept, so the cost of a change does not grow with
-the number of ACLs. This module must not know where the changes are read from.
+This module must not know where the changes are read from.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ class Cause(Enum):
 
 
 class Since(NamedTuple):
-    """The record at ``offset`` added or removed ``acl``, and so led to the decision.
+    """The change that led to the decision: the record at ``offset`` added or removed ``acl``.
 
-    With the cause START, ``acl`` is None. ``at`` is the lowest offset whose state (``--at``)
-    includes this change.
+    ``acl`` is None for START. ``at`` is the lowest offset whose state (``--at``) includes the
+    change.
     """
 
     offset: int
@@ -53,10 +52,10 @@ def since(
     config: AuthorizerConfig,
     question: Question,
 ) -> Since:
-    """The change that led to the decision that holds after all ``changes``.
+    """The change that led to the decision after all ``changes``.
 
-    ``base`` has the ACLs before the record at ``start``: a snapshot's ACLs, or none at the log's
-    start. ``changes`` has all changes at ``start`` and at higher offsets, in log order.
+    ``base`` has the ACLs before the record at ``start``, such as a snapshot's ACLs. ``changes`` has
+    all changes from ``start`` on, in log order.
     """
     began = Since(start, Cause.START, None, start)
     for _, cause, acl, change in DecisionChanges(base, config, question).following(changes):
@@ -76,7 +75,7 @@ class DecisionChanges:
         self.allowed = self._acls.allowed
 
     def following(self, changes: Iterable[TimelineChange]) -> Iterator[DecisionChange]:
-        """The changes of the decision by ``changes``, which follow the changes of earlier calls."""
+        """The changes of the decision. ``changes`` continue where the last call's changes ended."""
         for group in taking_effect_together(changes):
             found = self._after(group)
             if found is not None:
@@ -100,6 +99,8 @@ class DecisionChanges:
 
 
 class _ReachingAcls:
+    """Keeps only the ACLs that reach the resource, so that a change costs little."""
+
     def __init__(self, config: AuthorizerConfig, question: Question) -> None:
         self._question = question
         self._who = question.subject(config.kafka)

@@ -20,9 +20,9 @@ _WORDS: Final = {ResourceType.TOPIC: "topic", ResourceType.GROUP: "group"}
 
 
 class Unknown(NamedTuple):
-    """An unknown name of a principal, topic or group; ``near`` is a similar known name, or None.
+    """An unknown principal, topic or group; ``near`` is a similar known name.
 
-    If ``is_listed``, the source has all names of this kind; a log, for example, has all topics. If
+    If ``is_listed``, the source has all names of this kind, as a log has all topics. If
     ``is_reached``, ACLs on LITERAL ``*`` reach the topic or group.
     """
 

@@ -32,8 +32,8 @@ class CheckResult(NamedTuple):
 def lint(subject: LintSubject, checks: Iterable[Check] = CHECKS) -> list[CheckResult]:
     """The results of ``checks`` on ``subject``.
 
-    If the removals together would open a name to all (``allow.everyone.if.no.acl.found``), the
-    findings on this name get an empty ``remove``, unless they have ``add``.
+    Together, the removals can open a name to all (``allow.everyone.if.no.acl.found``). Findings on
+    such a name without ``add`` get an empty ``remove``.
     """
     results = []
     for check in checks:

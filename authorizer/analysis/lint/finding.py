@@ -1,7 +1,7 @@
 """Defines a lint check, its input and its findings.
 
-A check is a pure function from a ``LintSubject`` to findings. It must not know how the ACLs
-were read, the clock (``today`` is passed in), or how a finding is shown.
+A check is a pure function from a ``LintSubject`` to findings. This module must not know how the
+ACLs were read, the clock (``today`` is passed in), or how a finding is shown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from metalog.acl import Acl
 
 
 class Severity(IntEnum):
-    """How bad a finding is. ERROR: for example, an ACL has another effect than its text says."""
+    """How bad a finding is. For example, an ACL whose effect differs from its text is an ERROR."""
 
     INFO = 1
     WARNING = 2
@@ -26,14 +26,14 @@ class Severity(IntEnum):
 
 
 class LintNotes(NamedTuple):
-    """The notes beside an ACL in a file: its owner, and its last valid day (ISO 8601)."""
+    """An ACL's notes in a file. ``expires`` is the last valid day (ISO 8601)."""
 
     owner: str | None = None
     expires: str | None = None
 
 
 class CheckInput(Enum):
-    """An input that a check needs, and that some sources do not have."""
+    """An input of a check that some sources lack."""
 
     TOPICS = "the topics of a log"
     USERS = "SCRAM users"
@@ -46,9 +46,9 @@ class CheckInput(Enum):
 class LintSubject(NamedTuple):
     """The ACLs, without duplicates, and their context; None stands for data that the source lacks.
 
-    ``repetitions`` has the number of ids in a log, or lines in files, of each ACL that has several.
-    ``outside`` has the ACLs outside their file's ``owns``, with the reason. ``owned_twice`` has
-    places in files, each with a message about another file that owns the same ACLs.
+    - ``repetitions``: the number of ids in a log, or of lines in files, for each repeated ACL.
+    - ``outside``: ACLs outside their file's ``owns``, with the reason.
+    - ``owned_twice``: places in files, each with a message about another owner of the same ACLs.
     """
 
     acls: tuple[Acl, ...]
@@ -63,7 +63,6 @@ class LintSubject(NamedTuple):
     owned_twice: Sequence[tuple[str, str]] = ()
 
     def has(self, need: CheckInput) -> bool:
-        """Whether the source has what a check needs."""
         return {
             CheckInput.TOPICS: bool(self.topics),
             CheckInput.USERS: bool(self.users),
@@ -75,11 +74,10 @@ class LintSubject(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """``message`` is a clause to show beside ``acl``, or beside ``name`` if there is no ACL.
+    """``message`` is a clause to show beside ``acl``, or beside ``name`` without an ACL.
 
-    ``by`` is the other ACL that the message mentions. ``remove`` and ``add`` have the ACLs to
-    remove and to add; ``advice`` says what else to do. ``effects`` has the decisions that change
-    with another version of Kafka.
+    The message mentions ``by``. ``advice`` says what to do besides ``remove`` and ``add``.
+    ``effects`` has the decisions that change with another version of Kafka.
     """
 
     severity: Severity
@@ -94,12 +92,12 @@ class Finding(NamedTuple):
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """The kafka-acls commands, additions first; empty if a change has no command."""
+        """The kafka-acls commands, additions first; empty if one change has no command."""
         return Remedy(self.remove, self.add, ()).commands or ()
 
 
 class Check(NamedTuple):
-    """``title`` describes the check's findings in one sentence."""
+    """``title`` describes the findings in one sentence."""
 
     id: str
     title: str
@@ -110,5 +108,5 @@ class Check(NamedTuple):
 def check(
     id: str, title: str, needs: CheckInput | None = None
 ) -> Callable[[Callable[[LintSubject], Iterable[Finding]]], Check]:
-    """A decorator that makes a ``Check`` of the function below it."""
+    """A decorator that makes a ``Check`` of a function."""
     return lambda find: Check(id, title, find, needs)

@@ -17,7 +17,7 @@ from metalog.hosts.host_block import host_block
 from metalog.text.plurals import counted
 
 _MOST_SEARCHES = 20
-"""A similar name is searched for at most this many names: each search takes some milliseconds."""
+"""The limit for searches of a similar name, which take some milliseconds each."""
 _USER_PREFIX = "User:"
 _USER_TYPE = "user"
 _READ_TOPIC = (Operation.READ, ResourceType.TOPIC)
@@ -86,7 +86,7 @@ def principal_without_user(subject: LintSubject) -> Iterator[Finding]:
 
 
 def _may_be_scram(principal: str) -> bool:
-    """Whether ``principal`` can be a SCRAM user: a DN or a Kerberos name, for example, cannot."""
+    """Whether ``principal`` can be a SCRAM user; a DN or a Kerberos name cannot."""
     name = principal.removeprefix(_USER_PREFIX)
     return (
         principal.startswith(_USER_PREFIX)
@@ -131,7 +131,7 @@ def idle_deny(subject: LintSubject) -> Iterator[Finding]:
 
 
 def redundant_acls(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[tuple[Acl, Acl]]:
-    """Each redundant ACL, and an ACL that covers it. All redundant ACLs may be removed together."""
+    """Redundant ACLs, each with an ACL that covers it. All may be removed together."""
     for allow in (False, True):
         alike = [acl for acl in acls if is_allow(acl) is allow]
         coverage = Coverage(alike, kafka)
@@ -149,8 +149,8 @@ def redundant_acls(acls: tuple[Acl, ...], kafka: KafkaVersion) -> Iterator[tuple
 
 
 def _dominates_alike(wider: Acl, deny: Acl) -> bool:
-    """Whether ``wider`` replaces ``deny`` in ``authorizeByResourceType``, too: there only a DENY
-    on LITERAL ``*`` dominates an ALLOW on LITERAL ``*`` (KIP-679)."""
+    """Whether ``wider`` replaces ``deny`` in ``authorizeByResourceType`` (KIP-679), where only a
+    DENY on LITERAL ``*`` dominates an ALLOW on LITERAL ``*``."""
     return _is_everything(wider) or not _is_everything(deny)
 
 
@@ -159,7 +159,7 @@ def _is_everything(acl: Acl) -> bool:
 
 
 def _is_later_spelling(one: Acl, other: Acl) -> bool:
-    """Whether both hosts mean the same CIDR block, and the host of ``one`` sorts last."""
+    """Whether both hosts are one CIDR block, and the host of ``one`` sorts last."""
     block = host_block(one.host)
     is_one_block = block is not None and block == host_block(other.host)
     return is_one_block and one.host > other.host
@@ -167,14 +167,14 @@ def _is_later_spelling(one: Acl, other: Acl) -> bool:
 
 @check("redundant", "An ACL whose removal changes no answer.")
 def redundant(subject: LintSubject) -> Iterator[Finding]:
-    """DESCRIBE is not redundant beside READ or WRITE, although these imply DESCRIBE:
-    ``kafka-acls --consumer`` and ``--producer`` also add DESCRIBE on purpose."""
+    """DESCRIBE beside READ or WRITE is not redundant: ``kafka-acls --consumer`` and ``--producer``
+    add DESCRIBE on purpose, although READ and WRITE imply DESCRIBE."""
     for acl, by in redundant_acls(subject.acls, subject.config.kafka):
         yield Finding(Severity.INFO, "a wider ACL covers it", acl, by=by, remove=(acl,))
 
 
 class _Half(NamedTuple):
-    """The message for a principal with the permission ``one`` and without ``other``."""
+    """``message`` is for a principal with the permission ``one`` and without ``other``."""
 
     one: tuple[Operation, ResourceType]
     other: tuple[Operation, ResourceType]

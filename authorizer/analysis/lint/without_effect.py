@@ -99,7 +99,7 @@ def principal_form(subject: LintSubject) -> Iterator[Finding]:
 
 
 def _principal_fault(principal: str) -> tuple[str, str | None] | None:
-    """The fault, and the principal that was probably meant."""
+    """The fault, and the probably meant principal."""
     kind, colon, name = principal.partition(":")
     if not colon:
         return "its principal has no type, so it matches nobody", f"{_USER}:{principal}"
@@ -158,7 +158,7 @@ def impossible_topic(subject: LintSubject) -> Iterator[Finding]:
 
 
 def _topic_fault(name: str, is_whole: bool) -> str | None:
-    """Why no topic can have the name, or a name with this prefix; None if a topic can."""
+    """Why no topic can have the name or prefix; None if a topic can."""
     if odd := _NOT_IN_TOPIC_NAMES.search(name):
         return f"have a name with {odd.group()!r} in it"
     if len(name) > _LONGEST_TOPIC_NAME:

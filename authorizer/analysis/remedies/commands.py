@@ -1,8 +1,7 @@
 """Writes the kafka-acls command line that adds or removes one ACL, to paste into bash or zsh.
 
-kafka-acls cannot express some ACLs that a log can have: it trims values, and refuses operations
-that Kafka never checks on a resource type. Such an ACL gets no command. This module must not know
-why an ACL is added or removed.
+Some ACLs in a log have no command: kafka-acls trims values, and refuses operations that Kafka never
+checks on a resource type. This module must not know why an ACL is added or removed.
 """
 
 from __future__ import annotations
@@ -27,13 +26,12 @@ from metalog.acl import (
 )
 
 CONNECTION: Final = '--bootstrap-server "$BOOTSTRAP" --command-config "$CLIENT_CONFIG"'
-"""A shell variable for the address, so that a pasted line does not change a cluster by accident."""
-
+"""The address is a shell variable, so that no pasted line changes a cluster by accident."""
 
 _ZSH_PATH: Final = re.compile(r"=[^']*")
-"""A word that zsh replaces by the path of a command."""
+"""zsh replaces such a word by the path of a command."""
 _TO_ESCAPE: Final = "\\'!"
-"""Characters to escape inside ``$'…'``; an older bash expands a ``!`` after an escaped quote."""
+"""To escape inside ``$'…'``. An older bash expands a ``!`` after an escaped quote."""
 
 
 class CommandKind(Enum):
@@ -80,10 +78,10 @@ def acl_comment(acl: Acl) -> str:
 
 
 def kafka_acls_command(change: CommandKind, acl: Acl) -> str | None:
-    """The command that makes ``change`` for exactly ``acl``; None if kafka-acls cannot.
+    """The command that adds or removes exactly ``acl``; None if kafka-acls cannot.
 
-    A removal passes ``--force``: without it, kafka-acls asks for a confirmation, and would read the
-    next pasted line as the answer.
+    A removal has ``--force``. Otherwise kafka-acls would read the next pasted line as the answer to
+    its question.
     """
     resource = _resource_words(acl)
     if resource is None or why_no_command(acl) is not None:
@@ -107,13 +105,13 @@ _NEEDED: Final[Mapping[_Kind, tuple[_Kind, ...]]] = {
     (CommandKind.REMOVE, PermissionType.ALLOW): _ADDS,
     (CommandKind.REMOVE, PermissionType.DENY): (*_ADDS, (CommandKind.REMOVE, PermissionType.ALLOW)),
 }
-"""A change of the key's kind is left out if a change of one of the value's kinds has no command."""
+"""A change of the key's kind needs a command for each change of the value's kinds."""
 
 
 class Commands(NamedTuple):
-    """Command lines. ``inexpressible`` has the changes without a command.
+    """``inexpressible`` has the changes without a command.
 
-    ``held_back`` is the number of changes that have a command, but are left out of ``lines``.
+    ``held_back`` is the number of commands that are left out of ``lines``.
     """
 
     lines: tuple[str, ...]
@@ -124,13 +122,17 @@ class Commands(NamedTuple):
 def kafka_acls_commands(
     changes: Iterable[tuple[CommandKind, Acl]], *, allow_everyone: bool = False
 ) -> Commands:
-    """The commands for ``changes``, in order. Some are left out if a change has no command.
+    """The commands for ``changes``, in order.
 
-    If an ACL cannot be added, no ACL is removed, because the new ACL can be meant as a replacement.
-    If a DENY cannot be added, no ALLOW is added, and if an ALLOW cannot be removed, no DENY is
-    removed: nobody gets access that the missing command should deny. An unknown permission counts
-    as DENY, as in decisions. With ``allow_everyone``, one change without a command leaves out all
-    commands: one ACL on a name can shut out everybody else.
+    A change without a command leaves out other commands:
+
+    - An ACL that cannot be added leaves out all removals, because the ACL can be a replacement.
+    - A DENY that cannot be added leaves out all ALLOWs to add, and an ALLOW that cannot be removed
+      leaves out all DENYs to remove. Otherwise somebody would get access that should be denied.
+    - With ``allow_everyone``, any such change leaves out all commands: one ACL on a name can shut
+      out everybody else.
+
+    An unknown permission counts as DENY, as in decisions.
     """
     lines_by_change = [(change, acl, kafka_acls_command(change, acl)) for change, acl in changes]
     inexpressible = tuple((change, acl) for change, acl, line in lines_by_change if line is None)
@@ -173,7 +175,7 @@ def _option(option: str, value: str) -> str:
 
 
 def _problem_of(value: str) -> str | None:
-    """What kafka-acls does to ``value``, as words for a message; None if nothing."""
+    """Why kafka-acls cannot pass on ``value``, as part of a message."""
     if not value:
         return "takes no empty text for"
     if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):

@@ -1,6 +1,6 @@
 """Finds ALLOWs that grant more than any application needs.
 
-With such an ALLOW, a principal is nearly as powerful as a super user, or may change Kafka's
+Such an ALLOW makes a principal nearly a super user, or lets the principal change Kafka's
 internal topics. This module must not know who is a super user, nor how a finding is shown.
 """
 
@@ -29,7 +29,7 @@ _ON_THE_CLUSTER: Final = {
 
 
 def power(acl: Acl) -> str | None:
-    """The power that ``acl`` gives its principal, in words; None for an ordinary grant."""
+    """The power that ``acl`` gives, in words; None for an ordinary grant."""
     if not is_allow(acl):
         return None
     if acl.resource_type is ResourceType.USER:
@@ -42,7 +42,7 @@ def power(acl: Acl) -> str | None:
 
 
 def internal_topics(acl: Acl) -> tuple[str, ...]:
-    """Kafka's internal topics that ``acl`` lets its principal change, by name or prefix."""
+    """The internal topics that ``acl`` lets its principal change, by name or prefix."""
     if acl.operation not in _CHANGES or not is_allow(acl) or acl.resource_name in ("", WILDCARD):
         return ()
     return tuple(each for each in INTERNAL_TOPICS if reaches(acl, ResourceType.TOPIC, each))
@@ -56,5 +56,5 @@ def danger(acl: Acl) -> str | None:
 
 
 def matches_several_names(acl: Acl) -> bool:
-    """Whether the pattern of ``acl`` can match several names."""
+    """Whether ``acl`` has a prefix or the wildcard name."""
     return acl.pattern_type is not PatternType.LITERAL or acl.resource_name == WILDCARD

@@ -1,9 +1,8 @@
 """Finds the smallest changes of ACLs that reverse a decision.
 
-A remedy for a denied question removes the DENYs that match, adds a narrow ALLOW if no ALLOW
-matches, or corrects a near miss. A remedy for an allowed question removes the ALLOWs that match, or
-adds a narrow DENY. No remedy adds ``User:*``, the operation ALL, or a wildcard name. Each remedy is
-tested: the decision after its change is reversed. This module must not know how ACLs are stored or
+To allow, a remedy removes the matching DENYs, adds a narrow ALLOW if no ALLOW matches, or corrects
+a near miss. To deny, a remedy removes the matching ALLOWs, or adds a narrow DENY. No remedy adds
+``User:*``, the operation ALL, or a wildcard name. This module must not know how ACLs are stored or
 changed.
 """
 
@@ -42,8 +41,8 @@ USED_AFTER_A_LOOK_UP: Final = {
     ResourceType.GROUP: (Operation.READ,),
     ResourceType.TRANSACTIONAL_ID: (Operation.WRITE,),
 }
-"""By resource type: the operations for which clients look up a resource (with a Metadata or
-FindCoordinator request). Each operation implies DESCRIBE."""
+"""By resource type: the operations that clients use after a Metadata or FindCoordinator request.
+Each operation implies DESCRIBE."""
 _ALSO_NEEDED: Final[Mapping[str, tuple[Operation, ...]]] = {
     "DeleteTopics": (Operation.DELETE,),
     "DescribeGroups": (),
@@ -53,8 +52,8 @@ _ALSO_NEEDED: Final[Mapping[str, tuple[Operation, ...]]] = {
     "StreamsGroupDescribe": (),
     "DescribeTransactions": (),
 }
-"""The requests after which a client neither reads nor writes records. The value has the operations
-that the request needs in addition to DESCRIBE."""
+"""The operations that a request needs in addition to DESCRIBE, if the client reads and writes no
+records afterwards."""
 
 _MENDABLE = frozenset(
     {
@@ -66,20 +65,18 @@ _MENDABLE = frozenset(
         NearMissKind.PREFIXED_STAR,
     }
 )
-"""The kinds of near misses in which it is clear what was meant."""
+"""The near misses with a clear correction."""
 
 
 class Remedy(NamedTuple):
-    """A change of ACLs that reverses the decision: it removes ``remove`` and adds ``add``.
+    """A change of ACLs that reverses the decision.
 
-    - ``widens``: the attributes in which the change affects more than the question. If a name can
-      lose its last ACL, and ``allow.everyone.if.no.acl.found`` is true, these are all attributes
-      but the resource type.
-    - ``ends_default``: some names get their first ACL, so that ``allow.everyone.if.no.acl.found``
-      no longer applies to these names.
-    - ``mends``: the near miss that the change corrects.
-    - ``use``: the next operation of a client that was denied a look-up. ``add`` allows this
-      operation, too.
+    - ``widens``: the attributes in which the change affects more than the question. If the change
+      can open a name to everyone, these are all attributes but the resource type.
+    - ``ends_default``: some names get their first ACL, so ``allow.everyone.if.no.acl.found`` no
+      longer applies to these names.
+    - ``mends``: the corrected near miss.
+    - ``use``: what the client does after the denied look-up; ``add`` also allows this operation.
     - ``powers``: why the granted rights are dangerous, in words.
     """
 
@@ -93,7 +90,7 @@ class Remedy(NamedTuple):
 
     @property
     def commands(self) -> tuple[str, ...] | None:
-        """The kafka-acls commands, additions first; None if a change has no command."""
+        """The kafka-acls commands, additions first; None if one change has no command."""
         lines = [kafka_acls_command(CommandKind.ADD, acl) for acl in self.add]
         lines += [kafka_acls_command(CommandKind.REMOVE, acl) for acl in self.remove]
         expressible = tuple(line for line in lines if line is not None)
@@ -111,9 +108,9 @@ def remedies(
 ) -> tuple[Remedy, ...]:
     """The remedies for a decision, the best first.
 
-    Remedies that let a client continue after a look-up are the best, then narrow remedies
-    with few changes. Remedies that lock other clients out or grant too much come last. ``request``
-    is Kafka's name of the denied request. If ``creates_blocks``, remedies can have CIDR blocks.
+    The best remedies also allow the client's operation after a look-up. Next come narrow remedies
+    with few changes. Last come remedies that lock out other clients or grant too much. ``request``
+    is Kafka's name of the denied request. With ``creates_blocks``, remedies can have CIDR blocks.
     """
     if traced.decision.rule == SUPER_USER:
         return ()
@@ -147,8 +144,8 @@ def _uses(question: Question, request: str | None) -> tuple[Operation, ...]:
 def _to_use(
     traced: Trace, config: AuthorizerConfig, question: Question, uses: Iterable[Operation]
 ) -> list[Remedy]:
-    """Remedies that also allow the client's next operation after a look-up. There is no such
-    remedy if a DENY matches the question or the next operation."""
+    """Remedies that also allow the client's operation after a look-up, if no DENY matches the
+    question or this operation."""
     found, who = [], question.subject(config.kafka)
     for use in uses:
         wanted = question._replace(operation=use)
@@ -185,10 +182,7 @@ def _to_deny(traced: Trace, config: AuthorizerConfig, question: Question) -> lis
 
 
 def _narrow_acls(question: Question, permission: PermissionType) -> list[Acl]:
-    """An ACL for the question's host, if a client can have it, then for any host.
-
-    Empty if no ACL would be narrow.
-    """
+    """ACLs for the question's host, then for any host. Empty if no ACL would be narrow."""
     if question.operation in _NEVER_ADDED or question.principal == WILDCARD_PRINCIPAL:
         return []
     if ":" not in question.principal:
@@ -213,8 +207,7 @@ def _narrow_acls(question: Question, permission: PermissionType) -> list[Acl]:
 def _for_blocks(traced: Trace, near: Iterable[NearMiss], question: Question) -> list[Remedy]:
     """ALLOWs for a CIDR block that contains the client.
 
-    The block is the smallest such block in the principal's ALLOWs on this resource, or is the
-    neighbour of a near miss's block, with the same size.
+    The block is the smallest one in the principal's ALLOWs, or has the size of a near miss's block.
     """
     if question.host is None:
         return []
@@ -287,7 +280,7 @@ def _left(remedy: Remedy, traced: Trace) -> list[Acl]:
 def _powers(
     remedy: Remedy, traced: Trace, config: AuthorizerConfig, question: Question
 ) -> tuple[str, ...]:
-    """The powers of the added ACLs, and of the ALLOWs that the removed DENYs had overridden."""
+    """The powers of added ACLs, and of ALLOWs that removed DENYs override."""
     reasons = [danger(acl) for acl in remedy.add]
     if not remedy.remove or traced.allowed:
         return _distinct(reasons)
@@ -317,7 +310,7 @@ def _distinct(reasons: Iterable[str | None]) -> tuple[str, ...]:
 
 
 def _with_default_effects(remedy: Remedy, traced: Trace) -> Remedy:
-    """``remedy`` with its effects on other clients under ``allow.everyone.if.no.acl.found``."""
+    """``remedy`` with the effects of ``allow.everyone.if.no.acl.found`` on other clients."""
     left = [*_left(remedy, traced), *remedy.add]
     if any(without_cover(filter(matches_several_names, remedy.remove), left)):
         remedy = remedy._replace(widens=_OF_A_QUESTION)

@@ -1,7 +1,7 @@
 """Adapts KIP-11 authorizers to KIP-504's interface, which a node calls.
 
-``Kip11Adapter`` denies or refuses requests that KIP-11's interface cannot express;
-``SimpleAclAdapter`` answers them. This module must not know how a decision is made.
+``Kip11Adapter`` denies or refuses requests that KIP-11's interface cannot express.
+``SimpleAclAdapter`` answers such requests. This module must not know how a decision is made.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Kip11Adapter(Authorizer):
-    """Adapts a KIP-11 authorizer, and calls only its ``initialize`` and ``authorize``."""
+    """Calls only ``initialize`` and ``authorize`` of a KIP-11 authorizer."""
 
     def __init__(self, authorizer: Kip11Authorizer) -> None:
         self.authorizer = authorizer
@@ -34,7 +34,7 @@ class Kip11Adapter(Authorizer):
         self.authorizer.initialize(configs)
 
     def start(self, server_info: Mapping[str, str]) -> dict[str, Future[None]]:
-        """Return futures that are already done, because KIP-11 has no readiness."""
+        """Return completed futures, because KIP-11 has no readiness."""
         done: Future[None] = Future()
         done.set_result(None)
         return dict.fromkeys(server_info, done)
@@ -56,7 +56,7 @@ class Kip11Adapter(Authorizer):
     def authorize_by_resource_type(
         self, context: RequestContext, operation: Operation, resource_type: ResourceType
     ) -> AuthorizationResult:
-        """Deny, because KIP-11's interface cannot express this question of KIP-679."""
+        """Deny, because KIP-11 cannot express this question of KIP-679."""
         return DENIED
 
     def acls(self, acl_filter: AclFilter = ANY_ACL) -> Sequence[Acl]:

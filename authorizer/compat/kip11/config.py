@@ -71,7 +71,7 @@ def simple_acl_config(config: Mapping[str, object], files: Files) -> SimpleAclCo
 
 
 def _super_users(text: str) -> list[str]:
-    """The principals in ``text``, split at semicolons and at commas before a ``type:``. Other
+    """The principals in ``text``, separated by semicolons, or by commas before a ``type:``. Other
     commas belong to a distinguished name."""
     users = [user for part in _BETWEEN_USERS.split(text) if (user := part.strip())]
     for user in users:

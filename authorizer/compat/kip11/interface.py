@@ -20,7 +20,7 @@ class Authorizer:
     """``kafka.security.auth.Authorizer``. A node instantiates a subclass without arguments."""
 
     def initialize(self, config: Mapping[str, object]) -> None:
-        """Read the configuration. This method is called once, before any decision."""
+        """Read the configuration; called once, before any decision."""
         raise NotImplementedError
 
     def authorize(self, session: Session, operation: Operation | str, resource: Resource) -> bool:
@@ -36,9 +36,9 @@ class Authorizer:
     @overload
     def remove_acls(self, acls: Resource) -> bool: ...
     def remove_acls(self, acls: Iterable[Acl] | Resource, resource: Resource | None = None) -> bool:
-        """Remove ``acls`` from ``resource``; if ``acls`` is a Resource, remove all its ACLs.
+        """Remove ``acls`` from ``resource``, or all ACLs of the resource ``acls``.
 
-        Returns whether at least one ACL was removed.
+        Returns whether an ACL was removed.
         """
         raise NotImplementedError
 
@@ -57,7 +57,7 @@ class Authorizer:
         )
 
     def demand(self, session: Session, operation: Operation | str, resource: Resource) -> None:
-        """As KIP-11's server does, raise the result of ``refusal`` if the operation is denied."""
+        """Raise ``refusal(…)`` if the operation is denied, as KIP-11's server does."""
         if self.authorize(session, operation, resource) is not True:
             raise self.refusal(session, operation, resource)
 

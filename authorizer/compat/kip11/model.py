@@ -1,8 +1,8 @@
 """The types of KIP-11's interface: sessions, resources and ACLs.
 
-A KIP-11 ACL has sets of principals, hosts and operations. The log has one ACL, here called an
-entry, for each combination. ``user:`` becomes ``User:``, and CONSUMER_GROUP becomes GROUP. This
-module must not know decisions, nor where ACLs are kept.
+A KIP-11 ACL has sets of principals, hosts and operations. The log has one ACL (here: an entry) for
+each combination. ``user:`` becomes ``User:``, and CONSUMER_GROUP becomes GROUP. This module must
+not know decisions, nor where ACLs are kept.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Acl(_Acl):
 
 
 def entries_of(acls: Iterable[Acl], resource: Resource) -> list[Entry]:
-    """The log's ACLs for ``acls`` on ``resource``, sorted, without duplicates."""
+    """The log's ACLs for ``acls`` on ``resource``, sorted and distinct."""
     return sorted(
         {
             Entry(*resource, str(principal), host, operation, acl.permission_type)
@@ -128,7 +128,7 @@ def entries_of(acls: Iterable[Acl], resource: Resource) -> list[Entry]:
 
 
 def regrouped(entries: Iterable[Entry]) -> set[Acl]:
-    """KIP-11 ACLs that are equivalent to ``entries``. All ``entries`` must have the same resource.
+    """The KIP-11 ACLs for ``entries``, which must have the same resource.
 
     The entries of one KIP-11 ACL become this ACL again.
     """

@@ -1,8 +1,10 @@
 """SimpleAclAuthorizer, KIP-11's own authorizer, with KIP-290's prefixes.
 
-The ACLs are in the metadata log. The index and the readiness gate are StandardAuthorizer's.
-Decisions follow KIP-11: a DENY takes precedence over any ALLOW; only READ and WRITE imply DESCRIBE;
-a request that no ACL matches is denied, unless ``allow.everyone`` is true.
+The ACLs are in the metadata log. Decisions follow KIP-11:
+
+- A DENY takes precedence over any ALLOW.
+- Only READ and WRITE imply DESCRIBE.
+- A request that no ACL matches is denied, unless ``allow.everyone`` is true.
 
 This module must not know logs.
 """
@@ -69,14 +71,14 @@ T = TypeVar("T")
 
 _GRANTED_BY: Final = {Operation.DESCRIBE: (Operation.READ, Operation.WRITE)}
 _UNKNOWN_CALLER: Final = RequestContext(principal="", host="")
-"""The context of every change, because KIP-11's interface does not name the caller."""
+"""KIP-11's interface does not name the caller of a change."""
 
 
 class SimpleAclAuthorizer(Authorizer):
-    """``kafka.security.auth.SimpleAclAuthorizer``. A ``Replica``, which reads the log, publishes
-    images with the ACLs. Any thread may ask for decisions.
+    """``kafka.security.auth.SimpleAclAuthorizer``. A ``Replica`` publishes the log's ACLs.
 
-    ``standard`` is a StandardAuthorizer with the same ACLs; it can decide differently.
+    Any thread may ask for decisions. ``standard`` is a StandardAuthorizer with the same ACLs; its
+    decisions can differ.
     """
 
     def __init__(self, *, files: Files = LOCAL_FILES) -> None:
@@ -85,16 +87,14 @@ class SimpleAclAuthorizer(Authorizer):
         self._allows_everyone = False
 
     def initialize(self, config: Mapping[str, object]) -> None:
-        """Read the configuration; ``ConfigException`` names the key that cannot be used."""
+        """Read the configuration. ``ConfigException`` names an invalid key."""
         read = simple_acl_config(config, self._files)
         self.standard.configure(read.standard)
         self._allows_everyone = read.allow_everyone
 
     def authorize(self, session: Session, operation: Operation | str, resource: Resource) -> bool:
-        """Whether the session may carry out the operation on the resource.
-
-        Raises ``AuthorizerNotReady`` before the log is loaded, unless the client is a super user.
-        """
+        """As in the interface. Raises ``AuthorizerNotReady`` before the log is loaded, except for
+        super users."""
         context = RequestContext(principal_of(session.principal), session.host)
         action = Action(operation_of(operation), ResourcePattern(*resource))
         [decision] = self.decide(context, (action,))
@@ -129,10 +129,10 @@ class SimpleAclAuthorizer(Authorizer):
     def is_allowed_on_some(
         self, context: RequestContext, operation: Operation, resource_type: ResourceType
     ) -> bool:
-        """Whether the operation is allowed on at least one resource of the type (KIP-679).
+        """Whether the operation is allowed on at least one resource of the type.
 
-        As in KIP-679, it tries the name ``hardcode`` first. After that, it looks for an ALLOW whose
-        pattern no DENY covers.
+        As in KIP-679: the name ``hardcode`` is allowed, or an ALLOW has a pattern that no DENY
+        covers.
         """
         hardcode = Action(operation, ResourcePattern(resource_type, "hardcode"))
         if self.standard.decide(context, hardcode).rule == SUPER_USER:
@@ -151,7 +151,7 @@ class SimpleAclAuthorizer(Authorizer):
         )
 
     def add_acls(self, acls: Iterable[Acl], resource: Resource) -> None:
-        """Add ACLs; returns when they are durable and in force."""
+        """Add ACLs. Returns when the ACLs are durable and in force."""
         entries = entries_of(acls, resource)
         for outcome in _all(self.standard.create_acls(_UNKNOWN_CALLER, entries)):
             _raise_if(outcome)
@@ -161,7 +161,7 @@ class SimpleAclAuthorizer(Authorizer):
     @overload
     def remove_acls(self, acls: Resource) -> bool: ...
     def remove_acls(self, acls: Iterable[Acl] | Resource, resource: Resource | None = None) -> bool:
-        """Remove ACLs of exactly this pattern, durably; returns whether an ACL was removed."""
+        """Remove ACLs of exactly this pattern, durably. Returns whether an ACL was removed."""
         if isinstance(acls, Resource):
             filters = [_on(acls)]
         elif resource is None:
@@ -192,11 +192,11 @@ class SimpleAclAuthorizer(Authorizer):
         self.standard.publish(delta, image, manifest)
 
     def complete_initial_load(self) -> None:
-        """Remember that all records up to the high-water mark have been published."""
+        """Note that all records up to the high-water mark are published."""
         self.standard.complete_initial_load()
 
     def note_load_fault(self, fault: Exception) -> None:
-        """Note the fault that stops the load of the log."""
+        """Note why the load of the log stopped."""
         self.standard.note_load_fault(fault)
 
     def note_staleness(self, for_ms: int) -> None:
@@ -204,12 +204,12 @@ class SimpleAclAuthorizer(Authorizer):
         self.standard.note_staleness(for_ms)
 
     def set_acl_mutator(self, mutator: AclMutator | None) -> None:
-        """Set the object that changes the log; a Replica that writes the log calls this."""
+        """Set the object that changes the log."""
         self.standard.set_acl_mutator(mutator)
 
 
 def _subject(context: RequestContext) -> Subject:
-    """The session's principals and hosts; KIP-11's authorizer does not know CIDR blocks."""
+    """The subject in Kafka 4.3: KIP-11's authorizer does not know CIDR blocks."""
     principals = context.principal, *context.additional_principals
     return subject_of(context.host, *principals, kafka=KafkaVersion.V4_3)
 
@@ -217,7 +217,7 @@ def _subject(context: RequestContext) -> Subject:
 def _covering(
     index: AclIndex, resource_type: ResourceType, pattern_type: PatternType, name: str
 ) -> Iterator[Bucket]:
-    """The ACLs of this pattern, and of all patterns that cover this pattern."""
+    """The ACLs of this pattern, and of all patterns that cover it."""
     literals, prefixed = index.literals[resource_type], index.prefixed[resource_type]
     for each in {name, WILDCARD} if pattern_type is LITERAL else {WILDCARD}:
         bucket = literals.buckets.get(each)
