@@ -3,8 +3,8 @@
 ``decode_batch`` checks the header and the checksum. The records are inflated and checked only when
 they are read, because some callers need only offsets and epochs.
 
-The checksum does not cover bytes 0 to 20. This module checks the length and the magic in these
-bytes. ``log.continuity`` compares the base offset and the epoch with those of the previous batch.
+The checksum does not cover the base offset, the length, the epoch and the magic. This module
+checks the length and the magic. ``log.continuity`` checks the base offset and the epoch.
 
 Source: Kafka's message format v2 (KIP-98); docs/formats/batch.md. This module must not
 know files: ``file`` and ``position`` appear only in errors and in ``repr``.
@@ -36,7 +36,7 @@ from metalog.records.record import (
 from metalog.records.unread import UnreadTypes
 
 LENGTH_END: Final = 12
-"""The position after the length field, in bytes; the length counts only the bytes after it."""
+"""The position after the length field. The length counts the bytes from this position on."""
 HEADER_SIZE: Final = 61
 MAX_BATCH_SIZE: Final = 64 << 20
 """In bytes: eight times the largest batch that Kafka's controller writes."""
@@ -82,8 +82,8 @@ class MessageEntry(NamedTuple):
 class Batch(NamedTuple):
     """One record batch of a log or a snapshot.
 
-    ``data`` has the bytes of the records as in the file, perhaps compressed. ``position`` is the
-    first byte's position in ``file``. Timestamps are in milliseconds.
+    ``data`` has the records as in the file, perhaps compressed. ``position`` is the batch's
+    position in ``file``. Timestamps are in milliseconds.
     """
 
     base_offset: int
@@ -102,17 +102,15 @@ class Batch(NamedTuple):
 
     @property
     def next_offset(self) -> int:
-        """The offset after the batch's last record."""
         return self.last_offset + 1
 
     @property
     def record_count(self) -> int:
-        """The number of records; each has one offset."""
         return self.last_offset - self.base_offset + 1
 
     @property
     def is_control(self) -> bool:
-        """Whether the batch has control records, such as LEADER_CHANGE, and no metadata records."""
+        """Whether all records are control records, such as LEADER_CHANGE."""
         return self.attributes & _CONTROL_BIT != 0
 
     @property
@@ -127,7 +125,7 @@ class Batch(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The batch's size in the file in bytes, header included."""
+        """In bytes, header included."""
         return HEADER_SIZE + len(self.data)
 
     def __repr__(self) -> str:
@@ -138,8 +136,7 @@ class Batch(NamedTuple):
         )
 
     def records(self, unread: UnreadTypes | None = None) -> Iterator[BatchRecord]:
-        """The records with encoded values; ``CorruptLog`` if a record is damaged. Records of the
-        types ``unread`` are left out."""
+        """The records that ``unread`` does not skip; ``CorruptLog`` if a record is damaged."""
         for raw in self.raw_records(unread):
             attributes, delta, offset_delta, key, value, headers = raw
             offset, timestamp = self.base_offset + offset_delta, self._timestamp(delta)
@@ -172,7 +169,8 @@ class Batch(NamedTuple):
     def parts(self, unread: UnreadTypes | None = None) -> list[Part]:
         """The decoded records in order: runs of similar records, and single messages.
 
-        This is the fast path of replay. Records of the types ``unread`` are not decoded.
+        This is the fast path of replay. Records that ``unread`` skips become an ``UnreadRun``.
+        Raises ``CorruptLog`` if a record is damaged.
         """
         if self.is_control:
             return [entry.message for entry in self.entries()]
@@ -183,7 +181,6 @@ class Batch(NamedTuple):
             raise self._corrupt(error) from None
 
     def messages(self) -> list[AnyMessage]:
-        """The message of every record in order."""
         return messages_of(self.parts())
 
     def _payload(self) -> bytes:
@@ -195,8 +192,7 @@ class Batch(NamedTuple):
             raise self._fault(str(error), self.base_offset, self.position + HEADER_SIZE) from None
 
     def raw_records(self, unread: UnreadTypes | None = None) -> Iterator[RawRecord]:
-        """The records as the batch stores them, with deltas. Records of the types ``unread`` are
-        left out."""
+        """Like ``records``, but with deltas instead of offsets and timestamps."""
         payload = self._payload()
         skip = None if unread is None or self.is_control else unread.skip
         try:
@@ -216,7 +212,7 @@ class Batch(NamedTuple):
 def batch_size(buffer: bytes, position: int = 0) -> int | None:
     """The size in bytes of the batch at ``position``, from its length field.
 
-    None if the length field is incomplete. The length is not checked, and can be any number.
+    None if the length field is incomplete. The size is not checked.
     """
     if len(buffer) - position < LENGTH_END:
         return None
@@ -294,15 +290,17 @@ def prefix_of(batch: Batch) -> bytes:
 
 
 def encode_batch(batch: Batch) -> bytes:
-    """The bytes of a batch. Compressed records keep their bytes, because another compressor would
-    write other bytes; uncompressed records are encoded again."""
+    """The bytes of a batch. Uncompressed records are encoded again.
+
+    Compressed records keep their bytes, because another compressor would write other bytes.
+    """
     if batch.compression == NONE:
         batch = batch._replace(data=write_records(list(batch.raw_records())))
     return batch_bytes(batch)
 
 
 def batch_bytes(batch: Batch) -> bytes:
-    """The bytes of a batch with its ``data`` unchanged, for a batch that was just built."""
+    """The bytes of a batch, with ``data`` unchanged and a new checksum."""
     rest = _bytes_after_crc(batch)
     length = batch.size - LENGTH_END
     return _PREFIX.pack(batch.base_offset, length, batch.epoch, _MAGIC, crc32c(rest)) + rest

@@ -2,11 +2,11 @@
 
 The first record is a SNAPSHOT_HEADER, and the last is a SNAPSHOT_FOOTER, each in a control batch.
 With a kraft.version of 1, KRAFT_VERSION and KRAFT_VOTERS follow the header. Offsets count from 0
-without a gap, and all batches have the same epoch. The reader checks the header and the footer. It
-also checks offsets and epochs, because no checksum covers these.
+without a gap, and all batches have the same epoch. The reader checks the header, the footer, and
+the offsets and epochs, which no checksum covers.
 
-Kafka loads a checkpoint without a footer, but this reader refuses such a checkpoint. This module
-must not know files, nor what the records mean.
+Kafka loads a checkpoint without a footer; this reader does not. This module must not know files,
+nor what the records mean.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _ADVICE: Final = "use an older snapshot; metalog export --salvage writes what ca
 _VERSION: Final = 0
 RECORDS_PER_BATCH: Final = 1024
 BYTES_PER_BATCH: Final = 1 << 20
-"""The values in a batch that we write have at most this many bytes in all; a larger value gets its
-own batch. Kafka's largest batch has 8 MiB."""
+"""Maximum bytes of all values in a batch that we write. A larger value gets its own batch. Kafka's
+largest batch has 8 MiB."""
 
 
 def check_snapshot(batches: Iterable[Batch], epoch: int | None = None) -> Iterator[Batch]:
-    """Yields the batches before the footer's batch; a first batch with only the header is left out.
+    """Yields the batches, without the footer's batch and without a batch of only the header.
 
-    The iterator raises ``CorruptSnapshot`` at the first broken rule. The batches are
-    a sound snapshot only if the iterator ends without an error. ``epoch`` is the epoch in the
-    snapshot's name; None accepts every epoch.
+    Raises ``CorruptSnapshot`` at the first broken rule. The caller must not trust the batches
+    before the iterator has ended. ``epoch`` is the epoch in the snapshot's name; None accepts every
+    epoch.
     """
     previous: Batch | None = None
     footer: Batch | None = None

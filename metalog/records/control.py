@@ -1,8 +1,8 @@
 """Decodes and encodes control records: a key with version and type, and a message.
 
-Only the types that a metadata quorum writes have a message class. Any other record becomes an
-``Undecodable``, for example a producer's transaction marker or a malformed record. As in Kafka, the
-version in the key matters only if it is negative. This module must not know batches.
+Only the types that a metadata quorum writes have a message class. Any other record, such as a
+producer's transaction marker, becomes an ``Undecodable``. As in Kafka, only a negative version in
+the key matters. This module must not know batches.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _why_no_message(key_version: int, kind: int) -> str:
 
 
 def encode_control(message: ControlMessage, version: int) -> tuple[bytes, bytes]:
-    """Key and value; ``InvalidRequest`` if ``version`` is not the message's, or writing fails."""
+    """Key and value; ``InvalidRequest`` if ``version`` cannot express the message."""
     if message.version != version:
         raise InvalidRequest(f"{message.TYPE_NAME} has version {message.version}, not {version}")
     value = bytearray()

@@ -20,18 +20,18 @@ from metalog.records.primitives.varint import read_unsigned_varint, write_unsign
 FRAME_VERSION: Final = 1
 UNKNOWN_VERSION: Final = -1
 _NO_FRAME: Final = b"\x00no frame: "
-"""The bytes before the reason in the result of ``unreadable_value``."""
+"""Begins a result of ``unreadable_value``; the reason follows."""
 _FRAME_SIZE: Final = 3
-"""The size of a frame whose varints have one byte each, as all of Kafka's frames have today."""
+"""In bytes, if each varint has one byte, as in all of Kafka's frames."""
 _MAX_INT16: Final = 0x7FFF
 
 
 class Undecodable(NamedTuple):
     """The value of a record that cannot be used, and the reason.
 
-    ``api_key`` and ``version`` are None if unknown. In a control batch, ``control_type`` takes the
-    place of ``api_key``. If the bytes can be read, but the type has no such version, or Kafka
-    refuses the record, ``lenient`` is the message.
+    ``api_key`` and ``version`` are None if unknown. A control record has a ``control_type`` instead
+    of an ``api_key``. ``lenient`` is the message if only the version is unknown, or if Kafka
+    refuses the record.
     """
 
     value: bytes
@@ -50,7 +50,7 @@ class Undecodable(NamedTuple):
 
 _Decode = Callable[[bytes, int, int], tuple[Message, int]]
 _decoders: dict[bytes, _Decode] = {}
-"""The decoders for the frames that occurred so far, by the frame's bytes."""
+"""A cache of decoders, by the frame's bytes."""
 
 
 def decode_value(value: bytes) -> tuple[int, Message | Undecodable]:
@@ -124,8 +124,8 @@ def refused(message: Message | ControlMessage | Undecodable, value: bytes, why: 
 def unreadable_value(reason: str) -> bytes:
     """A value that ``decode_value`` turns into an ``Undecodable`` with ``reason``.
 
-    It stands for an unreadable value in another encoding, such as Avro. No log of Kafka has such a
-    value.
+    The result replaces an unreadable value in another encoding, such as Avro. Kafka never writes
+    such a value.
     """
     return _NO_FRAME + reason.encode()
 

@@ -22,8 +22,8 @@ _SECRET_ENDINGS: Final = (
     "truststore.certificates",
     "jaas.config",
 )
-"""The endings of Kafka's configuration keys of type PASSWORD; a key can begin with the name of a
-listener or a mechanism. Most secret keys of plugins have these endings too."""
+"""The endings of Kafka's configuration keys of type PASSWORD, and of most secret keys of plugins. A
+key can begin with the name of a listener or a mechanism."""
 
 
 def to_json(message: Message | ControlMessage, version: int) -> dict[str, object]:

@@ -80,7 +80,7 @@ class Message(Struct):
 class ControlMessage(Struct):
     """The value of a control record. ``TYPE_NAME`` is the name in Kafka's ControlRecordType.
 
-    A control record has no frame. Its first field ``version`` says how to read the other fields.
+    A control record has no frame. The field ``version`` says how to read the later fields.
     """
 
     __slots__ = ()

@@ -1,8 +1,7 @@
 """One record inside a batch of Kafka's message format v2.
 
-A reader raises ``MalformedRecord`` with the position in the batch's payload; ``batch`` translates
-the position to that in the file. A *plain* record has only an offset delta and a value, and its
-encoded lengths have at most two bytes each.
+A *plain* record has only an offset delta and a value. Its encoded lengths have at most two bytes
+each.
 
 This module must not know what a value means.
 """
@@ -17,7 +16,7 @@ from metalog.records.primitives.fields import UNREADABLE
 from metalog.records.primitives.varint import read_varint, read_varlong, write_varint, write_varlong
 
 MIN_RECORD_SIZE: Final = 7
-"""The size of the smallest record, in bytes: it has no key, value or headers."""
+"""In bytes: the size of a record without key, value and headers."""
 _NULL: Final = 1
 """The encoded varint -1."""
 _NO_HEADERS: Final = 0
@@ -81,8 +80,10 @@ class MalformedRecord(Exception):
 def read_records(
     payload: bytes, count: int, skip: SkipRecords | None = None
 ) -> Iterator[RawRecord]:
-    """The ``count`` records of a payload, without those that ``skip`` skips; ``MalformedRecord`` if
-    a record or the number of records is wrong."""
+    """The records of a payload, except those that ``skip`` skips.
+
+    Raises ``MalformedRecord`` if a record or ``count`` is wrong.
+    """
     index = at = 0
     starts = plain_starts(min(count, len(payload) // MIN_RECORD_SIZE))
     while index < count:
@@ -158,7 +159,7 @@ def plain_value(payload: bytes, at: int, start: bytes) -> tuple[bytes, int] | No
 
 
 def read_record(payload: bytes, at: int, index: int) -> tuple[RawRecord, int]:
-    """Record number ``index``, which is at position ``at``, and the position after the record."""
+    """Record number ``index`` at position ``at``, and the position after the record."""
     if at >= len(payload):
         raise MalformedRecord(f"the batch has only {index} records", index, at)
     try:
@@ -224,7 +225,7 @@ def write_values(values: Sequence[bytes]) -> bytes:
 
 
 def write_records(records: Sequence[RawRecord]) -> bytes:
-    """The payload of a batch; the fast path is for records that have only a value."""
+    """The payload of a batch."""
     pieces: list[bytes] = []
     starts = plain_starts(len(records))
     for index, record in enumerate(records):
@@ -247,8 +248,7 @@ def write_records(records: Sequence[RawRecord]) -> bytes:
 
 @lru_cache(_CACHED_SIZES)
 def _plain_sizes(start_size: int, value_size: int) -> tuple[bytes, bytes]:
-    """The encoded length of a record that has only a value, and the bytes between ``plain_start``
-    and the value."""
+    """The record's encoded length, and the bytes between ``plain_start`` and the value."""
     size, between = bytearray(), bytearray((_NULL,))
     write_varint(between, value_size)
     write_varint(size, start_size + len(between) + value_size + 1)

@@ -1,8 +1,7 @@
 """Skips records whose type the reader does not need, without decoding the messages.
 
 Only a plain record (see ``record``) with a known frame version, type and record version is skipped.
-The general code reads any other record, so it finds each unknown type, version and frame. The
-batch's checksum covers the message in a skipped record, too.
+The general code reads any other record. The batch's checksum also covers skipped records.
 
 This module must not know which types a reader wants, nor batches.
 """
@@ -21,21 +20,20 @@ _FRAME_SIZE: Final = 3
 _LARGEST_ONE_BYTE: Final = 0x7F
 
 _PREFIX_SIZE: Final = 11
-"""The size of a record up to the message, if length and value length have two bytes each."""
+"""In bytes: the largest size of a record's part before the message."""
 _CACHED_DELTAS: Final = 64
 MAX_PREFIXES: Final = 256
-"""Maximum entries per cache of record prefixes; each offset delta below ``_CACHED_DELTAS`` has its
-own cache. A full cache is emptied."""
+"""Maximum entries per cache of record prefixes. A full cache is emptied."""
 
 
 class UnreadRun(NamedTuple):
-    """A number of consecutive records that were not decoded."""
+    """Consecutive records that were not decoded."""
 
     record_count: int
 
 
 class UnreadRecord(NamedTuple):
-    """One record that was not decoded, for a reader that needs each record separately."""
+    """One record that was not decoded."""
 
     TYPE_NAME: str = "record that was not decoded"
 
@@ -92,8 +90,8 @@ class UnreadTypes:
     def _size(self, payload: bytes, at: int, start: bytes) -> int | None:
         """The size of the plain record at ``at``; 0 if the record must be decoded.
 
-        None if the record is not plain. None must not be cached by prefix, because bytes after the
-        prefix can be the reason.
+        None if the record is not plain. The caller must not cache None by prefix, because the
+        reason can be in later bytes.
         """
         plain = plain_value(payload, at, start)
         if plain is None:

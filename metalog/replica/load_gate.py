@@ -21,11 +21,9 @@ class LoadGate:
         """Ignore the image."""
 
     def complete_initial_load(self) -> None:
-        """Complete ``loaded``, because the first image was published."""
         self.loaded.complete()
 
     def note_load_fault(self, fault: Exception) -> None:
-        """Tell ``loaded`` about ``fault``, which prevents the load."""
         self.loaded.note_fault(fault)
 
     def note_staleness(self, for_ms: int) -> None:

@@ -1,9 +1,9 @@
 """Follows a log: reads the log to its end, polls for more records, and feeds a loader.
 
-A fault does not stop the follower. The last good image stays in force, and the follower reads the
-log again after a pause of at most ``MAX_BACKOFF_S``. While this node leads the log, the follower
-lets ``LogLeader`` run. Only the replica's thread may call ``run``; any thread may read the
-properties. This module must not know the kind of log, nor what publishers do.
+After a fault, the last good image stays in force. The follower reads the log again after a pause of
+at most ``MAX_BACKOFF_S``. While this node leads the log, ``LogLeader`` runs instead. Only the
+replica's thread may call ``run``. Any thread may read the properties. This module must not know the
+kind of log, nor what publishers do.
 """
 
 from __future__ import annotations
@@ -26,21 +26,19 @@ from metalog.replica.staleness import Staleness
 
 _log = logging.getLogger(__name__)
 POLL_S: Final = 0.5
-"""How long one poll waits for records, in seconds. ``run`` can return this long after ``stop``, or
-later if a server does not answer."""
+"""How long one poll waits for records, in seconds. ``run`` can take so long to stop, or longer if a
+server does not answer."""
 MIN_BACKOFF_S: Final = 0.1
 MAX_BACKOFF_S: Final = 10.0
 SILENT_AFTER_S: Final = 2.0
-"""A server that sends the log is silent if it has not answered for this many seconds. It should
-answer twice a second."""
+"""The log's server is silent after this many seconds without an answer. A good server answers twice
+a second."""
 
 
 class LogFollower:
     """Feeds ``loader`` from ``log``.
 
     Args:
-        loader: replays the log's events.
-        leader: leads the log while this node is the log's writer.
         prepare: called before each attempt to ``begin``; may raise the errors of
             ``WritableLog.claim``.
         observers: publishers that report to waiting callers why the log is not loaded yet.
@@ -81,15 +79,19 @@ class LogFollower:
 
     @property
     def silent_for_s(self) -> float | None:
-        """Seconds since the last answer of the server that sends the log; None for a local log,
-        before the first answer, and while this node leads the log."""
+        """Seconds since the last answer of the log's server.
+
+        None for a local log, before the first answer, and while this node leads the log.
+        """
         has_peer = not self._leader.is_active and isinstance(self._log, PeerLog)
         return self._log.silent_for_s if has_peer else None  # type: ignore[attr-defined]
 
     @property
     def failing_for_s(self) -> float | None:
-        """For how many seconds the image has perhaps been older than the log, because of a fault of
-        the replay or a silent server; None if there is no such cause."""
+        """Seconds since a fault stopped the replay, or since a silent server's last answer.
+
+        The longer time, or None if there is neither. The image may be older than the log.
+        """
         since, silent_s = self._failing_since_s, self.silent_for_s
         if silent_s is not None and silent_s < SILENT_AFTER_S:
             silent_s = None
@@ -97,8 +99,7 @@ class LogFollower:
         return max(filter(None, (failing_s, silent_s)), default=failing_s)
 
     def begin(self) -> None:
-        """Claim the log or stand for election; raises the errors of ``WritableLog.claim``. After
-        a success, a further call does nothing."""
+        """Claim the log or stand for election; raises the errors of ``WritableLog.claim``."""
         if not self._has_begun:
             self._prepare()
             self._leader.begin()
@@ -125,12 +126,10 @@ class LogFollower:
             fault, before = None, self._loader.position
 
     def stop(self) -> None:
-        """Make ``run`` return soon; while this node leads the log, ``LogLeader.stop`` must be
-        called, too."""
+        """Make ``run`` return soon. While this node leads the log, call ``LogLeader.stop``, too."""
         self._closing.set()
 
     def note_load_fault(self, fault: Exception) -> None:
-        """While the log is loading, report ``fault`` to the observers."""
         if isinstance(self._loader.state, Loading):
             for each in self._observers:
                 each.note_load_fault(fault)
@@ -181,17 +180,17 @@ def _failing_for_s(follower: LogFollower | None) -> float | None:
 
 
 def catch_up(loader: Loader, log: Log, is_over: Callable[[], bool]) -> None:
-    """Feed ``log`` to ``loader`` from the loader's position to the log's end. If a snapshot is
-    damaged, load an older snapshot.
+    """Feed ``log`` to ``loader`` up to the log's end, or until ``is_over()``.
 
-    Returns earlier if ``is_over()``. Raises the errors of the log and the loader.
+    If a snapshot is damaged, the loader gets an older snapshot. Raises the errors of the log and
+    the loader.
     """
     while not _read_to_end(loader, log, is_over):
         pass
 
 
 def _read_to_end(loader: Loader, log: Log, is_over: Callable[[], bool]) -> bool:
-    """Read to the log's end. False if an older snapshot was loaded: the caller must read again."""
+    """False if an older snapshot was loaded: the caller must read again."""
     for event in log.read(loader.position):
         try:
             feed(loader, log, (event,))

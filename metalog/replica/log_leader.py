@@ -24,8 +24,6 @@ class LogLeader(ChangeSubmitter):
     """Writes a ``WritableLog`` always, and any other log while this node is elected.
 
     Args:
-        loader: makes the image on which changes are decided.
-        publishers: the publishers of the replica.
         candidacy: takes part in elections; None if the log has no elections.
         idle_s: write a NoOp record after this many seconds without a change; None: never.
         entropy: the source of random ids and salts.
@@ -65,7 +63,7 @@ class LogLeader(ChangeSubmitter):
 
     @property
     def fence(self) -> Exception | None:
-        """Why this node, as the active writer, refuses changes; else None."""
+        """Why this node refuses changes while it writes the log, or None."""
         queue = self._queue
         return None if queue is None else queue.refusal
 
@@ -91,15 +89,17 @@ class LogLeader(ChangeSubmitter):
             self._candidacy.stand(self._step_down)
 
     def lead(self, is_closing: Callable[[], bool]) -> None:
-        """Carry out changes without an election, until ``is_closing`` returns true."""
+        """Carry out changes without an election, until ``is_closing()``."""
         queue = self.active_queue()
         queue.activate()
         while not is_closing():
             queue.carry_out_next(self._idle_s)
 
     def lead_until_dismissed(self, is_closing: Callable[[], bool]) -> None:
-        """Claim the log; carry out changes until this node is no longer elected, a write fails, or
-        ``is_closing`` returns true."""
+        """Claim the log, and carry out changes.
+
+        Returns when this node is no longer elected, when a write fails, or when ``is_closing()``.
+        """
         candidacy = self._candidacy
         if candidacy is None:
             raise NotController("this log has no elections")
@@ -136,7 +136,7 @@ class LogLeader(ChangeSubmitter):
             queue.stop(LogFenced("the replica was closed"))
 
     def close(self) -> None:
-        """Close the candidacy, and a log that this node writes. A caller may repeat the call."""
+        """Close the candidacy, and a log that this node writes. Further calls are allowed."""
         if self._queue is not None:
             self._queue.close()
             self._offer(None)

@@ -1,9 +1,8 @@
 """Reads and writes the head and the blocks of an Avro container file, with limits on their sizes.
 
-A file announces the number of records in a block, and a compressed block can inflate to any size;
-the reader limits both. ``ValueError``, or an error of the codec's library, says what is wrong. The
-caller must check the schema before it decodes a record, because with some schemas one byte becomes
-a large amount of data. This module must not know files.
+The reader limits a block's number of records and inflated size. Its errors are ``ValueError`` and
+the errors of the codec's library. The caller must check the schema before it decodes a record,
+because some schemas turn one byte into a large amount of data. This module must not know files.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ Read = Callable[[int], bytes]
 """Like ``read`` of a file: it returns fewer bytes than requested only at the file's end."""
 
 MAX_HEAD: Final = 1 << 20
-"""A file's metadata may have at most this many bytes, the schema included."""
+"""Maximum bytes of a file's metadata, schema included."""
 MAX_BLOCK: Final = 64 << 20
-"""A block may have at most this many bytes, before and after it is inflated."""
+"""Maximum bytes of a block, as stored and inflated."""
 
 _MAGIC: Final = b"Obj\x01"
 _SYNC_BYTES: Final = 16
@@ -63,7 +62,7 @@ def read_head(read: Read) -> ContainerHeader:
 
 
 def read_blocks(read: Read, head: ContainerHeader, most_bytes: int) -> Iterator[tuple[int, bytes]]:
-    """The number of records of each block, and its inflated bytes.
+    """The number of records and the inflated bytes of each block.
 
     A block may have at most one record per inflated byte. All blocks together may inflate to at
     most ``most_bytes``.
@@ -141,7 +140,7 @@ def _exactly(read: Read, size: int) -> bytes:
 
 
 def _encoded_long(number: int) -> bytes:
-    """The bytes of an Avro long, which must not be negative."""
+    """``number`` must not be negative."""
     number <<= 1
     out = bytearray()
     while number > 0x7F:

@@ -1,9 +1,9 @@
 """A snapshot as an Avro container file: the records of a checkpoint, for data tools.
 
-The last block has the number of records and the CRC-32C of all bytes before this block, because
-Avro stores neither. With these two numbers, the reader detects a truncated or changed file. The
-reader returns the records as the batches of a checkpoint. ``docs/formats/avro.md`` describes the
-format. This module must not know where files are, nor what the records mean.
+Avro does not detect a truncated or changed file. For this purpose, the last block has the number of
+records and the CRC-32C of all earlier bytes. The reader returns the batches of a checkpoint.
+``docs/formats/avro.md`` describes the format. This module must not know where files are, nor what
+the records mean.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _END_SCHEMA: Final = {
 }
 _KEY_PREFIX: Final = f"{NAMESPACE}."
 _SYNC_MARKER: Final = b"kraft-metalog/1\n"
-"""The sync marker is constant, so that equal images give equal bytes."""
+"""Constant, so that equal images give equal bytes."""
 _BLOCK_BYTES: Final = 1 << 18
 _ADVICE: Final = "use an older snapshot, or the log alone"
 
@@ -79,8 +79,8 @@ def avro_snapshot(
 def read_avro_snapshot(file: ReadableFile, id: SnapshotId, name: str) -> Iterator[Batch]:
     """The batches of the snapshot ``id``, header and footer included.
 
-    The iterator yields the footer only after all checks have passed; ``CorruptSnapshot`` if a check
-    fails. ``name`` is the file's name.
+    The footer comes only after all checks; ``CorruptSnapshot`` if a check fails. Errors contain
+    ``name``, the file's name.
     """
     source = _In(file)
     try:
@@ -130,7 +130,7 @@ def _no_control(records: Iterator[Any]) -> Iterator[Any]:
 
 
 def _check_schema(head: ContainerHeader) -> None:
-    """Refuse a schema that is not ours, because it could turn one byte into a lot of data."""
+    """Refuse other schemas, because some turn one byte into a large amount of data."""
     ours, found = _definitions([*union_schema(), _END_SCHEMA]), _definitions(head.schema)
     for name, definition in found.items():
         if ours.get(name) != definition:

@@ -62,7 +62,7 @@ def modules() -> dict[str, str]:
 
 
 def pages() -> dict[Path, str]:
-    """The paths of the pages about the Avro schemas, and the new text of each page."""
+    """The new text of each page about the Avro schemas."""
     page = PAGES_FOLDER / "avro.md"
     written_by_hand, mark, _ = page.read_text().partition(MARK)
     return {
@@ -72,7 +72,7 @@ def pages() -> dict[Path, str]:
 
 
 def formatted(sources: dict[str, str]) -> dict[str, str]:
-    """``sources`` formatted by ruff, without unused imports and unused ``noqa`` comments."""
+    """``sources`` without unused imports and unused ``noqa`` comments."""
     with TemporaryDirectory() as folder:
         for name, source in sources.items():
             Path(folder, name).write_text(source)

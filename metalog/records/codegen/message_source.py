@@ -1,8 +1,7 @@
 """Makes the source text of a message's module from the message's schema, for ``generate``.
 
 Consecutive fields of fixed size with the same first version become one ``struct``. The generated
-``decode`` itself reads the short forms, such as a compact length of one byte. For any other form,
-it calls ``primitives.fields``.
+``decode`` reads short forms, such as a one-byte length. ``primitives.fields`` reads any other form.
 
 This module does not format its output, and must not know files.
 """
@@ -30,8 +29,7 @@ _FORMATS: Final = {
     "float64": "d",
     "uuid": "16s",
 }
-_TABLES: Final = {"int32": "INT32_ARRAYS", "uuid": "UUID_ARRAYS"}
-"""The tables of ``primitives.fields`` for short arrays of these types."""
+_ARRAY_STRUCTS: Final = {"int32": "INT32_ARRAYS", "uuid": "UUID_ARRAYS"}
 _READ_UNKNOWN_TAGS: Final = [
     "unknown: TaggedFields = ()",
     "if data[at]:",
@@ -117,10 +115,7 @@ def _repr_constants(fields: list[TypedField]) -> list[str]:
 
 
 def _json_text_body(fields: list[TypedField]) -> list[str]:
-    """The code that writes each field after a comma, and the first field after a brace.
-
-    The code unpacks all fields in one step, because attribute access costs more.
-    """
+    """The code unpacks all fields in one step, because attribute access is slower."""
     lines = [f"{', '.join(f.local for f in fields)}, _ = self"] if fields else []
     always = list(takewhile(lambda f: f.field.tag is None and f.first_version == 0, fields))
     if not always:
@@ -233,8 +228,7 @@ def _write_tagged(f: TypedField) -> list[str]:
 
 
 def _runs(fields: list[TypedField]) -> Iterator[tuple[int, list[TypedField]]]:
-    """The first version and the fields of each group of untagged fields. Consecutive fields of
-    fixed size with the same first version are a group; any other field is its own group."""
+    """Groups of untagged fields, each with its first version. A group is read in one step."""
     untagged = [f for f in fields if f.field.tag is None]
     for (is_fixed, first), group in groupby(untagged, lambda f: (_is_fixed(f), f.first_version)):
         together = list(group)
@@ -279,12 +273,12 @@ def _packed(fields: list[TypedField]) -> list[str]:
 
 def _read(f: TypedField) -> list[str]:
     general = f"{f.local}, at = {f.read('data', 'at')}"
-    if f.is_array and f.item_type in _TABLES:
+    if f.is_array and f.item_type in _ARRAY_STRUCTS:
         item_size = calcsize(f">{_FORMATS[f.item_type]}")
         return [
             "length = data[at]",
             "if 0 < length < MANY:",
-            f"    {f.local} = {_TABLES[f.item_type]}[length].unpack_from(data, at + 1)",
+            f"    {f.local} = {_ARRAY_STRUCTS[f.item_type]}[length].unpack_from(data, at + 1)",
             f"    at += {item_size} * length - {item_size - 1}",
             "else:",
             f"    {general}",

@@ -85,7 +85,7 @@ class TypedField(NamedTuple):
         return f"{self.item_type}()" if self.is_struct else _PRIMITIVES[self.item_type].default
 
     def is_set(self, value: str) -> str:
-        """Source text of a condition: ``value``, also source text, is not the field's default."""
+        """The condition that ``value`` is not the field's default; both are source text."""
         special = {"None": f"{value} is not None", "True": f"not {value}", "False": value}
         return special.get(self.default, f"{value} != {self.default}")
 

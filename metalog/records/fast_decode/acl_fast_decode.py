@@ -1,19 +1,18 @@
 """The hot path of replay: decodes the records of a batch, with a fast path for ACLs.
 
-Most records of a metadata log with many ACLs are plain ACLs: no key, no headers, no timestamp
-delta, no tagged fields, only known codes, and valid texts of at most 126 bytes. The fast path
-turns consecutive plain ACLs into one ``AclRun``, without a message object for each.
-``partition_fast_decode`` is another fast path. The general code (``record``, ``frame``) reads any
-other record, and it alone reports errors.
+A log with many ACLs has mostly *plain ACLs*. These are plain records (see ``record``) with known
+codes, no tagged fields, and valid texts of at most 126 bytes. The fast path turns consecutive plain
+ACLs into one ``AclRun``, without a message object for each. ``partition_fast_decode`` is another
+fast path. The general code (``record``, ``frame``) reads any other record, and it alone reports
+errors.
 
 The record of a plain ACL is
 
     length | attributes 0, timestamp delta 0, offset delta | key -1, value length, 1, 18, 0
     | id | resource type | name | pattern type, principal, host, operation, permission, 0, 0
 
-The length of the record and the length of the name determine the position of each part, so there is
-one ``struct`` for each pair of lengths. The last part repeats from record to record, so its meaning
-is cached. Equal cached names share one object.
+The lengths of the record and of the name determine the position of each part, so each pair of
+lengths has a ``struct``. Many records have the same last part, so decoded last parts are cached.
 
 This module must not know files.
 """
@@ -56,17 +55,16 @@ from metalog.records.record import (
 from metalog.records.unread import UNREAD_RECORD, UnreadRun, UnreadTypes
 
 MAX_CACHED = 1 << 16
-"""Maximum entries per cache (names, last parts, texts in last parts); a full cache is emptied."""
+"""Maximum entries per cache. A full cache is emptied."""
 MAX_SHAPES = 1 << 9
-"""Maximum entries per cache of shapes. The attributes and deltas of a record take
-3, 4 or 5 bytes; each of these lengths has its own cache."""
+"""Maximum entries per cache of shapes."""
 
 _ACL_FRAME: Final = bytes((FRAME_VERSION, AccessControlEntryRecord.API_KEY, 0))
 _ID_SIZE: Final = 16
 _NO_TAGGED_FIELDS_NOR_HEADERS: Final = b"\x00\x00"
 _MIN_TWO_BYTE_LENGTH: Final = 64
 _NAME_SIZES: Final = 0x80
-"""The number of one-byte name lengths; an ACL with a longer name is not plain."""
+"""The number of one-byte name lengths."""
 
 
 class AclRun(NamedTuple):
@@ -79,15 +77,14 @@ class AclRun(NamedTuple):
 AnyMessage = Message | ControlMessage | Undecodable
 Part = AnyMessage | AclRun | PartitionChangeRun | UnreadRun
 
-_Fields = tuple[object, ...]
-"""The last five fields of an ``Acl``."""
+_FieldsAfterName = tuple[object, ...]
 _Unpack = Callable[[bytes, int], tuple[bytes, bytes, Uuid, int, bytes, bytes]]
-"""Unpacks a record: attributes and deltas, the bytes between deltas and id, the id, the resource
-type, the name without its length, and all bytes after the name."""
+"""Returns the parts of a record: attributes and deltas, the bytes up to the id, the id, the
+resource type, the name, and all bytes after the name."""
 _Shape = tuple[bytes, int, int, list[_Unpack | None]]
-"""The shape of plain ACLs of one record length: the bytes between offset delta and id, the position
-of the name's length, the record's size, and the functions that unpack a record, by the name's
-length. Position and size count from the start of the record's length."""
+"""Four facts about the plain ACLs of one record length: the bytes between offset delta and id, the
+position of the name's length, the size of the record, and the ``_Unpack`` for each name length.
+Position and size count from the first byte of the record."""
 
 
 def numbered(parts: Iterable[Part], offset: int) -> Iterator[tuple[int, Part]]:
@@ -122,15 +119,12 @@ def messages_of(parts: Iterable[Part]) -> list[AnyMessage]:
 
 _texts: dict[bytes, str] = {}
 _names: dict[str, str] = {}
-_ends: dict[bytes, _Fields] = {}
+_ends: dict[bytes, _FieldsAfterName] = {}
 _shapes_by_start_size: dict[int, dict[int, _Shape]] = {3: {}, 4: {}, 5: {}}
 
 
 def decode_parts(payload: bytes, count: int, unread: UnreadTypes | None = None) -> list[Part]:
-    """Decode ``count`` records in order; ``MalformedRecord`` if a record or ``count`` is wrong.
-
-    ``unread`` skips plain records of its types, which are not decoded.
-    """
+    """Decode ``count`` records in order; ``MalformedRecord`` if a record or ``count`` is wrong."""
     parts: list[Part] = []
     starts = plain_starts(min(count, len(payload) // MIN_RECORD_SIZE))
     index = at = 0
@@ -174,8 +168,7 @@ def decode_parts(payload: bytes, count: int, unread: UnreadTypes | None = None) 
 def _read_acls(payload: bytes, at: int, index: int, starts: list[bytes], run: AclRun) -> int:
     """Add plain ACLs to ``run``, beginning with record number ``index`` at byte ``at``.
 
-    Returns the position of the first record that is not a plain ACL. ``starts`` are the
-    batch's ``plain_starts``.
+    Returns the position after these ACLs. ``starts`` are the batch's ``plain_starts``.
     """
     ids, acls = run
     new, acl = tuple.__new__, Acl
@@ -212,7 +205,7 @@ def _read_acls(payload: bytes, at: int, index: int, starts: list[bytes], run: Ac
 
 
 def _cache_shape(shapes: dict[int, _Shape], raw_length: int, start_size: int) -> _Shape:
-    """Cache the shape for ``raw_length``, the one or two bytes of the varint (little-endian)."""
+    """``raw_length`` has the bytes of the record length's varint, as a little-endian number."""
     low, high = raw_length & 0xFF, raw_length >> 8
     size = (low & 0x7F | high << 7) >> 1
     if low & 1 or high >= 0x80 or (low >= 0x80 and high == 0):
@@ -235,7 +228,7 @@ def _cache_shape(shapes: dict[int, _Shape], raw_length: int, start_size: int) ->
 
 
 def _cache_unpack(shape: _Shape, start_size: int, name_size: int) -> _Unpack:
-    """Cache the function that unpacks a record; ``name_size`` counts the length byte, too."""
+    """``name_size`` includes the byte of the name's length."""
     between, name_at, size, unpackers = shape
     length_size = name_at - 1 - _ID_SIZE - len(between) - start_size
     end_size = size - name_at - name_size
@@ -256,8 +249,8 @@ def _cache_name(name: str) -> str:
     return name
 
 
-def _cache_end(raw: bytes) -> _Fields:
-    """Decode and cache ``raw``, the bytes after the name of a plain ACL."""
+def _cache_end(raw: bytes) -> _FieldsAfterName:
+    """``raw`` has all bytes after the name."""
     host_at = 1 + raw[1]
     operation_at = host_at + raw[host_at]
     if len(raw) != operation_at + 4 or not raw.endswith(_NO_TAGGED_FIELDS_NOR_HEADERS):
@@ -275,7 +268,7 @@ def _cache_end(raw: bytes) -> _Fields:
 
 
 def _shared_text(raw: bytes) -> str:
-    """The text of a principal or host; equal cached texts share one object."""
+    """The text of a principal or host. Equal cached texts share one object."""
     text = _texts.get(raw)
     if text is None:
         if len(_texts) >= MAX_CACHED:
@@ -285,7 +278,7 @@ def _shared_text(raw: bytes) -> str:
 
 
 def _text(raw: bytes) -> str:
-    """The text of ``raw``, which is a compact string with a length of one byte."""
+    """``raw`` must be a compact string with a one-byte length."""
     if not raw or raw[0] != len(raw) or raw[0] >= 0x80:
         raise NotPlain
     text = decode_text(raw[1:])

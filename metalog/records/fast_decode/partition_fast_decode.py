@@ -1,16 +1,16 @@
 """Fast path of replay: decodes consecutive partition changes without a message object for each.
 
-A cluster with many partitions writes mostly partition changes. A change is plain if its record is
-plain (``record.plain_value``), each length has one byte, and no field is changed except the
-in-sync replicas (not to an empty list) and the leader, in this order:
+A cluster with many partitions writes mostly partition changes. A *plain change* is a plain record
+(see ``record``) whose lengths have one byte each. It changes only the in-sync replicas, the leader
+or both. The new list of in-sync replicas is not empty. The record of a plain change is
 
     length | attributes 0, timestamp delta 0, offset delta | key -1, value length, 1, 5, version
     | partition, topic
     | number of tags; tag 0, its size, number of replicas, replicas; tag 1, its size 4, leader; 0
 
-The record's length determines the position of each part, so each length has a ``struct``. The
-last part repeats from record to record, so its meaning is cached. The general code reads any other
-change. This module must not know topics or images.
+The record's length determines the position of each part, so each length has a ``struct``. Many
+records have the same last part, so decoded last parts are cached. The general code reads any
+other change. This module must not know topics or images.
 """
 
 from __future__ import annotations
@@ -26,13 +26,12 @@ from metalog.records.primitives.fields import INT32_ARRAYS
 from metalog.records.record import START_SIZES
 
 MAX_CACHED: Final = 1 << 12
-"""Maximum entries in the cache of changed fields; if it is full, the caches of changed fields and
-of lists of replicas are emptied."""
+"""Maximum entries in the cache of changed fields. A full cache is emptied."""
 
 CHANGE_FRAME: Final = bytes((FRAME_VERSION, PartitionChangeRecord.API_KEY))
 _AROUND_VALUE: Final = 4
 """One byte each for the lengths of record, key and value, and for the number of headers."""
-_BETWEEN: Final = 5
+_PREFIX_SIZE: Final = 5
 """The size of the key's length, the value's length and the frame."""
 _BEFORE_TAGS: Final = 3 + 4 + 16
 """The size of the frame, the partition and the topic."""
@@ -45,7 +44,7 @@ _SAME_LEADER: Final = PartitionChangeRecord().leader
 Fields = tuple[tuple[int, ...] | None, int]
 """The in-sync replicas (None: no change), and the leader (-2: no change)."""
 Change = tuple[Uuid, int, Fields]
-"""The topic, the number of the partition, and its changed fields."""
+"""The topic, the partition's number, and the changed fields."""
 
 
 class PartitionChangeRun(NamedTuple):
@@ -67,13 +66,12 @@ class NotPlain(Exception):
 class _Form(NamedTuple):
     """The form of all plain changes of one length.
 
-    ``between`` are the bytes between offset delta and partition in the newest version;
-    ``all_between`` has these bytes for every version. ``unpack`` returns attributes and deltas, the
-    bytes between, the partition, the topic, and the encoded fields.
+    A prefix is the bytes between offset delta and partition; each record version has its own.
+    ``unpack`` returns attributes and deltas, prefix, partition, topic and encoded fields.
     """
 
-    between: bytes
-    all_between: frozenset[bytes]
+    newest_prefix: bytes
+    prefixes: frozenset[bytes]
     size: int
     unpack: Callable[[bytes, int], tuple[bytes, bytes, int, Uuid, bytes]]
 
@@ -84,12 +82,12 @@ def _forms(start_size: int) -> dict[int, _Form]:
     without_tags = start_size + _AROUND_VALUE + _BEFORE_TAGS
     for size in range(without_tags + 1, 65):
         value_size = size - start_size - _AROUND_VALUE
-        between = [
+        prefixes = [
             bytes((1, value_size << 1, *CHANGE_FRAME, version))
             for version in PartitionChangeRecord.VERSIONS
         ]
-        layout = struct.Struct(f">x{start_size}s{_BETWEEN}si16s{size - without_tags + 1}s")
-        forms[size - 1 << 1] = _Form(between[-1], frozenset(between), size, layout.unpack_from)
+        layout = struct.Struct(f">x{start_size}s{_PREFIX_SIZE}si16s{size - without_tags + 1}s")
+        forms[size - 1 << 1] = _Form(prefixes[-1], frozenset(prefixes), size, layout.unpack_from)
     return forms
 
 
@@ -103,8 +101,8 @@ def read_changes(
 ) -> tuple[int, list[Change]]:
     """Read plain changes, beginning with record number ``index`` at byte ``at``.
 
-    Returns the position of the first record that is not a plain change, and the plain changes.
-    ``starts`` are the batch's ``plain_starts``.
+    Returns the position after these changes, and the changes. ``starts`` are the batch's
+    ``plain_starts``.
     """
     changes: list[Change] = []
     cached, add = _fields, changes.append
@@ -112,9 +110,9 @@ def read_changes(
         for first, stop, start_size in START_SIZES:
             forms = _forms_by_start_size[start_size]
             for start in starts[max(first, index) : stop]:
-                between, all_between, size, unpack = forms[payload[at]]
+                newest, prefixes, size, unpack = forms[payload[at]]
                 read_start, prefix, number, topic_id, raw = unpack(payload, at)
-                if read_start != start or (prefix != between and prefix not in all_between):
+                if read_start != start or (prefix != newest and prefix not in prefixes):
                     return at, changes
                 add((topic_id, number, cached.get(raw) or _cache_fields(raw)))
                 at += size
@@ -124,10 +122,7 @@ def read_changes(
 
 
 def _cache_fields(raw: bytes) -> Fields:
-    """Decode and cache ``raw``, the bytes after the topic of a plain change.
-
-    Equal lists of replicas share one object.
-    """
+    """``raw`` has all bytes after the topic. Equal cached lists of replicas share one object."""
     count, at = raw[0], 1
     isr, leader = None, _SAME_LEADER
     if count and raw[1] == _ISR_TAG:

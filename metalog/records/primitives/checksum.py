@@ -1,6 +1,6 @@
 """Computes CRC-32C, the checksum of a record batch.
 
-No other module imports google_crc32c. This module must not know what the bytes mean.
+This module must not know what the bytes mean.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def crc32c(data: bytes) -> int:
 
 
 def crc32c_of_more(checksum: int, data: bytes) -> int:
-    """The checksum of earlier bytes and ``data`` together; the earlier bytes have ``checksum``."""
+    """Extend ``checksum``, the checksum of all earlier bytes, by ``data``."""
     extended: int = google_crc32c.extend(checksum, data)
     return extended
 
@@ -30,10 +30,10 @@ def is_one_bit_off(difference: int, size: int) -> bool:
 
     The wrong bit is in the ``size`` bytes of data, or in one of the checksums.
 
-    A checksum is linear: a wrong bit with ``n`` bits after it changes the checksum by a constant,
-    which the shift register makes from 1 in ``n + 1`` steps. The search for ``n`` is baby-step
-    giant-step; the giant step is approximately the square root of the number of bits. A random
-    difference fits with a probability of approximately (number of bits) / 2**32.
+    A CRC is linear: a wrong bit with ``n`` bits after it changes the checksum by a constant. The
+    shift register makes this constant from 1 in ``n + 1`` steps. A baby-step giant-step search
+    finds ``n``. A random difference fits with a probability of approximately (number of bits) /
+    2**32.
     """
     if difference.bit_count() <= 1:
         return True

@@ -1,8 +1,8 @@
 """Inflates Kafka's compressed record batches, with a limit on the result.
 
 Kafka uses xerial's framing for snappy and the frame format for lz4; gzip and zstd are plain
-streams. Data that cannot be inflated raises ``ValueError``. This module does not compress, because
-neither Kafka's controllers nor we write compressed batches. It must not know batches.
+streams. Neither Kafka's controllers nor we write compressed batches, so this module does not
+compress. This module must not know batches.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ NAMES: Final = (NONE, "gzip", "snappy", "lz4", "zstd")
 """The names of the compressions; the index is the code in a batch's attributes."""
 
 MAX_INFLATED: Final = 64 << 20
-"""One batch may inflate to at most this many bytes: eight times Kafka's largest batch."""
+"""In bytes, for one batch: eight times Kafka's largest batch."""
 _MAX_RATIO: Final = 64
 _ALWAYS_ALLOWED: Final = 1 << 20
-"""A batch may inflate to the larger of ``_ALWAYS_ALLOWED`` bytes and ``_MAX_RATIO`` times its size.
-After decoding, one inflated byte can take approximately forty bytes of memory."""
+"""In bytes. A small batch must not inflate to much more, because one inflated byte can take
+approximately forty bytes of memory after decoding."""
 
 _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER: Final = 16
@@ -29,11 +29,12 @@ _BLOCK_SIZE: Final = struct.Struct(">i")
 
 
 def most_inflated(size: int) -> int:
-    """The limit, in bytes, on what ``size`` bytes of compressed records may inflate to."""
+    """The maximum inflated size, in bytes, of ``size`` bytes of compressed records."""
     return min(MAX_INFLATED, max(_ALWAYS_ALLOWED, _MAX_RATIO * size))
 
 
 def inflate(compression: str, data: bytes, limit: int = MAX_INFLATED) -> bytes:
+    """``ValueError`` if ``data`` is damaged, or inflates to more than ``limit`` bytes."""
     try:
         return _INFLATERS[compression](data, limit)
     except Exception as error:  # the errors of zlib and cramjam have no other common base
@@ -91,7 +92,6 @@ def _zstd(data: bytes, limit: int) -> bytes:
 
 
 def _into_growing(into: Callable[[bytes, bytearray], int], data: bytes, limit: int) -> bytes:
-    """Inflate into a buffer that grows to at most ``limit`` bytes."""
     room = min(max(4 * len(data), 4096), limit)
     while True:
         out = bytearray(room)

@@ -30,14 +30,14 @@ _INT64: Final = struct.Struct(">q")
 _FLOAT64: Final = struct.Struct(">d")
 
 MAX_TAGGED_FIELDS: Final = 1_024
-"""A struct may have at most this many tagged fields, because a field of two bytes takes many more
-bytes in memory. Kafka's structs have at most nine."""
+"""Per struct. The limit exists because a tagged field of two bytes takes many more bytes in
+memory. Kafka's structs have at most nine."""
 
 TaggedFields = tuple[tuple[int, bytes], ...]
 
 MANY: Final = 64
-"""An array of this compact length (the number of items plus one) or more is read item by item. For
-each smaller length, ``INT32_ARRAYS`` and ``UUID_ARRAYS`` have a ``struct``."""
+"""``INT32_ARRAYS`` and ``UUID_ARRAYS`` have a ``struct`` for each smaller compact length (the
+number of items plus one). Longer arrays are read item by item."""
 INT32_ARRAYS: Final = tuple([struct.Struct(f">{max(length - 1, 0)}i") for length in range(MANY)])
 UUID_ARRAYS: Final = tuple([struct.Struct(">" + "16s" * (length - 1)) for length in range(MANY)])
 
@@ -139,7 +139,6 @@ def read_array(
 def read_structs(
     decode: Callable[[bytes, int, int], tuple[T, int]], data: bytes, at: int, version: int
 ) -> tuple[tuple[T, ...], int]:
-    """An array of structs, each decoded in the message's ``version``."""
     size, at = read_unsigned_varint(data, at)
     if size == 0:
         raise ValueError("null in a field that cannot be null")
@@ -151,7 +150,6 @@ def read_structs(
 
 
 def read_tagged_fields(data: bytes, at: int) -> tuple[TaggedFields, int]:
-    """All tagged fields at the end of a struct, each as its tag and bytes."""
     if data[at] == 0:
         return (), at + 1
     count, at = read_tag_count(data, at)
@@ -180,7 +178,6 @@ def read_tag(data: bytes, at: int) -> tuple[int, int, int]:
 
 
 def refuse_tagged_field(tag: int, size: int, read: int) -> None:
-    """Raise the error for a field of ``size`` bytes whose value has another size."""
     raise ValueError(f"tagged field {tag} has {size} bytes, but its value takes {read}")
 
 
@@ -258,7 +255,7 @@ def write_structs(out: bytearray, items: Sequence[Struct], version: int) -> None
 
 
 def write_tagged_fields(out: bytearray, tagged: TaggedFields) -> None:
-    """Write tagged fields in the order of their tags, as KIP-482 requires."""
+    """Write the fields sorted by tag, as KIP-482 requires."""
     if not tagged:
         out.append(0)
         return
@@ -270,5 +267,4 @@ def write_tagged_fields(out: bytearray, tagged: TaggedFields) -> None:
 
 
 def refuse_field(name: str, version: int) -> None:
-    """Raise the error for a value in the field ``name``, which ``version`` does not have."""
     raise ValueError(f"{name} cannot be written in version {version}")

@@ -1,10 +1,10 @@
 """Reads and writes strings as Java does, in UTF-8.
 
-Java and Python both decode malformed bytes to U+FFFD, with one difference: a surrogate in three
-bytes, or the first two of these bytes, becomes one U+FFFD in Java, and several in Python.
+Java and Python decode malformed bytes to U+FFFD. A surrogate in three bytes, or the first two of
+these bytes, becomes one U+FFFD in Java, but several in Python.
 
-A string of Kafka has at most ``MAX_BYTES`` bytes. Kafka closes a connection that sends a
-longer string, and does not load a log that has a longer string.
+A longer string than ``MAX_BYTES`` is an error: Kafka closes the connection that sends the string,
+and does not load a log with the string.
 
 This module must not know where a string is stored.
 """
@@ -15,16 +15,14 @@ import re
 from typing import Final
 
 REPLACEMENT: Final = "\ufffd"
-"""The character that replaces malformed bytes. A valid text can contain this character too; only
-the bytes show the difference."""
+"""Replaces malformed bytes. A valid text can contain this character, too."""
 NOT_UTF8: Final = "has text that is not UTF-8"
-"""The doubt about a record with a replacement character."""
 
 MAX_BYTES: Final = 0x7FFF
-"""A string may have at most this many bytes in UTF-8; Kafka's generated code checks it."""
+"""The longest string, in bytes of UTF-8. Kafka's generated code has the same limit."""
 
-_NO_CHARACTER: Final = b"\xff"
-"""A byte that is malformed at any position, and decodes to one U+FFFD."""
+_MALFORMED_BYTE: Final = b"\xff"
+"""Malformed at any position; decodes to one U+FFFD."""
 _SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 _LONE_SURROGATE: Final = re.compile(f"[{chr(0xD800)}-{chr(0xDFFF)}]")
 
@@ -33,7 +31,7 @@ def decode_text(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        return _SURROGATE.sub(_NO_CHARACTER, data).decode("utf-8", "replace")
+        return _SURROGATE.sub(_MALFORMED_BYTE, data).decode("utf-8", "replace")
 
 
 def encode_text(text: str) -> bytes:
@@ -61,5 +59,5 @@ def text_problem(text: str) -> str | None:
 
 
 def has_lone_surrogate(text: str) -> bool:
-    """Whether ``text`` has a lone surrogate, which JSON can write, and UTF-8 cannot."""
+    """JSON can write a lone surrogate; UTF-8 cannot."""
     return not text.isascii() and _LONE_SURROGATE.search(text) is not None
