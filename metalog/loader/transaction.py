@@ -17,8 +17,8 @@ from metalog.text.plurals import counted
 class OpenTransaction(NamedTuple):
     """A transaction that began at ``offset`` and has not ended: its records are not in force.
 
-    ``records`` is the number of its buffered records. ``unreadable`` maps the offset of each
-    that is a doubt if the transaction is committed to the reason.
+    ``records`` is the number of buffered records. ``unreadable`` maps the offset of an unreadable
+    record to the reason. Such a record makes answers uncertain if the transaction is committed.
     """
 
     offset: int

@@ -56,10 +56,7 @@ KEYS: Final[Mapping[str, tuple[str, int, int]]] = {
 
 
 def log_config(properties: Mapping[str, str]) -> LogConfig:
-    """Read Kafka's keys about a log's segments, snapshots, retention and idle interval.
-
-    Args:
-        properties: a configuration's values by Kafka's keys; other keys are ignored.
+    """The log settings in ``properties``, by Kafka's keys; other keys are ignored.
 
     Raises:
         InvalidRequest: a value is not a whole number, or is out of range.

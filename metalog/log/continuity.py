@@ -19,8 +19,8 @@ _ABOVE_ALL_OFFSETS = 2**63
 class Continuity:
     """A reader's position in a log. ``admit`` checks each batch.
 
-    The next batch must begin at ``next_offset``. ``epoch`` is the epoch of the previous batch. If
-    one of them is None, ``admit`` does not compare the batch with it.
+    The next batch must begin at ``next_offset``. ``epoch`` is the epoch of the previous batch.
+    ``admit`` does not check a value that is None.
     """
 
     __slots__ = ("_epochs", "_epochs_agree_below", "epoch", "next_offset")

@@ -20,7 +20,7 @@ class LeaderEpochs(NamedTuple):
     """``leader-epoch-checkpoint``: the start of each leader epoch, oldest first.
 
     When Kafka deletes segments, it raises the first entry's offset to the log's start. So the first
-    entry is only an upper bound of its epoch's start; the other entries are exact.
+    epoch can have begun earlier; the other entries are exact.
     """
 
     file: str

@@ -27,8 +27,8 @@ DEFAULT_BOOTSTRAP: Final[Sequence[tuple[Message, int]]] = (
 class MemoryLog:
     """A read-only log of batches in memory.
 
-    The whole log is committed, unless the caller passes a lower ``high_watermark``. Raises
-    ``CorruptLog`` if the batches do not follow one another.
+    By default, the whole log is committed. Raises ``CorruptLog`` if the batches do not follow one
+    another.
     """
 
     def __init__(
@@ -55,9 +55,9 @@ class MemoryLog:
         return self._bounds
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """The events from offset ``start`` up to the current end of the log.
+        """The events from offset ``start`` to the log's end.
 
-        Raises ``CorruptLog`` if the log begins after ``start`` and has no snapshot.
+        Raises ``CorruptLog`` if ``start`` is before the log and no snapshot exists.
         """
         if start < self._bounds.start:
             newest = self._newest_snapshot()
@@ -91,10 +91,10 @@ class MemoryLog:
 
 
 class WritableMemoryLog:
-    """A writable log in memory, for embedding without a disk, and for tests.
+    """A writable log in memory.
 
-    ``bootstrap`` are the first metadata records of a new log; by default, one record that sets
-    Kafka's default metadata.version.
+    ``bootstrap`` are the first metadata records of a new log. By default, one record sets Kafka's
+    default metadata.version.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class WritableMemoryLog:
         raise InvalidRequest(f"there is no snapshot {before} of a log in memory")
 
     def bootstrap_records(self) -> Sequence[tuple[Message, int]]:
-        """The records that begin an empty log, as (message, version) pairs."""
+        """The first records of an empty log, as (message, version) pairs."""
         return self._bootstrap
 
     def close(self) -> None:
@@ -151,7 +151,7 @@ class WritableMemoryLog:
         return MemoryLog(self._batches).bounds()
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """The events from offset ``start`` up to the current end of the log."""
+        """The events from offset ``start`` to the log's end."""
         self._news = []
         yield from MemoryLog(self._batches).read(start)
 

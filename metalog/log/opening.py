@@ -1,8 +1,7 @@
 """Opens a metadata log to read it (folder, file, topic, quorum), or to write it (folder, topic).
 
-Modules that connect to a cluster are imported only if the SOURCE needs them. This module translates
-Kafka's client keys for those modules. It must not know stores (files of ACLs, ``cluster://``), nor
-replay.
+Modules that connect to a cluster are imported only if the SOURCE needs them. This module must not
+know stores (files of ACLs, ``cluster://``), nor replay.
 """
 
 from __future__ import annotations
@@ -61,13 +60,15 @@ class OpenedLog(Log, Protocol):
 
     @property
     def damage(self) -> CorruptLog | None:
-        """The damage that prevents reading to the end, or None."""
+        """The first damage that was found, or None."""
         ...
 
     @property
     def missing(self) -> CorruptLog | None:
-        """The proof that records at the log's end were lost; or, for several folders, the damage
-        that can hide such records; or None."""
+        """The error if records at the log's end were lost, else None.
+
+        For several folders: the damage that can hide committed records, or None.
+        """
         ...
 
     @property
@@ -78,8 +79,7 @@ class OpenedLog(Log, Protocol):
     def bootstrap(self) -> Iterator[Batch] | None:
         """The batches that the controller of an empty log will write first.
 
-        They are in ``bootstrap.checkpoint``, or in the snapshot that ends at offset 0. None if
-        there is no such file, or if the log has records.
+        None if the log has records, or if no file has these batches.
         """
         ...
 
@@ -90,17 +90,16 @@ def open_log(
     *,
     files: Files = LOCAL_FILES,
 ) -> OpenedLog:
-    """Open a metadata log for reading; pass it to a ``Replica``, which follows it.
+    """Open a metadata log for reading, for example by a ``Replica``.
 
-    Opening a folder or a topic reads a little of it; opening a ``.log`` or several folders reads
-    all records. Opening a quorum does not connect yet. Nothing is changed.
+    Opening a ``.log`` or several folders reads all records. Opening a quorum does not connect yet.
 
     Args:
         source: a ``metadata.log.dir`` or its partition's folder; several folders of one quorum,
             joined by ``+``; a ``.log`` or ``.checkpoint`` file; ``quorum://HOST:PORT[,HOST:PORT]``
             of controllers; or ``topic://HOST:PORT[,HOST:PORT]/TOPIC[?snapshots=DIR]``.
-        kafka_settings: for ``quorum://`` and ``topic://``, a client's settings in Kafka's keys
-            (``security.protocol``, ``sasl.jaas.config``, …), as in a ``--command-config`` file.
+        kafka_settings: for ``quorum://`` and ``topic://``, a Kafka client's settings
+            (``security.protocol``, …), as in a ``--command-config`` file.
         files: the disk.
 
     Returns:
@@ -108,9 +107,9 @@ def open_log(
 
     Raises:
         InvalidSource: there is no such log, it cannot be read, or a setting is invalid.
-        Unanswered: a topic's cluster does not answer; a subclass of ``InvalidSource``.
-        CorruptLog: damage prevents opening; the error says where. Other damage is in the log's
-            ``damage``, ``missing`` and ``problems``; a damaged snapshot raises when it is read.
+        Unanswered: a topic's cluster does not answer.
+        CorruptLog: damage prevents opening. Other damage is in the log's ``damage``, ``missing``
+            and ``problems``. A damaged snapshot raises when the caller reads the snapshot.
     """
     text = str(source)
     if (scheme := scheme_of(text)) is not None:
@@ -128,26 +127,23 @@ def open_writable_log(
     encoding: Encoding | None = None,
     files: Files = LOCAL_FILES,
 ) -> WritableLog:
-    """Open a metadata log for writing; pass it to a ``Replica``, which claims it.
+    """Open a metadata log for writing by a ``Replica``, which claims the log.
 
     Args:
         source: the ``metadata.log.dir`` of a stopped node that is its quorum's only voter
-            (``metalog format`` and ``snapshot.format_log`` make such a folder), or
+            (``snapshot.format_log`` makes such a folder), or
             ``topic://HOST:PORT[,HOST:PORT]/TOPIC``. A missing topic is created.
-        kafka_settings: for ``topic://``, a client's settings in Kafka's keys.
+        kafka_settings: for ``topic://``, a Kafka client's settings.
         node_id: for ``topic://``, the leader's id in the LEADER_CHANGE record.
         encoding: for a ``topic://`` without records, ``kraft`` (the default) or ``avro``.
         files: the disk.
 
     Returns:
-        The log, not yet claimed or connected. ``Replica.start`` claims it, and raises
-        ``InvalidTarget`` if other processes can write it, too, and ``Unanswered`` if a topic's
-        cluster does not answer.
+        The log, not yet claimed or connected. See ``WritableLog.claim`` for later errors.
 
     Raises:
         InvalidTarget: this project cannot write a log of this kind.
         InvalidSource: there is no such log, it cannot be read, or a setting cannot be translated.
-            Other invalid settings raise ``InvalidTarget`` when the log is claimed.
         CorruptLog: ``leader-epoch-checkpoint`` is damaged.
     """
     text = str(source)
@@ -209,7 +205,7 @@ def remote_log(
     """The log at a ``quorum://`` or ``topic://`` URL.
 
     ``named`` is the name of ``properties`` in errors. A relative DIR in ``?snapshots=DIR`` is below
-    the folder ``base``.
+    ``base``.
     """
     if scheme_of(url) == "quorum":
         return _quorum(url, properties, named)
@@ -275,7 +271,7 @@ def _folder(path: Path, files: Files) -> DirectoryLog:
 
 
 def _holds_metadata(log: DirectoryLog) -> bool:
-    """Whether the first batches have a record of a type that only a metadata log has."""
+    """Whether the first batches have a record that only a metadata log has."""
     for event in log.read(log.bounds().start):
         if isinstance(event, Appended):
             if not all(isinstance(message, Undecodable) for message in event.batch.messages()):
@@ -299,7 +295,7 @@ def _quorum(url: str, properties: Mapping[str, str], named: str) -> OpenedLog:
 def _check_reachable(address: str, properties: Mapping[str, str]) -> None:
     """Raise ``Unanswered`` if no server accepts a connection and answers a request.
 
-    This check needs less time than librdkafka, and its error lists the attempts.
+    This check is faster than librdkafka, and the error lists the attempts.
     """
     from metalog.hosts.host_port import parse_addresses
     from metalog.wire.client.bootstrap import first_connection

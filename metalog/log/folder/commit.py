@@ -1,13 +1,13 @@
 """Proves from files alone which records are committed.
 
-The high-water mark is not on disk, so a leader's folder looks the same whether its followers lag or
-have caught up. There are four proofs: a snapshot, an archive (made by ``metalog archive``), a node
-that is the only voter, and the same records in the folders of a majority. A snapshot or an archive
-has only committed records.
+The high-water mark is not on disk. There are four other proofs:
 
-The majority's records are proven if one of these records has the newest leader's epoch (the rule of
-Kafka's leader), or if the folders of all voters show that each voter without these records ends
-with an epoch that is too low to win an election. Pure. This module must not read anything.
+- A snapshot has only committed records.
+- An archive, made by ``metalog archive``, has only committed records.
+- A node that is the only voter has only committed records.
+- A majority of the voters has the same records, and must keep them (see ``_kept_by_majority``).
+
+Pure. This module must not read anything.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Proven(NamedTuple):
 def proven_by_one(
     *, end: int, newest_snapshot_end: int | None, voters: Collection[int], node_id: int | None
 ) -> Proven:
-    """The proof from one node's folder. Empty ``voters`` mean that the voters are unknown."""
+    """The proof from one node's folder. If the voters are unknown, ``voters`` is empty."""
     if node_id is not None and set(voters) == {node_id}:
         return Proven(end, f"node {node_id} is the only voter")
     if newest_snapshot_end is not None:
@@ -43,8 +43,7 @@ def proven_by_one(
 
 
 class Stamp(NamedTuple):
-    """The identity of a batch. Different batches at the same offsets differ in ``epoch`` or
-    ``crc``."""
+    """The identity of a batch."""
 
     base_offset: int
     next_offset: int
@@ -55,9 +54,8 @@ class Stamp(NamedTuple):
 class Copy(NamedTuple):
     """The log in one folder: its batches in order from ``start`` on.
 
-    A snapshot stands for everything below ``start``. ``voter`` is the node's id, or None if the
-    folder does not name it. ``snapshot`` is the newest snapshot, or (0, 0). All records of an
-    archive are committed.
+    ``voter`` is the node's id, or None if the folder does not name the node. ``snapshot`` is the
+    newest snapshot, or (0, 0).
     """
 
     name: str
@@ -73,7 +71,7 @@ class Copy(NamedTuple):
         return self.stamps[-1].epoch if self.stamps else self.snapshot.epoch
 
     def epoch_before(self, offset: int) -> int | None:
-        """The epoch of the record before ``offset``; None if this copy does not show it."""
+        """The epoch of the record before ``offset``; None if unknown."""
         place = bisect_left(self.stamps, offset, key=lambda stamp: stamp.next_offset)
         if place < len(self.stamps) and self.stamps[place].base_offset < offset:
             return self.stamps[place].epoch
@@ -81,7 +79,7 @@ class Copy(NamedTuple):
 
 
 class Divergence(NamedTuple):
-    """Two copies differ from ``offset`` on; the records of at most one copy are committed there."""
+    """Two copies differ from ``offset`` on; at most one copy has committed records there."""
 
     first: str
     second: str
@@ -107,7 +105,8 @@ def agree(copies: Sequence[Copy], voters: Collection[int]) -> Agreement:
     """The longest prefix of the log that a snapshot or archive has, or that a majority must keep.
 
     If ``voters`` is empty, there is no majority. A copy without ``voter`` does not count for the
-    majority, because it can be an observer's copy, or a second copy of one voter.
+    majority: it can be an observer's copy. Raises ``CorruptLog`` if two copies have different
+    records of the same epoch at one offset.
     """
     divergences: list[Divergence] = []
     shared = [[copy.end] * len(copies) for copy in copies]
@@ -148,9 +147,11 @@ def _kept_by_majority(
 ) -> int:
     """The end of the records of copy ``index`` that a majority of the voters has and must keep.
 
-    The majority must keep the records if one of the records has the newest leader's epoch, or if
-    each voter without the records ends with an epoch that is too low to win an election. The second
-    condition needs the copies of all voters.
+    A majority must keep records in two cases:
+
+    - The last record has the newest epoch of all copies. This is the rule of Kafka's leader.
+    - There is a copy of each voter, and no voter without the records ends with a newer epoch. So no
+      voter without the records can win an election.
     """
     ends = _by_voter(copies, shared, voters)
     epochs = _by_voter(copies, [copy.epoch for copy in copies], voters)

@@ -1,8 +1,7 @@
 """Reads a metadata log in a folder: Kafka's ``metadata.log.dir``, or a copy.
 
-The node can be running: reading takes no lock, creates nothing and changes nothing. As in Kafka, a
-snapshot replaces an undamaged log if the snapshot has a higher epoch, or has the same epoch and
-ends past the log's end. This module must not apply any record.
+The node can be running: reading takes no lock and changes nothing. This module must not apply any
+record.
 """
 
 from __future__ import annotations
@@ -46,9 +45,9 @@ _MOST_LISTINGS: Final = 5
 class DirectoryLog:
     """The log in a controller's folder, for reading; ``open_log`` opens it.
 
-    ``refresh``, ``read`` and ``poll`` look for a new end of the log. With ``committed``, only the
-    provably committed part is read (see ``proven``). Raises ``InvalidSource`` if there is no
-    readable metadata log, and ``CorruptLog`` if ``leader-epoch-checkpoint`` is damaged.
+    ``refresh``, ``read`` and ``poll`` look for a new end of the log. With ``committed``, ``read``
+    and ``poll`` stop at the offset in ``proven``. Raises ``InvalidSource`` if there is no readable
+    metadata log, and ``CorruptLog`` if ``leader-epoch-checkpoint`` is damaged.
     """
 
     def __init__(
@@ -82,7 +81,7 @@ class DirectoryLog:
 
     @property
     def cluster_id(self) -> str | None:
-        """The cluster's id in ``meta.properties`` or ``archive.properties``, or None."""
+        """The id in ``meta.properties`` or ``archive.properties``, or None."""
         for known in (self._folder.meta_properties, self._folder.archive):
             if known is not None and known.cluster_id is not None:
                 return known.cluster_id
@@ -95,12 +94,12 @@ class DirectoryLog:
 
     @property
     def leader_epochs(self) -> LeaderEpochs:
-        """The start of each epoch in ``leader-epoch-checkpoint``."""
+        """The node's ``leader-epoch-checkpoint``."""
         return self._folder.leader_epochs
 
     @property
     def ends(self) -> LogEnds:
-        """The start and end of the log, as last found."""
+        """The log's ends, as last found."""
         return self._ends
 
     @property
@@ -110,22 +109,19 @@ class DirectoryLog:
 
     @property
     def damage(self) -> CorruptLog | None:
-        """The damage at which the search for the log's end stopped, or None.
-
-        ``bounds`` ends before the damage, where ``read`` raises it.
-        """
+        """The first damage that was found, or None; ``bounds`` ends before the damage."""
         return self._ends.damage
 
     @property
     def missing(self) -> CorruptLog | None:
-        """The error if a file's name proves that records at the log's end were lost, else None."""
+        """The error if a file's name proves that the log lost its last records, else None."""
         return self._missing_after(self._ends, is_certain=True)
 
     @property
     def may_be_missing(self) -> CorruptLog | None:
         """The error if an index entry or an epoch suggests lost records, else None.
 
-        A power cut can leave such an entry or epoch without a loss of records.
+        A power cut can leave such a sign without a loss of records.
         """
         if self._ends.torn_tail is not None or self.missing is not None:
             return None
@@ -135,8 +131,8 @@ class DirectoryLog:
         if ends.damage is not None or ends.replaced_by is not None:
             return None
         extents = list(self._folder.extents)
-        # If all records up to the log's end were deleted on purpose, the checkpoint starts the last
-        # batch's epoch at this end. Only a newer epoch is a sign of lost records.
+        # A newer epoch at the log's end suggests that its records are missing. The last batch's
+        # epoch starts there after Kafka has deleted all records.
         if any(
             each.start_offset == ends.end and each.epoch > ends.epoch
             for each in self.leader_epochs.starts[-1:]
@@ -146,7 +142,7 @@ class DirectoryLog:
 
     @property
     def voters(self) -> Voters:
-        """The voters of this quorum at the log's end, and where they were found."""
+        """The quorum's voters at the log's end."""
         if self._known_voters is None:
             self._known_voters = find_voters(self, self.quorum_state)
         return self._known_voters
@@ -197,14 +193,14 @@ class DirectoryLog:
         return tuple(problems)
 
     def bounds(self) -> LogBounds:
-        """The log's start, end and last epoch; a folder does not show the high-water mark."""
+        """The log's start, end and last epoch, without a high-water mark."""
         ends = self._ends
         return LogBounds(ends.start, ends.end, ends.epoch, None, NOT_ON_DISK)
 
     def read(self, start: int) -> Iterator[LogEvent]:
         """The events from offset ``start`` up to the current end of the log.
 
-        Raises ``CorruptLog`` at damage, or if no snapshot has the records before the log's start.
+        Raises ``CorruptLog`` at damage, or if ``start`` is before the log and no snapshot exists.
         """
         self.refresh()
         ends = self._ends
@@ -247,7 +243,7 @@ class DirectoryLog:
                 return
 
     def control_batches(self, start: int) -> Iterator[Batch]:
-        """The control batches of ``batches(start)``; the newest are kept in memory."""
+        """The control batches of ``batches(start)``."""
         ends = self._ends
         if ends.replaced_by is not None:
             return
@@ -282,18 +278,15 @@ class DirectoryLog:
         return read_checkpoint(self._folder.snapshot_path(id), self._files)
 
     def bootstrap(self) -> Iterator[Batch] | None:
-        """The first batches of an empty log, from the file ``bootstrap_path``.
-
-        None if the log has records, or if there is no such file.
-        """
+        """The batches in ``bootstrap_path``; None without this file, or if the log has records."""
         path = None if self._ends.end > 0 else self.bootstrap_path
         return None if path is None else read_checkpoint(path, self._files)
 
     @property
     def bootstrap_path(self) -> Path | None:
-        """The file with the first records: ``bootstrap.checkpoint``, or the snapshot of offset 0.
+        """The file with the first records of a new log, or None.
 
-        A snapshot that ends at offset 0 has metadata records if Kafka 4.4 formatted the folder.
+        Kafka 4.4 writes these records into the snapshot that ends at offset 0.
         """
         if FORMATTED_SNAPSHOT in self._folder.snapshots:
             path = self._folder.snapshot_path(FORMATTED_SNAPSHOT)
@@ -309,8 +302,10 @@ class DirectoryLog:
         return self._known_ends
 
     def _found_ends(self, known: LogEnds | None) -> LogEnds:
-        """As ``find_ends``. If records seem to be missing, Kafka has perhaps truncated them after
-        the listing. So the folder is listed again, a few times at most, until nothing changes."""
+        """As ``find_ends``; lists the folder again if records seem to be missing.
+
+        Kafka can have truncated these records after the first listing.
+        """
         ends = find_ends(self._folder, self._files, known)
         for _ in range(_MOST_LISTINGS):
             if not any(self._missing_after(ends, is_certain=each) for each in (True, False)):
@@ -345,7 +340,6 @@ class DirectoryLog:
         )
 
     def _news(self) -> list[LogEvent]:
-        """The events after the last poll, with a limited number of batches."""
         reached, epoch = self._reached or (self._ends.end, self._ends.epoch)
         place = self._ends.read_position
         self.refresh()
@@ -379,7 +373,7 @@ class DirectoryLog:
         return islice(self.batches(start), _MOST_BATCHES_A_POLL)
 
     def _still_holds(self, known: LogEnds) -> bool:
-        """Whether the log before its ``known`` end is unchanged, as far as the files show."""
+        """Whether the log before its ``known`` end seems unchanged."""
         place, last = known.read_position, known.last_batch
         if place is None or place.segment not in self._folder.segments:
             return False

@@ -1,10 +1,9 @@
 """Detects a log that lost records at its end, by the files that Kafka keeps beside its segments.
 
 A log that was cut between two batches looks complete. Kafka writes a producer snapshot
-(``N.snapshot``) after all records below offset N, and an index entry after its batch. These files
-must be read before the log, so that a new batch does not look lost. Before the caller reports a
-loss, it reads the files again, because Kafka can have truncated records meanwhile. This module must
-not read a batch.
+(``N.snapshot``) after all records below offset N, and an index entry after its batch. The caller
+must read these files before the log; otherwise, a new batch looks lost. This module must not read a
+batch.
 """
 
 from __future__ import annotations
@@ -25,10 +24,9 @@ _TIME_ENTRY: Final = struct.Struct(">qi")
 
 
 class LogExtent(NamedTuple):
-    """``file``, or an entry in it, shows that the log once held all records below offset ``end``.
+    """``file`` shows that the log once held all records below offset ``end``.
 
-    ``is_certain`` is false if a power cut can have left an entry without its batch, or an index
-    without its segment.
+    ``is_certain`` is false if a power cut can have left the same ``file`` without a loss.
     """
 
     end: int
@@ -39,7 +37,7 @@ class LogExtent(NamedTuple):
 def find_extents(
     partition: Path, names: Sequence[str], files: Files, segment: int | None = None
 ) -> tuple[LogExtent, ...]:
-    """The ends that the log once reached, as the indexes of ``segment`` and other files show.
+    """The ends that the log up to the end of ``segment`` once reached.
 
     ``names`` are the files in ``partition``. By default, ``segment`` is the last segment.
     """

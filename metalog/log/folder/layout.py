@@ -2,8 +2,8 @@
 
 Kafka's classes are ``UnifiedLog``, ``Snapshots``, ``LeaderEpochCheckpointFile``,
 ``QuorumStateData`` and ``PartitionMetadataFile``; ``docs/formats/directory.md`` describes the
-formats. Pure: bytes in, values out; ``CorruptLog`` for bytes that cannot be read. This module must
-not know the contents of a segment or a snapshot, and it does not open files.
+formats. Pure; bytes that cannot be read raise ``CorruptLog``. This module must not know the
+contents of a segment or a snapshot.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def time_index_name(base_offset: int) -> str:
 
 
 def producer_state_name(base_offset: int) -> str:
-    """The name of a segment's producer snapshot. In a metadata log, it lists no producers."""
+    """The name of a producer snapshot, which in a metadata log lists no producers."""
     return f"{base_offset:020d}.snapshot"
 
 
@@ -102,19 +102,19 @@ def _named_id(match: re.Match[str] | None) -> SnapshotId | None:
 
 
 def segments(names: Iterable[str]) -> list[int]:
-    """Base offsets of the segments in ``names``, lowest first; unfinished files are left out."""
+    """Base offsets of the segments in ``names``, lowest first."""
     return sorted(base for name in names if (base := segment_base_offset(name)) is not None)
 
 
 def snapshots(names: Iterable[str]) -> list[SnapshotId]:
-    """Ids of the snapshots in ``names``, oldest first; unfinished files are left out."""
+    """Ids of the snapshots in ``names``, oldest first."""
     return sorted(named for name in names if (named := snapshot_id(name)) is not None)
 
 
 def unfinished(names: Iterable[str], before: SnapshotId | None = None) -> list[str]:
-    """The names of unfinished files of Kafka or this project; they end in ``.part``.
+    """The ``.part`` files that Kafka or this project did not finish.
 
-    With ``before``, only the unfinished snapshots that are older than ``before``.
+    With ``before``, only the snapshots that are older than ``before``.
     """
     return [
         name
@@ -125,7 +125,7 @@ def unfinished(names: Iterable[str], before: SnapshotId | None = None) -> list[s
 
 
 def parse_leader_epochs(data: bytes, file: str) -> LeaderEpochs:
-    """The lines are: the version (0), the number of entries, and ``epoch offset`` per entry."""
+    """The lines: the version (0), the number of entries, and ``epoch offset`` per entry."""
     lines = data.decode("latin-1").removesuffix("\n").split("\n")
     if lines == [""] and not data:
         return LeaderEpochs(file)
@@ -196,7 +196,6 @@ def parse_quorum_state(data: bytes, file: str) -> QuorumState:
 
 
 def quorum_state_bytes(state: QuorumState) -> bytes:
-    """The bytes of ``quorum-state``, as ``parse_quorum_state`` and Kafka read it."""
     if state.data_version == 0:
         fields: dict[str, object] = {
             "clusterId": "",
@@ -218,7 +217,7 @@ def quorum_state_bytes(state: QuorumState) -> bytes:
 
 
 class MetaProperties(NamedTuple):
-    """``meta.properties``: the folder's node; a field is None if the file lacks the field's key."""
+    """``meta.properties``; a field is None if its key is missing."""
 
     cluster_id: str | None
     node_id: int | None
@@ -241,7 +240,7 @@ def parse_meta_properties(data: bytes, file: str) -> MetaProperties:
 
 
 class ArchiveProperties(NamedTuple):
-    """``archive.properties``; the cluster's id is None if the file lacks it."""
+    """``archive.properties``; a field is None if its key is missing."""
 
     cluster_id: str | None
 

@@ -1,7 +1,7 @@
 """Finds the metadata log at a path, and reads the small files around it.
 
-A path may be a ``metadata.log.dir``, its ``__cluster_metadata-0``, or a copy of either. Nothing is
-locked, created or changed. This module must not know the contents of a segment or a snapshot.
+A path may be a ``metadata.log.dir``, its ``__cluster_metadata-0``, or a copy. This module must not
+know the contents of a segment or a snapshot.
 """
 
 from __future__ import annotations
@@ -25,11 +25,10 @@ _SEARCH_LIMIT: Final = 200
 class LogFolder(NamedTuple):
     """The files of a metadata log's folder at one moment, before any batch is read.
 
-    ``partition`` is the folder with the segments. ``log_dir`` is the ``metadata.log.dir`` around
-    it, or None for a partition's folder alone. ``quorum_state``, ``meta_properties`` or ``archive``
-    is None if its file is missing or damaged; ``problems`` are the errors of damaged files.
-    ``extents`` show the end offsets that the log once reached. If ``is_marked``, a name or file in
-    the folder shows that this is a metadata log.
+    ``partition`` is the folder with the segments. ``log_dir`` is the ``metadata.log.dir``, or None
+    for a partition's folder alone. A value is None if its file is missing or damaged; ``problems``
+    are the errors of damaged files. If ``is_marked``, a name or file in the folder shows that this
+    is a metadata log.
     """
 
     partition: Path
@@ -53,8 +52,11 @@ class LogFolder(NamedTuple):
 
 
 def read_folder(path: Path, files: Files) -> LogFolder:
-    """The metadata log in ``path``; ``InvalidSource`` if there is none, ``CorruptLog`` if its
-    ``leader-epoch-checkpoint`` is damaged."""
+    """The metadata log in ``path``.
+
+    Raises ``InvalidSource`` if there is none, or ``CorruptLog`` if ``leader-epoch-checkpoint`` is
+    damaged.
+    """
     try:
         return _read_folder(path, files)
     except OSError as error:
@@ -118,7 +120,7 @@ def _read_folder(path: Path, files: Files) -> LogFolder:
 
 
 def _locate(path: Path, files: Files) -> tuple[Path | None, Path]:
-    """The ``metadata.log.dir``, or None, and the folder of the partition."""
+    """The ``metadata.log.dir`` or None, and the partition's folder."""
     if not files.is_folder(path):
         raise InvalidSource(f"{path}: there is no such folder")
     names = files.names(path)

@@ -38,8 +38,7 @@ class FoldersLog:
         self.agreement = agree(copies, self.voters.ids)
         best = min(self.agreement.holders, key=lambda place: copies[place].start)
         self.source = logs[best]
-        """The log that is read. Of the ``logs`` that have the whole committed part, this log begins
-        at the lowest offset."""
+        """The log that is read. It has the whole committed part, and the lowest start offset."""
         self._epoch = _epoch_below(self.agreement.committed, copies[best], self.source)
 
     @property
@@ -75,8 +74,7 @@ class FoldersLog:
     def missing(self) -> CorruptLog | None:
         """The damage that can hide more committed records, or None.
 
-        Damage can do so if its log ends at the committed offset, or if its log ends earlier and
-        another log reaches past that offset.
+        Only a log that ends at or below the committed offset can hide such records.
         """
         committed, ends = self.agreement.committed, [log.bounds().end for log in self._logs]
         for log, end in zip(self._logs, ends, strict=True):
@@ -128,7 +126,6 @@ class FoldersLog:
 
 
 def _lacks_its_voter(log: DirectoryLog) -> bool:
-    """Whether the folder is not an archive, and does not name its node."""
     node_id = None if log.meta_properties is None else log.meta_properties.node_id
     return node_id is None and log.folder.archive is None
 

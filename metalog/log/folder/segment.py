@@ -1,10 +1,9 @@
 """Reads one file of batches, a segment or a snapshot, lazily in large blocks.
 
 Every returned batch is complete, has a right CRC, and follows the previous batch. A crash can leave
-an incomplete batch at the end of the last segment: the batch is cut short, or has zeros in place of
-sectors that were never written. Such a batch becomes a ``TornTail``. At any other bad batch,
-``CorruptLog`` names file, offset and byte. This module must not know folders, and it does not apply
-records.
+an incomplete last batch: the batch is cut short, or has zeros instead of unwritten sectors. Such a
+batch becomes a ``TornTail``. Any other bad batch raises ``CorruptLog``. This module must not know
+folders, and it does not apply records.
 """
 
 from __future__ import annotations
@@ -44,8 +43,7 @@ _MOST_GUESSES: Final = 16
 _SECTOR: Final = 512
 """The number of bytes that a disk writes atomically."""
 _LEAST_UNWRITTEN: Final = 16
-"""At least this many zero bytes at the end count as unwritten; a complete batch can end with fewer
-zero bytes."""
+"""A complete batch can end with fewer zero bytes."""
 
 
 class TornTail(NamedTuple):
@@ -68,9 +66,8 @@ class TornTail(NamedTuple):
 class SegmentReader:
     """The batches of one open file, from ``position`` to the file's end.
 
-    An iteration ignores bytes that are appended after its start; another iteration continues at
-    ``position``. If the iteration ends at a torn tail, ``torn_tail`` describes the tail, and
-    ``position`` stays before the tail. Without ``may_be_torn``, a torn tail is damage.
+    An iteration ignores bytes that are appended after its start. The next iteration continues at
+    ``position``, which stays before a torn tail. Without ``may_be_torn``, a torn tail is damage.
     """
 
     __slots__ = ("_continuity", "_file", "_may_be_torn", "_name", "position", "torn_tail")
@@ -137,7 +134,7 @@ class SegmentReader:
     def _lacks_sectors(self, batch: bytes) -> bool:
         """Whether some sectors of the file's last ``batch`` were not written.
 
-        If the batch's checksum shows at most one wrong bit, the zeros are content, not a lack.
+        If at most one bit of the batch is wrong, the zeros are content.
         """
         unwritten = _first_unwritten(batch, self.position)
         if not self._may_be_torn or unwritten == len(batch) or _has_at_most_one_wrong_bit(batch):
@@ -152,14 +149,13 @@ class SegmentReader:
 
 
 UndecodedBatch = tuple[bytes, int, int, int]
-"""A buffer that has the batch, the batch's position in the buffer and in the file, and its size in
-bytes."""
+"""A buffer, the batch's position in the buffer and in the file, and the batch's size in bytes."""
 
 
 def whole_batches(file: ReadableFile, position: int, end: int) -> Iterator[UndecodedBatch]:
-    """The batches between ``position`` and ``end``, found by their lengths without other checks.
+    """The batches between ``position`` and ``end``; only their lengths are checked.
 
-    The iteration ends before a batch that is incomplete or has an impossible length.
+    The iteration ends before an incomplete batch or an impossible length.
     """
     buffer = b""
     start = 0
@@ -181,8 +177,8 @@ def whole_batches(file: ReadableFile, position: int, end: int) -> Iterator[Undec
 def find_batch(file: ReadableFile, base_offset: int, wanted: int) -> tuple[int, int]:
     """The position in the file and the base offset of the batch with the offset ``wanted``.
 
-    Earlier batches are skipped by their lengths, without other checks. If a length or offset is
-    impossible in a segment, the result is the file's beginning.
+    Only lengths and base offsets are checked. If one of these is impossible, the result is the
+    file's beginning.
     """
     beginning = found = (0, base_offset)
     reached, end = 0, file.size()
@@ -197,7 +193,7 @@ def find_batch(file: ReadableFile, base_offset: int, wanted: int) -> tuple[int, 
 
 
 def _first_unwritten(data: bytes, position: int) -> int:
-    """The index of the first unwritten sector in ``data``; the length of ``data`` if there is none.
+    """The index of the first unwritten sector in ``data``, or ``len(data)``.
 
     ``data`` is the end of a file, from byte ``position`` on.
     """
@@ -221,10 +217,10 @@ def _has_at_most_one_wrong_bit(batch: bytes) -> bool:
 
 
 def _why_no_torn_batch(tail: bytes, next_offset: int | None, written: int) -> str | None:
-    """Why ``tail`` is damage; None if a crash can have left it.
+    """Why ``tail`` is damage, or None if a crash can have left ``tail``.
 
-    The first ``written`` bytes are before the unwritten sectors. In a torn tail, these bytes are
-    zeros or the start of the next batch. A complete batch with a wrong length field is damage.
+    The first ``written`` bytes of a torn tail are zeros or the start of the next batch. A complete
+    batch with a wrong length field is damage.
     """
     head = tail[: min(written, HEADER_SIZE)]
     if not tail[:written].strip(b"\0"):
@@ -245,10 +241,9 @@ def _why_no_torn_batch(tail: bytes, next_offset: int | None, written: int) -> st
 
 
 def _hides_whole_batch(tail: bytes, stated: int, written: int) -> bool:
-    """Whether ``tail`` begins with a complete batch whose length field, ``stated``, is wrong.
+    """Whether ``tail`` begins with a complete batch whose ``stated`` size is wrong.
 
-    These sizes are tried: all of ``tail``, the ``written`` bytes, each size whose length field
-    differs by one bit, and the sizes up to the first places where a next batch can begin.
+    Likely sizes are tried, for example those that differ from ``stated`` by one bit.
     """
     if len(tail) < HEADER_SIZE:
         return False

@@ -36,7 +36,7 @@ from metalog.records.frame import Undecodable
 def read_segment(
     path: Path, base_offset: int | None, epochs: LeaderEpochs, files: Files, start: int = 0
 ) -> Iterator[Batch]:
-    """The batches of one segment from offset ``start`` on. The segment can have a torn tail."""
+    """The batches of one segment from offset ``start`` on, without a torn tail."""
     position, first = 0, base_offset
     try:
         with opened(files, path) as file:
@@ -164,10 +164,10 @@ class SegmentLog:
 
 
 class CheckpointLog:
-    """One snapshot's file, read as a log without other records.
+    """A log that has only one snapshot.
 
-    If the file's name has no offset and epoch, as in ``bootstrap.checkpoint``, the end offset is 0,
-    and the epoch is the first batch's.
+    A file without a snapshot's name, such as ``bootstrap.checkpoint``, has the end offset 0 and the
+    epoch of its first batch.
     """
 
     def __init__(self, path: str | Path, *, files: Files = LOCAL_FILES) -> None:

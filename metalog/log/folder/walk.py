@@ -21,15 +21,14 @@ from metalog.text.plurals import noun_range
 
 MOST_CONTROLS: Final = 1024
 LARGEST_CONTROL: Final = 4096
-"""The limits for ``LogEnds.controls``: the number of batches, and the size of each in bytes. Most
-control batches have a few hundred bytes."""
+"""The limits for ``LogEnds.controls``: the number of batches, and the size of each in bytes."""
 
 
 class ReadPosition(NamedTuple):
     """A reader's position: before ``byte`` of a segment.
 
-    ``next_offset`` and ``epoch`` are the end offset and the epoch of the previous batch. The epoch
-    is None if that batch was not read.
+    ``next_offset`` is the previous batch's end offset. ``epoch`` is the previous batch's epoch, or
+    None if unknown.
     """
 
     segment: int
@@ -39,17 +38,14 @@ class ReadPosition(NamedTuple):
 
 
 class LastBatch(NamedTuple):
-    """The batch before a read position: its position in the file, and its first bytes."""
+    """The position in the file and the first bytes of a batch."""
 
     byte: int
     prefix: bytes
 
 
 class SegmentWalk:
-    """The batches from ``read_position`` on.
-
-    The iteration updates the attributes ``read_position`` and ``torn_tail``.
-    """
+    """The batches from ``read_position`` on; the iteration advances ``read_position``."""
 
     def __init__(self, folder: LogFolder, files: Files, read_position: ReadPosition) -> None:
         self._folder = folder
@@ -110,7 +106,6 @@ def position_before(folder: LogFolder, files: Files, offset: int) -> ReadPositio
 
 
 def beginning(segment: int) -> ReadPosition:
-    """The position before the first batch of a segment."""
     return ReadPosition(segment, 0, segment, None)
 
 
@@ -138,26 +133,25 @@ class LogEnds(NamedTuple):
     end: int
     epoch: int
     replaced_by: SnapshotId | None
-    """The snapshot that replaces the segments: its (epoch, end offset) is higher than theirs."""
+    """The snapshot that, as in Kafka, replaces segments with a lower (epoch, end offset)."""
     torn_tail: TornTail | None
     damage: CorruptLog | None
-    """The damage at which the search for the end stopped; ``end`` is before it."""
+    """The first damage that was found; ``end`` is before the damage."""
     read_position: ReadPosition | None
     """The position after the last batch; None if there are no segments."""
     walked_from: int
-    """The base offset of the first segment read to find the end; ``end`` if there is none."""
+    """The base offset of the first segment that was read; ``end`` if there are no segments."""
     controls: tuple[Batch, ...] | None
     """The control batches from ``walked_from`` on; None if they are too many or too large."""
     last_batch: LastBatch | None
-    """The batch before ``read_position``; None if the segment has no batch before it."""
+    """The batch before ``read_position``, or None."""
 
 
 def find_ends(folder: LogFolder, files: Files, known: LogEnds | None = None) -> LogEnds:
     """Find the end of a folder's log.
 
-    Reading begins at the last segment that is not empty, or at the ``read_position`` of the earlier
-    result ``known``. No snapshot replaces a damaged log, because the log can have continued past
-    the snapshot.
+    Reading continues at the end of the earlier result ``known``, if the caller passes one. No
+    snapshot replaces a damaged log, because the log can have continued past the snapshot.
     """
     newest = folder.snapshots[-1] if folder.snapshots else SnapshotId(0, 0)
     if not folder.segments:
@@ -208,7 +202,6 @@ def _survey(folder: LogFolder, files: Files, known: LogEnds | None) -> _Survey:
 
 
 def _walked(walk: SegmentWalk, walked_from: int, controls: tuple[Batch, ...] | None) -> _Survey:
-    """Read to the end, and add the control batches to ``controls``."""
     found: list[Batch] = []
     damage = batch = None
     try:

@@ -1,9 +1,9 @@
 """Appends to the end of a log: to one active segment and its two indexes.
 
-A batch is in the log when it is written to its segment and synced. Indexes can be rebuilt from
-their segment, so they are synced only when the segment is finished. After a failed write or sync
-the appender cannot be used, because the file's content is unknown, and a second sync can wrongly
-succeed. This module must not know epochs, voters, nor who may write.
+Every batch is synced. Indexes can be rebuilt from their segment, so they are synced only when the
+segment is finished. After a failed write or sync, the appender cannot be used: the file's content
+is unknown, and a second sync can wrongly succeed. This module must not know epochs, voters, nor who
+may write.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Appender:
     """Appends to a segment that begins at ``base_offset``.
 
     Without ``size``, the segment is new. With ``size``, an existing segment is cut to ``size``
-    bytes, and indexed again.
+    bytes and indexed again.
     """
 
     def __init__(
@@ -142,11 +142,8 @@ class Appender:
 class IndexBuilder:
     """Builds the entries of a segment's ``.index`` and ``.timeindex`` as Kafka's LogSegment does.
 
-    ``add`` takes the segment's batches in order. After approximately every 4096 bytes of log, it
-    returns an offset entry: the last offset and the position of the added batch. If the largest
-    timestamp has grown after the previous time entry, it also returns a time entry: the largest
-    timestamp, and the last offset of the batch with this timestamp. Offsets are relative to
-    ``base_offset``. Pure.
+    ``add`` takes the segment's batches in order, and returns entries after about every 4096 bytes.
+    Offsets in entries are relative to ``base_offset``. Pure.
     """
 
     __slots__ = ("_base", "_indexed_time", "_largest", "_since_entry")

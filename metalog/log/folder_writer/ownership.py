@@ -29,8 +29,8 @@ class Owner(NamedTuple):
 def check_ownership(log: DirectoryLog, configured: Collection[int] | None) -> Owner:
     """The owner of ``log``; ``InvalidTarget`` or ``CorruptLog`` if the log may not be written.
 
-    ``configured`` are the voters in the node's configuration (``controller.quorum.voters``), or
-    None. Before a node's first start, its folder does not name the static voters.
+    ``configured`` are the static voters in ``controller.quorum.voters``, or None. Before a node's
+    first start, the folder does not name these voters.
     """
     properties = _properties(log)
     node = properties.node_id

@@ -1,10 +1,9 @@
 """Deletes segments and snapshots that a newer snapshot replaces, by Kafka's retention limits.
 
-The oldest snapshot is deleted if segments and snapshots together are larger than
-``metadata.max.retention.bytes``, or if the snapshot's last record is older than
-``metadata.max.retention.ms``. Then the next snapshot is checked. The newest snapshot stays. The
-segments below the oldest kept snapshot are deleted, too. ``snapshot_to_keep`` is pure. This module
-must not know when it is called.
+The oldest snapshot is deleted while all segments and snapshots are larger than
+``metadata.max.retention.bytes``, or while the snapshot's last record is older than
+``metadata.max.retention.ms``. The newest snapshot stays. The segments below the oldest kept
+snapshot are deleted, too. This module must not know when it is called.
 """
 
 from __future__ import annotations
@@ -38,7 +37,10 @@ class RetainedSnapshot(NamedTuple):
 def snapshot_to_keep(
     snapshots: Sequence[RetainedSnapshot], log_size: int, config: LogConfig, now_ms: int
 ) -> SnapshotId | None:
-    """The oldest snapshot to keep; None to keep all. ``snapshots`` are sorted, oldest first."""
+    """The oldest snapshot to keep; None to keep all. Pure.
+
+    ``snapshots`` are sorted, oldest first.
+    """
     size = log_size + sum(each.size for each in snapshots)
     keep = 0
     while keep < len(snapshots) - 1:
@@ -66,8 +68,8 @@ def measured(folder: LogFolder, files: Files) -> tuple[list[RetainedSnapshot], i
 def trim_folder(folder: LogFolder, before: SnapshotId, files: Files) -> None:
     """Delete the snapshots older than ``before``, and the segments completely below its end.
 
-    The last segment stays. Segments are deleted oldest first, each durably before the next, so the
-    log has no gap after an interruption or an ``OSError``.
+    The last segment stays. Each segment is deleted durably before the next, so an interruption or
+    an ``OSError`` leaves no gap. Raises ``InvalidRequest`` if there is no snapshot ``before``.
     """
     if before not in folder.snapshots:
         raise InvalidRequest(f"{folder.partition}: there is no snapshot {before}")
@@ -87,7 +89,7 @@ def trim_folder(folder: LogFolder, before: SnapshotId, files: Files) -> None:
 
 
 def remove_unfinished(folder: Path, files: Files, before: SnapshotId | None = None) -> None:
-    """Delete the files that ``layout.unfinished`` names; only the writer of ``folder`` may do this.
+    """Delete the files that ``layout.unfinished`` names; only the folder's writer may call this.
 
     A file that cannot be deleted stays, with a warning.
     """

@@ -1,9 +1,8 @@
 """The only writer of a metadata log in a folder: it claims the log, then appends durably.
 
-A claim takes ``.lock`` as Kafka does, cuts off a torn tail, and begins a new epoch: it writes
-quorum-state, leader-epoch-checkpoint, and then a LEADER_CHANGE batch, each durably before the next.
-After a failed write or sync, the writer may never write again. A new writer checks the files when
-it claims the log.
+A claim takes ``.lock`` as Kafka does, cuts off a torn tail, and begins a new epoch. It writes
+quorum-state, leader-epoch-checkpoint, and a LEADER_CHANGE batch, each durably before the next.
+After a failed append, the writer never writes again.
 
 All records in this log are committed, because its node is the only voter. This module must not know
 what metadata records mean.
@@ -45,8 +44,7 @@ _log = logging.getLogger(__name__)
 class WritableDirectoryLog:
     """The log of a formatted, stopped node; ``path`` is its ``metadata.log.dir``.
 
-    ``voters`` are the voters in the node's configuration. ``torn_tail`` is the torn tail that the
-    claim cut off, or None.
+    ``voters`` are the voters in the node's configuration. The claim cuts off ``torn_tail``.
     """
 
     def __init__(
@@ -80,9 +78,10 @@ class WritableDirectoryLog:
     def claim(self) -> int:
         """Become the only writer, in a new epoch; returns the epoch.
 
-        Raises ``InvalidTarget`` if this node may not write the log or a file cannot be written,
-        ``CorruptLog`` if the log is damaged, and ``LogFenced`` after a successful claim or
-        ``close``, or if the first append of this or an earlier claim fails.
+        Raises:
+            InvalidTarget: this node may not write the log, or a file cannot be written.
+            CorruptLog: the log is damaged.
+            LogFenced: this object claimed the log before, or was closed; or an append failed.
         """
         if self._appender is not None or self._fenced is not None:
             raise LogFenced(f"{self.path}: {self._fenced or 'claimed already'}")
@@ -133,7 +132,7 @@ class WritableDirectoryLog:
         return self._appender is not None
 
     def bootstrap_records(self) -> Sequence[tuple[Message, int]]:
-        """The first records, as (message, version) pairs, of a log without a metadata.version."""
+        """The first records of a log without a metadata.version, as (message, version) pairs."""
         path = self._log.bootstrap_path
         if path is None:
             raise InvalidTarget(
@@ -162,7 +161,7 @@ class WritableDirectoryLog:
 
     @property
     def snapshot_control(self) -> Sequence[tuple[ControlMessage, int]]:
-        """The quorum's control records, which follow the header of a snapshot (KIP-853)."""
+        """The control records that follow the header of a snapshot (KIP-853)."""
         return quorum_records(self._quorum)
 
     def bounds(self) -> LogBounds:
@@ -172,10 +171,7 @@ class WritableDirectoryLog:
         return LogBounds(self._start, self._end, self._epoch, self._end, "no other writer exists")
 
     def read(self, start: int) -> Iterator[LogEvent]:
-        """The events from offset ``start``; after a claim, only acknowledged batches.
-
-        The disk can also hold a batch whose write failed.
-        """
+        """The events from offset ``start``; after a claim, without a batch whose write failed."""
         self._news = []
         for event in self._log.read(start):
             if self._epoch < 0:
@@ -265,10 +261,7 @@ class WritableDirectoryLog:
         return Appender(partition, segments[-1], self._files, self._limits, size=size)
 
     def _epoch_starts(self) -> list[EpochStart]:
-        """The start of each epoch in the log.
-
-        The checkpoint can lack the newest epoch, and can have an epoch without a batch.
-        """
+        """The checkpoint can lack the newest epoch, and can have an epoch without a batch."""
         ends = self._log.ends
         starts = [s for s in self._log.leader_epochs.starts if s.start_offset < ends.end]
         if (starts[-1].epoch if starts else -1) < ends.epoch:
@@ -302,7 +295,7 @@ class WritableDirectoryLog:
         return self._end
 
     def _fence(self, appender: Appender, error: BaseException) -> None:
-        """Stop using the files, but keep the lock."""
+        """Close the files, but keep the lock."""
         reason = error.strerror if isinstance(error, OSError) else None
         self._fenced = (
             f"a write failed ({reason or str(error) or type(error).__name__}), and nothing more is"
