@@ -121,14 +121,17 @@ class Loader:
 
     @property
     def is_transaction_open(self) -> bool:
+        """Whether a transaction has begun and not ended."""
         return self._transaction is not None
 
     @property
     def open_transaction(self) -> OpenTransaction | None:
+        """The transaction that has begun and not ended, or None."""
         return None if self._transaction is None else self._transaction.summary()
 
     @property
     def state(self) -> State:
+        """Whether the image is loading, ready or stale."""
         if not self._is_ready:
             fault = None if self._fault is None else self._fault[1]
             return Loading(self._position, self.high_watermark, fault)
@@ -136,6 +139,7 @@ class Loader:
 
     @property
     def publisher_faults(self) -> Sequence[PublisherFault]:
+        """The latest fault of each publisher that had one."""
         return self._publishers.faults
 
     @property

@@ -102,10 +102,12 @@ class Batch(NamedTuple):
 
     @property
     def next_offset(self) -> int:
+        """The offset after the last record."""
         return self.last_offset + 1
 
     @property
     def record_count(self) -> int:
+        """The number of records; each has one offset."""
         return self.last_offset - self.base_offset + 1
 
     @property
@@ -181,6 +183,7 @@ class Batch(NamedTuple):
             raise self._corrupt(error) from None
 
     def messages(self) -> list[AnyMessage]:
+        """The decoded records; errors as in ``parts``."""
         return messages_of(self.parts())
 
     def _payload(self) -> bytes:
