@@ -27,7 +27,7 @@ def test_the_smaller_set_has_no_difference_in_meaning(
     assert printed[0] == "-  ALLOW User:orders-service DESCRIBE on topic orders from any host"
     assert printed[-1] == (
         "27 ACLs before, 22 after, proven to mean the same (35 cells). For a Metadata request for"
-        " all 7 topics, Kafka checks 42 ACLs before (about 18 µs), and 36 after (about 17 µs)."
+        " all 7 topics, Kafka makes 42 ACL checks before (about 18 µs), and 36 after (about 17 µs)."
     )
     assert main(["minimize", str(smaller), *CONFIG]) == 0
     assert "no smaller set was found" in capsys.readouterr().out

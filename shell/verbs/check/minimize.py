@@ -97,8 +97,8 @@ def _summary(found: Minimized) -> str:
     if found.topics:
         (before, after), (before_us, after_us) = found.matching, found.kafka_us
         text += (
-            f" For a Metadata request for all {counted(found.topics, 'topic')}, Kafka checks"
-            f" {counted(before, 'ACL')} before (about {before_us:,.0f} µs), and {after:,} after"
-            f" (about {after_us:,.0f} µs)."
+            f" For a Metadata request for all {counted(found.topics, 'topic')}, Kafka makes"
+            f" {counted(before, 'ACL check')} before (about {before_us:,.0f} µs), and"
+            f" {after:,} after (about {after_us:,.0f} µs)."
         )
     return text
