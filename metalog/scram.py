@@ -16,9 +16,10 @@ MAX_ITERATIONS: Final = 16384
 SALT_BYTES: Final = 24
 """The length, in bytes, of the salts that this project draws."""
 MOST_NAME_BYTES: Final = 1 << 10
-"""The longest user name, in bytes of UTF-8. Even with all characters escaped, such a name fits into
-the largest request that a node accepts before a login. A node refuses a login with a longer name,
-so a controller stores no credential for a longer name."""
+"""The longest user name, in bytes of UTF-8. Logins and credentials with longer names are refused.
+
+With all characters escaped, the name fits into the longest request that a node accepts before a
+login."""
 MOST_SALT_BYTES: Final = 1 << 10
 """The longest salt, in bytes. A node sends the salt to anybody who names the user."""
 
@@ -56,8 +57,8 @@ class ScramCredential(NamedTuple):
     def is_of(self, mechanism: ScramMechanism, password: str) -> bool:
         """Whether this credential was derived from ``password`` by ``mechanism``.
 
-        The iterations take some milliseconds of CPU, so do not call this method on the thread of an
-        event loop. The comparison takes equal time for a right and a wrong password.
+        Do not call this method on the thread of an event loop, because a call takes milliseconds of
+        CPU. The time does not depend on the result.
         """
         import hmac
 
@@ -75,8 +76,7 @@ class ScramCredential(NamedTuple):
 def salted_password(
     mechanism: ScramMechanism, password: str, salt: bytes, iterations: int
 ) -> bytes:
-    """RFC 5802's SaltedPassword. To set a credential, an admin client sends the
-    SaltedPassword, not the password (KIP-554)."""
+    """RFC 5802's SaltedPassword. Admin clients send it instead of the password (KIP-554)."""
     from hashlib import pbkdf2_hmac
 
     return pbkdf2_hmac(mechanism.hash_name, password.encode(), salt, iterations)
@@ -85,7 +85,7 @@ def salted_password(
 def credential_of(
     mechanism: ScramMechanism, salted: bytes, salt: bytes, iterations: int
 ) -> ScramCredential:
-    """The credential that a server stores for RFC 5802's SaltedPassword (``salted``)."""
+    """The credential that a server stores; ``salted`` is RFC 5802's SaltedPassword."""
     import hashlib
     import hmac
 

@@ -1,9 +1,7 @@
 """``Replica``, for embedding programs, follows one log on its own thread, and can write the log.
 
-``LogFollower`` reads the log and feeds the loader. ``LogLeader`` writes a ``WritableLog`` from the
-start, and any other log after an election (``Candidacy``). Another thread (``staleness``) tells the
-publishers that are a ``Gate`` how long the image has perhaps been stale. Any thread may read the
-replica's attributes. This module must not know the kind of log.
+``LogFollower`` reads the log, and ``LogLeader`` writes the log. Any thread may read the replica's
+attributes. This module must not know the kind of log.
 """
 
 from __future__ import annotations
@@ -33,27 +31,25 @@ class Replica(ChangeSubmitter):
     """``with Replica(log, publishers=[…]):`` follows ``log`` until the block ends.
 
     A log that is not a ``LiveLog`` is read once. A ``WritableLog`` is claimed at the start and
-    closed at the end; ``start`` can raise the errors of ``claim``. The future of a change completes
-    when the change is durable and published; an exception means that the log perhaps lacks the
-    change.
+    closed at the end.
 
     Args:
-        log: the log to follow, and to write if it is a ``WritableLog``.
+        log: the log to follow; a ``WritableLog`` is also written.
         publishers: receive each new image, in order.
-        tolerant: continue after faulty records that concern authorization; if false, stop there.
-        monotonic_s: the clock, in seconds.
-        entropy: the source of random bytes.
+        tolerant: do not stop at faulty records that concern authorization.
+        monotonic_s: a clock, in seconds.
+        entropy: a source of random bytes.
         idle_s: write a NoOp record after this many seconds without a change
             (``metadata.max.idle.interval.ms``).
         candidacy: takes part in elections for the log; ``close`` closes the candidacy.
         prepare: called before each attempt to start; may raise the errors of ``claim``.
-        is_patient: ``start`` does not raise a ``CorruptLog`` or ``Unanswered`` of ``prepare`` or
-            ``claim``. Retries follow, and ``state`` has the fault until a retry succeeds.
-        kafka: the version of Kafka whose rules for ACLs apply, such as ``4.4``. For a log that this
-            version cannot load, ``loaded.result`` raises ``ConfigException``. None derives the
+        is_patient: after a ``CorruptLog`` or ``Unanswered``, ``start`` does not raise the error.
+            The replica tries again, and ``state`` has the error until a retry succeeds.
+        kafka: the version of Kafka whose rules for ACLs apply, such as ``4.4``. If this version
+            cannot load the log, ``loaded.result`` raises ``ConfigException``. None derives the
             version from the log's metadata.version.
-        note_records: called for each replayed batch (``Loader``); after a fault, called again for
-            batches that are replayed again.
+        note_records: called for each replayed batch (``Loader``). After a fault, some batches are
+            replayed again.
 
     Raises:
         ConfigException: ``kafka`` is not a supported version.
@@ -97,7 +93,7 @@ class Replica(ChangeSubmitter):
         self.close()
 
     def start(self) -> None:
-        """Claim the log if it can be written, and begin to follow it on a thread.
+        """Claim a ``WritableLog``, and begin to follow the log on a thread.
 
         Raises:
             InvalidTarget: this process cannot write the log.
@@ -121,7 +117,7 @@ class Replica(ChangeSubmitter):
             self._follower.staleness.start()
 
     def close(self) -> None:
-        """Stop following and wait for the thread. A caller may repeat the call."""
+        """Stop, and wait for the thread. A caller may repeat the call."""
         self._follower.stop()
         self._leader.stop()
         if self._thread is not None:
@@ -140,9 +136,7 @@ class Replica(ChangeSubmitter):
     def loaded(self) -> InitialLoad:
         """A future that completes when the image at the log's high-water mark is published.
 
-        ``result(timeout)`` waits at most ``timeout`` seconds. It raises ``CorruptLog`` at once if
-        the log is damaged, and ``LoadTimeout`` with the last fault after the timeout. The future's
-        ``fault`` is the last fault.
+        ``result(timeout)`` raises the errors of ``wait_until_loaded``. ``fault`` is the last fault.
         """
         return self._gate.loaded
 
@@ -167,12 +161,12 @@ class Replica(ChangeSubmitter):
 
     @property
     def is_active(self) -> bool:
-        """Whether this replica is the log's writer now: it has claimed the log."""
+        """Whether this replica has claimed the log as its writer."""
         return self._leader.is_active
 
     @property
     def image(self) -> MetadataImage:
-        """The newest published image; before the first publication, the empty image."""
+        """The newest published image; empty before the first publication."""
         return self._loader.image
 
     @property
@@ -190,9 +184,9 @@ class Replica(ChangeSubmitter):
 
     @property
     def failing_for_s(self) -> float | None:
-        """How long the image has perhaps been older than the log, in seconds; or None.
+        """How long the image has perhaps been older than the log, in seconds.
 
-        The cause is a fault of the replay, or a silent server.
+        The cause is a fault of the replay or a silent server. None without such a cause.
         """
         return self._follower.failing_for_s
 
@@ -213,10 +207,10 @@ class Replica(ChangeSubmitter):
 
     @property
     def publisher_faults(self) -> Sequence[PublisherFault]:
-        """The publishers that raised an exception, with the last exception of each."""
+        """The last exception of each publisher that raised one."""
         return self._loader.publisher_faults
 
     @property
     def skipped(self) -> Mapping[str, Skipped]:
-        """The skipped records, by type. Missing records are counted as one more type."""
+        """The skipped records, by type; missing records are one more type."""
         return self._loader.skipped

@@ -26,12 +26,11 @@ R = TypeVar("R")
 
 
 class ChangeSubmitter:
-    """The methods that change a log through its one writer. Any thread may call each method.
+    """The methods that change a log. Any thread may call each method.
 
-    Each method returns a future, or a future for each item, and does not wait for the log. A future
-    has the response when the change is durable and published. If the change is refused, the
-    response has Kafka's error. An exception of the future means that the log perhaps lacks the
-    change; after a failed write, the exception is ``LogFenced``.
+    The methods do not wait for the log. A future completes when the change is durable and
+    published. A refused change has Kafka's error as its response. If the future has an exception,
+    the log perhaps lacks the change. After a failed write, the exception is ``LogFenced``.
     """
 
     def __init__(self, entropy: Entropy, kafka: str | None) -> None:
@@ -43,12 +42,12 @@ class ChangeSubmitter:
         raise NotImplementedError
 
     def submit(self, change: Change[R]) -> Future[R]:
-        """Carry out ``change``, perhaps in one batch with other queued changes.
+        """Carry out ``change``.
 
         Args:
             change: a pure function of the image that returns records and a response
                 (``metalog.controller``). The replica's thread calls the function. The image can
-                include other queued changes.
+                have changes that are not durable yet.
 
         Raises:
             NotController: this node cannot write the log.
@@ -74,12 +73,12 @@ class ChangeSubmitter:
         """Create ``acls`` as one request, in one batch.
 
         Args:
-            context: the caller's context, which is ignored. Ask the authorizer before this call.
-            acls: the ACLs. No record is written for an ACL that exists, and this is not an error.
+            context: ignored. The caller must ask the authorizer first.
+            acls: the ACLs. An ACL that exists is not an error.
 
         Returns:
-            A future for each of ``acls``, in order. If the ACL was refused, the result is an error,
-            which counts as true; else it is ``SUCCESS``, which counts as false.
+            A future for each of ``acls``, in order. The result for a refused ACL is an error, which
+            counts as true. Any other result is ``SUCCESS``, which counts as false.
 
         Raises:
             NotController: this node cannot write the log.
@@ -92,7 +91,7 @@ class ChangeSubmitter:
         """Delete the ACLs that ``filters`` match, as one request, in one batch.
 
         Args:
-            context: the caller's context, which is ignored. Ask the authorizer before this call.
+            context: ignored. The caller must ask the authorizer first.
             filters: which ACLs to delete.
 
         Returns:
@@ -104,7 +103,7 @@ class ChangeSubmitter:
         return each_of(self.submit_deletions(filters), len(filters))
 
     def submit_creations(self, acls: Sequence[Acl]) -> Future[list[AclCreateResult]]:
-        """Like ``create_acls``, with one future for all outcomes, in order."""
+        """Like ``create_acls``, with one future for all results."""
 
         def change(image: MetadataImage) -> ControllerResult[list[ApiError]]:
             versions = versions_of_log(image.features, self._kafka)
@@ -113,11 +112,11 @@ class ChangeSubmitter:
         return self.submit(change)
 
     def submit_deletions(self, filters: Sequence[AclFilter]) -> Future[list[AclDeleteResult]]:
-        """Like ``delete_acls``, with one future for all outcomes, in order."""
+        """Like ``delete_acls``, with one future for all results."""
         return self.submit(lambda image: acl_control.delete_acls(image.acls, filters))
 
     def alter_scram(self, request: AlterScramRequest) -> Future[dict[str, ApiError]]:
-        """Set and delete SCRAM credentials (KIP-554). The future has an outcome for each user."""
+        """Set and delete SCRAM credentials (KIP-554). The result has an outcome for each user."""
         return self.submit(lambda image: alter_credentials(image, request))
 
     def set_scram_password(
@@ -137,8 +136,8 @@ class ChangeSubmitter:
             iterations: the number of hash iterations, 4096 to 16384.
 
         Returns:
-            A future of the outcome: an error, which counts as true, if the change was refused; else
-            ``SUCCESS``, which counts as false.
+            A future. The result for a refused change is an error, which counts as true. Any other
+            result is ``SUCCESS``, which counts as false.
 
         Raises:
             NotController: this node cannot write the log.

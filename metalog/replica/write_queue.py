@@ -1,14 +1,13 @@
 """Group commit: the only writer of a log carries out queued changes in groups.
 
-At most ``MAX_GROUP`` queued changes form a group. A change is decided on an image with the previous
-changes of the group. Then all records are appended as one batch, synced once and replayed, and the
-futures complete. So an answered change is durable and in force. If the batch is too large, each
-change is written in a separate batch. If the write fails, the whole group fails, and the queue
-accepts no further change.
+Each change is decided on an image with the previous changes of its group. Then all records are
+appended as one batch, synced once and replayed. Then the futures complete, so an answered change is
+durable and in force. If the batch is too large, each change gets a separate batch. If the write
+fails, the whole group fails, and the queue accepts no further change.
 
-A change with a transaction's name is carried out alone, in one or more batches. If the write of a
-later batch fails, the next leader aborts the transaction. Any thread may call ``submit`` and
-``stop``. This module must not know what a change does.
+A change with a transaction's name is not grouped. If a later batch of the transaction fails, the
+next leader aborts the transaction. Any thread may call ``submit`` and ``stop``. This module must
+not know what a change does.
 """
 
 from __future__ import annotations
@@ -44,11 +43,11 @@ Change = Callable[[MetadataImage], ControllerResult[R]]
 NO_OP_SINCE: Final = 5
 """metadata.version 3.3-IV1, the first with NoOp records (KIP-835)."""
 MAX_GROUP: Final = 1024
-"""A group has at most this many requests."""
+"""The most changes in a group."""
 
 
 class _Request(NamedTuple):
-    """``transaction`` is the transaction's name; None for a change that must fit one batch."""
+    """``transaction`` is a name, or None for a change that must fit one batch."""
 
     change: Change[Any]
     future: Future[Any]
@@ -94,7 +93,7 @@ class WriteQueue:
         return self._refusal
 
     def activate(self, first_records: Sequence[tuple[Message, int]] = ()) -> None:
-        """Write the activation batches, then ``first_records``. Replay the log before this call."""
+        """Write the activation batches, then ``first_records``. Replay the log first."""
         if self._refusal is not None:
             return
         opened = self._loader.open_transaction
@@ -114,9 +113,7 @@ class WriteQueue:
         """Wait for a group and carry out its changes; also returns after ``stop``.
 
         After ``idle_s`` seconds without a change, write a NoOp record if the metadata.version has
-        it. If the write fails with another error than ``InvalidRequest``, or if the replay of the
-        written records fails, this method raises the error, and the queue accepts no further
-        change.
+        NoOp records. Raises the errors of the write, except ``InvalidRequest``, and of the replay.
         """
         group = []
         try:
@@ -153,7 +150,7 @@ class WriteQueue:
                     request.future.set_exception(fault or LogFenced("the log cannot be replayed"))
 
     def close(self) -> None:
-        """Fail the queued changes and close the log; not while a change is in progress."""
+        """Fail the queued changes and close the log. No change may be in progress."""
         self.fail_waiting(self._refusal)
         self._log.close()
 
@@ -185,7 +182,7 @@ class WriteQueue:
             each.request.future.set_result(each.result.response)
 
     def _append(self, decided: Sequence[_Decided]) -> bool:
-        """Write the decided changes; False if there is nothing to write."""
+        """Write the records; False if there are none."""
         records = [record for each in decided for record in each.result.records]
         if not records:
             return False
@@ -204,7 +201,7 @@ class WriteQueue:
         return True
 
     def _decided(self, group: Sequence[_Request]) -> list[_Decided]:
-        """The results of ``group``; an error fails only the request that raised it."""
+        """The results of ``group``, without the requests that failed."""
         image = self._loader.image
         decided = []
         for request in group:
@@ -257,10 +254,9 @@ def each_of(results: Future[list[R]], count: int) -> list[Future[R]]:
 def _after(
     image: MetadataImage, records: Sequence[tuple[Message, int]], *, is_last: bool
 ) -> MetadataImage:
-    """``image`` after ``records``; ``image`` itself for the last request of a group, because no
-    request uses the result.
+    """``image`` with ``records``; only ``image`` if ``is_last``, as no request uses the result.
 
-    ``CorruptLog`` if ``records`` contradict the image, or if a strict loader would stop at them.
+    ``CorruptLog`` if a strict loader would stop at ``records``.
     """
     delta = MetadataDelta(image)
     delta.replay_all(enumerate(message for message, _ in records))

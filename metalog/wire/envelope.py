@@ -1,9 +1,8 @@
 """Envelope (KIP-590): a request that a broker forwards for its client, and the answer.
 
-Version 0 is Kafka's. Version 1 is ours, and our nodes announce it. Version 1 has the fields of
-version 0, but its error code can be one of ours, such as AUTHORIZER_NOT_READY, for which Kafka has
-no number. Version 0 has UNKNOWN_SERVER_ERROR instead (KIP-801). This module must not know what is
-forwarded, nor who may forward it.
+Version 0 is Kafka's. Version 1 is ours. Version 1 has the same fields, but can have our own error
+codes, such as AUTHORIZER_NOT_READY. Version 0 has UNKNOWN_SERVER_ERROR instead (KIP-801). This
+module must not know what is forwarded, nor who may forward a request.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _PRINCIPAL_VERSION: Final = bytes(2)
 
 
 class PrincipalUnreadable(InvalidRequest):
-    """An Envelope whose principal is not in the format of Kafka's default principal builder."""
+    """The principal is not in the format of Kafka's default principal builder."""
 
     code = ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE
 
@@ -37,8 +36,7 @@ class PrincipalUnreadable(InvalidRequest):
 class Forwarded(NamedTuple):
     """A forwarded request and its client.
 
-    ``request`` is the client's header and body, unchanged. ``host`` is the client's address as Java
-    writes it.
+    ``request`` is the client's header and body. ``host`` is the client's address in Java's form.
     """
 
     request: bytes
@@ -48,7 +46,7 @@ class Forwarded(NamedTuple):
 
 
 class ForwardedAnswer(NamedTuple):
-    """``response`` is the answer's header and body; None if ``code`` is an error."""
+    """``response`` is a header and body; None if ``code`` is an error."""
 
     code: int
     response: bytes | None
@@ -62,7 +60,7 @@ def seal(
     *,
     token_authenticated: bool = False,
 ) -> Body:
-    """An Envelope for ``request``; ``address`` is the client's address of 4 or 16 bytes."""
+    """An Envelope; ``address`` is the client's address of 4 or 16 bytes."""
     data = DefaultPrincipalData(
         type_=principal.principal_type, name=principal.name, token_authenticated=token_authenticated
     )

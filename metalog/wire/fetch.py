@@ -40,9 +40,8 @@ class EpochLeader(NamedTuple):
 class FetchPosition(NamedTuple):
     """An observer's position in the log.
 
-    ``offset`` is the next offset to fetch. ``last_epoch`` is the epoch of the previous record (0 if
-    there is no record). ``leader_epoch`` (0 if unknown) and ``high_watermark`` (-1 if unknown) are
-    the latest that the observer knows.
+    ``offset`` is the next offset to fetch. ``last_epoch`` is the epoch of the previous record; 0 if
+    there is none. An unknown ``leader_epoch`` is 0, and an unknown ``high_watermark`` is -1.
     """
 
     offset: int
@@ -54,8 +53,8 @@ class FetchPosition(NamedTuple):
 class Fetched(NamedTuple):
     """An answer to Fetch.
 
-    ``diverging`` is None, or an epoch and its end offset in the leader's log. ``high_watermark`` is
-    -1 if the leader does not know it yet.
+    ``diverging`` is None, or an epoch and its end offset in the leader's log. An unknown
+    ``high_watermark`` is -1.
     """
 
     code: int

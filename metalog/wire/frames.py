@@ -1,7 +1,7 @@
 """Frames of a connection: a length of four bytes, and a message of this length.
 
-The reader takes bytes in pieces of any size, and returns whole messages. It refuses a length above
-its limit before the message arrives. This module must not know what a message contains.
+The reader refuses a length above its limit before the message arrives. This module must not know
+what a message contains.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from metalog.errors import InvalidRequest
 
 LENGTH_BYTES: Final = 4
 _HTTP: Final = b"HTTP"
-"""The first bytes of a web server's answer."""
 DEFAULT_LIMIT: Final = 100 << 20
 """Kafka's default for ``socket.request.max.bytes``."""
 
 
 class Malformed(InvalidRequest):
-    """Bytes that no peer should send; the connection can no longer be used."""
+    """Invalid bytes from a peer; the connection must be closed."""
 
 
 def framed(payload: bytes) -> bytes:
@@ -26,16 +25,16 @@ def framed(payload: bytes) -> bytes:
 
 
 class FrameReader:
-    """Splits bytes into frames of at most ``limit`` bytes; a caller may change ``limit``."""
+    """Splits bytes into frames of at most ``limit`` bytes. A caller may change ``limit``."""
 
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
         self.limit = limit
         self._buffer = bytearray()
 
     def beginning(self, most: int) -> tuple[int, bytes]:
-        """The length of the incomplete frame, and the first bytes of the frame (at most ``most``).
+        """The length of the incomplete frame, and the frame's first bytes (at most ``most``).
 
-        The result is 0 and no bytes if the length itself is incomplete.
+        The result is 0 and no bytes if the length is incomplete.
         """
         if len(self._buffer) < LENGTH_BYTES:
             return 0, b""

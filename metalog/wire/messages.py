@@ -1,8 +1,6 @@
 """Encodes and decodes requests and responses, for either side of a connection.
 
-A header precedes the body; the body's class determines the header's version. The response to
-ApiVersions has the oldest header, because the client does not know the server's versions yet
-(KIP-511). This module must not know what any message is for.
+The body's class determines the header's version. This module must not know what any message is for.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ _HEAD: Final = struct.Struct(">hhi")
 
 
 class RequestHeader(NamedTuple):
-    """The first fields of every request, which every version of the header has."""
+    """The fields at the start of every version of the header."""
 
     api_key: int
     version: int
@@ -66,7 +64,7 @@ class UnreadRequest:
         return self._request
 
     def count(self) -> int:
-        """The length of the array at the start of the body; its items are not read."""
+        """The length of the array at the start of the body, without decoding the items."""
         declared, at = _read_header(self.head, self._payload, self._most_elements)[:2]
         return reader.read_count(declared, self._payload, at, most_elements=self._most_elements)
 
@@ -81,14 +79,14 @@ def read_head(payload: bytes) -> RequestHeader:
 def read_request(payload: bytes, *, most_elements: int = sys.maxsize) -> WireRequest:
     """Decode a request.
 
-    As in Kafka, bytes after the body are ignored: librdkafka sends one byte too many in
+    As in Kafka, bytes after the body are ignored. librdkafka sends one byte too many in
     AlterUserScramCredentials.
 
     Raises:
         UnsupportedVersion: no class declares this API key and version.
         Malformed: the bytes are not a request of this API key and version.
-        TooManyElements: the arrays and tagged fields of the header or of the body have more than
-            ``most_elements`` elements.
+        TooManyElements: the header or the body has more than ``most_elements`` elements of arrays
+            and tagged fields.
     """
     head = read_head(payload)
     declared, at, client_id = _read_header(head, payload, most_elements)
@@ -99,7 +97,7 @@ def read_request(payload: bytes, *, most_elements: int = sys.maxsize) -> WireReq
 def _read_header(
     head: RequestHeader, payload: bytes, most_elements: int
 ) -> tuple[type[Body], int, str | None]:
-    """The class of a request's body, the position of the body, and the client's id."""
+    """The body's class, the body's position, and the client's id."""
     declared = request_type(head.api_key, head.version)
     header, at = reader.read(declared.__header_schema__, payload, most_elements=most_elements)
     return declared, at, header.client_id
@@ -117,14 +115,14 @@ def write_request(body: Body, correlation_id: int, client_id: str | None) -> byt
 
 
 def correlation_of(payload: bytes) -> int:
-    """The correlation id of a response, which is also the id of its request."""
+    """The correlation id of a response."""
     if len(payload) < 4:
         raise Malformed(f"a response of {len(payload)} bytes is shorter than its header")
     return int.from_bytes(payload[:4], "big", signed=True)
 
 
 def read_response(payload: bytes, declared: type[Body]) -> Body:
-    """The body of a response, decoded as the class ``declared``."""
+    """Decode the body of a response as the class ``declared``."""
     _, at = reader.read(declared.__header_schema__, payload)
     body, _ = reader.read(declared, payload, at)
     return body

@@ -1,8 +1,8 @@
 """Connects to the first of several peers that accepts a connection, with one timeout for all.
 
-The peers are tried in order. The next attempt begins when an attempt fails, or after a quarter of a
-second (as in RFC 8305), so a silent peer leaves time for the other peers. If all peers fail, the
-error lists the errors of all peers. This module must not know what the connection is for.
+The peers are tried in order. The next attempt begins when an attempt fails, or after 0.25 seconds
+(as in RFC 8305), so a silent peer leaves time for the other peers. This module must not know what
+the connection is for.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from metalog.wire.versions import NoCommonVersion
 
 _ATTEMPT_DELAY_S: Final = 0.25
 _REPORT_S: Final = 0.1
-"""Seconds between the end of an attempt and the timeout: time to report the attempt's error."""
+"""An attempt ends this many seconds before the timeout, so that its error is reported."""
 _TRY_NEXT_PEER: Final = (Unreachable, Malformed, NoCommonVersion)
-"""Errors after which another peer is tried. Any other error, such as a refused login, would come
-from every peer."""
+"""Any other error, such as a refused login, would come from every peer."""
 
 
 def first_connection(
@@ -38,7 +37,8 @@ def first_connection(
     ``check`` can raise ``NoCommonVersion`` to refuse a connection.
 
     Raises:
-        Unreachable: no peer can be used. If there is only one peer, its error is raised.
+        Unreachable: no peer can be used. The message has the error of each peer.
+        Malformed, NoCommonVersion: the only peer cannot be used.
         AuthenticationFailed: a peer refuses the login.
     """
 
@@ -57,7 +57,7 @@ def first_connection(
 def check_reachable(addresses: Sequence[Address], timeout_s: float) -> None:
     """Raise ``Unreachable`` if none of ``addresses`` accepts a connection within ``timeout_s``.
 
-    Nothing is sent, so the peers' protocol does not matter.
+    Nothing is sent.
     """
     _Race(addresses, timeout_s, BareConnection).winner().close()
 

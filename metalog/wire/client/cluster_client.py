@@ -1,8 +1,8 @@
 """A client for a cluster's ACLs, SCRAM users and topics, through one of its nodes.
 
 A read is repeated after a lost connection or a retriable error. A write is repeated only after
-NOT_CONTROLLER, with which a controller that does not lead refuses a write. (A broker forwards a
-write to the leader.) This module must not know why something is read or changed.
+NOT_CONTROLLER, the error of a controller that does not lead. (A broker forwards a write to the
+leader.) This module must not know why something is read or changed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from metalog.wire.scram_users import VERSIONS as SCRAM_VERSIONS
 from metalog.wire.versions import NoCommonVersion
 
 PATIENCE_S: Final = 10.0
-"""Retriable errors are retried for about this many seconds."""
+"""Retriable errors are retried for this many seconds."""
 
 _METADATA: Final = 3
 _METADATA_VERSIONS: Final = (4, 5, 6, 7, 12)
@@ -84,26 +84,28 @@ class ListedTopic(NamedTuple):
 
 
 class OutcomeUnknown(InvalidRequest):
-    """A change was sent; it is unknown whether the cluster made it."""
+    """A change was sent, and the cluster perhaps made the change."""
 
 
 def check_needs_no_login(connection: Connection) -> None:
     """Raise ``Unreachable`` if the peer closes the connection during a request.
 
-    A peer that requires a login answers ApiVersions without a login, and closes the connection at
-    the next request.
+    A peer that requires a login answers ApiVersions, and closes the connection at the next request.
     """
     version = connection.version(_METADATA, _METADATA_VERSIONS[:1])
     connection.ask(request_type(_METADATA, version)(topics=(), allow_auto_topic_creation=False))
 
 
 class ClusterClient:
-    """A client of a cluster; at least one of the nodes ``bootstrap`` must be running.
+    """A client of a cluster; one of the nodes ``bootstrap`` must be running.
 
-    The first call connects. A call raises ``Unreachable`` or ``Malformed`` if no node can be used,
-    ``AuthenticationFailed`` if the login is refused, and ``NoCommonVersion`` if the node does not
-    offer an API that the call requires. A change raises ``OutcomeUnknown`` if it was sent and gets
-    no readable answer. After ``NotSent`` (an ``Unreachable``) nothing was changed.
+    The first call connects. A call can raise:
+
+    - ``Unreachable`` or ``Malformed``: no node can be used.
+    - ``NotSent``: the change was not sent.
+    - ``OutcomeUnknown``: the change was sent, and no readable answer came.
+    - ``AuthenticationFailed``: the login was refused.
+    - ``NoCommonVersion``: the node does not offer the API of the call.
     """
 
     def __init__(self, bootstrap: Sequence[Address], settings: ClientSettings) -> None:
@@ -114,7 +116,6 @@ class ClusterClient:
         """Whether the last connection was to a controller."""
 
     def describe_acls(self, wanted: AclFilter) -> DescribedAcls:
-        """The ACLs that match ``wanted``."""
 
         def request(version: int) -> Body:
             return describe_acls_request(version, wanted)
@@ -126,12 +127,12 @@ class ClusterClient:
         return _version(self._connected(), CREATE_ACLS, VERSIONS)
 
     def supported_level(self, feature: str) -> int:
-        """The highest level of ``feature`` that the node supports; 0 if it announces no level."""
+        """The highest level of ``feature`` that the node supports; 0 if it announces none."""
         supported = self._connected().features.get(feature)
         return 0 if supported is None else supported.most
 
     def finalized_level(self, feature: str) -> int:
-        """The level of ``feature`` in force, according to the node; 0 if it announces no level."""
+        """The node's finalized level of ``feature``; 0 if the node announces no level."""
         return self._connected().finalized.get(feature, 0)
 
     def create_acls(self, acls: Sequence[Acl]) -> list[ApiOutcome]:
@@ -161,7 +162,7 @@ class ClusterClient:
         return read_described_users(self._read(DESCRIBE_SCRAM, SCRAM_VERSIONS, request))
 
     def topics(self) -> list[ListedTopic]:
-        """The topics that the user may describe; a broker silently leaves out all other topics."""
+        """The topics that the user may describe; a broker leaves out all other topics."""
 
         def request(version: int) -> Body:
             more = {"include_topic_authorized_operations": False} if version >= _WITH_IDS else {}
@@ -267,8 +268,7 @@ class ClusterClient:
         return self._connection
 
     def _go_to_controller(self, connection: Connection) -> None:
-        """Connect to the leader if the controller names it. If not, close the connection, so that
-        the next call begins with ``bootstrap``."""
+        """Connect to the leader; if that fails, the next call begins with ``bootstrap``."""
         leader = None
         try:
             version = connection.version(_DESCRIBE_CLUSTER, _DESCRIBE_CLUSTER_VERSIONS)

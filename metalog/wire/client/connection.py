@@ -1,8 +1,8 @@
 """One connection to a peer over a blocking socket: it connects, logs in, and sends requests.
 
-This is the only module of ``wire`` with sockets. After ``Unreachable``, a caller can try another
-peer, or try again. Any other error says in one line why this peer cannot be used. A failed request
-closes the connection. This module must not know what the requests mean.
+After ``Unreachable``, a caller can try another peer, or try again. After any other error, this peer
+cannot be used. A failed request closes the connection. This module must not know what the requests
+mean.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from metalog.wire.versions import VersionRange, Versions
 
 _CHUNK: Final = 1 << 18
 _CHECK_EVERY_S: Final = 0.25
-"""Seconds between two checks whether the caller still wants the awaited answer."""
+"""Seconds between two calls of ``is_wanted``."""
 _TLS_ALERT: Final = b"\x15\x03"
 _NO_ANSWER: Final = "no answer in time"
 _NOT_SENT_IN_TIME: Final = "the request could not be sent in time"
@@ -53,8 +53,7 @@ class NotSent(Unreachable):
 class Connection:
     """A connection for one thread; the constructor connects and logs in.
 
-    The socket is closed by ``close``, or when the object is freed. A wait for an answer ends with
-    ``Unreachable`` when ``is_wanted`` returns false.
+    A wait for an answer ends with ``Unreachable`` when ``is_wanted`` returns false.
     """
 
     def __init__(
@@ -118,7 +117,7 @@ class Connection:
         return self._session.version(api_key, ours)
 
     def ask(self, request: Body, timeout_s: float | None = None) -> Body:
-        """Send ``request`` and return the answer; the default timeout is that of the settings.
+        """Send ``request`` and return the answer; the settings have the default timeout.
 
         Raises ``NotSent`` if the peer did not get the whole request.
         """
@@ -204,7 +203,7 @@ class Connection:
 
 
 class BareConnection:
-    """A connection on which nothing is sent: it proves that the peer accepts connections."""
+    """A connection on which nothing is sent."""
 
     def __init__(self, address: Address, until: float) -> None:
         try:
@@ -224,10 +223,9 @@ def _left(deadline: float) -> float:
 
 
 def _connected(address: Address, deadline: float) -> socket.socket:
-    """A socket connected to the first of the host's addresses that accepts the connection.
+    """Connect to the first of the host's addresses that accepts the connection.
 
-    Each address gets an equal share of the time that is left until ``deadline``, so a silent
-    address leaves time for the next one.
+    Each address gets a share of the time, so a silent address leaves time for the next one.
     """
     try:
         candidates = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
@@ -248,7 +246,6 @@ def _connected(address: Address, deadline: float) -> socket.socket:
 
 
 def _tls_trouble(reason: str) -> str:
-    """The message for a failed TLS handshake; a peer that sends no alert perhaps has no TLS."""
     if "CERTIFICATE" in reason:
         return f"{reason}; it may require a client certificate: set ssl.keystore.*"
     if "ALERT" in reason:

@@ -1,7 +1,6 @@
 """Reads a client's key and certificates from a PKCS12 keystore.
 
-Python's ``ssl`` reads only PEM, so the library ``cryptography`` reads PKCS12. No error contains a
-secret. This module must not open any file.
+Python's ``ssl`` reads only PEM. No error contains a secret. This module must not open any file.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ def pkcs12_identity(data: bytes, store_password: str | None) -> Identity:
     """The private key of the keystore, with its certificate chain.
 
     Raises:
-        ValueError: the bytes are not a keystore, the password is wrong, or the keystore has no key
-            with a certificate.
+        ValueError: ``data`` is not a keystore, the password is wrong, or no key with a certificate
+            is in the keystore.
     """
     store_bytes = None if store_password is None else store_password.encode()
     key, certificate, chain = load_key_and_certificates(data, store_bytes)

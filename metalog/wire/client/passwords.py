@@ -1,7 +1,7 @@
 """KIP-506's client, which sets SCRAM passwords on a node.
 
-The node checks a password with its policy, and derives the credential. Kafka does not have this
-API; docs/formats/README.md has our API key. This module must not keep a password.
+The node checks the password, and derives the credential. Kafka does not have this API;
+docs/formats/README.md has our API key. This module must not keep a password.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class EncryptionRequired(InvalidRequest):
 
 
 class PasswordRefused(InvalidRequest):
-    """The node refused, or did not confirm, a change for one user; the message says why."""
+    """The node refused or did not confirm a change for one user."""
 
 
 class ScramEntity(NamedTuple):
@@ -46,7 +46,7 @@ class ScramEntity(NamedTuple):
 
 
 class NewPassword(NamedTuple):
-    """A password to set for a user and mechanism; a password of None deletes the credential."""
+    """A password to set; None deletes the credential."""
 
     entity: ScramEntity
     password: str | None
@@ -56,13 +56,13 @@ class NewPassword(NamedTuple):
 
 
 class SetScramPasswordResult:
-    """The outcome for each credential: a failure is the exception of the credential's future."""
+    """The outcomes; a failure is the exception of the credential's future."""
 
     def __init__(self, values: Mapping[ScramEntity, Future[None]]) -> None:
         self._values = values
 
     def all(self) -> Future[None]:
-        """A future that is done when all changes are done; it fails if a change fails."""
+        """A future that is done when all changes are done, and fails if a change fails."""
         return when_done(list(self._values.values()), lambda _: None)
 
     def values(self) -> Mapping[ScramEntity, Future[None]]:
@@ -73,14 +73,14 @@ class SetScramPasswordResult:
 class PasswordClient:
     """Sets SCRAM passwords on nodes of this project (KIP-506), only over TLS.
 
-    It tries the nodes in turn until it reaches one. Each request opens a connection.
+    Each request opens a connection to the first node that accepts a connection.
     """
 
     @classmethod
     def configured(
         cls, bootstrap: str, kafka_settings: Mapping[str, str] | None = None
     ) -> PasswordClient:
-        """A client of the nodes at ``bootstrap``, which are not contacted yet.
+        """A client of the nodes at ``bootstrap``; this method does not connect.
 
         Args:
             bootstrap: ``HOST:PORT[,HOST:PORT]``.
@@ -120,8 +120,8 @@ class PasswordClient:
         """Set or delete passwords in one request.
 
         Returns:
-            A future for each user and mechanism. Its exception is ``PasswordRefused``, or the
-            request's error, usually an ``InvalidRequest``.
+            A future for each user and mechanism. The exception of a future is ``PasswordRefused``,
+            or the request's error, usually an ``InvalidRequest``.
 
         Raises:
             EncryptionRequired: the connection would not be TLS; nothing was sent.
@@ -135,7 +135,7 @@ class PasswordClient:
         return SetScramPasswordResult(values)
 
     def close(self) -> None:
-        """Wait for the requests in flight. A second call does nothing."""
+        """Wait for the requests in flight. A caller may repeat the call."""
         self._thread.shutdown()
 
     def _carry_out(
@@ -171,7 +171,7 @@ class PasswordClient:
 
 
 def _error_of_each(answer: WireScramPasswordResponse) -> dict[tuple[str, int], str | None]:
-    """The error, or None, by user and code of the mechanism; the code can be unknown."""
+    """The error or None, by user and code of the mechanism."""
     return {
         (user.username, hashed.hash_type): (
             None if not user.error_code else user.error_message or error_name(user.error_code)

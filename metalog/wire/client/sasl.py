@@ -1,8 +1,8 @@
 """The client's side of SASL in Kafka: PLAIN (RFC 4616) and SCRAM (RFC 5802, RFC 7677).
 
-``metalog.scram`` computes proofs and signatures. As in Kafka, names and passwords are UTF-8 and
-SASLprep is not applied. With SCRAM, the client refuses a server that does not prove that it knows
-the password. No error or ``repr`` contains a secret. This module must not know how tokens are sent.
+As in Kafka, names and passwords are UTF-8 and SASLprep is not applied. With SCRAM, the server must
+prove that it knows the password. No error or ``repr`` contains a secret. This module must not know
+how tokens are sent.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ PLAIN: Final = "PLAIN"
 MECHANISMS: Final = (PLAIN, *(each.mechanism_name for each in ScramMechanism))
 """The SASL names of the supported mechanisms."""
 MOST_ITERATIONS: Final = 1 << 20
-"""The client accepts at most this many SCRAM iterations from a server, because they cost CPU."""
+"""The most SCRAM iterations that a server may request, because iterations cost CPU."""
 
 _NONCE_BYTES: Final = 24
 _GS2_HEADER: Final = "n,,"
-"""The GS2 header without channel binding and authorization identity (RFC 5802)."""
+"""No channel binding and no authorization identity (RFC 5802)."""
 
 
 class AuthenticationFailed(InvalidRequest):
@@ -41,10 +41,7 @@ class AuthenticationFailed(InvalidRequest):
 
 
 class LoginUnavailable(InvalidRequest):
-    """The server cannot check the login now; another attempt can succeed.
-
-    As in Kafka's clients, every error code that does not refuse the login raises this error.
-    """
+    """The server cannot check the login now; another attempt can succeed."""
 
 
 class SaslCredentials(NamedTuple):
@@ -60,11 +57,11 @@ class SaslCredentials(NamedTuple):
 
 
 class Exchange(Protocol):
-    """One authentication: it makes the tokens to send, and checks the received tokens."""
+    """One authentication."""
 
     @property
     def is_done(self) -> bool:
-        """Whether the exchange is complete, the server's proof included."""
+        """Whether the exchange is complete, with the server's proof."""
         ...
 
     def first(self) -> bytes: ...
@@ -120,7 +117,7 @@ class _Scram:
         return self._next(challenge)
 
     def _prove(self, challenge: bytes) -> bytes:
-        """The client-final-message, for the server-first-message."""
+        """Read the server-first-message; return the client-final-message."""
         fields = _fields(challenge, "r", "s", "i")
         nonce = fields["r"]
         if not nonce.startswith(self._nonce) or nonce == self._nonce:
@@ -146,7 +143,7 @@ class _Scram:
 
 
 def _fields(challenge: bytes, *names: str) -> dict[str, str]:
-    """The attributes ``names``, with which a server's message must begin; extensions may follow."""
+    """The attributes ``names`` at the start of a server's message; extensions may follow."""
     parts = [part.partition("=") for part in challenge.decode("utf-8", "replace").split(",")]
     if parts[0][0] == "e":
         raise AuthenticationFailed(f"the server refused the login: {parts[0][2][:100]}")

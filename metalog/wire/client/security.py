@@ -1,8 +1,7 @@
 """Turns Kafka's client settings into a TLS context, a login and timeouts.
 
-``config.client_settings`` translates the names of settings. If a security setting has an effect and
-is not supported, an error names the setting. ``sasl.kerberos.service.name`` has no effect, because
-GSSAPI is refused. No error contains a secret. This module must not connect.
+A security setting that is not supported is an error. No error contains a secret. This module must
+not connect.
 """
 
 from __future__ import annotations
@@ -21,8 +20,7 @@ from metalog.wire.client.sasl import MECHANISMS, SaslCredentials
 
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _STRICT: Final = ssl.VERIFY_X509_STRICT
-"""A check that Python 3.13 switches on. It refuses a CA certificate without key usage, which Java
-accepts."""
+"""Python 3.13 refuses CA certificates without key usage; Java accepts them."""
 _NO_PKCS12: Final = (
     "no PKCS12 keystore with a private key and its certificate was found, or"
     " ssl.keystore.password is wrong"
@@ -47,7 +45,7 @@ class Security(NamedTuple):
 
 DEFAULT_CLIENT_ID: Final = "kraft-metalog"
 DEFAULT_TIMEOUT_S: Final = 5.0
-"""Seconds to wait for a connection or an answer. For an answer, Kafka's clients wait 30."""
+"""Seconds to wait for a connection or an answer. Kafka's clients wait 30 for an answer."""
 DEFAULT_CALL_TIMEOUT_S: Final = 60.0
 """Seconds for a request with its retries, as in Kafka's clients."""
 
@@ -55,8 +53,8 @@ DEFAULT_CALL_TIMEOUT_S: Final = 60.0
 class ClientSettings(NamedTuple):
     """How a client connects; ``notes`` are lines about settings that are not used.
 
-    The timeouts are in seconds: ``connect_timeout_s`` for a connection with TLS and login,
-    ``request_timeout_s`` for one answer, ``call_timeout_s`` for a request with its retries.
+    ``connect_timeout_s`` includes TLS and the login. ``request_timeout_s`` is for one answer, and
+    ``call_timeout_s`` for a request with its retries.
     """
 
     security: Security
@@ -82,7 +80,9 @@ _IGNORED: Final = frozenset(
         "retry.backoff.ms", "retry.backoff.max.ms",
     )
 )  # fmt: skip
-"""Settings of librdkafka that this client does not use."""
+"""Settings of librdkafka that this client does not use.
+
+Kerberos's setting has no effect, because the login with GSSAPI is refused."""
 
 
 def client_settings(
@@ -90,8 +90,8 @@ def client_settings(
 ) -> ClientSettings:
     """The settings in ``properties``, whose keys are Kafka's.
 
-    ``request_timeout_s`` is the default for ``request.timeout.ms``. ``InvalidRequest`` names a
-    setting that is invalid or not supported.
+    ``request_timeout_s`` is the default for ``request.timeout.ms``. ``InvalidRequest`` if a setting
+    is invalid or not supported.
     """
     translated = {key: value for key, value in properties.items() if key not in _NOT_IN_LIBRDKAFKA}
     settings, notes = librdkafka_settings(translated)
@@ -138,7 +138,7 @@ def _credentials(settings: Mapping[str, str]) -> SaslCredentials:
 
 
 def _tls_context(settings: Mapping[str, str]) -> ssl.SSLContext:
-    """The TLS context; certificates in the settings replace the system's trusted ones."""
+    """Certificates in the settings replace the system's trusted certificates."""
     trusted = settings.get("ssl.ca.location")
     try:
         context = ssl.create_default_context(cafile=trusted, cadata=settings.get("ssl.ca.pem"))
@@ -180,10 +180,7 @@ def _identify(context: ssl.SSLContext, settings: Mapping[str, str]) -> None:
 
 
 def _load(context: ssl.SSLContext, pem: str, password: str) -> None:
-    """Load a certificate through a temporary file, because ``ssl`` reads only files.
-
-    Only the owner can read the file, which is deleted at once.
-    """
+    """Use a temporary file, because ``ssl`` reads only files. Only the owner can read it."""
     with tempfile.NamedTemporaryFile("w", suffix=".pem", encoding="utf-8") as file:
         file.write(pem)
         file.flush()

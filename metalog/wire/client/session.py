@@ -1,8 +1,8 @@
 """The client's side of one connection, without a socket: bytes in, answers and bytes out.
 
-A session requests the peer's versions, logs in if it has credentials, and then sends requests and
-matches each answer to its request. Kafka answers in order; an answer out of order ends the session.
-This module must not know sockets, time, or what the requests mean.
+A session requests the peer's versions, and logs in if it has credentials. Then it sends requests.
+Kafka answers in order; an answer out of order is an error. This module must not know sockets, time,
+or what the requests mean.
 """
 
 from __future__ import annotations
@@ -42,28 +42,27 @@ _LOGIN_REFUSED: Final = (
 )
 """The error codes that Kafka's clients raise as AuthenticationException."""
 _HANDSHAKE_VERSIONS: Final = (1,)
-"""Version 0 is not used, because after a handshake in version 0 tokens have no headers."""
+"""After a handshake in version 0, tokens have no headers."""
 _AUTHENTICATE_VERSIONS: Final = range(3)
-_FIRST_TRIED: Final = 4
-"""The first version of ApiVersions to try."""
+_FIRST_API_VERSIONS_VERSION: Final = 4
 
 
 class ClientResponse(NamedTuple):
-    """An answer, with the ``correlation_id`` that ``ask`` returned for the request."""
+    """An answer; ``ask`` returned the ``correlation_id``."""
 
     correlation_id: int
     body: Body
 
 
 class Received(NamedTuple):
-    """The answers in the received bytes; the caller sends ``to_send`` to the peer at once."""
+    """The caller must send ``to_send`` to the peer at once."""
 
     answers: list[ClientResponse]
     to_send: bytes
 
 
 class ClientSession:
-    """One session: send ``opening()`` first, and call ``ask`` only when ``is_ready`` is true."""
+    """Send ``opening()`` first, and call ``ask`` only when ``is_ready`` is true."""
 
     def __init__(
         self,
@@ -85,7 +84,7 @@ class ClientSession:
         self._frames = FrameReader(limit)
         self._waiting: deque[tuple[int, type[Body]]] = deque()
         self._exchange: Exchange | None = None
-        self._requested_version = _FIRST_TRIED
+        self._requested_version = _FIRST_API_VERSIONS_VERSION
         self._last_id = 0
 
     def opening(self) -> bytes:

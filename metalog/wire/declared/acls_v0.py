@@ -1,8 +1,7 @@
 """CreateAcls, DescribeAcls and DeleteAcls in version 0, which has no pattern types (KIP-290).
 
-Kafka 3.9 was the last release with version 0, which kio does not have. Each class here is the
-class of version 1 without the pattern type. This module must not know what a missing pattern type
-means.
+Kafka 3.9 was the last release with version 0, which kio does not have. This module must not know
+what a missing pattern type means.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _CLASS_ATTRIBUTES: Final = ("__type__", "__flexible__", "__api_key__", "__header
 
 
 def _version_0_of(version_1: type[Any], parts: dict[str, type[Any]]) -> type[Any]:
-    """Version 0 of ``version_1``. The new class and its nested classes are added to ``parts``."""
+    """``version_1`` without pattern types; adds the new classes to ``parts``."""
     version_0 = dataclasses.make_dataclass(
         version_1.__name__,
         [

@@ -4,10 +4,9 @@
 is ours (docs/formats/README.md). This module must not know what any message is for. It must not
 import ``annotations`` from ``__future__``, because its annotations are read at run time.
 
-``metalog.controller.scram_password`` has the same five types, named without ``Wire``. They are
-public API for callers that have no connection: they take plain numbers, and arguments by position.
-Our reader and kio's writer need the types here, with keyword-only fields and kio's number types;
-only the wire and the node may import kio.
+``metalog.controller.scram_password`` has the same five types without ``Wire`` in their names.
+The types there are public API, with plain numbers. The types here are separate, because kio's
+writer needs kio's number types, and only the wire and the node may import kio.
 """
 
 from collections.abc import Mapping
@@ -26,15 +25,11 @@ SCRAM_PASSWORD: Final = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvelopeRequest(request.EnvelopeRequest):
-    """Version 1."""
-
     __version__: ClassVar[i16] = i16(1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvelopeResponse:
-    """Version 1."""
-
     __type__: ClassVar = EntityType.response
     __version__: ClassVar[i16] = i16(1)
     __flexible__: ClassVar[bool] = True
@@ -64,8 +59,6 @@ class WireScramCredentials(_ScramPassword):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireScramPasswordRequest(_ScramPassword):
-    """Version 0."""
-
     __type__: ClassVar = EntityType.request
     __header_schema__: ClassVar[type[RequestHeader]] = RequestHeader
     credentials: tuple[WireScramCredentials, ...]
@@ -90,8 +83,6 @@ class WireHashResult(_ScramPassword):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireScramPasswordResponse(_ScramPassword):
-    """Version 0."""
-
     __type__: ClassVar = EntityType.response
     __header_schema__: ClassVar[type[ResponseHeader]] = ResponseHeader
     throttle_time: i32Timedelta = field(metadata={"kafka_type": "timedelta_i32"})
@@ -102,7 +93,6 @@ REQUESTS: Final[Mapping[tuple[int, int], type[Any]]] = {
     (ENVELOPE, 1): EnvelopeRequest,
     (SCRAM_PASSWORD, 0): WireScramPasswordRequest,
 }
-"""The classes by API key and version."""
 RESPONSES: Final[Mapping[tuple[int, int], type[Any]]] = {
     (ENVELOPE, 1): EnvelopeResponse,
     (SCRAM_PASSWORD, 0): WireScramPasswordResponse,

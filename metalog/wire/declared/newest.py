@@ -21,7 +21,7 @@ UNREGISTER_CONTROLLER: Final = 94
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiVersionsRequest(request.ApiVersionsRequest):
-    """Version 5 (KIP-1242), with the expected ids of the cluster and the node, or with no ids."""
+    """Version 5 (KIP-1242), with the ids that the client expects; None and -1 mean no id."""
 
     __version__: ClassVar[i16] = i16(5)
     cluster_id: str | None = field(metadata={"kafka_type": "string"}, default=None)
@@ -30,15 +30,11 @@ class ApiVersionsRequest(request.ApiVersionsRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiVersionsResponse(response.ApiVersionsResponse):
-    """Version 5, with the fields of version 4."""
-
     __version__: ClassVar[i16] = i16(5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnregisterControllerRequest:
-    """Version 0."""
-
     __type__: ClassVar = EntityType.request
     __version__: ClassVar[i16] = i16(0)
     __flexible__: ClassVar[bool] = True
@@ -49,7 +45,7 @@ class UnregisterControllerRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnregisterControllerResponse:
-    """Version 0. kio has no name for some of its error codes."""
+    """kio has no name for some of the error codes."""
 
     __type__: ClassVar = EntityType.response
     __version__: ClassVar[i16] = i16(0)
@@ -65,7 +61,6 @@ REQUESTS: Final[Mapping[tuple[int, int], type[Any]]] = {
     (API_VERSIONS, 5): ApiVersionsRequest,
     (UNREGISTER_CONTROLLER, 0): UnregisterControllerRequest,
 }
-"""The classes by API key and version."""
 RESPONSES: Final[Mapping[tuple[int, int], type[Any]]] = {
     (API_VERSIONS, 5): ApiVersionsResponse,
     (UNREGISTER_CONTROLLER, 0): UnregisterControllerResponse,
