@@ -39,10 +39,9 @@ def apis_of(
 ) -> Mapping[int, HandledApi]:
     """The APIs that a listener answers after the login, by API key.
 
-    ``forwards``: another node can be the controller, so requests can be forwarded. ``has_quorum``
-    is false if the log is a Kafka topic, which followers read from Kafka. ``added`` are the APIs of
-    the program around the node, for listeners that are not for controllers. An added API replaces
-    the node's API with the same key.
+    ``forwards``: another node can be the controller. ``has_quorum``: followers fetch the log from
+    this node, not from a Kafka topic. ``added``: the program's own APIs for clients' listeners;
+    they replace the node's APIs with the same keys.
     """
     apis = {**_ADMIN, **(envelope.BROKER_APIS if forwards else {})}
     if is_for_controllers:
@@ -65,7 +64,7 @@ _LOGIN_APIS_OF_4_3: Final = {**_LOGIN_APIS, API_VERSIONS: VersionRange(0, 4)}
 
 
 def announced_versions(apis: Mapping[int, HandledApi], kafka: str) -> Versions:
-    """The versions of ``apis`` and the login's APIs that Kafka announces in version ``kafka``."""
+    """The versions of ``apis`` and of the login's APIs that Kafka ``kafka`` announces."""
     versions = {
         key: api.versions for key, api in apis.items() if _numbers(api.since) <= _numbers(kafka)
     }

@@ -1,10 +1,9 @@
 """Forwards requests to controllers in Envelopes, until a controller has answered.
 
-If a controller does not lead, is not ready or is unreachable, the forwarder tries the next
-controller until the request's time is up (KIP-590, KIP-801). It does not wait for a node that is no
-longer a controller, because such a node can hang. If a connection breaks, it sends the request
-again, as Kafka's brokers do, although the controller can already have carried out the request. This
-module must not know what is forwarded.
+If a controller is not active, not ready or unreachable, the forwarder tries the next controller
+until the request's time is up (KIP-590, KIP-801). It does not wait for a former controller, which
+can hang. After a broken connection, it sends the request again, as Kafka's brokers do. So a request
+can be carried out twice. This module must not know what is forwarded.
 """
 
 from __future__ import annotations
@@ -44,8 +43,8 @@ class ForwardingRefused(InvalidRequest):
 
 
 class Forwarder:
-    """Forwards requests. Each try gets the known controllers from ``controllers``. The first try of
-    a request goes to the controller that gave the latest answer."""
+    """Forwards requests. Each try calls ``controllers``. The first try of a request goes to the
+    controller that answered last."""
 
     def __init__(
         self, controllers: Callable[[], Sequence[Address]], settings: ClientSettings
@@ -58,9 +57,8 @@ class Forwarder:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="metalog-forward")
 
     def forward(self, request: bytes, principal: KafkaPrincipal, address: bytes) -> Future[bytes]:
-        """A future of the controller's response, with its header, ready for the client.
-        ``address`` is the client's IP address. The future's exception can be ``NoAnswerInTime`` or
-        ``ForwardingRefused``."""
+        """A future of the response with its header, ready for the client; or of ``NoAnswerInTime``
+        or ``ForwardingRefused``. ``address`` is the client's IP address."""
         deadline = time.monotonic() + self._settings.request_timeout_s
         return self._threads.submit(self._until_answered, request, principal, address, deadline)
 

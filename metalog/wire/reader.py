@@ -1,12 +1,12 @@
 """Decodes a message as an object of the class that declares the message.
 
-The library kio has most classes and the writer. The reader is ours, because bytes from a network
-are not trusted (docs/decisions/0035-own-reader-of-kio-classes.md):
+The library kio has most of these classes, and the writer. The reader is ours, because bytes from a
+network are not trusted (docs/decisions/0035-own-reader-of-kio-classes.md):
 
-- An array grows with each element that is read; the declared length allocates no memory.
-- Tagged fields that the class does not have are skipped (KIP-482).
-- An error code without a name stays a number. Bytes that are not UTF-8 are replaced as in Java.
-- A caller can limit the number of elements; the reader checks the limit before it reads elements.
+- The declared length of an array allocates no memory.
+- Unknown tagged fields are skipped (KIP-482).
+- An unknown error code stays a number. Bytes that are not UTF-8 are replaced as in Java.
+- A caller can limit the number of elements.
 
 Bytes that cannot be decoded raise ``Malformed``. This module must not know any message but
 the request header.
@@ -69,7 +69,7 @@ class Elements:
         self._most = self._left = most
 
     def take(self, count: int) -> None:
-        """Count ``count`` elements; ``TooManyElements`` if the message then has too many."""
+        """Count ``count`` more elements; ``TooManyElements`` if they are too many."""
         self._left -= count
         if self._left < 0:
             raise TooManyElements(f"more than {self._most} elements in one message")
@@ -220,7 +220,7 @@ def _default(field: dataclasses.Field[Any], reader: AnyReader) -> Any:
 
 
 def _read_uuid(data: bytes, at: int) -> tuple[uuid.UUID | None, int]:
-    """A UUID; as in kio, None if all its bytes are zero."""
+    """As in kio, None if all bytes are zero."""
     end = at + 16
     if end > len(data):
         raise IndexError("a uuid is cut short")
@@ -245,7 +245,7 @@ def _milliseconds_reader(read_number: Reader) -> Reader:
 
 
 def _read_moment(data: bytes, at: int) -> tuple[datetime.datetime | None, int]:
-    """A time in milliseconds since 1970; as in kio, None for -1."""
+    """A time in milliseconds since 1970. As in kio, None for -1."""
     value, at = read_int64(data, at)
     if value == -1:
         return None, at
@@ -258,7 +258,7 @@ def _read_moment(data: bytes, at: int) -> tuple[datetime.datetime | None, int]:
 
 
 def _slice(data: bytes, at: int, size: int) -> tuple[bytes | None, int]:
-    """``size`` bytes; None if ``size`` is -1, as in versions before KIP-482."""
+    """None if ``size`` is -1, as in versions before KIP-482."""
     if size == -1:
         return None, at
     if not 0 <= size <= len(data) - at:
@@ -309,7 +309,7 @@ def _array_reader(element: AnyReader, read_length: Reader, is_nullable: bool) ->
 
 
 def _nullable_struct_reader(reader: AnyReader) -> AnyReader:
-    """The reader of a nullable structure; the first byte says whether it is null (KIP-893)."""
+    """The first byte says whether the structure is null (KIP-893)."""
 
     def read_struct(data: bytes, at: int, elements: Elements) -> tuple[Any, int]:
         mark, at = read_int8(data, at)

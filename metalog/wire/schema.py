@@ -1,4 +1,4 @@
-"""Finds the class that declares a request or a response: our class, or that of the library kio.
+"""Finds the class that declares a request or a response: ours, or the library kio's.
 
 This module must not know what any message is for.
 """

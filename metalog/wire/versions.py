@@ -1,8 +1,7 @@
 """ApiVersions, for either side of a connection, and the choice of an API's version.
 
-A client sends ApiVersions before it knows any version. A peer that does not support the requested
-version answers in version 0 with error 35, and names the versions of ApiVersions that it supports
-(KIP-511). This module must not send anything.
+A peer that does not support the requested version of ApiVersions answers in version 0, with error
+35 and its range of versions of ApiVersions (KIP-511). This module must not send anything.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from metalog.wire.schema import Body, error_name, request_type, response_parts, 
 API_VERSIONS: Final = 18
 SOFTWARE: Final = "kraft-metalog"
 _CACHE_SIZE: Final = 32
-"""The most answers in the cache. An answer depends on listener, version, error and features."""
+"""An answer depends on listener, version, error and features."""
 
 
 class VersionRange(NamedTuple):
-    """A range of versions; both ends are included."""
+    """A range of versions that includes both ends."""
 
     least: int
     most: int
@@ -51,7 +50,7 @@ class NoCommonVersion(InvalidRequest):
 
 
 def best_version(api_key: int, theirs: Versions, ours: Iterable[int]) -> int:
-    """The highest common version; ``NoCommonVersion`` if there is no common version."""
+    """The highest common version; ``NoCommonVersion`` if there is none."""
     their = theirs.get(api_key)
     common = [] if their is None else [each for each in ours if their.least <= each <= their.most]
     if not common:
@@ -99,7 +98,7 @@ def read_versions(payload: bytes, requested: int) -> PeerVersions | ApiVersionsR
 
 
 class Features(NamedTuple):
-    """A node's features; ``epoch`` is the offset at which the levels ``finalized`` are in force."""
+    """A node's features; ``finalized`` are the levels at the log's offset ``epoch``."""
 
     supported: Mapping[str, VersionRange]
     finalized: Mapping[str, int]
@@ -125,10 +124,8 @@ def versions_response(
 def versions_payload(
     version: int, code: ErrorCode, apis: Versions, features: Features | None, correlation_id: int
 ) -> bytes:
-    """The bytes of ``versions_response``.
-
-    The bytes are cached, because a client can repeat ApiVersions without a login.
-    """
+    """The bytes of ``versions_response``, cached because clients can repeat ApiVersions without a
+    login."""
     key = None
     if features is not None:
         key = (*(tuple(each.items()) for each in features[:2]), features.epoch)
@@ -152,8 +149,8 @@ def _written(
 
 
 def _features(parts: Any, version: int, features: Features) -> dict[str, object]:
-    """The response's fields about features. As in Kafka, version 3 has 1 instead of a lowest level
-    of 0, because clients with version 3 cannot read 0."""
+    """As in Kafka, version 3 shows a lowest level of 0 as 1, because clients with version 3 cannot
+    read 0."""
     least = 0 if version > 3 else 1
     supported = tuple(
         parts.SupportedFeatureKey(

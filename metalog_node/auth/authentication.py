@@ -1,9 +1,8 @@
 """The server's side of SASL: authenticates clients by SCRAM or PLAIN.
 
-A login of an unknown user takes the same work and gets the same last answer as a login with a wrong
-password, so that nobody learns which names exist. As in Kafka, names are used without SASLprep. A
-name has at most ``MOST_NAME_BYTES`` bytes. This module must not know how tokens are transferred,
-nor show secrets.
+Nobody learns which users exist: an unknown user takes the same work and gets the same error as a
+wrong password. As in Kafka, names are used without SASLprep. This module must not know how tokens
+are transferred, nor show secrets.
 """
 
 from __future__ import annotations
@@ -40,12 +39,11 @@ PLAIN: Final = "PLAIN"
 _SCRAM: Final = {mechanism.mechanism_name: mechanism for mechanism in ScramMechanism}
 MECHANISMS: Final = (PLAIN, *_SCRAM)
 _USER: Final = "User"
-_MOST_SHOWN: Final = 100
-"""Messages show at most this many characters of a client's name."""
+_SHOWN_LENGTH: Final = 100
 
 
 class LoginRefused(InvalidRequest):
-    """The answer to a failed login, in Kafka's words. Only a log line has the reason."""
+    """The answer to a failed login, in Kafka's words. ``reason`` is only for the log."""
 
     code = ErrorCode.SASL_AUTHENTICATION_FAILED
 
@@ -58,9 +56,9 @@ class LoginRefused(InvalidRequest):
 
 
 class NotReadyForLogins(InvalidRequest):
-    """The node has not replayed its log, so it cannot check a SCRAM password yet.
+    """The users are not loaded yet. After this error, clients try again.
 
-    After this error, clients connect and log in again. After a refused login, they give up.
+    After ``LoginRefused``, clients give up.
     """
 
     code = ErrorCode.BROKER_NOT_AVAILABLE
@@ -72,8 +70,8 @@ class Login(Protocol):
     principal: KafkaPrincipal | None
 
     def answer(self, token: bytes) -> bytes:
-        """The answer to the client's next token. ``LoginRefused`` if the exchange has failed,
-        ``NotReadyForLogins`` if the users have not been loaded."""
+        """The answer to the client's next token. ``LoginRefused`` if the login fails,
+        ``NotReadyForLogins`` if the users are not loaded yet."""
         ...
 
 
@@ -84,14 +82,14 @@ class Users(CredentialLookup, Protocol):
     def is_loaded(self) -> bool: ...
 
     def dummy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
-        """A dummy credential for ``user``, the same until users change; no password matches it."""
+        """A credential that no password matches. It stays the same until the users change."""
         ...
 
 
 class Logins(NamedTuple):
     """The ways to log in on a listener. ``passwords`` maps users to their PLAIN passwords.
-    ``sessions_ms`` maps mechanisms to the lifetime of a login (KIP-368). With a mechanism that is
-    not in ``sessions_ms``, logins never expire."""
+    ``sessions_ms`` maps mechanisms to the lifetime of a login (KIP-368). With any other mechanism,
+    logins never expire."""
 
     mechanisms: Sequence[str]
     users: Users
@@ -104,7 +102,7 @@ class Logins(NamedTuple):
         return f"Logins(mechanisms={self.mechanisms!r}, [hidden])"
 
     def begin(self, mechanism: str) -> Login | None:
-        """A new exchange; None for a mechanism that is not enabled."""
+        """A new login; None if ``mechanism`` is not enabled."""
         if mechanism not in self.mechanisms:
             return None
         if mechanism == PLAIN:
@@ -129,7 +127,7 @@ class _Plain:
         expected = self._passwords.get(user, "")
         is_right = hmac.compare_digest(expected.encode(), password.encode())
         if not (user and password and is_right):
-            raise LoginRefused(PLAIN, f"unknown user or wrong password: {user[:_MOST_SHOWN]!r}")
+            raise LoginRefused(PLAIN, f"unknown user or wrong password: {user[:_SHOWN_LENGTH]!r}")
         self.principal = KafkaPrincipal(_USER, user)
         return b""
 
@@ -153,7 +151,7 @@ class _Scram:
         try:
             return self._next(token.decode()).encode()
         except ValueError as error:
-            about = f" (user {self._user[:_MOST_SHOWN]!r})" if self._user else ""
+            about = f" (user {self._user[:_SHOWN_LENGTH]!r})" if self._user else ""
             raise LoginRefused(self._mechanism.mechanism_name, f"{error}{about}") from None
 
     def _first(self, message: str) -> str:
@@ -216,9 +214,8 @@ class _Scram:
 
 
 _DELEGATED: Final = "\0delegated"
-"""A login by token gets the dummy credential of its name plus this suffix, which no real name has.
-Without the suffix, equal salts in logins by token and by name would show that no user has the name.
-"""
+"""A login by token gets the dummy credential of its name with this suffix. Without the suffix, only
+an unknown name would get the same salt with and without a token."""
 _TOO_LONG: Final = f"a name of more than {MOST_NAME_BYTES} bytes"
 
 

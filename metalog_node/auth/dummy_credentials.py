@@ -1,15 +1,14 @@
 """Dummy credentials: unknown users get a salt and iterations like those of real users.
 
 A client sees a salt and an iteration count before it has proven its identity. For an unknown name,
-a real credential is the model. The dummy credential has the model's iteration count, and a salt of
-the same form that is derived from the model's stored key. So all nodes with the same users show the
-same salt, even after a restart. (For a mechanism without users, each node has its own secret key.)
+a real user is the model. The dummy credential has the model's iteration count, and a salt of the
+same form. The salt is derived from the model's stored key, so all nodes with the same users show
+the same salt, even after a restart.
 
-Rendezvous hashing chooses the model. So similar names get unrelated models, and a change of one
-user changes the models of few names. A user's form is all that a client sees, except the salts'
-values. The form covers the credentials of all mechanisms, because a combination that no real user
-has would reveal an unknown name. To bound the work, the candidates are at most a few users of
-each form, weighted by the number of users with this form. This module must not know logins.
+Rendezvous hashing chooses the model, so that a change of one user changes the models of few names.
+A user's form covers all mechanisms, because a combination that no real user has would reveal an
+unknown name. To bound the work, only a few users of each form are candidates, weighted by the
+number of users with this form. This module must not know logins.
 """
 
 from __future__ import annotations
@@ -26,13 +25,12 @@ from typing import Final, NamedTuple
 from metalog.scram import MIN_ITERATIONS, ScramCredential, ScramMechanism
 
 MOST_CANDIDATES: Final = 64
-"""The maximum length of a list of candidates. There is a list for each mechanism, and one of all
-users. Each SCRAM login computes the scores in two lists."""
+"""The maximum length of a list of candidates. Each SCRAM login computes the scores of two lists."""
 
 _MOST_OF_A_FORM: Final = 4
 _BASE_36: Final = b"0123456789abcdefghijklmnopqrstuvwxyz"
 _KAFKA_SALT_BITS: Final = 130
-"""Kafka's tools make a salt from a number of this many bits, written in base 36."""
+"""Kafka's tools write a number of this many bits in base 36."""
 _KAFKA_SALT_LENGTHS: Final = range(20, 27)
 _LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _PRINTABLE: Final = bytes(range(0x20, 0x7F))
@@ -50,8 +48,8 @@ _SCORE_BYTES: Final = 8
 
 
 class _Form(NamedTuple):
-    """The visible form of one credential: all but the salt's value. ``size`` is the salt's length,
-    or None for salts of Kafka's tools, because their length varies."""
+    """All that a client sees of a credential, except the salt's value. ``size`` is None for salts
+    of Kafka's tools, because their length varies."""
 
     alphabet: bytes
     size: int | None
@@ -71,7 +69,7 @@ _Models = Mapping[ScramMechanism, _Model]
 
 
 class _Candidate(NamedTuple):
-    """``key`` joins the stored keys of all ``models``, in the order of the mechanisms."""
+    """``key`` joins the stored keys of ``models``."""
 
     models: _Models
     key: bytes
@@ -83,7 +81,7 @@ class _Candidate(NamedTuple):
 
 class DummyCredentials:
     """Makes a dummy credential for any name. ``known`` are the credentials of all users, by
-    mechanism and name. For a mechanism without users, the stored key of the model is ``secret``."""
+    mechanism and name. For a mechanism without users, the model's stored key is ``secret``."""
 
     def __init__(
         self, known: Mapping[ScramMechanism, Mapping[str, ScramCredential]], secret: bytes
@@ -102,8 +100,7 @@ class DummyCredentials:
     def of(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
         """A credential that no password fits. The work is the same for every ``user``.
 
-        One user is the model for both mechanisms. If this user has no credential of ``mechanism``,
-        another user is the model for ``mechanism``.
+        If the model of ``user`` has no credential of ``mechanism``, another user is the model.
         """
         own = f"{mechanism.name} {user}".encode()
         model = _chosen(self._candidates_with[mechanism], own)[mechanism]
@@ -130,9 +127,8 @@ def _users(known: Mapping[ScramMechanism, Mapping[str, ScramCredential]]) -> Seq
 
 
 def _candidates(users: Iterable[_Models]) -> list[_Candidate]:
-    """For each form, the users with the lowest stored keys; at most ``MOST_CANDIDATES`` users.
-    Without the keys, nobody can predict this sample. A change of one user changes few of its
-    members."""
+    """For each form, the users with the lowest stored keys, because nobody can predict this sample
+    without the keys. A change of one user changes few candidates."""
     forms: defaultdict[tuple[object, ...], list[tuple[bytes, _Models]]] = defaultdict(list)
     for models in users:
         form = tuple((mechanism, model.form) for mechanism, model in models.items())
@@ -159,7 +155,7 @@ def _score(candidate: _Candidate, seed: bytes) -> float:
 
 
 def _kind(salt: bytes) -> tuple[bytes, int | None]:
-    """The salt's alphabet, and its size unless the salt is Kafka's."""
+    """The ``alphabet`` and ``size`` of the salt's form."""
     if not salt.isascii() or salt.translate(None, _PRINTABLE):
         return _ANY_BYTES, len(salt)
     if len(salt) in _KAFKA_SALT_LENGTHS and not salt.translate(None, _BASE_36):

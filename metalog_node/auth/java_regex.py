@@ -1,11 +1,10 @@
 r"""Matches Java's regular expressions in bounded time, with Java's results.
 
-Patterns in ``ssl.principal.mapping.rules`` are written for java.util.regex. The client chooses the
-text to match. Python's ``re`` reads some of these patterns differently, and can take exponential
-time. This module compiles a pattern to a small program. Until a match is found, it tries each
-instruction at most once at each position; ``Steps`` limits the total. It refuses syntax that it
-cannot match exactly as Java does: look-around, back references, possessive quantifiers, ``\b``,
-Unicode categories. This module must not know certificates or rules.
+Patterns in ``ssl.principal.mapping.rules`` are written for java.util.regex. Python's ``re`` reads
+some of them differently, and takes exponential time for some names. A client can choose its name.
+To find one match, this module tries each instruction of a pattern at most once at each position. It
+refuses syntax that it cannot match exactly as Java does, such as look-around and back references.
+This module must not know certificates or rules.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class _Save(NamedTuple):
 
 
 class _Split(NamedTuple):
-    """Tries ``first``, and ``second`` if ``first`` does not lead to a match."""
+    """Tries ``first`` before ``second``."""
 
     first: int
     second: int
@@ -64,8 +63,8 @@ _Instruction = OneOf | Assertion | _Save | _Split | _End
 
 
 class Pattern:
-    """A compiled pattern; ``InvalidRequest`` if ``text`` is malformed or too long, repeats too
-    often, or uses syntax that is not supported here."""
+    """A compiled pattern; ``InvalidRequest`` if ``text`` is malformed, is not supported here, or
+    needs too many instructions."""
 
     def __init__(self, text: str) -> None:
         parsed = parse(text)
@@ -103,9 +102,8 @@ class Pattern:
     ) -> _Captures | None:
         """The begin and the end of each group, or None without a match.
 
-        Whether an instruction at a position leads to a match does not depend on earlier
-        instructions. So each pair of an instruction and a position is tried once; ``tried`` has the
-        tried pairs.
+        ``tried`` has the pairs of an instruction and a position that were tried. A second try
+        would have the same result, because no instruction depends on earlier ones.
         """
         program, size, width = self._program, len(text), len(self._program)
         left = steps.left
@@ -195,10 +193,9 @@ class Pattern:
 
 
 class Replacement:
-    r"""The replacement of a match, with ``$1``, ``${name}``, and ``\`` before a literal character.
+    r"""A replacement in Java's syntax: ``$1``, ``${name}``, and ``\`` before a literal character.
 
-    ``InvalidRequest`` if ``text`` ends in ``\``, has a ``$`` without a group, or refers to a group
-    that ``pattern`` lacks.
+    ``InvalidRequest`` if ``text`` is malformed, or refers to a group that ``pattern`` lacks.
     """
 
     def __init__(self, text: str, pattern: Pattern) -> None:
@@ -227,8 +224,10 @@ class Replacement:
 
 
 def _reference(text: str, at: int, pattern: Pattern) -> tuple[int, int]:
-    """The group of the reference after a ``$``, and the index after the reference. As in Java, a
-    number ends before the digit that would make it larger than the number of groups."""
+    """The group after a ``$``, and the index after the group's number or name.
+
+    As in Java, ``$12`` means group 1 and a ``2`` if the pattern has fewer than 12 groups.
+    """
     if text[at : at + 1] == "{":
         name, brace, _ = text[at + 1 :].partition("}")
         if not brace or name not in pattern.names:

@@ -186,8 +186,7 @@ class _Parser:
         return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
 
     def _repeated(self, node: Node, groups: int) -> Node:
-        """``node`` with its quantifier, if one follows. ``groups`` is the number of groups before
-        ``node``."""
+        """``groups`` is the number of groups before ``node``."""
         begin = self.at
         least, most = self._quantifier()
         if self.at == begin:

@@ -1,9 +1,8 @@
 """The principal of a client's certificate: the distinguished name, changed by mapping rules.
 
-The distinguished name has the form of Java's ``X500Principal.getName()`` (RFC 2253: the most
-specific part first), as in ACLs and ``super.users``. The rules are Kafka's
-``ssl.principal.mapping.rules`` (KIP-371). Reading and mapping a name take bounded time, because the
-client is not authenticated yet. This module must not know connections.
+The distinguished name has the form of Java's ``X500Principal.getName()`` (RFC 2253). The rules are
+Kafka's ``ssl.principal.mapping.rules`` (KIP-371). Reading and mapping a name take bounded time,
+because the client is not authenticated yet. This module must not know connections.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from metalog_node.auth.java_regex import Pattern, Replacement, Steps
 
 MAPPING_RULES: Final = "ssl.principal.mapping.rules"
 MOST_STEPS: Final = 30_000
-"""The budget of all rules together for one name: approximately 30 ms. A name of a hundred
-characters needs approximately a thousand steps."""
+"""The limit for one name and all rules, approximately 30 ms. A name of 100 characters needs
+approximately 1,000 steps."""
 
 MOST_NAME_BYTES: Final = 8_192
-"""The maximum size of a subject in bytes of DER. To read this much takes approximately 10 ms; to
-read 100 KiB, which OpenSSL accepts, would block the event loop for 150 ms."""
+"""The maximum size of a subject in DER; reading it takes approximately 10 ms. The 100 KiB that
+OpenSSL accepts would block the event loop for 150 ms."""
 
 _RULE: Final = re.compile(
     r"\s*(?:(?P<default>DEFAULT)"
@@ -49,14 +48,14 @@ _KEYWORDS: Final = {
 """The keywords of RFC 2253. Java writes any other attribute as its OID and bytes."""
 _TO_ESCAPE: Final = re.compile(r'([,=+<>#;"\\])')
 _STRINGS: Final = frozenset((12, 19, 20, 22, 27, 30))
-"""Tags of the types that Java 17 decodes as text, all of them as UTF-8: UTF8String, Printable,
-T61, IA5, General and BMP. Java writes the bytes of any other value, even of a UniversalString."""
+"""The tags of the types that Java 17 decodes, all as UTF-8: UTF8String, Printable, T61, IA5,
+General and BMP. Java writes any other value as bytes."""
 
 
 class MappingRule(NamedTuple):
-    """If ``pattern`` matches the whole name, ``replacement`` replaces every match, as in Java's
-    ``replaceAll``, and the result is changed to lower (``L``) or upper (``U``) case. If ``pattern``
-    is None, the rule keeps every name as it is."""
+    """If ``pattern`` matches the whole name, ``replacement`` replaces every match. Then ``case``
+    changes the result to lower (``L``) or upper (``U``) case. Without a ``pattern``, the rule keeps
+    every name unchanged."""
 
     pattern: Pattern | None
     replacement: Replacement | None
@@ -67,9 +66,8 @@ _DEFAULT: Final = MappingRule(None, None, "")
 
 
 def parse_rules(text: str | None) -> tuple[MappingRule, ...]:
-    """Parse mapping rules. None means ``DEFAULT``. An empty text has no rule, so no name is
-    accepted. ``ConfigException`` if a rule is malformed, or uses syntax that is not supported here.
-    """
+    """Parse mapping rules. None means ``DEFAULT``; an empty text accepts no name.
+    ``ConfigException`` if a rule is malformed, or is not supported here."""
     if text is None:
         return (_DEFAULT,)
     rules: list[MappingRule] = []
@@ -101,8 +99,8 @@ def _rule(match: re.Match[str]) -> Iterator[MappingRule]:
 
 def principal_of(certificate: bytes, rules: Sequence[MappingRule]) -> KafkaPrincipal | None:
     """The principal of a certificate in DER. None if no rule matches the certificate's name; Kafka
-    refuses such a certificate, too. ``InvalidRequest`` if the name cannot be read, or if matching
-    takes too many steps."""
+    refuses such a certificate. ``InvalidRequest`` if the name cannot be read, or takes too many
+    steps to match."""
     name = mapped_name(distinguished_name(certificate), rules)
     return None if name is None else KafkaPrincipal("User", name)
 
@@ -148,7 +146,7 @@ _SUBJECT: Final = 5
 
 
 def name_text(name: bytes) -> str:
-    """A name in DER (the least specific part first) as RFC 2253 writes it."""
+    """A name in DER as RFC 2253 writes it: the most specific part first."""
     parts = [
         "+".join(_attribute(attribute) for attribute in _elements(part)) for part in _elements(name)
     ]

@@ -1,8 +1,8 @@
 """Reads and writes SCRAM's messages for a server (RFC 5802, section 7).
 
-It reads them as Kafka does, with exceptions that follow the RFC:
+Messages are read as in Kafka, with exceptions that follow the RFC:
 
-- a name or an extension's value may contain characters that are not ASCII;
+- a name or an extension's value may have non-ASCII characters;
 - ``y`` (channel binding) is accepted, and means ``n``;
 - a mandatory extension (``m=``) before the name is refused.
 
@@ -55,7 +55,7 @@ class ClientFinal(NamedTuple):
 
 
 def read_client_first(message: str) -> ClientFirst:
-    """``ValueError`` if the message is malformed; the error quotes nothing of it."""
+    """``ValueError`` if the message is malformed; the error does not quote the message."""
     match = _CLIENT_FIRST.fullmatch(message)
     if match is None:
         raise ValueError("a first message that is not valid by RFC 5802")
@@ -71,7 +71,7 @@ def read_client_first(message: str) -> ClientFirst:
 
 
 def read_client_final(message: str) -> ClientFinal:
-    """``ValueError`` if the message is malformed; the error quotes nothing of it."""
+    """``ValueError`` if the message is malformed; the error does not quote the message."""
     match = _CLIENT_FINAL.fullmatch(message)
     if match is None:
         raise ValueError("a final message that is not valid by RFC 5802")

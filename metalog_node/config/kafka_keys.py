@@ -75,8 +75,7 @@ def refuse_restricting_keys(properties: LocatedProperties, listeners: Collection
 
 
 def _without_listener(key: str, listeners: Collection[str]) -> str:
-    """The key without the prefix of its listener, and without the mechanism that can follow the
-    prefix."""
+    """The key without ``listener.name.NAME.``, and without the mechanism that can follow."""
     for name in listeners:
         key = key.removeprefix(f"{LISTENER_PREFIX}{name.lower()}.")
     mechanism, _, rest = key.partition(".")

@@ -46,7 +46,7 @@ _TLS_CLIENT: Final = (
 
 class TlsFiles(NamedTuple):
     """The PEM files of a listener. ``identity`` has the listener's key and certificates.
-    ``trusted`` has the certificates that may sign a client's certificate."""
+    ``trusted`` has the certificates that may sign clients' certificates."""
 
     identity: Path
     password: str | None
@@ -60,8 +60,8 @@ class TlsFiles(NamedTuple):
 
 class SaslKeys(NamedTuple):
     """The SASL keys of a listener. ``passwords`` maps users to their PLAIN passwords.
-    ``sessions_ms`` maps mechanisms to the lifetime of a login. With a mechanism that is not in
-    ``sessions_ms``, logins never expire."""
+    ``sessions_ms`` maps mechanisms to the lifetime of a login. With any other mechanism, logins
+    never expire."""
 
     mechanisms: tuple[str, ...]
     passwords: Mapping[str, str]
@@ -159,8 +159,8 @@ def _sessions_ms(
 def _of_mechanism(
     properties: LocatedProperties, name: str, mechanism: str, key: str
 ) -> tuple[str, str | None]:
-    """The key with a listener's and a mechanism's name, and its value. Kafka ignores the key
-    without the listener's name, so this function refuses such a key."""
+    """The key with a listener's and a mechanism's name, and its value. The key without the
+    listener's name is refused, because Kafka ignores it."""
     key = f"{mechanism.lower()}.{key}"
     own = f"{LISTENER_PREFIX}{name.lower()}.{key}"
     read_key, text = properties.of_listener(name, key)
@@ -184,7 +184,7 @@ def _number(properties: LocatedProperties, key: str, text: str, *, least: int) -
 
 
 def _plain_passwords(properties: LocatedProperties, listener: Listener) -> dict[str, str]:
-    """The passwords in Kafka's JAAS text, by user: an option ``user_NAME="…"`` for each user."""
+    """The passwords by user, from the options ``user_NAME="…"`` of Kafka's JAAS text."""
     key, text = _of_mechanism(properties, listener.name, PLAIN, _JAAS)
     if text is None:
         raise properties.wrong(key, f"is missing, and SASL PLAIN is enabled; give {_PLAIN_FORM}")

@@ -88,8 +88,8 @@ def parse_listeners(
 def parse_protocols(
     text: str | None, controller_names: Sequence[str]
 ) -> dict[str, SecurityProtocol]:
-    """The protocols in ``listener.security.protocol.map``. Without the map, a listener's name is
-    its protocol, and a controllers' listener whose name is not a protocol is PLAINTEXT."""
+    """The protocols in ``listener.security.protocol.map``, by listener. Without the map, a
+    listener's name is its protocol. A controllers' listener with any other name is PLAINTEXT."""
     defaults = {protocol.value: protocol for protocol in SecurityProtocol}
     if not text:
         return defaults | {
@@ -109,8 +109,8 @@ def parse_protocols(
 
 
 def parse_advertised(text: str | None, listeners: Sequence[Listener]) -> dict[str, Address]:
-    """Each listener's address for clients. By default, it is the address in ``listeners``, where
-    the host can be empty."""
+    """Each listener's address for clients: by default the address in ``listeners``, whose host can
+    be empty."""
     advertised = {listener.name: Address(listener.host, listener.port) for listener in listeners}
     configured = dict(named_addresses(ADVERTISED, text or ""))
     for each in listeners:

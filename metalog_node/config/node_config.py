@@ -1,8 +1,7 @@
 """A node's configuration: Kafka's keys in a ``.properties`` file, checked before anything opens.
 
-An error names the file, and the key and its line if they are known; it never shows a value that can
-be a password. Other modules read the authorizer's keys (``authorizer.config``) and the keys of the
-SCRAM password policy (KIP-506). This module must open only the configuration file.
+An error names the file, the key and the line if they are known. No error shows a value that can be
+a password. This module must open only the configuration file.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ _MESSAGES: Final = {
 class NodeConfig(NamedTuple):
     """A node's checked configuration.
 
-    - ``properties`` has all keys, for parts of the node that read their own keys.
+    - ``properties`` has all keys.
     - ``tls``, ``sasl``, ``mapping_rules`` and ``max_connections_of`` map listeners to their
       settings.
     - ``bootstrap_servers`` are the controllers to follow; ``controller_client`` has a client's keys
@@ -118,8 +117,8 @@ def read_config(path: Path) -> NodeConfig:
         path: the file.
 
     Raises:
-        ConfigException: the file cannot be read, or a value is missing or cannot be used. The
-            message names the file and, for a value, the key and its line.
+        ConfigException: the file cannot be read, or a value is missing or cannot be used; the
+            message names the file, the key and the line.
     """
     try:
         parsed = parse_properties(read_whole(LOCAL_FILES, path))
@@ -247,8 +246,8 @@ class _Reading:
     def _controllers(
         self, settings: Settings, roles: frozenset[str], *, is_on_topic: bool
     ) -> tuple[Address, ...]:
-        """The controllers to follow. A controller whose log is in a folder follows none, because it
-        is a quorum of one."""
+        """The controllers to follow. A controller with its log in a folder is a quorum of one, and
+        follows nobody."""
         located = self._located
         voters = located.read(VOTERS, _voters, settings.voters or "")
         if "controller" in roles and not is_on_topic:
@@ -295,8 +294,8 @@ class _Reading:
         return upper & {listener.name for listener in listeners}
 
     def _not_used(self, notes_so_far: Sequence[str]) -> list[str]:
-        """A note for each unused key that looks misspelt, and one note that lists the others.
-        A key that already has a note in ``notes_so_far`` is left out."""
+        """A note for each unused key that looks misspelt, and one note for all other unused keys.
+        Keys with a note in ``notes_so_far`` are left out."""
         located = self._located
         known = [
             *(str(field.alias) for field in Settings.model_fields.values()),

@@ -1,8 +1,7 @@
 """The keys of a node's configuration, and what they mean.
 
-``Settings`` also has defaults and bounds, and checks its keys itself; other modules check the keys
-in ``READ_ELSEWHERE``. ``node_config`` checks combinations of keys. This module must not open
-anything.
+``Settings`` checks single keys, and ``node_config`` combinations of keys. Other modules check the
+keys in ``READ_ELSEWHERE``. This module must not open anything.
 """
 
 from __future__ import annotations

@@ -49,9 +49,9 @@ def protocols(text: str | None) -> list[ssl.TLSVersion]:
 
 
 def limits(versions: Sequence[ssl.TLSVersion], suites: str | None) -> TlsLimits:
-    """The TLS versions and suites to offer. If ``suites`` is empty, these are all ``versions``
-    and OpenSSL's default suites; else a version without a suite in ``suites`` is left out.
-    ``InvalidRequest`` if a suite cannot be offered, or if no version remains."""
+    """The TLS versions and suites to offer. A version without a suite in ``suites`` is left out.
+    Empty ``suites`` mean OpenSSL's default suites and all ``versions``. ``InvalidRequest`` if a
+    suite cannot be offered, or if no version remains."""
     named = comma_separated(suites or "")
     if not named:
         return TlsLimits(versions[0], versions[-1])

@@ -1,9 +1,7 @@
 """Makes the response of DescribeAcls, as a body or as pieces of bytes.
 
-kio, the library that encodes responses, takes ten times as long for a long listing. A test compares
-kio's bytes with the bytes of this module. After a change of one ACL, a ``Listing`` encodes only a
-few hundred resources again. This module must not know the caller, nor how long a response stays
-valid.
+The library kio takes ten times as long for a long listing. A test compares kio's bytes with this
+module's bytes. This module must not know the caller, nor how long a response stays valid.
 """
 
 from __future__ import annotations
@@ -32,7 +30,6 @@ _FLEXIBLE_SINCE: Final = 2
 _NO_TAGS: Final = b"\0"
 _CODE: Final = [bytes((code,)) for code in range(128)]
 _MOST_TEXTS: Final = 1 << 12
-"""The maximum number of encoded principals and hosts in a cache."""
 _CORRELATION_ID_BYTES: Final = 4
 _PATTERN_TYPE: Final = attrgetter("pattern_type")
 
@@ -54,8 +51,7 @@ def written(version: int, acls: Iterable[Acl]) -> list[bytes]:
 
 def written_by_name(version: int, wanted: AclFilter, index: AclIndex) -> list[bytes]:
     """As ``written``, for a filter with a resource name, but in the order of ``buckets_listed``.
-    The ACLs of a resource with many ACLs are in any order, because sorting them would block all
-    threads."""
+    The ACLs of a ``ManyAcls`` are not sorted, because sorting would block all threads."""
     part = _part_of(version, wanted, index.buckets_listed(wanted))
     return _pieces(version, part.resources, [part.data])
 
@@ -66,8 +62,8 @@ class _Part(NamedTuple):
 
 
 class Listing:
-    """Encodes the ACLs that the filter ``wanted`` matches. The filter has no resource name. A call
-    of ``written`` encodes only parts that have changed since the index of the previous call."""
+    """Encodes the ACLs that ``wanted`` matches, a filter without a resource name. ``written``
+    encodes only the parts that changed since its previous call."""
 
     def __init__(self, version: int, wanted: AclFilter) -> None:
         self._version = version
@@ -76,7 +72,7 @@ class Listing:
         self._parts = ListedParts(partial(_part_of, version, wanted), types)
 
     def written(self, index: AclIndex) -> list[bytes]:
-        """As in ``written_by_name``, the ACLs of a resource with many ACLs are in any order."""
+        """As in ``written_by_name``, the ACLs of a ``ManyAcls`` are not sorted."""
         parts = self._parts.of(index)
         resources = sum(part.resources for part in parts)
         return _pieces(self._version, resources, [part.data for part in parts])
@@ -104,8 +100,8 @@ def answer(version: int, error: ApiError, resources: Sequence[Any] = ()) -> Body
 
 
 def _pieces(version: int, count: int, resources: list[bytes]) -> list[bytes]:
-    """The response's last field is the array of resources. In a flexible version, the empty tagged
-    fields follow the array."""
+    """The response's last field is the array of resources. In a flexible version, empty tagged
+    fields follow."""
     nothing = described(version, ())
     is_flexible = nothing.__flexible__
     tags = _NO_TAGS if is_flexible else b""

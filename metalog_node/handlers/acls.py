@@ -1,8 +1,8 @@
 """Handles CreateAcls, DescribeAcls and DeleteAcls.
 
 ``metalog.controller.acl`` decides which ACLs may be created or deleted. The permission on the
-cluster is checked before any item is read. After this check, as in Kafka, code 0 of an enum closes
-the connection, because only a broken client sends code 0. Version 0 of these APIs neither shows nor
+cluster is checked before any item is read. As in Kafka, code 0 of an enum then closes the
+connection, because only a broken client sends this code. Version 0 of these APIs neither shows nor
 changes prefixed ACLs (KIP-290). This module must not know how an ACL is stored.
 """
 
@@ -57,7 +57,7 @@ DELETE_ACLS: Final = 31
 
 _LITERAL: Final = int(PatternType.LITERAL)
 _FEW: Final = 200
-"""To encode this many ACLs takes as long as to start a thread."""
+"""Encoding this many ACLs takes as long as starting a thread."""
 
 
 def describe(services: Services, incoming: IncomingRequest) -> Answer:
@@ -84,11 +84,8 @@ def describe(services: Services, incoming: IncomingRequest) -> Answer:
 def _writer(
     services: Services, authorizer: Authorizer, version: int, wanted: AclFilter
 ) -> Callable[[], Pieces]:
-    """A function that encodes the listing of the ACLs that ``wanted`` matches.
-
-    If there is an ACL index, and ``wanted`` has no resource name, the function caches parts of the
-    listing for later calls.
-    """
+    """A function that encodes the ACLs that ``wanted`` matches, and may keep parts for its next
+    call."""
     index = services.acl_index
     if index is None:
         return lambda: acl_listing.written(version, authorizer.acls(wanted))
@@ -156,8 +153,7 @@ def _deleted(incoming: IncomingRequest, results: Sequence[AclDeleteResult]) -> B
 
 
 def _is_for_filters(acl: Acl) -> bool:
-    """Whether the ACL has a value that only filters may have. As in Kafka, one such ACL fails
-    the whole request."""
+    """Whether a value is only for filters. As in Kafka, one such ACL fails the whole request."""
     return (
         acl.resource_type is ResourceType.ANY
         or acl.pattern_type in (PatternType.ANY, PatternType.MATCH)

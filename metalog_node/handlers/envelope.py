@@ -1,10 +1,9 @@
 """Both ends of an Envelope: a broker forwards a client's request, and a controller answers it.
 
 The broker needs CLUSTER_ACTION. The controller authorizes the inner request for the principal and
-the address in the Envelope (KIP-590). Errors after which the broker must try again, at this or
-another controller, become the Envelope's own error code, because the client could not handle such
-errors (KIP-801). An Envelope does not say whether the client uses TLS, so the client's connection
-counts as not encrypted.
+the address in the Envelope (KIP-590). Errors for the broker, such as NOT_CONTROLLER, become the
+Envelope's own error code (KIP-801). An Envelope does not say whether the client uses TLS, so the
+client's connection counts as not encrypted.
 """
 
 from __future__ import annotations
@@ -67,8 +66,8 @@ _FOR_THE_BROKER: Final = (AuthorizerNotReady, NotController, ForwardedUnreadable
 
 
 class _ForwardedRequest(UnreadRequest):
-    """A client's request from an Envelope. Malformed bytes raise ``ForwardedUnreadable``, because a
-    client's mistake must not close the broker's connection."""
+    """Malformed bytes raise ``ForwardedUnreadable``, because a client's mistake must not close the
+    broker's connection."""
 
     def read(self) -> WireRequest:
         try:
@@ -120,9 +119,6 @@ def refuse_envelope(incoming: IncomingRequest, error: ApiError) -> Body:
 
 
 def _inner(forwarded: Forwarded) -> UnreadRequest:
-    """The request in an Envelope. ``InvalidRequest`` if its API is not forwarded,
-    ``UnsupportedVersion`` if its version is not supported, ``ForwardedUnreadable`` if its header is
-    incomplete."""
     try:
         head = read_head(forwarded.request)
     except Malformed as error:
@@ -145,8 +141,8 @@ def _envelope_response(incoming: IncomingRequest, inner: UnreadRequest, body: Bo
 
 
 def forward(services: Services, incoming: IncomingRequest) -> Answer:
-    """Forward the request unchanged, with its client's principal and address, and return the
-    response unchanged. If this node is the active controller, it handles the request itself."""
+    """Forward the request, and return the response unchanged. The active controller handles the
+    request itself."""
     if services.replica.is_active:
         return _FORWARDABLE[incoming.request.head.api_key].handle(services, incoming)
     if services.forwarder is None:
@@ -178,8 +174,7 @@ BROKER_APIS: Final = {
     )
     for key, api in _FORWARDABLE.items()
 }
-"""The APIs that a node forwards if another node can be the controller. Requests on the controllers'
-listener are forwarded, too; Envelopes are not forwarded."""
+"""The APIs that a node forwards, on every listener, if another node can be the controller."""
 CONTROLLER_APIS: Final = {
     ENVELOPE: HandledApi(
         "Envelope",

@@ -40,12 +40,10 @@ _USER: Final[Any] = extensions.WireUserResult
 """Untyped, because the classes of the library kio have their own number types."""
 _LONGEST_WAIT_S: Final = 60
 _MOST_PASSWORDS: Final = 1_000
-"""The maximum number of passwords in a request."""
 
 
 def set_passwords(services: Services, incoming: IncomingRequest) -> Answer:
-    """Salt and set the request's passwords on a separate thread, because salting takes some
-    milliseconds per password."""
+    """Run on a separate thread, because salting takes some milliseconds per password."""
     return services.passwords.threads.submit(_set_passwords, services, incoming)
 
 

@@ -48,7 +48,7 @@ _ERROR: Final = KafkaErrorCode
 _NOT_READY: Final = ErrorCode.BROKER_NOT_AVAILABLE
 """The error on which Kafka's followers try again later."""
 _HIGHEST_MARK: Final = (1 << 63) - 1
-"""The high-water mark assumed for a request version without a field for it."""
+"""Assumed for a request version without the field."""
 
 
 def fetch(services: Services, incoming: IncomingRequest) -> Answer:
@@ -66,7 +66,7 @@ def fetch(services: Services, incoming: IncomingRequest) -> Answer:
 def _request_error(
     services: Services, body: Any, topics: list[Any], expected: object
 ) -> KafkaErrorCode:
-    """The error of a request for another cluster or for another partition than the log's."""
+    """The error of a request for another cluster or another partition."""
     if body.cluster_id not in (None, services.cluster_id):
         return _ERROR.inconsistent_cluster_id
     partitions = [each.partition for topic in body.topics for each in topic.partitions]
@@ -103,8 +103,8 @@ def _attempt(
 
 
 def _endpoint(services: Services, incoming: IncomingRequest, parts: Any) -> dict[str, Any]:
-    """The field with this node's address, in the versions that have it. Kafka's observers of a
-    dynamic quorum get the address only from this field, and stop if the field is missing."""
+    """The field with this node's address, if the version has this field. Kafka's observers of a
+    dynamic quorum get the address only from this field, and stop without it."""
     if not hasattr(parts, "NodeEndpoint"):
         return {}
     host, port = services.addresses[incoming.listener.name]
