@@ -1,8 +1,7 @@
 """A node: creates its log, authorizer and listeners, opens them in order, and closes them.
 
-Outside the event loop, the replica claims and replays the log, and tries again after a temporary
-fault. A listener opens when the authorizer's future for the listener is done (KIP-801). This module
-must not know what a request is.
+The replica claims and replays the log outside the event loop. A listener opens when its future from
+the authorizer is done (KIP-801). This module must not know what a request is.
 """
 
 from __future__ import annotations
@@ -61,20 +60,20 @@ _log = logging.getLogger(__name__)
 _SECRET_BYTES: Final = 32
 _SALTING_THREADS: Final = 2
 _ANSWERING_THREADS: Final = 2
-"""How many long requests are handled at a time; waiting requests are kept as bytes."""
+"""How many long requests are handled at the same time."""
 _PATIENCE_S: Final = 1.0
-"""The maximum time, in seconds, that early-start listeners wait for the claim of the log."""
+"""How long early-start listeners wait for the claim of the log, in seconds."""
 
 
 class Node:
     """``async with Node(config) as node:`` runs a node until the block ends.
 
-    When the block starts, the early-start listeners are open. A controller whose log is a folder
-    has claimed the log, unless the log is unavailable or the claim takes longer than a second.
-    ``await node.ready()`` returns when all listeners are open. The node calls ``on_open`` with each
-    opened listener and its address. ``apis`` are the APIs of the program around the node, by
-    Kafka's API key. ``lost_lines`` returns the number of lost lines, by log (the node's or the
-    audit log).
+    When the block starts, the early-start listeners are open, but the log is perhaps not claimed.
+    ``await node.ready()`` returns when all listeners are open.
+
+    - ``on_open`` gets each opened listener and its address.
+    - ``apis``: the APIs of the program around the node, by API key.
+    - ``lost_lines`` returns the number of lost lines, by log (the node's or the audit log).
     """
 
     def __init__(
@@ -208,9 +207,11 @@ class Node:
         await self._state.heartbeat.stop()
 
     def _publishers(self) -> list[Publisher]:
-        """The publishers in order. Credentials come before the authorizer, because listeners open,
-        and clients log in, as soon as the authorizer is loaded. Listings come after the authorizer,
-        because listings have the authorizer's ACLs."""
+        """The publishers, in order.
+
+        Credentials come before the authorizer, because clients log in as soon as the authorizer is
+        loaded. Listings come after the authorizer, because they show its ACLs.
+        """
         kept: list[Publisher] = [self._credentials]
         if isinstance(self.authorizer, Publisher):
             kept.append(self.authorizer)

@@ -5,8 +5,7 @@ queries ACLs.
         grant_everything_to("User:app", metalog_node.bootstrap_servers)
         assert metalog_node.is_allowed("User:app", Operation.READ, topic("orders"))
 
-Each test gets a new node, which starts in less than a tenth of a second. The plugin imports the
-node's modules only when a test uses the fixture.
+Each test gets a new node, which starts in less than a tenth of a second.
 """
 
 from __future__ import annotations
@@ -63,8 +62,8 @@ class RunningNode:
 
 @pytest.fixture
 def metalog_node_properties() -> Mapping[str, str]:
-    """Kafka's keys for the node, as in a ``server.properties``. Override this fixture to change
-    the node."""
+    """The node's properties, as in a ``server.properties``. Override this fixture to change the
+    node."""
     return {}
 
 

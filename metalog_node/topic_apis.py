@@ -1,10 +1,9 @@
 """Helps a program around a node to answer Produce, Fetch, ListOffsets and Metadata.
 
-A program's function becomes a ``HandledApi`` for ``Node``, in one version of the API, which current
-clients speak. One call authorizes all topics of a request. The answer for a named topic
-without authorization is TOPIC_AUTHORIZATION_FAILED, whether the topic exists or not. The node calls
-the program's functions on the node's event loop, which does other work between some topics. This
-module must not know what is in a topic.
+A program's function becomes a ``HandledApi`` for ``Node``. Each API is answered in one version,
+which current clients speak. One call authorizes all topics of a request. A named topic without
+authorization gets TOPIC_AUTHORIZATION_FAILED, whether the topic exists or not. The node calls the
+program's functions on its event loop. This module must not know what is in a topic.
 """
 
 from __future__ import annotations
@@ -43,22 +42,23 @@ METADATA: Final = 3
 """The API key of Metadata."""
 
 UNKNOWN_TOPIC: Final = {"error_code": KafkaErrorCode.unknown_topic_or_partition}
-"""The outcome for a topic that does not exist: UNKNOWN_TOPIC_OR_PARTITION."""
+"""The outcome for a topic that does not exist."""
 
 R = TypeVar("R")
 Outcome = Callable[[str, Any], Mapping[str, Any]]
-"""A program's function that answers for one partition. Its arguments are the topic's name and the
-partition's part of the request, an object of the library kio. It returns the fields in which the
-partition's part of the response differs from an empty part without an error."""
+"""A program's function that answers for one partition.
+
+The arguments are the topic's name and the partition's part of the request, a kio object. The result
+has fields of the partition's part of the response, which is empty by default, without an error.
+"""
 
 _METADATA_VERSION: Final = 8
 _SHORTEST_PAUSE_S: Final = 0.02
 _PAUSE_PER_ATTEMPT: Final = 5
-"""After an attempt of a Fetch without new records, the pause is at least this many times as
-long as the attempt, but ends at the Fetch's deadline."""
+"""The pause after an attempt of a Fetch is this many times as long as the attempt."""
 _SLICE: Final = 100
-"""When this many topics and partitions are answered, the event loop does other work before the next
-topic. Another thread authorizes a request with more references to topics than this."""
+"""After this many topics and partitions, the event loop does other work before the next topic. A
+thread authorizes a request with more references to topics."""
 _NO_TIME: Final = timedelta()
 _DENIED: Final = {"error_code": KafkaErrorCode.topic_authorization_failed}
 _ACKS: Final = (-1, 0, 1)
@@ -66,8 +66,7 @@ _INVALID_ACKS: Final = {"error_code": KafkaErrorCode.invalid_required_acks}
 
 
 class _Shape(NamedTuple):
-    """Kafka's names for the nested fields and types in a request and in its response, outermost
-    first."""
+    """Kafka's names for the fields and types in a request and its response, outermost first."""
 
     name: str
     version: int
@@ -120,8 +119,8 @@ def topic_api(
 ) -> dict[int, HandledApi]:
     """The API ``key`` (Produce, Fetch or ListOffsets) for the argument ``apis`` of ``Node``.
 
-    ``topics`` returns the names of all topics; the answer for another topic is ``UNKNOWN_TOPIC``.
-    If ``topics`` is None, ``outcome`` is also called for topics that do not exist.
+    ``topics`` returns the names of all topics; another topic gets ``UNKNOWN_TOPIC``. If ``topics``
+    is None, ``outcome`` is also called for topics that do not exist.
     """
 
     def handle(services: Services, incoming: IncomingRequest) -> Answer:
@@ -171,8 +170,8 @@ async def _answer(
 
 
 def metadata_api(topics: Callable[[], Collection[str]]) -> dict[int, HandledApi]:
-    """Metadata for a node that is the only broker. ``topics`` returns the names of all topics. Each
-    topic has one partition."""
+    """Metadata for a node that is the only broker. ``topics`` returns the names of all topics, each
+    with one partition."""
 
     async def answer(services: Services, incoming: IncomingRequest) -> Body:
         known, requested = topics(), incoming.request.body.topics
@@ -205,8 +204,8 @@ def topics_of(incoming: IncomingRequest) -> list[str]:
 
 
 def _references(incoming: IncomingRequest) -> list[str]:
-    """The names of the topics, repeated as Kafka counts references: for each partition or, in
-    ListOffsets, once for each topic."""
+    """A topic's name for each reference that Kafka counts: one for each partition or, in
+    ListOffsets, one for each topic."""
     shape = _shape(incoming)
     if incoming.request.head.api_key == LIST_OFFSETS:
         return topics_of(incoming)
@@ -218,7 +217,7 @@ def _references(incoming: IncomingRequest) -> list[str]:
 
 
 def restricted_to(incoming: IncomingRequest, topics: Collection[str]) -> IncomingRequest:
-    """The request in ``incoming``, restricted to ``topics``."""
+    """The request with only the topics that are in ``topics``."""
     shape, body = _shape(incoming), incoming.request.body
     kept = [each for each in _topics(incoming) if getattr(each, shape.topic_name) in topics]
     head, client_id = incoming.request.head, incoming.request.client_id
@@ -228,8 +227,7 @@ def restricted_to(incoming: IncomingRequest, topics: Collection[str]) -> Incomin
 
 
 def with_answer(incoming: IncomingRequest) -> IncomingRequest:
-    """The request with acks=1 in place of acks=0, so that the broker behind a program answers the
-    request. The node still sends the client no response, as in Kafka."""
+    """The request with acks=1 in place of acks=0, so that the broker behind a program answers."""
     if incoming.request.head.api_key != PRODUCE or incoming.request.body.acks != 0:
         return incoming
     head, client_id = incoming.request.head, incoming.request.client_id
@@ -239,7 +237,7 @@ def with_answer(incoming: IncomingRequest) -> IncomingRequest:
 
 
 def joined(incoming: IncomingRequest, *answers: Body) -> Body:
-    """One answer with the topics of all ``answers``, and the other fields of the last answer."""
+    """The last answer, with the topics of all ``answers``."""
     results = _shape(incoming).results
     parts = [part for answer in answers for part in getattr(answer, results)]
     joined_body: Body = replace(answers[-1], **{results: tuple(parts)})
@@ -256,8 +254,8 @@ def authorized_topics(
 ) -> set[str]:
     """The topics among ``topics`` for which the request is authorized.
 
-    One call of the authorizer checks each topic once, with the number of its references. Any thread
-    may call this function."""
+    Each repetition in ``topics`` counts as a reference. Any thread may call this function.
+    """
     named = list(topics)
     names = list(dict.fromkeys(named))
     if services.authorizer is None:
@@ -270,7 +268,7 @@ def authorized_topics(
 
 
 def _silent(action: Action) -> Action:
-    """The action without a logged denial, because the answer silently leaves out a denied topic."""
+    """The action without a logged denial, because the answer leaves out denied topics."""
     return Action(
         action.operation, action.resource, action.resource_reference_count, log_if_denied=False
     )
@@ -283,7 +281,7 @@ def answered(incoming: IncomingRequest, outcome: Outcome) -> Body:
 
 
 async def _response_in_slices(incoming: IncomingRequest, outcome: Outcome) -> Body:
-    """The result of ``answered``. The event loop does other work after each slice of topics."""
+    """Like ``answered``, but the event loop does other work after each slice of topics."""
     results, done = [], 0
     for topic in _topics(incoming):
         results.append(_topic_result(incoming, topic, outcome))

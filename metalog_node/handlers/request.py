@@ -1,8 +1,7 @@
 """The common part of all handlers: the request in flight, answers, and permission checks.
 
-A handler returns a response, or a future of a response, for example if records must become durable
-first. The request's body is decoded at its first use, in most handlers after the check of the
-permission. This module must not know any particular API.
+A handler returns a response or, for example if records must first become durable, a future. The
+request's body is decoded at its first use. This module must not know any particular API.
 """
 
 from __future__ import annotations
@@ -46,9 +45,10 @@ NO_THROTTLING: Final = timedelta()
 class IncomingRequest(NamedTuple):
     """A Kafka request in flight, and the client that sent it.
 
-    ``context`` is the connection's client, or the client named in an Envelope. ``payload`` is the
-    whole request as received. If ``is_forwarded``, the request came in an Envelope, and the
-    forwarding node has already checked it by its own configuration.
+    - ``payload``: the whole request as received.
+    - ``context``: the connection's client, or the client named in an Envelope.
+    - ``is_forwarded``: the request came in an Envelope. The forwarding node has already checked the
+      request by its own configuration.
     """
 
     request: WireRequest | UnreadRequest
@@ -60,7 +60,7 @@ class IncomingRequest(NamedTuple):
 
 
 class PasswordSetting(NamedTuple):
-    """The configuration and policy for passwords (KIP-506), and the threads that salt passwords."""
+    """Configuration and policy for passwords (KIP-506), and the threads that salt passwords."""
 
     config: ScramPasswordConfig
     policy: ScramPasswordPolicy | None
@@ -70,12 +70,11 @@ class PasswordSetting(NamedTuple):
 class Services(NamedTuple):
     """The parts of a node that handlers use. ``authorizer`` is None without authorization.
 
-    - ``addresses`` are each listener's address for clients.
+    - ``addresses``: each listener's address for clients, by name.
     - ``forwarder`` is set if another node can be the controller.
     - ``purgatory`` is set if followers may fetch this node's log.
     - ``listings`` is set if long listings are cached.
     - ``acl_index`` is set if the authorizer decides by an index of ACLs.
-    - ``configured_kafka`` is the Kafka version to imitate, if the configuration names one.
     """
 
     node_id: int
@@ -94,8 +93,8 @@ class Services(NamedTuple):
 
     @property
     def kafka(self) -> str:
-        """The Kafka version that this node imitates: the configured version, or the most likely
-        version for the log's metadata.version."""
+        """The Kafka version to imitate: the configured version, else the most likely version for
+        the log's metadata.version."""
         return self.configured_kafka or self.replica.image.features.assumed_kafka
 
     @property
@@ -105,17 +104,20 @@ class Services(NamedTuple):
 
 
 class EncodedResponse(NamedTuple):
-    """A whole response of this node as bytes, with the name of its first error. An answer of plain
-    ``bytes`` is another node's response."""
+    """A whole response of this node. ``outcome`` is the name of its first error.
+
+    An answer of plain ``bytes`` is another node's response.
+    """
 
     payload: bytes
     outcome: str
 
 
 class DeferredResponse:
-    """A response that ``make(answered)`` makes in the first call of ``result`` or ``exception``,
-    when ``answered`` is done. The caller chooses the thread of this call, so that ``make`` blocks
-    neither the thread that completes ``future`` nor the event loop.
+    """A response that ``make(answered)`` makes when ``answered`` is done.
+
+    The first call of ``result`` or ``exception`` runs ``make``. Make this call on a thread that
+    ``make`` may block.
     """
 
     __slots__ = ("_error", "_is_made", "_made", "_make", "future")
@@ -147,7 +149,6 @@ class DeferredResponse:
 
 
 Answer = Body | EncodedResponse | Future[Any] | DeferredResponse
-"""A body, an encoded response, or a future of a response."""
 Handle = Callable[[Services, IncomingRequest], Answer]
 Refuse = Callable[[IncomingRequest, ApiError], Body]
 
@@ -164,17 +165,15 @@ class HandledApi(NamedTuple):
     """An API that a node answers, and its handler.
 
     - ``name``: the request's name in Kafka's audit lines.
-    - ``handle`` answers the request. If it fails, ``refuse`` makes the response with the error.
-    - ``not_ready``: the error while the authorizer is not ready. Kafka has no code for this state;
-      after ``not_ready``, clients of the API try again.
+    - ``refuse`` makes the response with an error if ``handle`` fails.
+    - ``not_ready``: the error while the authorizer is not ready. Kafka has no code for this state,
+      so ``not_ready`` is a code after which the API's clients try again.
     - ``most_bytes``, ``most_elements`` (array items and tagged fields): a larger request closes
       the connection.
-    - ``most_bytes_on_loop``: a thread handles larger requests. None stands for
-      ``MOST_BYTES_ON_LOOP`` in a node's own API, and for no limit in an API that an embedding
-      program adds.
-    - ``is_silent``: whether the client of a request expects no response (Produce with acks=0). The
-      node then sends no response, and closes the connection if the response has an error, as Kafka
-      does.
+    - ``most_bytes_on_loop``: a thread handles larger requests. None means ``MOST_BYTES_ON_LOOP`` in
+      a node's own API, and no limit in an embedding program's API.
+    - ``is_silent``: whether the client expects no response (Produce with acks=0). The node then
+      sends none, and closes the connection after an error, as Kafka does.
     - ``since``: the first supported Kafka version that has the API.
     """
 
@@ -199,7 +198,7 @@ class ClusterAuthorizationFailed(InvalidRequest):
 
 
 class SecurityDisabled(InvalidRequest):
-    """There are no ACLs, because the node has no authorizer."""
+    """The node has no authorizer, so there are no ACLs."""
 
     code = ErrorCode.SECURITY_DISABLED
 
@@ -219,7 +218,7 @@ def allowed_topics(
 ) -> Collection[str]:
     """The topics of ``names`` on which the client may do ``operation``.
 
-    As in Kafka, one call authorizes all names, each with the number of its occurrences.
+    As in Kafka, one call authorizes all names, each with the number of its occurrences. Raises
     ``AuthorizerNotReady`` if the authorizer cannot decide.
     """
     counts = Counter(names)
@@ -231,8 +230,7 @@ def allowed_topics(
 
 
 def item_count(incoming: IncomingRequest, array: str) -> int:
-    """The number of items in the request's first field, the array ``array``. The items are not
-    decoded."""
+    """The number of items in ``array``, the request's first field, without decoding the items."""
     request = incoming.request
     if isinstance(request, UnreadRequest):
         return request.count()
@@ -257,13 +255,13 @@ def authorized_operations(services: Services, incoming: IncomingRequest) -> int:
 
 
 def error_fields(error: ApiError) -> dict[str, Any]:
-    """An error as the two fields of Kafka's responses: code and message."""
+    """The error's code and message, as fields of Kafka's responses."""
     return {"error_code": KafkaErrorCode(error.code), "error_message": error.message}
 
 
 def outcome_fields(error: ApiError) -> dict[str, Any]:
-    """The same as ``error_fields``, for responses in which Kafka writes an empty message, not null,
-    if there is no error."""
+    """Like ``error_fields``, for responses in which Kafka's message without an error is empty, not
+    null."""
     return error_fields(error if error else ApiError(message=""))
 
 
@@ -275,7 +273,7 @@ def api_error(error: BaseException) -> ApiError:
 
 
 def answer(api: HandledApi, services: Services, incoming: IncomingRequest) -> Answer:
-    """The response of ``api``, with or without an error. ``Malformed`` closes the connection."""
+    """The response of ``api``. Raises ``Malformed``, which closes the connection."""
     try:
         answered = api.handle(services, incoming)
     except Malformed:

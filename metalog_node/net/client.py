@@ -1,7 +1,7 @@
 """Serves one client of a listener: reads requests, sends answers in order, and disconnects.
 
-The client's next request is read after the previous request is answered, so the node holds little
-more than one request of each client. ``connection`` and the handlers make all decisions.
+A request is read after the previous request is answered, so the node holds little more than one
+request of each client. ``connection`` and the handlers make all decisions.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ _log = logging.getLogger(__name__)
 
 ANONYMOUS: Final = KafkaPrincipal("User", "ANONYMOUS")
 CHUNK: Final = 4 << 10
-"""The number of bytes in one read. asyncio stops reading when twice as many bytes are buffered."""
+"""The bytes in one read. asyncio stops reading when twice as many bytes are buffered."""
 _PIECE: Final = 256 << 10
-"""The number of bytes in one write of a long answer."""
+"""The bytes in one write of a long answer."""
 _LOGIN_S: Final = 15.0
-"""The time limit of a login in seconds, however much the client sends."""
+"""The time limit of a whole login, in seconds."""
 _LAST_ANSWER_S: Final = 5.0
 """How long a client may take to receive the last answer, in seconds."""
 
@@ -64,9 +64,8 @@ _LAST_ANSWER_S: Final = 5.0
 class ListenerContext:
     """The common state of all clients of one listener.
 
-    ``logins`` is None without SASL, ``tls`` is None without TLS. ``mapping_rules`` turn a
-    certificate's subject into a principal. Requests that would block the event loop take turns by
-    principal and address (``turns``).
+    ``logins`` is None without SASL, ``tls`` is None without TLS. ``turns`` runs requests that would
+    block the event loop.
     """
 
     listener: Listener
@@ -173,8 +172,8 @@ class Client:
                     return
 
     async def _next_answer(self, steps: Iterator[bytes | QueuedRequest]) -> bytes | None:
-        """The next bytes to send, or None. The request is freed when this method returns, because a
-        client can be slow to receive the bytes."""
+        """The next bytes to send, or None. A method of its own, so that the request is freed before
+        a slow client receives the bytes."""
         step = await self._on_loop(next, steps, None)
         self._is_answering = step is not None
         return await self._answer(step) if isinstance(step, QueuedRequest) else step
@@ -186,7 +185,7 @@ class Client:
         return min(self._login_deadline, idle_until)
 
     async def _send(self, data: bytes) -> None:
-        """Send an answer. A refused login is answered after a pause, to slow down guessing."""
+        """Send an answer. A pause before the answer to a refused login slows down guessing."""
         if self._connection.failed_login is not None:
             await asyncio.sleep(self._context.failed_login_delay_s)
         async with asyncio.timeout_at(self._deadline()):
@@ -195,8 +194,8 @@ class Client:
                 await self._writer.drain()
 
     async def _disconnect(self) -> None:
-        """Close when the client has received all sent bytes, or after ``_LAST_ANSWER_S``. asyncio
-        alone would wait forever."""
+        """Close when the client has received all bytes, or after ``_LAST_ANSWER_S``. asyncio alone
+        would wait forever."""
         try:
             await self._context.budget.turn(self._owner)
         finally:
@@ -258,8 +257,8 @@ class Client:
 
 
 def _refuse_error(incoming: IncomingRequest, answered: Answer) -> None:
-    """If the answer has an error, raise ``InvalidRequest``, which closes the connection. A client
-    that expects no response notices the error in no other way."""
+    """Raise ``InvalidRequest`` if the answer has an error. A client that expects no response
+    notices an error only when its connection closes."""
     head = incoming.request.head
     if isinstance(answered, bytes):
         answered = read_response(answered, response_type(head.api_key, head.version))
@@ -270,10 +269,10 @@ def _refuse_error(incoming: IncomingRequest, answered: Answer) -> None:
 
 
 async def _wait_for(answered: Answer) -> None:
-    """Wait for a future, even for a failed one.
+    """Wait until a future is done.
 
-    ``asyncio.wrap_future`` would leave a reference cycle of the request and its answer. If
-    ``gc.freeze`` finds a cycle, the cycle is never freed.
+    ``asyncio.wrap_future`` would leave a reference cycle of the request and its answer. After
+    ``gc.freeze``, a cycle is never freed.
     """
     waited = answered.future if isinstance(answered, DeferredResponse) else answered
     if isinstance(waited, Future):

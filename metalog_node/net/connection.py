@@ -1,10 +1,9 @@
 """The server's side of one connection, without a socket: takes bytes, yields requests and answers.
 
-It announces the API versions, conducts the login, and passes on an authenticated client's requests,
-in order. Before the login, a client may send only small requests, and only of the three APIs of a
-login. After the login, requests of these three APIs must still be small. Input that no valid client
-sends raises ``Malformed`` or ``UnsupportedVersion``. This module must not know sockets, or what any
-other request is for.
+It announces the API versions, conducts the login, and passes on the other requests in order. Before
+the login, a client may use only the three APIs of a login. Their requests must always be small.
+Invalid input raises ``Malformed`` or ``UnsupportedVersion``. This module must not know sockets, or
+what any other request is for.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from metalog.wire.versions import API_VERSIONS, Features, Versions, versions_pay
 from metalog_node.auth.authentication import Login, LoginRefused, Logins, NotReadyForLogins
 
 BEFORE_LOGIN_BYTES: Final = 8 << 10
-"""The longest request or token before the login, and the longest request of a login's APIs."""
+"""The maximum size of a login's requests and tokens."""
 
 _HEAD_BYTES: Final = 8
 
@@ -45,20 +44,17 @@ _OTHER_PROTOCOLS: Final = {
     b"\x16\x03": "it speaks TLS, and this listener does not; change the client's security.protocol",
     b"GET ": "it speaks HTTP; metrics and probes are on metrics.listener",
 }
-"""The messages for other protocols, by their first bytes."""
 _LIFETIME_SINCE: Final = 1
 _MOST_LIFETIME_MS: Final = 10**15
-"""The longest session lifetime that an answer states: approximately 30,000 years."""
+"""Approximately 30,000 years."""
 _LEAST_BETWEEN_LOGINS_S: Final = 1.0
 _NO_SOFTWARE_NAME: Final = "unknown"
-"""The software name of a client whose version of ApiVersions has no field for the name."""
 _NO_NODE: Final = -1
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 class QueuedRequest(NamedTuple):
-    """A request to be answered, with its sender. ``payload`` is the whole request as bytes; only
-    the ``head`` is decoded."""
+    """A request to answer, and its sender. ``payload`` is the whole request."""
 
     head: RequestHeader
     payload: bytes
@@ -66,11 +62,14 @@ class QueuedRequest(NamedTuple):
 
 
 class ServerConnection:
-    """The state of one connection. ``announced`` are the node's API versions. Without SASL,
-    ``logins`` is None, and the client is ``principal``. After the login, an ApiVersions is refused
-    if it names another cluster or node than ``identity`` returns. A request has at most
-    ``most_bytes``; ``most_bytes_of`` can set lower limits, by API key. A longer request is refused
-    as soon as it begins."""
+    """The state of one connection.
+
+    - ``announced``: the node's API versions.
+    - ``logins`` is None without SASL. The client is then ``principal``.
+    - ``most_bytes``: the maximum size of a request. ``most_bytes_of`` has lower limits, by API key.
+    - ``identity`` returns the node's cluster id and node id. After the login, an ApiVersions
+      request for another cluster or node is refused.
+    """
 
     def __init__(
         self,
@@ -117,8 +116,7 @@ class ServerConnection:
     def receive(self, data: bytes) -> Iterator[bytes | QueuedRequest]:
         """Yield, in order, bytes to send and requests to answer.
 
-        The next request is decoded after the caller has handled the previous result, so answers do
-        not pile up.
+        Each request is decoded only when the caller takes it, so that answers do not pile up.
         """
         if self._is_new:
             self._is_new = False
@@ -170,8 +168,8 @@ class ServerConnection:
             raise Malformed("its login has expired, by connections.max.reauth.ms")
 
     def _may_log_in(self) -> bool:
-        """Whether the client may log in: once or, if logins expire, at most once a second, as in
-        Kafka."""
+        """Whether a login may begin. A login that expires can be renewed at most once a second, as
+        in Kafka."""
         if self._logins is None or self._login is not None:
             return False
         if self._principal is None:
@@ -214,7 +212,7 @@ class ServerConnection:
 
     def _identity_error(self, body: Body) -> ErrorCode:
         """Check the client's software name and version. After the login, also check the cluster and
-        the node that the client names, as Kafka 4.4 does on brokers' listeners (KIP-1242)."""
+        node that it names, as Kafka 4.4 does on brokers' listeners (KIP-1242)."""
         names = [
             getattr(body, f"client_software_{field}", _NO_SOFTWARE_NAME)
             for field in ("name", "version")
@@ -279,8 +277,8 @@ class ServerConnection:
         return 0 if self._logins is None else self._logins.sessions_ms.get(self._mechanism, 0)
 
     def _bare_token(self, token: bytes) -> bytes:
-        """Answer a token. After SaslHandshake version 0, tokens have no header, and a refused token
-        gets no answer."""
+        """Answer a token without a header, as after SaslHandshake version 0. A refused token gets
+        no answer."""
         try:
             return framed(self._take_token(token))
         except (LoginRefused, NotReadyForLogins):

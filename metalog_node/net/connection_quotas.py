@@ -16,9 +16,7 @@ from typing import Final
 _log = logging.getLogger(__name__)
 
 _FILES_OF_THE_NODE: Final = 128
-"""File descriptors reserved for segments, snapshots, the metrics endpoint, and connections to
-controllers or to the cluster of a followed topic.
-"""
+"""Reserved for segments, snapshots, the metrics endpoint, and connections to other servers."""
 
 
 class ConnectionQuotas:
@@ -35,8 +33,8 @@ class ConnectionQuotas:
         self._refused = 0
 
     def take(self, listener: str, host: str) -> bool:
-        """Count one more client, or return False if a quota is exhausted. After a logged refusal,
-        further refusals are not logged until a client leaves."""
+        """Count one more client, or return False if a quota is exhausted. Only the first refusal is
+        logged, until a client leaves."""
         why = None
         if self._taken >= self._most:
             why = f"{self._most} clients (max.connections, or the limit of open files)"

@@ -1,9 +1,8 @@
 """An event loop whose rounds stay short, however many sockets are ready at once.
 
-asyncio serves every ready socket in one round. If thousands of clients send a byte or disconnect at
-the same moment, any other client waits for all of them. Here a round serves a few sockets, and the
-next rounds serve the remaining sockets. ``loop_budget`` bounds the other work of a round. This
-module must not know who is connected.
+asyncio serves every ready socket in one round. If thousands of clients send a byte at the same
+moment, any other client waits for all of them. Here a round serves only a few sockets.
+``loop_budget`` bounds the other work of a round. This module must not know who is connected.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections import deque
 from typing import Final
 
 MOST_SOCKETS: Final = 64
-"""The maximum number of sockets that a round serves."""
+"""The maximum number of sockets in one round."""
 
 _Ready = tuple[selectors.SelectorKey, int]
 
@@ -26,7 +25,7 @@ class LimitedSelector(selectors.DefaultSelector):
 
     def select(self, timeout: float | None = None) -> list[_Ready]:
         """At most ``MOST_SOCKETS`` ready sockets. Sockets whose registration has changed are left
-        out, because the system reports them again if they are still ready."""
+        out: the system reports them again."""
         ready: list[_Ready] = []
         if not self._left:
             self._left.extend(super().select(timeout))

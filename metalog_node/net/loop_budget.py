@@ -1,9 +1,9 @@
 """Bounds how long the work for clients blocks the event loop in one round.
 
-Work on the loop comes in short units: a request, a small answer, a step of a TLS handshake. A unit
-runs immediately if the round's budget is not spent. Further units wait for later rounds in the
-queue of their owner, such as a client, and owners take turns. Only one event loop may use a budget.
-This module must not know who an owner is, nor what the work is for.
+Work on the loop comes in short units: a request, a small answer, a step of a TLS handshake. When
+the round's budget is spent, further units wait for later rounds. Each owner, such as a client, has
+its own queue, and owners take turns. Only one event loop may use a budget. This module must not
+know who an owner is, nor what the work is for.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ from weakref import WeakValueDictionary
 
 R = TypeVar("R")
 BUDGET_S: Final = 0.005
-"""The time, in seconds, after which no further unit begins until the budget is renewed. Before a
-round renews the budget, the round can spend the rest of the old budget."""
+"""When units have taken this many seconds, no further unit begins until the next round."""
 MOST_UNITS: Final = 64
-"""The maximum number of units for one budget. Each unit that waited wakes its caller's task, which
-costs time in the next round."""
+"""The maximum number of units in one budget. A unit that waited takes time in the next round, too,
+when its caller's task continues."""
 _Unit = tuple[asyncio.Future[Any], Callable[[], Any]]
 
 
@@ -36,7 +35,7 @@ class LoopBudget:
         self._is_round_scheduled = False
 
     async def run(self, owner: Hashable, work: Callable[..., R], *arguments: Any) -> R:
-        """The result of ``work``, computed on the loop in this round or in a later round.
+        """The result of ``work``, computed on the loop in this or a later round.
 
         ``work`` must not raise ``StopIteration``, which no future can hold.
         """
@@ -47,8 +46,8 @@ class LoopBudget:
         return await done
 
     async def turn(self, owner: Hashable) -> None:
-        """Return when a unit may begin. The unit is the caller's code up to its next ``await``; its
-        time is not measured."""
+        """Return when the caller's code up to its next ``await`` may run. The budget does not
+        measure this code."""
         await self.run(owner, _nothing)
 
     def _has_time(self) -> bool:
@@ -90,10 +89,9 @@ def _nothing() -> None:
 
 
 class RequestTurns:
-    """Runs long requests on a few threads. At any time, at most one request of an owner runs.
+    """Runs long requests on a few threads, at most one of each owner at a time.
 
-    When its owner's earlier requests have ended, a request waits for at most one request of each
-    other owner.
+    So an owner with many requests delays another owner by at most one request.
     """
 
     def __init__(self, threads: ThreadPoolExecutor) -> None:
@@ -101,9 +99,9 @@ class RequestTurns:
         self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
     async def run(self, owner: Hashable, work: Callable[..., R], *arguments: Any) -> R:
-        """The result of ``work``, computed on a thread when it is the turn of ``owner``.
+        """The result of ``work``, computed on a thread after the owner's earlier work has ended.
 
-        The turn ends with ``work``, even if the caller is cancelled earlier.
+        If the caller is cancelled, ``work`` goes on, and the owner's later work still waits.
         """
         turn = self._locks.get(owner)
         if turn is None:

@@ -1,9 +1,8 @@
 """Logs why connections were closed, and limits the lines, because strangers must not fill the log.
 
-Each period has a limit for the lines about one address, and a limit for all lines. Lines beyond a
-limit are only counted; at the end of the period, a line states their number and their most frequent
-address. Only one event loop may use a ``RefusalLog``. This module must not know why connections
-end.
+Each period has a limit for the lines about one address, and a limit for all lines. Further lines
+are only counted. At the end of the period, a line states their number and most frequent address.
+Only one event loop may use a ``RefusalLog``. This module must not know why connections end.
 """
 
 from __future__ import annotations

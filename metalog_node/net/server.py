@@ -1,8 +1,7 @@
 """A listener: accepts connections within the quotas, and serves each in its own task.
 
-The TLS handshake runs in the client's task, within a time limit. A closed listener accepts no
-clients, and disconnects each client after its request under way is answered. The module
-``client`` and the handlers decide about requests.
+The TLS handshake runs in the client's task, within a time limit. The module ``client`` and the
+handlers decide about requests.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ _log = logging.getLogger(__name__)
 
 _BACKLOG: Final = 1024
 _HANDSHAKE_S: Final = 15.0
-"""How long a TLS handshake may take, in seconds, however much the client sends."""
+"""How long a whole TLS handshake may take, in seconds."""
 _ANSWERED_WITHIN_S: Final = 5.0
 """How long ``close`` waits for answers under way, in seconds."""
 _NO_ROOM: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _PAUSE_S: Final = 1.0
 _NEW_CLIENTS: Final = "new clients"
-"""The owner, in the loop's budget, of the units that accept clients."""
+"""The owner, in the loop's budget, of the work that accepts clients."""
 
 
 class OpenListener:
@@ -158,8 +157,8 @@ class OpenListener:
         return encrypted
 
     def _note_refusal(self, host: str, error: Exception) -> None:
-        """Log and count a refused connection, but not if the client has disconnected: perhaps it
-        only tested whether the port is open."""
+        """Log and count a refused connection. A disconnected client is ignored: perhaps it only
+        tested whether the port is open."""
         name = self._context.listener.name
         if isinstance(error, (ConnectionResetError, BrokenPipeError)):
             _log.debug("%s: %s: the client has disconnected", name, host)
@@ -170,8 +169,8 @@ class OpenListener:
 
 
 async def _bound(host: str, port: int) -> list[socket.socket]:
-    """A socket for each address of ``host``, all on one port. If ``::`` is the only address, its
-    socket accepts IPv4, too, as in Java."""
+    """A socket for each address of ``host``, all on one port. As in Java, ``::`` as the only
+    address accepts IPv4, too."""
     resolved = await asyncio.get_running_loop().getaddrinfo(
         host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )

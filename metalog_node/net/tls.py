@@ -27,8 +27,8 @@ class ServerTls:
         self.context = self._made()
 
     def reload(self) -> None:
-        """Load the files again. If a file is invalid, ``ConfigException`` names the file, and the
-        old context stays."""
+        """Load the files again. If a file is invalid, raises ``ConfigException``, and the old
+        context stays."""
         self.context = self._made()
 
     def _made(self) -> ssl.SSLContext:

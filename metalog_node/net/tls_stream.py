@@ -1,8 +1,8 @@
 """The server's side of TLS on a stream, with as little memory as possible.
 
 OpenSSL allocates up to 128 KiB as soon as a handshake message announces its length. So this module
-checks the length before OpenSSL gets the message. asyncio's own TLS keeps a quarter of a MiB for
-every connection. This module must not know who a client is, nor when it is too slow.
+checks the length first. asyncio's own TLS keeps 256 KiB for every connection. This module must not
+know who a client is, nor when it is too slow.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _RETRY: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e0
 
 class Encrypted:
     """A stream that replaces ``reader`` and ``writer`` after ``handshake`` has returned.
-    ``on_loop`` runs OpenSSL's computations, which are short, within the event loop's budget."""
+    ``on_loop`` runs OpenSSL's computations within the event loop's budget."""
 
     def __init__(
         self,
@@ -52,8 +52,8 @@ class Encrypted:
         self._rest = 0
 
     async def handshake(self) -> None:
-        """Carry out the TLS handshake. Raises ``Malformed`` if the input is not TLS or is too long,
-        ``ssl.SSLError`` if OpenSSL refuses it, and ``ConnectionError`` if the client is gone."""
+        """Raises ``Malformed`` if the input is not TLS or is too long, ``ssl.SSLError`` if OpenSSL
+        refuses the input, ``ConnectionError`` if the client is gone."""
         while not await self._on_loop(self._continue_handshake):
             await self._send()
             await self._take_record()
@@ -85,7 +85,7 @@ class Encrypted:
         await self._writer.drain()
 
     def close(self) -> None:
-        """Send TLS's close message, and do not wait for the client's close message."""
+        """Send TLS's close message, without waiting for the client's."""
         with suppress(ssl.SSLError):
             self._tls.unwrap()
         if self._outgoing.pending:

@@ -1,9 +1,9 @@
 """The HTTP listener for operators' tools: metrics and two probes.
 
-It answers only GET, one request per connection, and shows nothing secret. It has its own thread and
-event loop, so that it answers while the node is busy. If there are too many connections, a new
-connection displaces the oldest one that has not sent a whole request. This module must not know
-what is measured, nor when a node is ready.
+It answers only GET, one request per connection, and shows nothing secret. It has its own thread, so
+that it answers while the node is busy. When all connections are taken, a new connection displaces
+the oldest one that has not sent a whole request. This module must not know what is measured, nor
+when a node is ready.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _ANSWER_S: Final = 10.0
 """How long a client may take to receive the answer, in seconds."""
 _MOST_CLIENTS: Final = 64
 _BACKLOG: Final = 16
-"""How many clients asyncio accepts in one round of the event loop. A connection's request is read
-within two rounds, which bring too few clients to displace the connection."""
+"""How many clients asyncio accepts in one round of the event loop. With many more, new clients
+would displace a connection before its request is read."""
 
 R = TypeVar("R")
 
@@ -46,8 +46,8 @@ def text_page(is_well: bool, text: str) -> Page:
 
 
 class HttpEndpoint:
-    """Serves ``pages``: a function for each path, called on the listener's own thread. ``named`` is
-    the option or key that sets the address, for messages."""
+    """Serves ``pages``: a function for each path, called on the endpoint's thread. Messages name
+    ``named``, the option or key of the address."""
 
     def __init__(
         self, pages: Mapping[str, Callable[[], Page]], *, named: str = "metrics.listener"
@@ -119,7 +119,7 @@ class HttpEndpoint:
             writer.transport.abort()
 
     def _make_room(self) -> bool:
-        """Whether one more connection fits, after the oldest silent one is closed if necessary."""
+        """Close the oldest silent connection if necessary; return whether there is room."""
         if len(self._tasks) < _MOST_CLIENTS:
             return True
         oldest = next(iter(self._silent), None)

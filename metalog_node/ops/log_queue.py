@@ -1,11 +1,10 @@
 """A bounded queue for lines of the node's or the audit log, so that no write delays a decision.
 
-A logging thread only puts the line into the queue; another thread writes it. When the queue is
-full, new lines are lost and counted, and a line in the log says how many are missing there.
+Another thread writes the queued lines. When the queue is full, new lines are lost and counted, and
+a line in the log says how many are missing there.
 
 A line can name its ``source``, such as a client's address. One source can fill at most half of the
-queue. So a source that floods the queue loses its own lines, and other sources still have room.
-This module must not know what the lines say.
+queue, so that other sources still have room. This module must not know what the lines say.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class _QueueSize(NamedTuple):
 class LogQueue(logging.Handler):
     """A logging handler that passes lines to the handler ``sink`` on its own thread.
 
-    ``lost`` counts the lines for which the queue had no room.
+    ``lost`` is the number of lost lines.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class LogQueue(logging.Handler):
         self._thread.start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Queue a line; if there is no room for it, the line is lost and counted."""
+        """Queue a line, or count it as lost if there is no room."""
         line = copy.copy(record)
         line.msg, line.args = record.getMessage(), None
         size = len(line.msg) or 1
@@ -92,8 +91,11 @@ class LogQueue(logging.Handler):
         self._changed.notify()
 
     def _has_room(self, own: _QueueSize, size: int) -> bool:
-        """Whether a line of ``size`` characters fits; ``own`` counts its source's queued lines. The
-        more sources flood the queue, the less room each gets, so that some room is always left."""
+        """Whether a line of ``size`` characters fits. ``own`` counts its source's queued lines.
+
+        A source may have at most as many lines as there is free room, so that some room is left
+        for other sources.
+        """
         return (
             own.lines < self._most_lines - self._all.lines
             and own.characters + size <= self._most_characters - self._all.characters
@@ -127,7 +129,7 @@ class LogQueue(logging.Handler):
 
 
 def _source(line: logging.LogRecord) -> Hashable:
-    """The line's source. Lines without a source count only toward the bounds of the whole queue."""
+    """The line's source. A line without a source has only the bounds of the whole queue."""
     return getattr(line, "source", None)
 
 

@@ -1,8 +1,8 @@
 """A node's metrics for Prometheus: one registry for each node.
 
-Events are counters; state is a gauge, read at scrape time. A metric of Kafka has the name that the
-usual rules of Prometheus' JMX exporter give to it. This module must not know sockets, nor change
-what it counts.
+Events are counters; state is a gauge, read at scrape time. Kafka's metrics have the names that
+Prometheus' JMX exporter usually gives them. This module must not know sockets, nor change what it
+counts.
 """
 
 from __future__ import annotations
@@ -42,11 +42,10 @@ class Condition(NamedTuple):
     """A node's state at one moment.
 
     - ``acl_count`` is None without an authorizer. ``lag`` is None if the log's end is not known.
-    - ``listeners`` maps a name to whether the listener is open, and to its number of clients.
-    - ``loop_late_s`` is how long the event loop has been blocked.
-    - ``lost_lines`` counts lost lines, by log (the node's or the audit log).
-    - ``last_contact_s`` is when the followed quorum or topic last answered, in seconds since 1970;
-      None for a local log, before the first answer, and while this node leads the log.
+    - ``listeners``: whether each listener is open, and its number of clients.
+    - ``lost_lines``: the number of lost lines, by log (the node's or the audit log).
+    - ``last_contact_s``: when the followed quorum or topic last answered, in seconds since 1970.
+      None before the first answer, for a local log, and while this node leads the log.
     """
 
     is_ready: bool
@@ -182,9 +181,10 @@ class _Now(Collector):
 
 
 def outcome_of(answered: Any) -> str:
-    """Kafka's name of the first error in a response: the error of the whole response, else of a
-    part (a topic) or, if parts have no error code, of a part's part (a partition). FORWARDED for
-    another node's response."""
+    """Kafka's name of a response's error, or of the first error in its parts, such as partitions.
+
+    NONE without an error; FORWARDED for another node's response.
+    """
     if isinstance(answered, EncodedResponse):
         return answered.outcome
     if isinstance(answered, bytes):
@@ -221,9 +221,9 @@ def _arrays(part: Any) -> Iterator[tuple[Any, ...]]:
 class CountedAuthorizer(Authorizer):
     """Passes all calls to ``inner``, and counts the denials that the audit log has.
 
-    A denial counts by its rule if ``inner`` is a StandardAuthorizer whose ACLs and gate did not
-    change during the call, else as UNKNOWN. A call of ``authorize`` that finds the authorizer not
-    ready counts once, as NOT_READY.
+    A denial counts by its rule. The rule is UNKNOWN if ``inner`` is not a StandardAuthorizer, or if
+    its ACLs or gate change during the call. A call of ``authorize`` that raises
+    ``AuthorizerNotReady`` counts once, as NOT_READY.
     """
 
     def __init__(self, inner: Authorizer, metrics: Metrics) -> None:

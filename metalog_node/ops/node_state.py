@@ -1,10 +1,10 @@
 """A node's pages for operators: metrics, and a liveness and a readiness probe.
 
-A node is ready when its log is replayed and all its listeners are open. After a later fault, the
-node stays ready with the last good image, and the probe says since when this image is stale. The
-node becomes unready only if ``stale.deny.after.ms`` has closed the readiness gate, or if the node's
-event loop is blocked. The node is not alive if only a restart can help. The thread of
-``http_endpoint`` reads the pages. This module must not know HTTP, nor change what it reads.
+A node becomes ready when its log is replayed and all its listeners are open. After a later fault,
+the node stays ready with its last good image, until ``stale.deny.after.ms`` (if set) is over. A
+node with a blocked event loop is not ready. A node is not alive if only a restart can help. The
+thread of ``http_endpoint`` reads the pages. This module must not know HTTP, nor change what it
+reads.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ BEAT_S: Final = 0.25
 class Probed(NamedTuple):
     """A node's state, as the probes judge it.
 
+    - ``failing_s``: for how long the image has perhaps been older than the log.
     - ``shut``: the listeners that are not open yet.
-    - ``failing_s``: for how long the image has perhaps been older than the log, or None.
     - ``deny_after_ms``: ``stale.deny.after.ms``.
-    - ``fence``: why this node, as the log's writer, accepts no more changes, or None.
+    - ``fence``: why this node, as the log's writer, accepts no more changes.
     - ``late_s``: how long the event loop has been blocked.
     """
 
@@ -83,15 +83,15 @@ def _since(failing_s: float | None, now: datetime) -> str:
 
 
 class Heartbeat:
-    """Measures how long the event loop has been blocked. The loop beats every ``BEAT_S`` seconds,
-    and other threads read how late the next beat is."""
+    """Measures how long the event loop has been blocked. The loop beats every ``BEAT_S`` seconds.
+    Any thread may read ``late_s``."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Start to beat, on the running event loop."""
+        """Start on the running event loop."""
         self._task = asyncio.create_task(self._beat())
 
     async def stop(self) -> None:
@@ -101,7 +101,7 @@ class Heartbeat:
 
     @property
     def late_s(self) -> float:
-        """By how many seconds the next beat is late, or 0."""
+        """How many seconds the next beat is late, or 0."""
         return max(0.0, time.monotonic() - self._last - BEAT_S) if self._task is not None else 0.0
 
     async def _beat(self) -> None:
@@ -111,7 +111,7 @@ class Heartbeat:
 
 
 class NodeState:
-    """Reads a node's state for its pages. ``opened`` has each open listener, by name."""
+    """Reads a node's state for its pages. ``opened`` are the open listeners, by name."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """The fetch purgatory: observers of this controller's log wait here for new records.
 
 A waiting observer costs no thread and no buffer. Each publication of the replica wakes all waiting
-observers, so the node sends new records immediately. This module must not know requests.
+observers. This module must not know requests.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _log = logging.getLogger(__name__)
 
 
 class _DelayedFetch(NamedTuple):
-    """``attempt`` takes the log, and whether this is the last attempt. It returns None if the log
-    has no new records; the last attempt always returns an answer."""
+    """``attempt(log, is_last)`` returns None if the log has no new records. The last attempt always
+    returns an answer."""
 
     attempt: Callable[[ServedLog, bool], object | None]
     deadline_s: float

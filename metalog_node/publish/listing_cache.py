@@ -1,9 +1,8 @@
 """A cache of long ACL listings. A thread encodes the listings.
 
-A change of ACLs removes all listings. Unless all ACLs are replaced, the encoder of the latest
-listing stays, because it can encode this listing again and reuse unchanged parts. Only one encoder
-stays, because an encoder holds its listing's ACLs in memory. This module must not know how a
-listing is encoded.
+A change of ACLs removes all listings. The encoder of the latest listing stays, because it can reuse
+unchanged parts. Only one encoder stays, because an encoder holds its listing's ACLs in memory. This
+module must not know how a listing is encoded.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ Pieces = Sequence[bytes]
 
 
 class Listings:
-    """A publisher that caches listings. The authorizer must be an earlier publisher, so that new
-    listings have the new ACLs."""
+    """A publisher. The authorizer must be an earlier publisher, so that new listings have the new
+    ACLs."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="metalog-listing")
@@ -36,7 +35,7 @@ class Listings:
 
     def written(self, key: Hashable, make: Callable[[], Callable[[], Pieces]]) -> Future[Pieces]:
         """The encoded listing for ``key``, from the cache or from the encoder that ``make``
-        returns. The cache can call the encoder again after a change of ACLs."""
+        returns. After a change of ACLs, the cache may call the encoder again."""
         with self._lock:
             kept = self._kept.get(key)
             if kept is None:

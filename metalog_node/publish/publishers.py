@@ -18,8 +18,8 @@ from metalog_node.auth.dummy_credentials import DummyCredentials
 COLLECT_AFTER: Final = 1_000
 """``GcFreezer`` collects garbage after this many changed ACLs."""
 FREEZE_FROM: Final = 10_000
-"""``GcFreezer`` freezes objects if there are at least this many. A full collection of fewer objects
-takes a few milliseconds."""
+"""``GcFreezer`` does not freeze fewer objects, because their full collection takes a few
+milliseconds."""
 
 
 class CredentialsPublisher:
@@ -33,11 +33,11 @@ class CredentialsPublisher:
         nobody = MetadataImage().scram
         self._newest = nobody, DummyCredentials(nobody.mechanisms, secret)
         self.is_loaded = False
-        """Whether the log has been replayed. Before the replay, the users are unknown."""
+        """Whether the log has been replayed. Until then, the users are unknown."""
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        """Take the newest credentials. New dummy credentials are made here, on the replica's
-        thread, because making them reads every credential."""
+        """Take the newest credentials. The replica's thread makes the dummy credentials, because
+        this work reads every credential."""
         if image.scram is not self._newest[0]:
             self._newest = image.scram, DummyCredentials(image.scram.mechanisms, self._secret)
 
@@ -59,8 +59,8 @@ class GcFreezer:
 
     A full collection that visits 100,000 ACLs stops every thread for 130 ms (see
     ``metalog.gc_pause``). Frozen garbage is never freed, so ``GcFreezer`` collects garbage first.
-    Frozen reference cycles, such as the cycles of an open connection, are never freed either. So
-    ``GcFreezer`` freezes seldom, and only if there are many objects.
+    Frozen cycles in use, such as those of an open connection, are never freed either. So
+    ``GcFreezer`` freezes seldom.
     """
 
     def __init__(self) -> None:

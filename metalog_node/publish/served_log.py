@@ -1,10 +1,13 @@
 """Serves a controller's log to observers (KIP-595, KIP-630), byte for byte as in the folder.
 
-The answer to an observer has batches; or a diverging epoch, if the observer has a different log; or
-the id of the newest snapshot, if its end offset is above 0 and the observer's offset is not above
-the log's start. An observer that has the snapshot at the log's start gets batches, as from Kafka.
-Only durable records are sent; in a quorum of one, durable records are committed. Reading blocks the
-caller. This module must not know requests, nor wait for new records.
+The answer to an observer is one of three:
+
+- The id of the newest snapshot above offset 0, if the observer's offset is not above the log's
+  start. An observer that has the snapshot at the log's start gets batches instead, as from Kafka.
+- A diverging epoch, if the observer has a different log.
+- Batches of durable records. In a quorum of one, durable records are committed.
+
+Reading blocks the caller. This module must not know requests, nor wait for new records.
 """
 
 from __future__ import annotations
@@ -50,7 +53,7 @@ class ServedLog:
         self._places: OrderedDict[int, tuple[int, int]] = OrderedDict()
 
     def bounds(self) -> LogBounds | None:
-        """The first and the end offset of the log; None while this node does not write the log."""
+        """The log's first and end offset; None while this node does not write the log."""
         if not self._log.is_claimed:
             return None
         bounds = self._log.bounds()
@@ -59,7 +62,7 @@ class ServedLog:
     def after(self, bounds: LogBounds, offset: int, last_epoch: int, most_bytes: int) -> Served:
         """The answer to an observer whose log ends at ``offset`` with a record of ``last_epoch``.
 
-        The answer has at most ``most_bytes`` of records, or a single batch of any size.
+        Its records have at most ``most_bytes``, or are a single batch.
         """
         folder = read_folder(self._log.path, LOCAL_FILES)
         served = Served(bounds.start, bounds.end)
@@ -89,7 +92,7 @@ class ServedLog:
             return SnapshotChunk(size, file.read_at(position, wanted))
 
     def _records(self, folder: LogFolder, offset: int, end: int, most_bytes: int) -> bytes:
-        """Whole batches below ``end``, from the batch that contains ``offset``."""
+        """Batches below ``end``, from the batch that contains ``offset``."""
         batches: list[bytes] = []
         size = 0
         for segment in segments_from(folder, offset):
@@ -120,7 +123,7 @@ def _directory_id(folder: LogFolder) -> Uuid | None:
 
 
 def _end_of(folder: LogFolder, bounds: LogBounds, epoch: int) -> tuple[int, int]:
-    """The largest epoch of this log up to ``epoch``, and the end offset of this epoch."""
+    """The largest epoch of this log up to ``epoch``, and its end offset."""
     end = bounds.end
     for start in reversed(folder.leader_epochs.starts):
         if start.epoch <= epoch:
