@@ -1,7 +1,7 @@
 """One of several nodes whose log is a Kafka topic: follows the log, and becomes active if elected.
 
-The active node writes its address to the log as a RegisterControllerRecord. All other nodes read
-the address from their images and forward changes to the active node. Kafka elects the active node
+The active node writes its address to the log as a RegisterControllerRecord. The other nodes read
+this address and forward changes to the active node. Kafka elects the active node
 (``metalog.log.topic.election``). This module must not know requests.
 """
 
@@ -59,8 +59,8 @@ class ActiveController:
 
 
 class TopicNode:
-    """The node ``node_id`` among the nodes of the topic at ``location``. ``listener`` names the
-    controllers' listener to forward to; ``kafka`` is the Kafka version to imitate."""
+    """The node ``node_id`` of the topic at ``location``. ``listener`` names the controllers'
+    listener that gets forwarded changes. ``kafka`` is the Kafka version to imitate."""
 
     def __init__(
         self, location: TopicLocation, node_id: int, listener: str, kafka: str | None
@@ -90,8 +90,8 @@ class TopicNode:
         listeners: Sequence[Listener],
         advertised: Mapping[str, Address],
     ) -> Replica:
-        """A replica that follows the log until it is elected. Then it writes this node's controller
-        listeners, with their ``advertised`` addresses, to the log."""
+        """A replica that can be elected. When elected, the replica writes the ``advertised``
+        addresses of this node's controller listeners to the log."""
         record = _registration(self._node_id, listeners, advertised)
         first_records: Callable[[], Sequence[tuple[Message, int]]] = partial(list, [(record, 0)])
         candidacy = TopicCandidacy(

@@ -1,7 +1,7 @@
 """Forwards requests, byte for byte, from a program that embeds a ``Node`` to a real broker.
 
-A connection carries one request at a time, and is reused. Before each request, ``Upstream`` checks
-that the broker has not closed the connection, because ``Upstream`` sends no request a second time.
+A connection carries one request at a time. ``Upstream`` never sends a request twice, so
+``Upstream`` first checks that the broker has not closed the connection.
 This module must not know what a request is about, nor who may send it.
 """
 
@@ -27,8 +27,7 @@ _CHUNK: Final = 1 << 16
 
 
 class Upstream:
-    """Connections to the broker that answers the APIs of a program around a ``Node``. Close this
-    object at the end.
+    """Connections to one broker. Close this object at the end.
 
     Args:
         address: the broker's ``HOST:PORT``; connections use neither TLS nor a login.
@@ -47,8 +46,7 @@ class Upstream:
             incoming: the request, as a handler of a ``HandledApi`` gets it.
 
         Returns:
-            A future of the response's bytes. The future's exception is an ``OSError`` if the broker
-            does not answer.
+            A future of the response's bytes, or of an ``OSError`` if the broker does not answer.
         """
         return self._threads.submit(self._ask, incoming.payload)
 
@@ -57,8 +55,8 @@ class Upstream:
 
         Args:
             incoming: the request, as a handler of a ``HandledApi`` gets it.
-            then: a function that converts the response, an object of the library kio. A thread of
-                this object calls the function.
+            then: converts the response, an object of the library kio. A thread of this object
+                calls ``then``.
 
         Returns:
             A future of the result of ``then``.

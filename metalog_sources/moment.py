@@ -45,7 +45,7 @@ class AtTime(NamedTuple):
 
 
 _LIKELY_MS: Final = 10**12
-"""If an offset past the log's end is at least this large, the user probably meant milliseconds."""
+"""An offset past the log's end that is at least this large probably means milliseconds."""
 
 
 class BeforeLast(NamedTuple):
@@ -58,7 +58,7 @@ Moment = AtOffset | AtTime | BeforeLast
 
 
 class _BeforeStart(InvalidMoment):
-    """A point in time before the earliest state from which the log can be followed."""
+    """A moment before the earliest state that the log can give."""
 
     def __init__(self, message: str, point: str) -> None:
         super().__init__(message)
@@ -94,8 +94,7 @@ def resolve_moment(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
     """The offset of ``moment`` in ``log``, if the state at this offset can be rebuilt.
 
     Raises:
-        InvalidMoment: the log and its snapshots have no state at ``moment``; or ``moment`` is a
-            time, and the log has no records.
+        InvalidMoment: the log and its snapshots have no state at ``moment``.
         CorruptLog: damage stops the search for a time.
         InvalidSource: the log is truncated during the search.
     """
@@ -132,10 +131,9 @@ def resolve_moment(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
 
 
 def resolve_begin(moment: Moment, log: Log, *, now_ms: int) -> ResolvedMoment:
-    """The start of a range of ``log`` that should begin at ``moment``.
+    """Like ``resolve_moment``, for the start of a range of ``log``.
 
-    If ``moment`` is too early, the range begins at the earliest state from which the log can be
-    followed. In all other cases, the result or the error is that of ``resolve_moment``.
+    If ``moment`` is too early, the range begins at the earliest state that the log can give.
     """
     try:
         return resolve_moment(moment, log, now_ms=now_ms)
@@ -159,7 +157,7 @@ def time_text(epoch_ms: int) -> str:
 
 
 class _Times:
-    """Finds a log's first batch whose time is after ``epoch_ms``, and where times first decrease.
+    """Finds a log's first batch after ``epoch_ms``, and where times first decrease.
 
     Times can decrease, because each controller stamps batches with its clock. So the search goes on
     to a batch more than a day after ``epoch_ms``. (Kafka's search ends at the first batch found.)
@@ -192,7 +190,7 @@ class _Times:
                 break
 
     def raise_damage(self) -> None:
-        """Raise the damage, if any, that stopped the search before the log's end."""
+        """Raise the damage that stopped the search, if any."""
         if self.damage is not None:
             raise self.damage
 
@@ -203,7 +201,6 @@ class _Times:
             self.damage = error
 
     def warnings(self) -> tuple[str, ...]:
-        """At most one warning, about the first batch whose time is before an earlier batch's."""
         if self._backwards is None:
             return ()
         offset, by_ms = self._backwards
@@ -218,8 +215,8 @@ class _Times:
 
 
 def _last_time(log: Log) -> int:
-    """The time of the log's last batch; ``InvalidMoment`` if there is no batch. In a Kafka topic,
-    the last offsets can be transaction markers, which ``read`` does not yield."""
+    """The time of the log's last batch. In a Kafka topic, the last offsets can be transaction
+    markers, which ``read`` does not yield."""
     bounds, back = log.bounds(), 1
     while True:
         start = max(bounds.start, bounds.end - back)
@@ -238,8 +235,7 @@ def _no_times(bounds: LogBounds) -> InvalidMoment:
 
 
 def _batches(log: Log, start: int) -> Iterator[Batch]:
-    """The batches from offset ``start`` to the log's end. ``InvalidSource`` if the log is truncated
-    during the iteration, because the times would differ."""
+    """The batches from ``start`` on; ``InvalidSource`` if the log is truncated meanwhile."""
     for event in log.read(start):
         if isinstance(event, Appended):
             yield event.batch

@@ -10,10 +10,9 @@ file that has the name counts:
     command-config = "client.properties"
     kafka.version = "4.4"
 
-``@demo`` is a bookshop's log in the package, unless a file defines this name. Paths in a file are
-relative to the file's folder. A file of a parent folder is used only if the user, root or sudo's
-caller owns the file, because another owner could redirect a password. This module must not open a
-source.
+``@demo`` is a log in the package, unless a file defines this name. Paths in a file are relative to
+the file's folder. A file of a parent folder is used only if the user, root or sudo's caller owns
+the file, because another owner could redirect a password. This module must not open a source.
 """
 
 from __future__ import annotations
@@ -38,6 +37,7 @@ _MOST_PARTS: Final = 32
 _DEEP_KEY: Final = re.compile(
     rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_MOST_PARTS}}}"""
 )
+"""Refused, because Python's TOML reader stores every prefix of a key."""
 
 _DEMO: Final = "demo"
 _PACKAGED: Final = Path(__file__).parent
@@ -53,7 +53,7 @@ class NamedSource(NamedTuple):
     """The source that a name stands for.
 
     A relative ``url`` is relative to ``base``. Decisions follow the rules of ``kafka_version``.
-    ``notes`` name the files that were skipped.
+    ``notes`` name the skipped files.
     """
 
     url: str
@@ -76,7 +76,7 @@ def look_up(text: str, environ: Mapping[str, str], cwd: Path, files: Files) -> N
 
 
 def folder_to_write(text: str) -> Path:
-    """The folder ``text`` for a verb to make or fill; ``InvalidRequest`` if ``text`` is @NAME."""
+    """The folder ``text``; ``InvalidRequest`` if ``text`` begins with ``@``."""
     if text.startswith("@"):
         raise InvalidRequest(
             f"{text} is a SOURCE, not a folder; give a folder, or ./{text} for one of this name"
@@ -85,7 +85,7 @@ def folder_to_write(text: str) -> Path:
 
 
 def is_packaged(path: Path) -> bool:
-    """Whether ``path`` lies in this package (as ``@demo``'s log), which must not change."""
+    """Whether ``path`` lies in this package, which must not change."""
     return path.resolve().is_relative_to(_PACKAGED.resolve())
 
 
@@ -155,8 +155,7 @@ def _places(environ: Mapping[str, str], cwd: Path) -> Iterator[Path]:
 
 
 def _untrusted(path: Path, cwd: Path, trusted: frozenset[int], files: Files) -> frozenset[int]:
-    """The owners of ``path`` (and of its target, if it is a link) that are not ``trusted``; empty
-    if ``path`` is not above ``cwd``."""
+    """The owners of ``path`` that are not ``trusted``; empty if ``path`` is not above ``cwd``."""
     is_above = path.parent in cwd.absolute().parents
     return files.owners(path) - trusted if is_above else frozenset()
 
@@ -178,8 +177,7 @@ def _sources(path: Path, files: Files) -> dict[str, Any]:
 def sources_in(data: bytes, path: Path) -> dict[str, Any]:
     """The tables under ``sources`` in ``data``, the content of ``path``, by name.
 
-    ``InvalidSource`` if ``data`` is not TOML, if ``sources`` is not a table, or if a key has too
-    many parts, because Python's reader stores every prefix of such a key.
+    ``InvalidSource`` if ``data`` is not valid.
     """
     import tomllib
 

@@ -1,7 +1,6 @@
 """The state of a SOURCE at one moment, for programs such as tests and reports.
 
-A doubt raises an error, as in the verbs that decide. This module must not know what the image is
-used for.
+This module must not know what the image is used for.
 """
 
 from __future__ import annotations
@@ -26,8 +25,7 @@ def image_at(
     command_config: str | Path | None = None,
     is_whole: bool = False,
 ) -> MetadataImage:
-    """Load the newest snapshot before a moment, replay the log up to the moment, and change
-    nothing.
+    """The state of a SOURCE at a moment. The source stays unchanged.
 
     ``StandardAuthorizer.from_acls(image.acls.by_id.values(), tolerant=True)`` decides by the image.
 
@@ -38,9 +36,9 @@ def image_at(
             (``2026-11-21T18:44:50``, in UTC), ``@MILLIS``, or ``-6h`` (six hours before
             the log's last record). None is the end, the only moment of a store.
         command_config: a file of a client's keys, for a SOURCE of a running cluster.
-        is_whole: read all kinds of state (``ImageSubject``). By default, the image has only the
-            kinds on which decisions depend, and topic names. The default takes a fifth of the time
-            on a cluster's log. The use of an unread kind raises ``AttributeError``.
+        is_whole: read all kinds of state (``ImageSubject``). The default is faster and reads only
+            topic names and the kinds on which decisions depend. The use of an unread kind raises
+            ``AttributeError``.
 
     Returns:
         The image; ``image.provenance`` has its offset and time.

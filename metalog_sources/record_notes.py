@@ -41,7 +41,7 @@ class RecordNotes(Protocol):
 
 
 class NotedRecords:
-    """Notes the records that add ACLs, and records of ``types``, with their offsets and times."""
+    """Notes the records that add ACLs, and records of ``types``."""
 
     def __init__(self, types: Iterable[type]) -> None:
         self._types = frozenset({AclRun, *types})
@@ -66,7 +66,7 @@ class NotedRecords:
         self._parts = [part for part in self._parts if part[0] >= offset]
 
     def records(self, start: int, time_ms: int = 0) -> Iterator[NotedRecord]:
-        """The noted records with offset ``start`` or higher. ``time_ms`` is the latest time of all
+        """The noted records from offset ``start`` on. ``time_ms`` is the latest time of all
         batches before the first noted batch."""
         for at, noted_ms, part in self._parts:
             for offset, message in enumerate(messages_of([part]), at):

@@ -1,8 +1,8 @@
 """Replays a SOURCE into an image.
 
-A replay begins at the newest snapshot that is not past the wanted offset. If this snapshot is
-damaged, the replay begins at an older snapshot or at the log's beginning, and reports the damage.
-This module must not print, and must not know what the image is used for.
+A replay begins at the newest undamaged snapshot up to the wanted offset, or at the log's beginning.
+The replay reports damaged snapshots. This module must not print, and must not know what the image
+is used for.
 """
 
 from __future__ import annotations
@@ -43,10 +43,9 @@ class Replayed(NamedTuple):
     """A replayed source.
 
     ``image`` has the records below ``offset``, without the records of an open transaction. The
-    replay began at ``snapshot``; None means the log's beginning. ``skipped`` counts the skipped
-    records by type. ``doubts`` are reasons why answers from ``image`` are not certain
-    (``metalog_sources.certainty``). ``problems`` are lines for a person, about oddities that did
-    not stop the replay. ``ready`` is false for a log without a record below ``offset``.
+    replay began at ``snapshot``; None means the log's beginning. ``skipped`` counts the
+    skipped records by type. ``metalog_sources.certainty`` defines ``doubts``. ``problems`` are
+    lines for a person. ``ready`` is false for a log without a record below ``offset``.
     ``is_bootstrap`` is true if no node has started on the formatted folder yet.
     """
 
@@ -109,14 +108,15 @@ def replay_source(
 ) -> Replayed:
     """The state of ``source`` at its end, or ``at`` a moment.
 
-    ``committed`` ignores records that are not proven to be committed. ``tolerant`` goes on at the
-    faulty or missing records at which a strict loader stops, and counts them. ``salvage`` reads a
-    damaged snapshot or log up to the damage. ``selection`` names the kinds of state
-    (``ImageSubject``) to read; None reads all. ``notes`` gets the replayed records of the log.
+    ``committed`` ignores records that are not proven to be committed. ``tolerant`` counts faulty
+    and missing records, and goes on. ``salvage`` reads a damaged snapshot or log up to the damage.
+    ``selection`` names the kinds of state (``ImageSubject``) to read; None reads all. ``notes``
+    gets the replayed records of the log.
 
-    Raises ``CorruptLog`` at damage, or at a faulty or missing record at which a strict loader
-    stops, ``InvalidMoment`` if ``at`` cannot be reached, ``InvalidSource`` if the log is cut or
-    cannot be read, or if the caller asks a store for the past or for committed records.
+    Raises:
+        CorruptLog: damage, or a faulty or missing record, stops the replay.
+        InvalidMoment: ``at`` cannot be reached.
+        InvalidSource: the log is cut or cannot be read, or a store gets ``at`` or ``committed``.
     """
     if source.store is not None and at is None and not committed:
         return _state_of(source, source.store)
@@ -184,8 +184,7 @@ def _state_of(source: Source, store: Store) -> Replayed:
 
 
 class _Replay:
-    """One replay up to the offset ``limit``. It begins at a base: a snapshot, or the log's
-    beginning."""
+    """A replay begins at a base: a snapshot, or None for the log's beginning."""
 
     def __init__(
         self,
@@ -208,7 +207,6 @@ class _Replay:
         self.is_bootstrap = False
 
     def note_damage(self, error: CorruptLog, salvaged: str = "the part before it") -> None:
-        """Note the damage ``error``, and which part is ``salvaged``."""
         self.problems = [f"{error.found}; salvaged: {salvaged}"]
         self.doubts = [LoadDoubt(1, error)]
 
@@ -228,8 +226,7 @@ class _Replay:
         return loader
 
     def _from_base(self) -> Loader:
-        """A loader at the newest undamaged base. If every base is damaged, salvage the newest
-        snapshot, or raise the first damage."""
+        """A loader at the newest undamaged base, else at the salvaged newest snapshot."""
         damages: list[CorruptLog | InvalidSource] = []
         candidates = self._candidates()
         for base in candidates:
@@ -281,7 +278,7 @@ class _Replay:
         return loader
 
     def _feed(self, loader: Loader) -> Iterator[int]:
-        """Feed the log up to the limit to ``loader``; yield the next offset after each event."""
+        """Yield the next offset after each event."""
         loader.handle(HighWatermark(self.limit))
         start = loader.position
         if self.base is None and (begin := self._log.bounds().start) > start:
@@ -303,11 +300,9 @@ class _Replay:
 def survey_rest(
     replayed: Replayed, counts: RecordCounts, progress: Callable[[int], None] = lambda offset: None
 ) -> CorruptLog | None:
-    """Complete the ``counts`` of a replay with the records below ``replayed.snapshot``.
+    """Extend the ``counts`` of a replay to all records of the log; return the first damage.
 
-    All records are counted anew if the replay did not reach the log's end, if the log is damaged,
-    or if the source is a snapshot's file. ``progress`` gets the next offset after every batch.
-    Returns the first damage, or None.
+    ``progress`` gets the next offset after every batch.
     """
     log, end = replayed.source.log, None
     if isinstance(log, CheckpointLog) or replayed.offset != log.bounds().end or log.damage:

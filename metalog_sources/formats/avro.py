@@ -81,7 +81,7 @@ _ENUMS: Final[dict[str, Any]] = {
 
 
 class AvroFile(NamedTuple):
-    """The contents of a file; ``problem`` is a warning about the file, or None."""
+    """``problem`` is a warning about the file, or None."""
 
     document: Document
     problem: str | None
@@ -104,10 +104,10 @@ def write_avro(document: Document) -> bytes:
 
 
 def read_avro(data: bytes, file: str) -> AvroFile:
-    """Read a container file of any tool, if its schema is flat and Avro can read it as ``SCHEMA``.
+    """Read any tool's file with a flat schema that Avro can read as ``SCHEMA``.
 
-    The record may have any name, such as Spark's ``topLevelRecord``.
-    ``InvalidRequest`` for any other file, and if the checksum does not match.
+    The record can have any name. Raises ``InvalidRequest`` for any other file, and if the checksum
+    does not match.
     """
     try:
         source = io.BytesIO(data)
@@ -149,8 +149,7 @@ def _entries(source: io.BytesIO, head: ContainerHeader, file: str) -> tuple[list
 
 
 def _check_flat(schema: Any) -> None:
-    """Refuse a schema with arrays or maps, which can turn few bytes into much data, and a recursive
-    schema, which can give endless data."""
+    """Refuse arrays, maps and recursion, because few bytes could become huge data."""
     if not isinstance(schema, dict) or schema.get("type") != "record":
         raise ValueError("its schema is not a record")
     if len(schema["fields"]) > _MOST_FIELDS:

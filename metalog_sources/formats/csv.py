@@ -1,10 +1,9 @@
 """ACLs as kafka-security-manager's CSV.
 
-The header is ``KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,
-Host``. The reader accepts the columns in any order. Without PatternType (in older files) all
-patterns are LITERAL. The writer escapes a name that could control a spreadsheet or a terminal; the
-reader restores the name. The format has no notes, no ``owns`` and no users. This module must not
-know files.
+The header names the ``COLUMNS``. The reader accepts any order. Without PatternType (in older files)
+all patterns are LITERAL. The writer escapes a name that could control a spreadsheet or a terminal;
+the reader restores the name. The format has no notes, no ``owns`` and no users. This module must
+not know files.
 """
 
 from __future__ import annotations
@@ -51,10 +50,9 @@ def read_csv(text: str, file: str) -> Document:
 
 
 class _Lines:
-    """The lines of a file. A mark (a line that names a missing part) goes to ``marks``, and an
-    empty line replaces the mark.
+    """The lines of a file, with an empty line instead of each mark (see ``MARK``).
 
-    A line inside a row, after a quoted line break, is part of a name and is not a mark.
+    A quoted name can contain line breaks, so only the first line of a row can be a mark.
     """
 
     def __init__(self, text: str) -> None:

@@ -18,11 +18,11 @@ _ESCAPED: Final = "'"
 _BEGINNINGS: Final = (*"=+-@\uff1d\uff0b\uff0d\uff20", _ESCAPED)
 """The first characters of formulas, in half and full width, and of escaped cells."""
 _TO_QUOTE: Final = re.compile(r'[",]|^#|^\s|\s$')
-"""Cells that need quotes. Readers of CSV can take a row that begins with # for a comment."""
+"""Cells that need quotes. Some tools take a row that begins with # for a comment."""
 
 
 def csv_row(cells: Iterable[object]) -> str:
-    """The cells as one line with its line end; ``None`` is an empty cell."""
+    """One line with its line end; ``None`` is an empty cell."""
     return ",".join(map(_cell, cells)) + "\n"
 
 

@@ -36,10 +36,9 @@ class AclNotes(NamedTuple):
 
 NO_NOTES: Final = AclNotes()
 MAX_ACLS_OF_A_RULE: Final = 100_000
-"""A rule is one item of a file's list ``acls``, or one kafka-acls command. Its lists of values
-expand to several ACLs."""
+"""A rule is one item of a file's list ``acls``, or one kafka-acls command."""
 MOST_ENTRIES: Final = 500_000
-"""The limit on the ACLs in a file, unless the file is large (see ``most_entries``)."""
+"""The limit on the ACLs in a file that is not large (see ``most_entries``)."""
 _BYTES_AN_ENTRY: Final = 4
 
 
@@ -52,8 +51,8 @@ class AclEntry(NamedTuple):
 class Own(NamedTuple):
     """A set of ACLs that a file owns: ``--prune`` removes ACLs of this set that the file lacks.
 
-    A ``name`` or ``principal`` of None means any. PREFIXED owns ACLs, literal or prefixed, whose
-    name begins with ``name``. Only LITERAL ``*`` or a ``name`` of None owns the wildcard ``*``.
+    A ``name`` or ``principal`` of None means any. PREFIXED owns literal and prefixed ACLs whose
+    name begins with ``name``, but never the wildcard ``*``.
     """
 
     resource_type: ResourceType = ResourceType.ANY
@@ -110,8 +109,7 @@ class ScramUser(NamedTuple):
 class Document(NamedTuple):
     """The contents of a file of ACLs, in the file's order; an ACL can occur twice.
 
-    ``missing`` has the file's lines that say what is missing. ``owns_entries`` has the ``owns`` of
-    a file with their positions.
+    ``missing`` has the lines that say what is missing from the file.
     """
 
     entries: tuple[AclEntry, ...] = ()
@@ -127,7 +125,7 @@ class Document(NamedTuple):
 
 
 def most_entries(size: int) -> int:
-    """The limit on the ACLs in a file of ``size`` bytes or characters, because lists, aliases and
+    """The limit on the ACLs in a file of ``size`` bytes or characters. Lists, aliases and
     compression can turn few bytes into many ACLs."""
     return max(MOST_ENTRIES, size // _BYTES_AN_ENTRY)
 
@@ -162,7 +160,7 @@ def joined(documents: Iterable[Document]) -> Document:
 
 
 def acl_order(acl: Acl) -> tuple[object, ...]:
-    """The sort key of exports of ACLs: by principal, then resource, then the other fields."""
+    """The sort key of ACLs in an export."""
     return (
         java_order(acl.principal),
         acl.resource_type,
@@ -175,7 +173,7 @@ def acl_order(acl: Acl) -> tuple[object, ...]:
 
 
 def in_order(entries: Iterable[AclEntry]) -> list[AclEntry]:
-    """The entries without duplicate ACLs, in the order of exports. An ACL keeps its first notes."""
+    """The entries in ``acl_order``. Of duplicate ACLs, only the first entry stays."""
     first: dict[Acl, AclEntry] = {}
     for entry in entries:
         first.setdefault(entry.acl, entry)

@@ -107,8 +107,7 @@ def _values(text: str, file: str) -> Iterator[Node | AclEntry]:
 
 
 def write_missing(fields: Sequence[Mapping[str, Any]]) -> str:
-    """The first line of a file, which lists the missing parts. ``fields`` are the ``doubt_fields``
-    of each part."""
+    """The first line of an incomplete file. ``fields`` are the ``doubt_fields`` of each doubt."""
     return json_line({_MISSING: list(fields)})
 
 

@@ -69,7 +69,7 @@ _SUBDOMAIN: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[
 _RESOURCE_NAME: Final = re.compile(rf"(?=.{{1,253}}\Z){_SUBDOMAIN}")
 """A valid name of a Kubernetes resource: an RFC 1123 subdomain."""
 _KAFKA_NAME: Final = re.compile(rf"(?=.{{1,63}}\Z){_SUBDOMAIN}")
-"""A valid name of a Kubernetes resource that is short enough for a label's value."""
+"""A valid name of a Kubernetes resource that can also be a label's value."""
 
 
 def is_kubernetes_resource(node: Node) -> bool:
@@ -79,8 +79,7 @@ def is_kubernetes_resource(node: Node) -> bool:
 
 
 def read_kafka_user(node: Node, size: int) -> Document:
-    """Read the ACLs of a KafkaUser, or of a list of KafkaUsers. ``size`` is the length of the whole
-    file."""
+    """Read a KafkaUser or a list of KafkaUsers. ``size`` is the length of the whole file."""
     fields = fields_of(node, "the resource", None)
     kind = text_of(_required(fields, "kind", node), "kind")
     if kind in LISTS:
@@ -183,10 +182,9 @@ def _required(fields: dict[str, Node], key: str, within: Node) -> Node:
 
 
 class StrimziExport(NamedTuple):
-    """The exported resources, and the number of users with a SCRAM login (``authenticated``).
+    """The exported resources; ``authenticated`` counts the users with a SCRAM login.
 
-    ``acls_left_out`` and ``users_left_out`` have the ACLs and SCRAM users that a KafkaUser cannot
-    express, with the reasons.
+    ``acls_left_out`` and ``users_left_out`` have the reasons for what ``text`` lacks.
     """
 
     text: str
@@ -200,9 +198,8 @@ def write_strimzi(
 ) -> StrimziExport:
     """Write one resource for each principal with an ACL or a credential that a KafkaUser can have.
 
-    ``User:CN=NAME`` logs in by ``tls-external``. ``cluster`` names the ``Kafka`` resource whose
-    User Operator is to read the result. A SCRAM user gets a resource even without ACLs, because
-    this operator deletes the credentials of users without a resource.
+    ``cluster`` names the ``Kafka`` resource. A SCRAM user gets a resource even without ACLs,
+    because Strimzi's User Operator deletes the credentials of users without a resource.
     """
     entries = in_order(document.entries)
     refused = {entry.acl: why for entry in entries if (why := why_not(entry.acl))}

@@ -80,8 +80,7 @@ def _rule(rule: RegroupedRule) -> Iterator[tuple[str, str | Sequence[str]]]:
 
 
 def _mapping(pairs: Iterable[tuple[str, str | int | Sequence[str]]]) -> Iterator[str]:
-    """The lines of one item of a YAML list. In ``pairs``, a list of texts that is long or needs
-    quotes gets a line for each text."""
+    """The lines of one item of a YAML list."""
     for number, (key, value) in enumerate(pairs):
         lead = "    " if number else "  - "
         if isinstance(value, str | int):

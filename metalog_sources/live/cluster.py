@@ -1,7 +1,7 @@
 """``cluster://HOST:PORT``: reads and writes a cluster's ACLs and SCRAM users by the Admin API.
 
-As in kafka-acls, the addresses are those of brokers or of controllers. An ACL can be unreadable,
-for example if it has a code of a newer Kafka. This module must not know plans.
+The addresses are those of brokers or of controllers. An ACL with a code of a newer Kafka cannot be
+read. This module must not know plans.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ Answer = TypeVar("Answer")
 
 
 class ClusterStore:
-    """Connects at the first request. Except in ``send_password``, an error names the cluster."""
+    """Connects at the first request."""
 
     def __init__(self, url: str, nodes: Sequence[Address], settings: ClientSettings) -> None:
         self.url = url
@@ -107,8 +107,7 @@ class ClusterStore:
         return self._state(acls, self._users(users) if users else ((), ()), self._unread(unread))
 
     def why_not(self, acl: Acl) -> str | None:
-        """Why the cluster is too old for ``acl`` (KIP-373, KIP-939), or None. A cluster that is new
-        enough can refuse ``acl`` for another reason."""
+        """Why the cluster is too old for ``acl`` (KIP-373, KIP-939), or None."""
         what = "create ACLs"
         if acl.resource_type is ResourceType.USER:
             version = self._call(what, self._client.create_acls_version)
@@ -121,8 +120,7 @@ class ClusterStore:
         return None
 
     def acl_versions(self) -> AclVersions:
-        """The Kafka version of the node that answers, and the cluster's metadata.version. The
-        newest metadata.version that the node supports shows its Kafka version."""
+        """The Kafka version of the node that answers, and the cluster's metadata.version."""
         return self._call(
             "find out its Kafka version",
             lambda: versions_of_cluster(
@@ -179,7 +177,10 @@ class ClusterStore:
             return PasswordOffer.NONE
 
     def send_password(self, user: str, mechanism: ScramMechanism, password: str) -> None:
-        """Send the password itself. The node checks the password by its policy, then salts it."""
+        """Send the password itself (KIP-506); the node salts the password.
+
+        Errors do not name the cluster.
+        """
         from metalog.wire.client.passwords import NewPassword, ScramEntity
 
         with self._passwords() as client:

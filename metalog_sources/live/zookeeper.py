@@ -1,9 +1,8 @@
 """``zookeeper://HOST:PORT``: reads ACLs and SCRAM users of Kafka up to 3.9, and writes ACLs.
 
-The reader reads all nodes once. Then it reads again the nodes that Kafka's change events have named
-during the read. Like Kafka's AclAuthorizer, the writer writes one node for each resource, and an
-event for the brokers. If another client has changed the node meanwhile, the writer tries again.
-This module must not know the wanted ACLs.
+The reader reads all nodes, and again the nodes that Kafka's change events name during the read.
+Like Kafka's AclAuthorizer, the writer writes one node for each resource, and an event for the
+brokers. This module must not know the wanted ACLs.
 """
 
 from __future__ import annotations
@@ -114,8 +113,7 @@ class ZookeeperStore:
         }
 
     def _places(self) -> tuple[dict[str, Resource], list[str], tuple[LoadDoubt, ...]]:
-        """By path, the resource of each node that can have ACLs; lines about nodes that Kafka
-        ignores; and a doubt if no node shows that Kafka keeps ACLs here."""
+        """The resources by path, lines about nodes that Kafka ignores, and doubts."""
         session = self._session
         types = session.children(list(znodes.ROOTS))
         problems = []
@@ -195,7 +193,7 @@ def _by_resource(acls: Iterable[Acl]) -> dict[Resource, set[Acl]]:
 
 
 def _old_paths_of(places: dict[str, Resource]) -> dict[Resource, list[str]]:
-    """The older paths (KIP-11, KIP-290), by the resource whose ACLs they hold."""
+    """The older paths (KIP-11, KIP-290) of each resource."""
     paths_of: dict[Resource, list[str]] = {}
     for path, resource in places.items():
         if path != znodes.path_of(resource):

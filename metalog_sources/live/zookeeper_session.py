@@ -21,9 +21,9 @@ from metalog.hosts.host_port import parse_addresses
 from metalog.wire.client.bootstrap import check_reachable
 
 CONNECT_S: Final = 5.0
-"""How long, in seconds, an ensemble may take to accept the session."""
+"""The seconds in which ZooKeeper must accept the session."""
 ANSWER_S: Final = 10.0
-"""How long, in seconds, the ensemble may take to answer one request."""
+"""The seconds in which ZooKeeper must answer one request."""
 _REQUESTS_AT_ONCE: Final = 1000
 _quiet = logging.getLogger(f"{__name__}.kazoo")
 _quiet.addHandler(logging.NullHandler())
@@ -41,9 +41,9 @@ class Znode(NamedTuple):
 
 
 class Write(NamedTuple):
-    """Sets ``data`` at ``path``, if the node still has ``version``. ``version`` None creates the
-    node, and ``data`` None removes the node. The same transaction creates a sequential node that
-    notifies brokers; ``event`` is the path and data of this node."""
+    """Sets ``data`` at ``path`` if the node still has ``version``. A ``version`` of None creates
+    the node; ``data`` of None removes the node. ``event`` is the path and data of a sequential
+    node that notifies brokers."""
 
     path: str
     data: bytes | None
@@ -52,7 +52,7 @@ class Write(NamedTuple):
 
 
 class ZooKeeperSession:
-    """Connects at the first request, and at the first request after ``close``."""
+    """Connects at the first request, also after ``close``."""
 
     def __init__(self, url: str, hosts: str) -> None:
         self.url = url
@@ -77,7 +77,7 @@ class ZooKeeperSession:
 
     def write(self, writes: Sequence[Write]) -> list[Write]:
         """Apply ``writes``. A write and its event take effect together or not at all. Returns the
-        writes that failed because another client had changed, created or removed the node."""
+        writes that failed because another client had changed the node."""
         acls = self._node_acls_of({parent for write in writes for parent in _parents(write)})
         stale = []
         for part in _parts(writes):
@@ -161,7 +161,7 @@ class ZooKeeperSession:
         return self._client
 
     def _check_reachable(self) -> None:
-        """Raise ``InvalidSource`` if no address answers; kazoo would not say why."""
+        """kazoo would not say why no address answers."""
         hosts = self._hosts.partition("/")[0]
         try:
             check_reachable(parse_addresses(hosts), CONNECT_S)
@@ -170,8 +170,7 @@ class ZooKeeperSession:
 
     @contextmanager
     def _one_line_errors(self, what: str, path: str) -> Iterator[Any]:
-        """Yield kazoo's client, and make errors of one line from kazoo's exceptions. Exceptions
-        about missing and existing nodes pass unchanged."""
+        """Yield kazoo's client; exceptions about missing or existing nodes stay unchanged."""
         try:
             yield self._connected()
         except (faults.NoNodeError, faults.NodeExistsError):
@@ -195,8 +194,7 @@ def _parents(write: Write) -> tuple[str, str]:
 
 
 def _transaction(client: Any, write: Write, acls: dict[str, Any]) -> Any:
-    """Write the node and the event in one transaction, because brokers read a resource again only
-    if an event names the resource."""
+    """Include the event, because brokers read a resource again only after an event."""
     parent, event_parent = _parents(write)
     transaction = client.transaction()
     if write.data is None:

@@ -1,8 +1,8 @@
 """Parses kafka-acls' options by kafka-acls' own rules.
 
 This module refuses the same options as kafka-acls 4.3.1, with the same messages;
-docs/reference/kafka-acls.md names the few differences. It must not know where the options come
-from, nor what the caller does with the result.
+docs/reference/kafka-acls.md names the few differences. This module must not know where the options
+come from, nor what the caller does with the result.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _EXCLUDES: Final = {
 
 
 class CommandOptions(NamedTuple):
-    """A command's options: the values of each option in order, and the flags."""
+    """The values of each option in order, and the flags."""
 
     values: Mapping[str, Sequence[str]]
     flags: Collection[str]
@@ -92,10 +92,10 @@ class CommandOptions(NamedTuple):
 
 
 class EntriesByResource(NamedTuple):
-    """The entries to add or remove for each resource. A removal without entries means all ACLs of
-    the resource.
+    """The entries to add or remove for each resource. A removal without entries removes all ACLs
+    of the resource.
 
-    A listing shows the ACLs of ``principals``, in this order; empty means all principals.
+    A listing shows the ACLs of ``principals``; empty means all principals.
     """
 
     action: AclAction
@@ -177,8 +177,6 @@ def _check(options: CommandOptions) -> None:
 
 
 def _fits_consumer(options: CommandOptions) -> bool:
-    """Whether the resources are what ``--consumer`` needs. With ``--producer``, a cluster and
-    transactional ids are valid, too."""
     if not (options.has("--topic") and options.has("--group")):
         return False
     others = options.has("--cluster") or options.has("--transactional-id")
@@ -191,7 +189,7 @@ def _pattern_type(options: CommandOptions) -> PatternType:
 
 
 def _resources(options: CommandOptions) -> list[ResourcePatternFilter]:
-    """The resources. As in kafka-acls, the cluster is ignored if the pattern is not literal."""
+    """Like kafka-acls, ignore the cluster if the pattern is not literal."""
     pattern_type = _pattern_type(options)
     resources = []
     for option, resource_type in RESOURCES.items():
@@ -261,8 +259,7 @@ def _check_operations(
 
 
 def _refuse_no_entries(action: AclAction, options: CommandOptions) -> None:
-    """Refuse an add without a principal. Refuse a removal without a principal if kafka-acls would
-    ignore an option and remove all ACLs of the resource."""
+    """Unlike kafka-acls, refuse a removal with an option that would have no effect."""
     if action is AclAction.ADD:
         raise InvalidRequest(
             "You must specify one of: --allow-principal, --deny-principal when trying to add ACLs."

@@ -1,9 +1,8 @@
 """Splits commands into words as bash does, with quotes, ``$'…'``, backslashes and comments.
 
 Variables (``$NAME``) stay unchanged. Other text that bash would expand (braces, ``~``, file names)
-or run (a pipe, a substitution) is an error. An unquoted carriage return is an error, too, because
-bash reads it as part of a word. So an accepted script without variables gives the same words as in
-bash. This module must not know any command.
+or run (a pipe, a substitution) is an error. So an accepted script without variables gives the same
+words as in bash. This module must not know any command.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ _VARIABLE: Final = re.compile(
     r"\$(?:[A-Za-z_][A-Za-z_0-9]*|[0-9#?*@!$-]|\{[A-Za-z_][A-Za-z_0-9]*\})"
 )
 _REFUSED_DOLLARS: Final = ("$(", "$[", "${", "$\\\n")
-"""Refused inside and outside double quotes; only ``${NAME}`` is accepted. bash joins a ``$``
-at the end of a continued line with the next line."""
+"""Refused, except ``${NAME}``. bash joins a ``$`` at the end of a continued line with the next
+line."""
 _ANSI: Final = re.compile(
     r"\\(?:x(?P<hex>[0-9a-fA-F]{1,2})|u(?P<u>[0-9a-fA-F]{1,4})|U(?P<U>[0-9a-fA-F]{1,8})"
     r"|(?P<octal>[0-7]{1,3})|(?P<unsupported>c|x\{)|(?P<one>.))|(?P<text>[^\\']+)",
@@ -41,7 +40,7 @@ _ONE_A_LINE: Final = "write one command per line"
 
 
 class Command(NamedTuple):
-    """One command; in the words ``with_variables``, a shell would replace a ``$NAME``."""
+    """``with_variables`` are the words in which a shell would replace a ``$NAME``."""
 
     words: list[str]
     with_variables: frozenset[str]
@@ -49,7 +48,7 @@ class Command(NamedTuple):
 
 
 def commands(text: str, file: str) -> Iterator[Command]:
-    """The commands in a script. Each has the position of the command's first word."""
+    """The commands in a script."""
     splitter = _Splitter(text, file)
     while (command := splitter.command()) is not None:
         if command.words:

@@ -34,7 +34,7 @@ def json_values_or(
 ) -> Iterator[Node | Short]:
     """Like ``json_values``, with a fast path for objects whose values are all texts.
 
-    Such an object becomes the result of ``shortcut``, or nodes if ``shortcut`` returns None.
+    ``shortcut`` converts such an object; if ``shortcut`` returns None, the object becomes nodes.
     """
     reader = _Reader(text, file)
     while reader.offset < len(text):
@@ -57,7 +57,7 @@ def _plain(pairs: list[tuple[str, object]]) -> dict[str, object] | None:
 
 
 def _number(text: str) -> None:
-    """Return None, because to convert many digits to a number takes quadratic time."""
+    """Ignore a number, because the conversion of many digits takes quadratic time."""
 
 
 _PLAIN_OBJECT: Final = JSONDecoder(object_pairs_hook=_plain, parse_int=_number, parse_float=_number)
@@ -76,7 +76,7 @@ class _Reader:
             self.offset = match.end()
 
     def plain_object(self) -> tuple[dict[str, str], int] | None:
-        """The object at ``offset``, and the offset of its end. None if a value is not text."""
+        """The object at ``offset`` and its end; None if a value is not text."""
         if self._text[self.offset] != "{":
             return None
         try:

@@ -1,7 +1,7 @@
 """Nodes, the common form of YAML and JSON: texts, lists and mappings with positions.
 
 Values stay texts, so topics can be called ``no`` or ``007``. An error is one line with the
-position; for a misspelt word, the line suggests the right word. This module must not know ACLs.
+position. This module must not know ACLs.
 """
 
 from __future__ import annotations
@@ -56,8 +56,7 @@ def fault(position: FilePosition | None, problem: str) -> InvalidRequest:
 
 
 def near(word: str, known: Collection[str]) -> str:
-    """The end of an error about ``word``: ``did you mean …?`` with the words of ``known`` that
-    begin with ``word``, else with the closest word; if no word is close, all words of ``known``."""
+    """The end of an error about ``word``: similar words of ``known``, or all of ``known``."""
     folded, wanted = {known_word.casefold(): known_word for known_word in known}, word.casefold()
     matches = [each for each in folded if wanted and each.startswith(wanted)]
     found = [folded[each] for each in matches or get_close_matches(wanted, folded, 1, 0.6)]

@@ -1,8 +1,8 @@
 """Groups single ACLs into rules with lists: ACLs that differ only in one field become one rule.
 
-The ACLs are sorted as in an export. Then operations are merged, then hosts, then resource names. So
-equal ACLs and notes give equal rules. No rule and no file has more ACLs than the reader accepts.
-This module must not know how a rule is written.
+Operations are merged first, then hosts, then resource names. Equal ACLs and notes give equal rules.
+No rule and no file has more ACLs than the reader accepts. This module must not know how a rule is
+written.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LISTS: Final = ("operations", "hosts", "names")
 
 
 class RegroupedRule(NamedTuple):
-    """One rule. Every combination of a name, a host and an operation is an ACL."""
+    """Every combination of a name, a host and an operation is an ACL."""
 
     resource_type: ResourceType
     names: tuple[str, ...]
@@ -40,8 +40,8 @@ def regrouped(entries: Collection[AclEntry], file_acls: int | None = None) -> li
     """The rules for ``entries``. ``file_acls`` is the number of ACLs in the whole file (default:
     the number of ``entries``).
 
-    If there are many ACLs, only names are merged. The reader's limit on ACLs grows with the file's
-    length, and lists of operations and hosts could make the file too short.
+    Above ``MOST_ENTRIES`` ACLs, the reader's limit depends on the file's length. Only names are
+    merged then, because more lists would make the file too short.
     """
     rules = [
         RegroupedRule(
@@ -63,8 +63,7 @@ def regrouped(entries: Collection[AclEntry], file_acls: int | None = None) -> li
 
 
 def _merged(rules: list[RegroupedRule], field: str) -> list[RegroupedRule]:
-    """Merge rules that differ only in ``field`` into one rule. A rule with too many ACLs becomes
-    several consecutive rules."""
+    """Merge rules that differ only in ``field``, up to ``MAX_ACLS_OF_A_RULE`` ACLs a rule."""
     values: dict[RegroupedRule, list[Any]] = {}
     for rule in rules:
         values.setdefault(_with(rule, field, ()), []).extend(getattr(rule, field))

@@ -101,7 +101,7 @@ def _entries(node: Node) -> Iterator[AclEntry]:
 
 
 class FileRule(NamedTuple):
-    """The values of one rule. Every combination is an ACL."""
+    """Every combination of these values is an ACL."""
 
     types: list[ResourceType]
     names: list[str]
@@ -130,10 +130,7 @@ def read_rule(node: Node, ignored: tuple[str, ...] = ()) -> list[AclEntry]:
 
 
 def plain_entry(fields: dict[str, str], position: FilePosition) -> AclEntry | None:
-    """A fast path: the ACL in an object with all keys of an ACL and values such as ``TOPIC``.
-
-    None if ``read_rule`` must read the object, for example because it has ``expires`` or a fault.
-    """
+    """A fast path for an object with all keys; None if ``read_rule`` must read the object."""
     if not _FULL <= fields.keys() <= _PLAIN_KEYS:
         return None
     try:

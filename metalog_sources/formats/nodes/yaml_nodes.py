@@ -22,8 +22,7 @@ _PLAIN_TAGS: Final = frozenset({None, "!", "tag:yaml.org,2002:str"})
 
 
 def yaml_documents(text: str, file: str, tags: Mapping[str, str] = NO_TAGS) -> Iterator[Node]:
-    """The documents in ``text``; ``InvalidRequest`` if ``text`` is not YAML, or if nodes cannot
-    represent ``text``.
+    """The documents in ``text``; ``InvalidRequest`` if nodes cannot represent ``text``.
 
     ``tags`` maps a tag to a word. A list with the tag becomes a mapping from the word to the list.
     """

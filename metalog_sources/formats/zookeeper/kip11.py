@@ -1,9 +1,7 @@
 """Reads and writes the ACL JSON, version 1, of one resource in ZooKeeper.
 
-The writer uses Kafka's keys: ``principal``, ``permissionType``, ``operation`` and ``host``, each a
-text. The reader also accepts KIP-11's shapes: ``principal``, ``operation`` and ``host`` can be
-lists, and can have plural names. The resource is not in the JSON, but in the path of the ZooKeeper
-node. This module must not know ZooKeeper.
+The writer uses Kafka's keys, each with one text. The reader also accepts KIP-11's lists and plural
+keys. Only the path of the ZooKeeper node names the resource. This module must not know ZooKeeper.
 """
 
 from __future__ import annotations

@@ -122,12 +122,12 @@ def read_event(data: bytes, file: str) -> Resource | None:
 
 
 def user_of(name: str) -> str:
-    """The user's name, from the URL-encoded ``name`` of a node below ``USERS_ROOT``."""
+    """The user of the node ``name`` below ``USERS_ROOT``."""
     return unquote_plus(name)
 
 
 def read_user(data: bytes, file: str, user: str) -> Iterator[ScramUser]:
-    """The credentials in a user's node, which can also have quotas."""
+    """The credentials in a user's node."""
     if not data:
         return
     fields = fields_of(_only_value(_text(data, file), file), "a user's settings", None)
