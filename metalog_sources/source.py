@@ -1,9 +1,7 @@
 """Opens a SOURCE, the first argument of most verbs that read.
 
-A SOURCE names a log (a folder, several folders joined by ``+``, a ``.log`` or ``.checkpoint`` file,
-``quorum://``, ``topic://``) or a store (a file of ACLs, a folder of YAML, ``cluster://``,
-``zookeeper://``). ``@NAME`` is a SOURCE that ``metalog.toml`` defines. Opening a SOURCE
-changes nothing. This module must not replay.
+A SOURCE names a log or a store, in one of the forms of ``source_kinds.FORMS``. ``@NAME`` is a
+SOURCE that ``metalog.toml`` defines. Opening a SOURCE changes nothing. This module must not replay.
 """
 
 from __future__ import annotations
@@ -30,10 +28,9 @@ _HOST_PORT: Final = re.compile(r"[\w.-]+:\d{1,5}(,[\w.-]+:\d{1,5})*", re.ASCII)
 class Source(NamedTuple):
     """An opened SOURCE.
 
-    ``kind`` is "folder", "folders", "segment", "snapshot", "quorum" or "topic" for a log, and
-    "file", "files", "cluster" or "zookeeper" for a store. ``describe`` is for people.
-    ``config`` and ``kafka_version`` come from ``metalog.toml``, ``command_config`` from the caller
-    or ``metalog.toml``. ``notes`` are lines about the look-up of the name.
+    ``kind`` is a key of ``source_kinds.FORMS``. ``describe`` is for people. ``config`` and
+    ``kafka_version`` come from ``metalog.toml``, ``command_config`` from the caller or
+    ``metalog.toml``. ``notes`` are lines about the look-up of a ``@NAME``.
     """
 
     text: str
@@ -47,14 +44,13 @@ class Source(NamedTuple):
 
     @property
     def log(self) -> OpenedLog:
-        """The log; ``InvalidSource`` if the source is a store."""
+        """``InvalidSource`` if the source is a store."""
         if isinstance(self.opened, Store):
             raise LOGS.refusal(self.kind, self.text)
         return self.opened
 
     @property
     def store(self) -> Store | None:
-        """The store; None if the source is a log."""
         return self.opened if isinstance(self.opened, Store) else None
 
 
@@ -69,8 +65,8 @@ def open_source(
 ) -> Source:
     """Open the source that ``text`` names; ``InvalidSource`` (one line) if it cannot be opened.
 
-    ``command_config`` is a file of client settings; without it, ``metalog.toml`` can name the file.
-    A source of a kind that is not in ``kinds`` is refused before any connection.
+    ``command_config`` is a file of client settings. Instead, ``metalog.toml`` can name the file.
+    A source of another kind than ``kinds`` is refused before any connection.
     """
     base, url = cwd or Path(), text
     config = None

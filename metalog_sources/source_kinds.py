@@ -1,7 +1,6 @@
 """The kinds of SOURCE, and the kinds that a verb accepts: one table for help and for errors.
 
-A verb opens the kinds that its help lists. Any other kind is refused before any connection. This
-module must not know any verb, nor how a SOURCE is opened.
+This module must not know any verb, nor how a SOURCE is opened.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ NO_HISTORY: Final = "not a log: it has only the present state, without offsets a
 class SourceKinds(NamedTuple):
     """The kinds of SOURCE that a verb accepts.
 
-    ``forms`` maps kinds as ``FORMS`` does. ``reason`` says why other kinds are refused. But if
-    a verb accepts only logs, a store is refused because it has no history.
+    ``forms`` maps kinds as ``FORMS`` does. ``reason`` says why other kinds are refused. A verb that
+    accepts only logs refuses a store with the reason ``NO_HISTORY``.
     """
 
     forms: Mapping[str, str]
@@ -43,12 +42,12 @@ class SourceKinds(NamedTuple):
         return ", ".join(self.forms.values())
 
     def check(self, kind: str, text: str) -> None:
-        """Raise the ``refusal`` of ``text`` if the verb does not accept ``kind``."""
+        """Raise the ``refusal`` if the verb does not accept ``kind``."""
         if kind not in self.forms:
             raise self.refusal(kind, text)
 
     def refusal(self, kind: str, text: str) -> InvalidSource | InvalidTarget:
-        """The error, one line: why ``text`` is refused, and which kinds are accepted."""
+        """The error (one line): why ``text`` is refused, and the accepted kinds."""
         *others, last = self.forms.values()
         error = InvalidTarget if self.is_target else InvalidSource
         only_logs = self.forms.keys() <= set(_LOG_KINDS) and not self.is_target

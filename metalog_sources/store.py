@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 YAML_SUFFIXES: Final = (".yaml", ".yml")
 _SCRIPT: Final = ".sh"
-"""The suffix of scripts, whose byte order mark is not removed: bash reads it as part of a word."""
+"""A script keeps its byte order mark, because bash reads the mark as part of a word."""
 SUFFIXES: Final = (*YAML_SUFFIXES, ".json", ".jsonl", ".csv", ".avro", _SCRIPT)
 _LOG_MARKS: Final = ("__cluster_metadata-0", "meta.properties", "partition.metadata")
 _LOG_SUFFIXES: Final = (".log", ".checkpoint")
@@ -36,10 +36,10 @@ _DEEPEST: Final = 8
 
 
 class StoreState(NamedTuple):
-    """The content of a store; ``problems`` are lines about oddities.
+    """The content of a store.
 
-    ``unread`` has doubts about ACLs that exist, or perhaps exist, and cannot be read.
-    ``unread_users`` has such doubts about SCRAM users.
+    ``problems`` are lines about oddities. ``unread`` has doubts about ACLs that cannot be read and
+    perhaps exist; ``unread_users`` has such doubts about SCRAM users.
     """
 
     document: Document
@@ -49,10 +49,7 @@ class StoreState(NamedTuple):
 
     @property
     def doubts(self) -> tuple[LoadDoubt, ...]:
-        """Why answers about ACLs are not certain: ``unread``, and the ``missing`` of the document.
-
-        Answers about SCRAM users depend on ``unread_users``, too.
-        """
+        """Why answers about ACLs are not certain: ``unread``, and the document's ``missing``."""
         declared = (LoadDoubt(1, CorruptLog(line)) for line in self.document.missing)
         return (*self.unread, *declared)
 
@@ -60,7 +57,7 @@ class StoreState(NamedTuple):
 @runtime_checkable
 class Store(Protocol):
     def state(self) -> StoreState:
-        """The present state; each call reads the store again."""
+        """Each call reads the store again."""
         ...
 
 
@@ -72,8 +69,8 @@ class NarrowStore(Store, Protocol):
         self, patterns: Sequence[ResourcePatternFilter], principals: Sequence[str] = ()
     ) -> StoreState:
         """The ACLs on resources that ``patterns`` match, the readable ACLs of ``principals``, and
-        the SCRAM users among ``principals``. A call sends one request for each pattern, one for
-        each principal, and at most one for the SCRAM users."""
+        the SCRAM users among ``principals``. A call sends one request for each pattern and each
+        principal, and at most one for the SCRAM users."""
         ...
 
 
@@ -85,8 +82,8 @@ class TopicStore(Store, Protocol):
 
 
 class FileStore:
-    """A file of ACLs, or all YAML files in a folder and its subfolders. A pipe has no suffix, so it
-    can contain YAML or JSON lines."""
+    """A file of ACLs, or all YAML files in a folder and its subfolders. A pipe can contain YAML or
+    JSON lines."""
 
     def __init__(self, path: Path, files: Files) -> None:
         self._path = path
@@ -156,8 +153,7 @@ def is_folder_of_yaml(folder: Path, files: Files) -> bool:
 
 
 def yaml_files(folder: Path, files: Files) -> Iterator[Path]:
-    """The YAML files in ``folder`` and its subfolders, sorted. Files and folders whose names begin
-    with a dot are skipped.
+    """The YAML files in ``folder`` and its subfolders, sorted, without names that begin with a dot.
 
     ``InvalidSource`` if folders are nested too deeply, for example because a link leads back.
     """
@@ -192,9 +188,9 @@ def _suffix(path: Path) -> str:
 
 
 def image_of(document: Document) -> MetadataImage:
-    """The image of a cluster that has only the ACLs and users of ``document``.
+    """An image with only the ACLs and users of ``document``.
 
-    A store has no ids, so the id of an ACL is derived from the ACL (``derived_id``).
+    A store has no ids, so each ACL gets its ``derived_id``.
     """
     by_id = Table((derived_id(acl), acl) for acl in document.acls)
     mechanisms: dict[ScramMechanism, dict[str, ScramCredential]] = {}
@@ -205,7 +201,6 @@ def image_of(document: Document) -> MetadataImage:
 
 
 def document_of(image: MetadataImage) -> Document:
-    """All ACLs and users of ``image``."""
     acls = dict.fromkeys(image.acls.by_id.values())
     users = tuple(
         ScramUser(user, mechanism, credential)

@@ -1,7 +1,7 @@
 """The data pipeline reads years of a metadata log and of audit logs on Spark.
 
-This package runs the code of ``metalog`` and ``authorizer`` on Spark's workers. Importing this
-package starts nothing and needs no Java. Each of the names below is imported at its first use.
+Spark's workers run the code of ``metalog`` and ``authorizer``. Importing this package starts
+nothing and needs no Java.
 """
 
 from typing import TYPE_CHECKING

@@ -1,10 +1,9 @@
 """Fills the tables of a pipeline's folder from a metadata log, audit logs and a configuration.
 
-A build adds the rows of new input. If a new file continues an earlier file, the new file's rows
-replace the earlier file's rows. If an input table is read again, its new rows replace its old rows.
-A build decides new requests. It decides earlier requests of a day again if the day's rows change,
-or if the changed log or configuration can decide differently on that day. A build commits
-atomically, at its end. This module must not know where Spark runs, nor how anything is shown.
+A build adds the rows of new input. A file's rows replace the rows of the earlier file that it
+continues. An input table's rows replace the table's earlier rows. A build decides an earlier day
+again if the day's rows change, or if a new log or configuration can change the day's decisions.
+A build commits atomically. This module must not know where Spark runs, nor how anything is shown.
 """
 
 from __future__ import annotations
@@ -71,9 +70,9 @@ Days = frozenset[date]
 
 
 class BuildInputs(NamedTuple):
-    """``audit`` has paths and patterns of audit files. ``requests`` has paths of Parquet tables of
-    requests; ``tables`` has names of other tables, of requests or of audit lines. ``broker_from``
-    finds a broker's name in a path. Times of lines without a zone are in ``zone``."""
+    """``audit`` has paths and patterns of audit files. ``requests`` has paths of Parquet tables.
+    ``tables`` has names of other tables, of requests or of audit lines. ``broker_from`` finds a
+    broker's name in a path. ``zone`` is for times without a zone."""
 
     log: Logs
     configuration: Configuration
@@ -102,7 +101,7 @@ def build(
     warn: Callable[[str], None] = lambda line: None,
 ) -> FilesRead:
     """Fill the tables from ``inputs``, which ``check`` must have accepted. ``on_step`` gets the
-    name of each step, ``warn`` gets warnings about the log."""
+    name of each step, ``warn`` each warning about the log."""
     check_is_not_followed(tables.path, tables.contents)
     inputs = inputs._replace(
         requests=list(dict.fromkeys(map(placed, inputs.requests))),
@@ -162,8 +161,8 @@ def _fill(
 
 
 class _NewInput(NamedTuple):
-    """``found.same`` has the files that are left out, because another file has their lines.
-    ``kept`` has the facts about all other files, ``tables`` about each input table."""
+    """``kept`` has the facts about the files that are not left out, ``tables`` about each input
+    table."""
 
     staged: Staged | None
     found: ClassifiedFiles
@@ -210,8 +209,8 @@ def _stale_days(
 def _add_requests(
     tables: Tables, inputs: BuildInputs, new: _NewInput, decider: Decider, filled: Days, stale: Days
 ) -> _ChangedDays:
-    """Update DECISIONS, POSSIBLE, REJECTED and FILES. Requests of ``stale`` days are decided again.
-    ``filled`` has the days with requests of earlier builds."""
+    """Update DECISIONS, POSSIBLE, REJECTED and FILES. ``filled`` has the days with requests of
+    earlier builds. ``stale`` days are decided again."""
     session, is_new = tables.session, not tables.has(DECISIONS)
     staged, found, old = new.staged, new.found, tables.read(REQUESTS)
     forms_before = tables.facts.get(FORMS, {})
@@ -248,16 +247,16 @@ def _add_requests(
 
 
 class _ChangedDays(NamedTuple):
-    """``touched`` has the days whose rows this build writes or removes. ``fresh`` has the days in
-    ``touched`` on which no request was decided again."""
+    """``touched`` has the days whose rows this build writes or removes. ``fresh`` has the touched
+    days that were not decided again."""
 
     touched: Days
     fresh: Days
 
 
 class _Lines(NamedTuple):
-    """``rows`` has the staged lines as rows of ``requests.READ``, with the file's name in the
-    tables as ``file``. ``forms`` has the line forms (``FORMS``) of this and of earlier builds."""
+    """``rows`` has the staged lines as rows of ``requests.READ``. ``forms`` has the line forms of
+    this and of earlier builds."""
 
     rows: DataFrame
     forms: Forms
@@ -300,8 +299,8 @@ def _not_of(rows: DataFrame, gone: DataFrame) -> DataFrame:
 
 
 def _with_names(read: DataFrame, found: ClassifiedFiles) -> DataFrame:
-    """The rows of ``read``, except rows of files that are left out. ``file`` is the file's path, or
-    ``PATH (2)`` if rows of an earlier file with other content already have the path."""
+    """The rows of ``read``, without the files that are left out. A renamed file has its new name,
+    such as ``PATH (2)``."""
     from pyspark.sql import functions as f
 
     names = found.names()
@@ -316,8 +315,8 @@ def _with_names(read: DataFrame, found: ClassifiedFiles) -> DataFrame:
 def _cover(
     tables: Tables, touched: Days, fresh: Days = frozenset(), hours: DataFrame | None = None
 ) -> None:
-    """Update COVERAGE for the days ``touched``. ``hours`` has the counts of the ``fresh`` days;
-    requests of all other days in ``touched`` are counted again."""
+    """Update COVERAGE for the days ``touched``. ``hours`` has the counts of the ``fresh`` days.
+    The other days are counted again."""
     counts = [counted_before(tables.read(COVERAGE).where(~_is_of(touched)))]
     if again := touched - fresh:
         counts.append(counted(tables.read(REQUESTS).where(_is_of(again))))
@@ -327,7 +326,7 @@ def _cover(
 
 
 def _usage(tables: Tables, staged: Staged | None, fresh: Days, days: Days) -> DataFrame:
-    """Workers have already counted most ``fresh`` days while they read the lines."""
+    """Workers have already counted most ``fresh`` days."""
     done = frozenset() if staged is None else fresh - staged.uncounted()
     rows = []
     if (others := days - done) or not done:

@@ -37,7 +37,7 @@ class CredentialTarget(Protocol):
 
 @runtime_checkable
 class TakesPasswords(CredentialTarget, Protocol):
-    """A target that can accept the password itself (KIP-506), and salts the password."""
+    """A target that can accept the password itself (KIP-506)."""
 
     def password_offer(self) -> PasswordOffer: ...
 
@@ -45,8 +45,7 @@ class TakesPasswords(CredentialTarget, Protocol):
 
 
 def credential_target_of(source: Source) -> CredentialTarget:
-    """The target for an opened SOURCE; ``InvalidTarget`` if its SCRAM users cannot be
-    changed."""
+    """``InvalidTarget`` if the SCRAM users of ``source`` cannot be changed."""
     target = target_of(source)
     if not isinstance(target, CredentialTarget):
         raise USER_TARGETS.refusal(source.kind, source.text)

@@ -1,7 +1,7 @@
 """A stopped node's folder as a target, which writes the log as the node's controller would.
 
-The node must be the log's only voter, which is checked before the first write. All steps of
-``change`` take effect together. This module must not know plans.
+The node must be the log's only voter, which is checked before the first write. This module must not
+know plans.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class FolderTarget:
         self._replica: Replica | None = None
 
     def state(self) -> StoreState:
-        """The ACLs and users of the folder's log; ``CorruptLog`` if the log is damaged."""
+        """``CorruptLog`` if the log is damaged."""
         replayed = self._replayed()
         return StoreState(document_of(replayed.image), replayed.problems)
 

@@ -15,8 +15,7 @@ from metalog_sources.formats.document import AclEntry, Document, Own, OwnsEntry,
 
 
 class Outside(NamedTuple):
-    """An ACL that its file does not own. ``owner`` is an entry of another file's ``owns`` that
-    covers the ACL, or None."""
+    """An ACL that its file does not own. ``owner`` is another file's entry that covers the ACL."""
 
     entry: AclEntry
     owner: OwnsEntry | None
@@ -30,7 +29,7 @@ class Overlap(NamedTuple):
 
 
 def acls_outside(document: Document) -> list[Outside]:
-    """The ACLs that no entry of ``owns`` in their file covers, in order."""
+    """The ACLs outside the ``owns`` of their file, in order."""
     owns = grouped(document.owns_entries, lambda entry: entry.position.file)
     outside = []
     for entry in document.entries:
@@ -43,8 +42,8 @@ def acls_outside(document: Document) -> list[Outside]:
 
 
 def owned_twice(document: Document) -> list[Overlap]:
-    """The entries of ``owns`` that overlap an earlier entry of another file, each with the first
-    such earlier entry."""
+    """Each entry of ``owns`` that overlaps earlier entries of other files, with the first of these
+    entries."""
     order = {entry: number for number, entry in enumerate(document.owns_entries)}
     first: dict[OwnsEntry, OwnsEntry] = {}
     for entry, other in _candidates(document.owns_entries):
@@ -55,7 +54,7 @@ def owned_twice(document: Document) -> list[Overlap]:
 
 
 def _candidates(owned: Sequence[OwnsEntry]) -> Iterator[tuple[OwnsEntry, OwnsEntry]]:
-    """The pairs of entries that can overlap, judged by the resource names only."""
+    """The pairs of entries that can overlap, by their resource names."""
     nameless = [entry for entry in owned if entry.own.name is None]
     named = [(entry.own.name, entry) for entry in owned if entry.own.name is not None]
     named.sort(key=itemgetter(0))
@@ -72,14 +71,14 @@ def _candidates(owned: Sequence[OwnsEntry]) -> Iterator[tuple[OwnsEntry, OwnsEnt
 
 
 def outside_text(owner: OwnsEntry | None) -> str:
-    """The reason for an ``Outside``, as a clause to show beside its ACL."""
+    """A clause to show beside the ACL of an ``Outside``."""
     if owner is None:
         return "no entry of owns in its file covers this ACL"
     return f"its file does not own this ACL, but {owner.position} does"
 
 
 def overlap_text(overlap: Overlap) -> str:
-    """The reason for an ``Overlap``, as a clause to show beside its second entry."""
+    """A clause to show beside the second entry."""
     return (
         f"{own_text(overlap.first.own)} are owned by {overlap.first.position} too: --prune with "
         "only one of the files removes the ACLs of the other"
@@ -87,7 +86,7 @@ def overlap_text(overlap: Overlap) -> str:
 
 
 def own_text(own: Own) -> str:
-    """The extent of an entry of ``owns``: ``ACLs on a topic PREFIXED payments-``."""
+    """For example ``ACLs on a topic PREFIXED payments-``."""
     kind = own.resource_type.name.lower().replace("_", " ")
     text = "ACLs" if own.resource_type.name == "ANY" else f"ACLs on a {kind}"
     if own.name is not None:

@@ -1,9 +1,9 @@
 """Computes the changes that give a target the wanted ACLs, in a safe order.
 
-A plan adds DENYs, then adds ALLOWs, then removes ALLOWs, then removes DENYs. So no state in between
+A plan adds DENYs, adds ALLOWs, removes ALLOWs, removes DENYs, in this order. So no state in between
 allows a request that both the old and the new state deny. A plan removes ACLs only on request, and
-only ACLs that the wanted files own. Pure. This module must not know where ACLs come from, nor how a
-change is made.
+only ACLs that the wanted files own. Pure. This module must not know where ACLs come from, nor how
+a change is made.
 """
 
 from __future__ import annotations
@@ -87,7 +87,6 @@ class Plan(NamedTuple):
 
 
 def make_plan(current: Collection[Acl], wanted: Document, *, prune: bool) -> Plan:
-    """The steps from ``current`` to the wanted ACLs, in a safe order."""
     wanted_acls = set(wanted.acls)
     current_acls = set(current)
     steps = [
@@ -105,7 +104,7 @@ def make_plan(current: Collection[Acl], wanted: Document, *, prune: bool) -> Pla
 
 
 def phases(steps: Sequence[PlanStep]) -> list[list[PlanStep]]:
-    """The groups of steps, in the order to apply. Steps of a group may share a request."""
+    """Groups of steps, in the order to apply. Steps of a group may share a request."""
     groups = [
         [step for step in steps if (step.change, step.acl.permission_type) == phase]
         for phase in _PHASES
@@ -114,7 +113,7 @@ def phases(steps: Sequence[PlanStep]) -> list[list[PlanStep]]:
 
 
 def after(current: Iterable[Acl], steps: Iterable[PlanStep]) -> set[Acl]:
-    """The ACLs that all ``steps`` make of ``current``."""
+    """The ACLs after all ``steps``."""
     acls = set(current)
     for step in steps:
         if step.change is ChangeKind.ADD:
@@ -125,19 +124,19 @@ def after(current: Iterable[Acl], steps: Iterable[PlanStep]) -> set[Acl]:
 
 
 class PlanProof(NamedTuple):
-    """Proves that the claims in ``claims`` (of ``--only-gain``, as YAML) cover all requests that a
-    plan newly allows. ``cells`` is an upper bound of the number of compared cells."""
+    """Proves that ``claims`` (of ``--only-gain``, as YAML) cover all requests that a plan newly
+    allows. At most ``cells`` cells were compared."""
 
     claims: tuple[str, ...]
     cells: int
 
 
 class SavedPlan(NamedTuple):
-    """A plan with its dependencies.
+    """A plan with the state for which it was made.
 
-    ``before`` has the target's ACLs that the plan's files own (``owns``), and the ACLs that reach a
+    ``before`` has the target's ACLs that the plan's files own (``owns``), and those that reach a
     resource of a step. ``super_users``, ``allow_everyone`` and ``kafka_version`` are the
-    configuration that determined the plan's effect.
+    configuration.
     """
 
     target: str
@@ -168,7 +167,7 @@ def saved(
     allow_everyone: bool = False,
     kafka_version: str = "4.3",
 ) -> SavedPlan:
-    """``plan`` with its dependencies. ``reached`` are the ACLs that reach a resource of a step."""
+    """``reached`` are the ACLs that reach a resource of a step, ``current`` all ACLs."""
     owned = (acl for acl in current if is_owned(acl, plan.owns))
     before = tuple(sorted({*reached, *owned}, key=acl_order))
     users = tuple(sorted(super_users))
@@ -186,7 +185,7 @@ def remaining(plan: SavedPlan, current: Collection[Acl]) -> list[PlanStep]:
 
 
 def write_saved(plan: SavedPlan) -> str:
-    """A plan as JSON, with a line for each step, ACL and ``owns`` entry."""
+    """JSON with a line for each step, ACL and ``owns`` entry."""
     fields = {
         "metalogPlan": VERSION,
         "target": plan.target,
@@ -224,7 +223,7 @@ def step_fields(step: PlanStep) -> dict[str, str]:
 
 
 def read_saved(text: str, file: str) -> SavedPlan | None:
-    """The plan in a file; None if the file is other JSON."""
+    """The plan in ``text``, the content of ``file``; None if ``text`` is other JSON."""
     node = next(json_values(text, file), None)
     if not isinstance(node, Fields) or _SAVED_KEYS[0] not in {key.value for key, _ in node.pairs}:
         return None

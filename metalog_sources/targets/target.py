@@ -24,7 +24,7 @@ from metalog_sources.targets.answers import PartlyDone
 from metalog_sources.targets.plan import ChangeKind, PlanStep, phases
 
 _ACLS_PER_REQUEST: Final = 500
-"""A request has at most this many ACLs; Kafka accepts at most 10,000 changes in one request."""
+"""Kafka accepts at most 10,000 changes in one request."""
 
 
 _Resource = tuple[ResourceType, str, PatternType]
@@ -49,8 +49,6 @@ class _Target(Protocol):
 
 @runtime_checkable
 class StoreTarget(_Target, Protocol):
-    """A store that is changed request by request."""
-
     def create(self, acls: Sequence[Acl]) -> None: ...
 
     def delete(self, acls: Sequence[Acl]) -> None: ...
@@ -58,23 +56,19 @@ class StoreTarget(_Target, Protocol):
 
 @runtime_checkable
 class LogTarget(_Target, Protocol):
-    """A log, whose changes take effect as a whole."""
-
     def change(
         self,
         steps: Sequence[PlanStep],
         users: Sequence[ScramUser],
         before: Collection[Acl] | None = None,
     ) -> None:
-        """Apply all ``steps`` and the credentials of ``users``, or nothing. If ``before`` is not
-        None and differs from the log's ACLs, apply nothing."""
+        """Apply all ``steps`` and the credentials of ``users``, or nothing. ``InvalidTarget`` if
+        ``before`` is not None and differs from the log's ACLs."""
         ...
 
 
 @runtime_checkable
 class LimitedTarget(_Target, Protocol):
-    """A target with a limit on the ACLs of one resource."""
-
     def why_too_many(self, acls: Collection[Acl]) -> str | None:
         """Why ``acls``, all on one resource, are too many, or None."""
         ...
@@ -89,8 +83,7 @@ class KafkaTarget(_Target, Protocol):
 
 @runtime_checkable
 class AnnouncingLog(Protocol):
-    """A log that is read from a quorum, whose leader announces the newest metadata.version that it
-    supports."""
+    """A log from a quorum, whose leader announces the newest metadata.version that it supports."""
 
     def supported_level(self) -> int | None: ...
 
@@ -116,7 +109,7 @@ def target_of(source: Source) -> Target:
 
 
 def likely_kafka(opened: object, features: FeaturesImage = EMPTY) -> str:
-    """The likely Kafka version of an ``opened`` SOURCE, for use if no option names a version.
+    """The Kafka version of an ``opened`` SOURCE, for use if no option names a version.
 
     A cluster or a quorum announces its version. For other SOURCEs, ``features`` suggest a version.
     """
@@ -131,8 +124,7 @@ def likely_kafka(opened: object, features: FeaturesImage = EMPTY) -> str:
 def accepts_blocks(source: Source, features: FeaturesImage) -> bool:
     """Whether ``source`` accepts new ACLs for CIDR blocks.
 
-    For a log, ``features`` decide; for a cluster, its metadata.version. Files accept blocks, and
-    ZooKeeper does not, because no Kafka with ZooKeeper matches blocks.
+    For a log, ``features`` decide. No Kafka with ZooKeeper matches blocks.
     """
     if source.store is None:
         return (features.metadata_version or 0) >= CIDR_HOSTS_SINCE
@@ -149,8 +141,8 @@ def refused_steps(
 ) -> list[tuple[PlanStep, str]]:
     """The steps that ``target`` cannot apply, each with the reason.
 
-    If ``target`` is not a ``Target``, only Kafka's rules apply. ``current`` has the ACLs of
-    ``target``, ``features`` the features of its log.
+    ``current`` has the ACLs of ``target``, ``features`` the features of its log. If ``target`` is
+    not a ``Target``, only Kafka's rules apply.
     """
     refused = []
     full = _full(target, steps, current) if isinstance(target, LimitedTarget) else {}
@@ -175,8 +167,8 @@ def _acl_versions(target: object, features: FeaturesImage) -> AclVersions | None
 def _full(
     target: LimitedTarget, steps: Sequence[PlanStep], current: Collection[Acl]
 ) -> dict[_Resource, str]:
-    """The resources that would have too many ACLs after the additions and before the removals, each
-    with the reason."""
+    """The resources that would have too many ACLs after the additions, which come before the
+    removals."""
     by_resource: dict[_Resource, set[Acl]] = {
         _resource_of(step.acl): set() for step in steps if step.change is ChangeKind.ADD
     }
@@ -192,7 +184,7 @@ def _resource_of(acl: Acl) -> _Resource:
 
 
 def refuse_unwritable(target: Target, steps: Sequence[PlanStep]) -> None:
-    """Raise ``InvalidTarget`` if ``target`` cannot apply a step; call before the first step."""
+    """Raise ``InvalidTarget`` if ``target`` cannot apply a step. Call before the first step."""
     for step, why in refused_steps(target, steps):
         raise InvalidTarget(f"cannot {step.change.value} {_text(step.acl)}: {why}")
 
@@ -206,8 +198,7 @@ def carry_out(
 ) -> None:
     """Apply all ``steps``; an error of a store says how many steps were applied.
 
-    ``users`` and ``before`` (``LogTarget.change``) are for logs. A store refuses ``users`` and
-    ignores ``before``.
+    A store refuses ``users`` and ignores ``before`` (see ``LogTarget.change``).
     """
     if isinstance(target, LogTarget):
         target.change(steps, users, before)

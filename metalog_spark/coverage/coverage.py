@@ -1,10 +1,10 @@
 """Audit coverage: which kinds of answers each broker logged in each hour.
 
-Kafka logs allowed requests at DEBUG only. If an hour has no allowed line, the log does not show
-whether the broker allowed no request or did not log allowed requests
-(docs/reference/audit-coverage.md). An ``ambiguous`` line can be forged, so it does not show that
-allowed requests are logged. The lines also show which logs are a controller's
-(docs/reference/controller-operations.md). This module must not know findings.
+Kafka logs allowed requests at DEBUG only. An hour without an allowed line can have two causes: the
+broker allowed no request, or it did not log allowed requests (docs/reference/audit-coverage.md). An
+``ambiguous`` line can be forged, so it does not prove that allowed requests are logged. The lines
+also show which logs are a controller's (docs/reference/controller-operations.md). This module must
+not know findings.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ _SAME: Final = tuple(name for name in USAGE.columns if name not in _AGGREGATED)
 
 def counted(requests: DataFrame) -> DataFrame:
     """Counts rows of REQUESTS by broker and hour; hours without requests have no row. ``is_sure``:
-    at least one allowed request is unambiguous. ``controller``: at least one of these allowed,
-    unambiguous requests has a type that only controllers log."""
+    an allowed request is unambiguous. ``controller``: such a request has a type that only
+    controllers log."""
     from pyspark.sql import functions as f
 
     is_allowed = f.col("result") == "ALLOWED"
@@ -62,8 +62,8 @@ def counted(requests: DataFrame) -> DataFrame:
 
 
 def counted_before(coverage: DataFrame) -> DataFrame:
-    """The result of ``counted``, from rows of COVERAGE. But ``is_sure`` and
-    ``controller`` are false for an hour with lost lines."""
+    """The result of ``counted``, from rows of COVERAGE. In an hour with lost lines, ``is_sure`` and
+    ``controller`` are false."""
     is_sure = f"state = '{BOTH}' AS is_sure"
     seen = coverage.where(f"state <> '{NOTHING}'")
     counts = ("allowed", "denied", "ambiguous")
@@ -71,8 +71,8 @@ def counted_before(coverage: DataFrame) -> DataFrame:
 
 
 def covered(counts: DataFrame, lost: Iterable[Lost] = ()) -> DataFrame:
-    """The rows of COVERAGE from each broker's first hour to its last, without silences of more than
-    a year. The state of an hour with ``lost`` lines is never BOTH."""
+    """The rows of COVERAGE from each broker's first hour to its last. A silence of more than 366
+    days has no rows. The state of an hour with ``lost`` lines is never BOTH."""
     from pyspark.sql import functions as f
 
     until_next = counts.selectExpr("*", _NEXT).selectExpr("*", _UNTIL_NEXT)
@@ -93,13 +93,16 @@ def covered(counts: DataFrame, lost: Iterable[Lost] = ()) -> DataFrame:
 
 
 def seen_hours(inside: Column, is_repeated: Column | None = None) -> tuple[Column, ...]:
-    """Aggregates over hours for which ``inside`` is true. ``allowed`` counts the hours with the
-    state BOTH, ``any`` those with BOTH or DENIALS_ONLY, ``controller`` those with ``controller``.
-    ``ambiguous`` counts ambiguous lines. An hour with several brokers counts once.
+    """Aggregates over the hours ``inside``. An hour with several brokers counts once.
 
-    ``is_repeated`` marks hours that came twice because clocks were set back. A repeated hour whose
-    state is not BOTH counts in ``repeated``, and not in ``any``. ``controller_or_repeated``
-    counts all repeated hours, and the hours of ``controller``.
+    - ``allowed``: the hours with the state BOTH;
+    - ``any``: the hours with the state BOTH or DENIALS_ONLY, without those in ``repeated``;
+    - ``controller``: the hours with ``controller``;
+    - ``ambiguous``: the number of ambiguous lines;
+    - ``repeated``: the repeated hours whose state is not BOTH;
+    - ``controller_or_repeated``: the hours with ``controller``, and all repeated hours.
+
+    ``is_repeated`` marks hours that came twice because clocks were set back.
     """
     from pyspark.sql import functions as f
 
@@ -123,7 +126,7 @@ def usage(decisions: DataFrame) -> DataFrame:
 
 
 def added_up(parts: DataFrame) -> DataFrame:
-    """The sum of ``parts``, which are rows of USAGE."""
+    """The sum of ``parts`` (rows of USAGE)."""
     return _summed(parts, "sum(requests)", "min(first_time)", "max(last_time)")
 
 

@@ -1,8 +1,7 @@
 """The job that decides every request again, as of its own time, with the authorizer's code.
 
-The job has no shuffle. Python workers get questions and times as Arrow columns, and return
-decisions; all other columns stay in the JVM. This module must not know where requests and the state
-come from.
+The job has no shuffle. Python workers get only questions and times; all other columns stay in the
+JVM. This module must not know where requests and the state come from.
 """
 
 from __future__ import annotations
@@ -38,17 +37,19 @@ _ARGUMENTS: Final = (
     f" THEN CAST(concat({_QUESTION}) AS BINARY) END",
     "unix_micros(time)",
 )
-"""The columns of ``QuestionColumns``. Sending one more column costs more than joining the parts."""
+"""The columns of ``QuestionColumns``. Joining the parts costs less than sending more columns."""
 _DECIDED: Final = "log_offset BIGINT, answer INT, acl_id STRING"
 
 
 def decided(requests: DataFrame, state: bytes, configuration: Configuration) -> DataFrame:
     """The rows of DECISIONS for rows with the columns of REQUESTS.
 
-    ``state`` is the result of ``metalog_spark.history.state.packed``. A request in a gap of the
-    history is decided by the last known ACLs. A request gets no decision if it is older than the
-    history, lacks a time or a part of the question, has an unknown operation or type, or has a
-    pattern that is not LITERAL.
+    ``state`` is the result of ``metalog_spark.history.state.packed``. In a gap of the history, the
+    last known ACLs decide. These requests get no decision:
+
+    - a request older than the history;
+    - a request without a time or a part of the question;
+    - a request with an unknown operation or type, or a pattern that is not LITERAL.
     """
     periods = configuration.periods
 
@@ -59,9 +60,9 @@ def decided(requests: DataFrame, state: bytes, configuration: Configuration) -> 
 
 
 def answered(requests: DataFrame, decide: Callable[..., pa.Array]) -> DataFrame:
-    """The rows of DECISIONS by ``decide``, which runs in a worker. ``decide`` takes the columns of
-    ``QuestionColumns``, and returns a ``StructArray`` of ``decide_worker.DECIDED``. The type hints
-    of ``decide`` must name ``pa.Array``, because Spark reads the hints."""
+    """The rows of DECISIONS. ``decide`` runs in a worker. It takes the columns of
+    ``QuestionColumns``, and returns a ``StructArray`` of ``decide_worker.DECIDED``. Its type hints
+    must name ``pa.Array``, because Spark reads the hints."""
     from pyspark.sql.functions import expr
     from pyspark.sql.pandas.functions import arrow_udf
 

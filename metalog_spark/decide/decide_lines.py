@@ -1,8 +1,7 @@
 """Decides requests in the worker that has read them from audit lines.
 
-One write stores all results. Decisions are rows of DECISIONS. Every other result is a side row,
-which has no day, and has its kind in ``request_name``. This module must not know how a line is
-read, nor Spark.
+One write stores the rows of DECISIONS and the side rows. A side row has no day, and its kind is
+in ``request_name``. This module must not know how a line is read, nor Spark.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ ALIKE: Final = (
 AGGREGATED: Final = ("requests", "first_time", "last_time")
 _AGGREGATIONS: Final = list(zip(AGGREGATED, ("sum", "min", "max"), strict=True))
 _REQUESTS_PER_SUM, _FEW_SUMS = 3, 1 << 16
-"""Sums are yielded if each stands for at least ``_REQUESTS_PER_SUM`` requests on average, or if
-there are at most ``_FEW_SUMS``. Otherwise all sums are dropped, because a sum costs more than a
-row, and their days are added to ``uncounted``."""
+"""Up to ``_FEW_SUMS`` sums are always yielded. More sums are yielded only if each stands for at
+least ``_REQUESTS_PER_SUM`` requests on average, because a sum costs more than a row. Other sums are
+dropped, and their days are ``uncounted``."""
 _MOST_SUMS: Final = 1 << 18
-"""If a task holds more sums than this, the sums of equal requests are added up. If more than half
-of this number are left, all sums are yielded or dropped."""
+"""If a task holds more sums, the sums of equal requests are added up. If more than half of
+``_MOST_SUMS`` are left, all sums are yielded or dropped."""
 _REQUEST: Final = SCHEMA.names[: SCHEMA.names.index("day")]
 ROWS: Final = pa.schema(
     [
@@ -50,12 +49,12 @@ ROWS: Final = pa.schema(
 )
 """The columns of DECISIONS."""
 TEXT, REASON, KIND = "resource_name", "rule", "request_name"
-"""The columns of a side row: the rejected line (or a split's sums in JSON), the reason, and the
-row's kind."""
+"""The columns in which a side row has its text (a rejected line, or a split's sums in JSON), the
+reason of a rejected line, and its kind."""
 ZONE: Final = "rule"
-"""The column of a possible request's zone."""
+"""The column of a possible request's time zone."""
 COUNT, LAST_US = "line", "rule"
-"""The columns of a row for several requests: their number, and the time of the last request."""
+"""The columns of a sum: the number of requests, and the time of the last request."""
 DAY: Final = "line"
 """The column of an uncounted day, as days since 1970."""
 _RESULTS, _RULES = (pa.array([*words, None]) for words in zip(*ANSWERS, strict=True))
@@ -73,8 +72,8 @@ class UsageSums:
         self._sums = self._requests = 0
 
     def add(self, rows: pa.RecordBatch) -> Iterator[pa.Table]:
-        """Add rows of DECISIONS. If there are too many sums, yield or drop them. Yielded sums have
-        the columns ``ALIKE`` and ``AGGREGATED``."""
+        """Add rows of DECISIONS. Too many sums are yielded, as columns ``ALIKE`` and
+        ``AGGREGATED``, or dropped."""
         if self._days(rows) <= self.uncounted:
             return
         self._keep(_summed(rows), len(rows))
@@ -132,8 +131,8 @@ def _key(column: pa.Array) -> pa.Array:
 
 
 class SideKind(StrEnum):
-    """The kind of a side row: a rejected line, a possible request, the sums of a split, the sum of
-    equal requests, or a day of ``UsageSums.uncounted``."""
+    """SPLIT rows have the sums of a split, USAGE rows a sum of equal requests, UNCOUNTED rows a day
+    of ``UsageSums.uncounted``."""
 
     REJECTED = "rejected"
     POSSIBLE = "possible"

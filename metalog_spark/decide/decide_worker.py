@@ -1,8 +1,8 @@
 """Decides Arrow columns of requests in a worker process, each request as of its own time.
 
-The parts of questions become numbers, so each text is examined once per batch. The decision
-timeline of a question stays in a cache. A request's time only selects the configuration, and
-a decision from the timeline. This module must not know Spark, nor where the columns come from.
+Each text is examined once per batch. The decision timeline of a question is cached. A request's
+time only selects the configuration, and a decision from the timeline. This module must not know
+Spark, nor where the columns come from.
 """
 
 from __future__ import annotations
@@ -56,10 +56,9 @@ ANSWERS: Final = (
     (DENIED.name, MATCHING_ACL),
     (ALLOWED.name, MATCHING_ACL),
 )
-"""The possible results, each with its rule."""
 NOTHING: Final = len(ANSWERS)
 MOST_ENTRIES: Final = 1 << 20
-"""A cache of names, hosts or questions with more entries than this is emptied."""
+"""A cache with more entries is emptied."""
 MOST_QUESTIONS: Final = np.iinfo(np.int64).max
 _TO_SUPER_USER, _ALLOW_BY_DEFAULT, _DENY_BY_DEFAULT, _BY_DENY, _BY_ALLOW = range(len(ANSWERS))
 _OPERATIONS: Final = tuple(Operation)
@@ -68,8 +67,7 @@ _WORDS: Final = {
     for number, (operation, resource_type) in enumerate(product(Operation, ResourceType))
 }
 _PARTS: Final = 4
-_NO_QUESTION: Final = BETWEEN_PARTS * (_PARTS - 1)
-"""The question that replaces null: all its parts are empty."""
+_EMPTY_QUESTION: Final = BETWEEN_PARTS * (_PARTS - 1)
 _UNKNOWN_WORDS: Final = -1
 _NO_PATTERN: Final = NO_PATTERN + BEFORE_LIFETIMES
 _LONG_AGO: Final = np.iinfo(np.int64).min
@@ -79,11 +77,11 @@ K = TypeVar("K", bound=Hashable)
 
 
 class QuestionColumns(NamedTuple):
-    """Questions and their times, as columns of one length.
+    """Questions and their times, in microseconds since 1970.
 
     A question has four parts, joined by ``BETWEEN_PARTS``: principal, host, resource name, and
     words. The words are an operation and a resource type, joined by ``BETWEEN_WORDS``. A question
-    is null if no authorizer answers it. A time is microseconds since 1970.
+    that no authorizer answers is null.
     """
 
     questions: pa.BinaryArray
@@ -123,18 +121,17 @@ class DecideWorker:
         self._ids = pa.array(ids, pa.string())
         self._offsets = np.array(timeline.offsets)
         self._timeline_columns = TimelineColumns(len(timeline))
-        self._is_open = bytearray()
-        """By name group (a set of ACLs as a number): whether ``named_principals`` returns None."""
-        self._named: set[int] = set()
-        """For all other name groups, the principals that their ACLs name. One number stands for a
-        name group and a principal."""
+        self._may_match_anybody = bytearray()
+        """Indexed by name group."""
+        self._named_principals: set[int] = set()
+        """One number stands for a name group and a principal that its ACLs name."""
         self._recent_questions = NumberSlots()
         self._of_question: dict[int, int] = {}
         self._of_name: list[dict[str, int]] = [{} for _ in ResourceType]
 
     def decide(self, columns: QuestionColumns) -> pa.StructArray:
         """A row for each question, in the columns ``DECIDED``. The answer is NOTHING before the
-        history, or if no authorizer answers the question."""
+        history, and for a null question."""
         return self.decide_parts(_parts(columns.questions), columns.times)
 
     def decide_parts(self, parts: Iterable[pa.BinaryArray], times_us: pa.Array) -> pa.StructArray:
@@ -185,8 +182,8 @@ class DecideWorker:
         return numbers
 
     def _hosts_in_blocks(self, hosts: _Coded) -> Numbers:
-        """The number of each row's host for a Kafka version that matches CIDR blocks. A change of
-        an ACL for a block moves ``log_offset``, even if the row's Kafka version ignores blocks."""
+        """A change of an ACL for a CIDR block moves ``log_offset``, even if the row's Kafka version
+        ignores blocks."""
         kafka = next(each for each in KafkaVersion if each.matches_blocks)
         return hosts.numbers(self._numbers_of(hosts, kafka), 0)
 
@@ -220,13 +217,13 @@ class DecideWorker:
         return of_rows
 
     def _alike(self, questions: Numbers) -> Numbers:
-        """``questions``, with one common number in each name group for all questions that no ACL
-        can match."""
+        """In a name group, all questions of principals that no ACL names get one number."""
         principal_count, host_count = self._counts
         named_principals = questions // (host_count * len(_OPERATIONS))
         name_groups = named_principals // principal_count
-        may_match = np.fromiter(map(self._named.__contains__, named_principals.tolist()), np.bool_)
-        may_match |= np.frombuffer(self._is_open, np.bool_)[name_groups]
+        is_named = map(self._named_principals.__contains__, named_principals.tolist())
+        may_match = np.fromiter(is_named, np.bool_)
+        may_match |= np.frombuffer(self._may_match_anybody, np.bool_)[name_groups]
         nobody = name_groups * (principal_count * host_count * len(_OPERATIONS))
         return np.where(may_match, questions, nobody)
 
@@ -241,8 +238,7 @@ class DecideWorker:
         return self._timeline_columns.number(timeline)
 
     def _name_groups(self, texts: Sequence[str], types: Numbers, names: Numbers) -> Numbers:
-        """For each row, the set of ACLs that reach the resource, as a number. Equal sets have one
-        number."""
+        """The ``DecisionTimelines.name_group`` of each row's resource."""
         resources = names * len(ResourceType) + types
         is_there = np.zeros(len(texts) * len(ResourceType), np.bool_)
         is_there[resources] = True
@@ -261,11 +257,14 @@ class DecideWorker:
 
     def _name_group(self, resource_type: ResourceType, name: str) -> int:
         name_group = self._timelines.name_group(resource_type, name)
-        if name_group == len(self._is_open):
+        if name_group == len(self._may_match_anybody):
             self._check_has_numbers(name_group)
             named = self._timelines.named_principals(name_group)
-            self._is_open.append(named is None)
-            self._named.update(name_group * self._counts[0] + each for each in named or ())
+            self._may_match_anybody.append(named is None)
+            principal_count, _ = self._counts
+            self._named_principals.update(
+                name_group * principal_count + each for each in named or ()
+            )
         return name_group
 
     def _check_has_numbers(self, name_group: int) -> None:
@@ -279,16 +278,14 @@ class DecideWorker:
             )
 
     def _are_super_users(self, principals: _Coded) -> Truths:
-        """Whether a principal is a super user, by configuration period and by the index of the
-        principal."""
+        """The first index is the configuration period, the second the distinct principal."""
         texts = principals.different.to_pylist()
         found = [[text in users for text in texts] for users in self._super_users]
         return np.array(found, np.bool_)
 
 
 class _QuestionNumbers(NamedTuple):
-    """By row, the numbers of the parts of the question. ``versions`` has the history's version at
-    the time of the question."""
+    """The parts of each row's question, and the history's version at the row's time."""
 
     principals: Numbers
     hosts: Numbers
@@ -318,15 +315,14 @@ class _Coded(NamedTuple):
             raise InvalidRequest(f"a request has a text that is not UTF-8: {wrong!r}") from None
         return texts
 
-    def numbers(self, known: Mapping[bytes, int], others: int) -> Numbers:
-        """The number of each row's text; ``others`` for a text that is not in ``known``."""
-        numbers = [known.get(text, others) for text in self.different.to_pylist()]
+    def numbers(self, known: Mapping[bytes, int], default: int) -> Numbers:
+        numbers = [known.get(text, default) for text in self.different.to_pylist()]
         return np.array(numbers, np.int64)[self.places]
 
 
 class _Intervals:
-    """For each interval of time, the history's version, the configuration period, and whether the
-    ACLs are known. All three are constant in an interval."""
+    """Intervals of time with one version of the history and one configuration period each.
+    ``known``: whether the ACLs of the interval are known."""
 
     def __init__(self, state: FolderState, periods: Sequence[ConfigPeriod]) -> None:
         timeline = state.timeline
@@ -348,8 +344,8 @@ class _Intervals:
 
 
 def _parts(questions: pa.BinaryArray) -> Iterator[pa.BinaryArray]:
-    """A column for each part of the questions. Only the separators are examined."""
-    whole = pc.fill_null(questions, _NO_QUESTION)
+    """A column for each part of the questions."""
+    whole = pc.fill_null(questions, _EMPTY_QUESTION)
     _, edges, data = whole.buffers()
     edges = np.frombuffer(edges, np.int32)[whole.offset :][: len(whole) + 1]
     texts = np.frombuffer(data, np.uint8)[edges[0] : edges[-1]]

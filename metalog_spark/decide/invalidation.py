@@ -1,8 +1,7 @@
 """The earliest time from which two states (ACLs and configuration) can decide differently.
 
-Each build reads the whole log. It decides the requests of earlier builds again that are not older
-than the first difference in an ACL, a gap of the history, or the configuration. This module must
-not know how the tables are filled.
+A build decides the days of earlier builds again, from the first difference on. This module must not
+know how the tables are filled.
 """
 
 from __future__ import annotations
@@ -33,10 +32,9 @@ Row = tuple[Any, ...]
 
 
 class DecidingRows(NamedTuple):
-    """The parts of the tables that decisions depend on. ``lifetimes`` has the rows of
-    ACL_CHANGELOG: each key has the columns that do not change when a lifetime ends, and its value
-    has the end. ``ranges`` has the rows of HISTORY, and ``periods`` the rows of CONFIGURATION,
-    without their ends."""
+    """The parts of the tables that decisions depend on. ``lifetimes`` maps each row of
+    ACL_CHANGELOG, without its end, to its end. ``ranges`` has the rows of HISTORY, and ``periods``
+    the rows of CONFIGURATION, without their ends."""
 
     lifetimes: dict[Row, Row]
     ranges: frozenset[Row]

@@ -24,14 +24,17 @@ SUMS: Final = (
     " not_audit BIGINT, broken BIGINT, why STRING, fault STRING, hours ARRAY<ARRAY<BIGINT>>,"
     " request_us BIGINT, rule_us BIGINT, back_us BIGINT, lacks_rule BOOLEAN, has_end BOOLEAN"
 )
-"""The sums of a split, in the order of the columns:
+"""The sums of a split:
 
-- its start, the fields of ``ReadSplit``, the numbers of requests, of lines that are not audit
-  lines and of broken lines, one reason why a line is broken, and a damaged file's fault;
-- each hour with requests: its number (hours since 1970), and the first five fields of ``_Run``;
-- the first times of an unambiguous line with a request name, and of one that also has a rule;
-- the first time at which a clock was set back (by ten minutes to two hours);
-- whether a request has no rule, and whether a line is the end of a record cut by an LF in a name.
+- ``start`` to ``head``: the start, and the fields of ``ReadSplit``;
+- ``requests``, ``not_audit``, ``broken``: numbers of lines;
+- ``why``: a reason why a line is broken; ``fault``: a damaged file's fault;
+- ``hours``: for each hour, its number since 1970, and the first five fields of ``_Run``;
+- ``request_us``: the first time of an unambiguous line with a request name;
+- ``rule_us``: the first time of such a line that also has a rule;
+- ``back_us``: the first time at which a clock was set back (by ten minutes to two hours);
+- ``lacks_rule``: whether a request has no rule;
+- ``has_end``: whether a line is the end of a record that an LF in a name cut.
 """
 HOUR_US: Final = 3_600_000_000
 _LEAST_BACK_US: Final = HOUR_US // 6
@@ -72,8 +75,8 @@ class SplitSums:
             found["has_end"] |= ends_record(text)
 
     def add_requests(self, batch: pa.RecordBatch) -> None:
-        """Add requests in runs of rows with one split and hour. Most lines of a log are in order of
-        time, so the runs are long."""
+        """Add runs of rows with one split and hour. The runs are long, because most lines are in
+        order of time."""
         coded = batch["file"].dictionary_encode()
         files, starts = coded.indices.to_numpy(), batch["start"].to_numpy()
         us = batch["time"].cast(pa.int64()).to_numpy()
@@ -97,7 +100,7 @@ class SplitSums:
 
 
 class _Run(NamedTuple):
-    """``sure`` counts requests that are allowed and not ambiguous, and ``controller`` counts sure
+    """``sure`` counts allowed requests that are not ambiguous. ``controller`` counts the sure
     requests that only a controller logs. The last three fields are as in ``SUMS``."""
 
     allowed: int
@@ -125,8 +128,8 @@ def _runs(batch: pa.RecordBatch, us: Numbers, begins: Numbers) -> Iterator[_Run]
 
 
 def _is_set_back(batch: pa.RecordBatch, us: Numbers) -> Truths:
-    """Whether the next row's time is so much earlier that a clock was set back. Ambiguous rows do
-    not count, because they can be forged."""
+    """Whether a clock was set back before the next row. Ambiguous rows do not count, because they
+    can be forged."""
     is_sure = ~batch["ambiguous"].to_numpy(zero_copy_only=False)
     back = us[:-1] - us[1:]
     is_so: Truths = is_sure[:-1] & is_sure[1:] & (back >= _LEAST_BACK_US) & (back <= 2 * HOUR_US)

@@ -1,7 +1,7 @@
 """Counts requests that are newer than the metadata log.
 
-The ACLs at the times of these requests are unknown. The log's last ACLs decide the requests, which
-is right only if no ACL changed after the log's last record. This module must not know findings.
+The log's last ACLs decide these requests. A decision can be wrong if an ACL changed after the log's
+last record. This module must not know findings.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class PastLogEnd(NamedTuple):
 
 @kept_until_commit
 def history_rows(tables: Tables) -> list[Any]:
-    """The columns ``kind``, ``why`` and ``to_ms`` (the end of the row's range) of HISTORY."""
+    """The columns ``kind``, ``why`` and ``to_ms`` (the range's end) of HISTORY."""
     columns = ("kind", "why", "unix_millis(to_time) AS to_ms")
     return tables.read(HISTORY).selectExpr(*columns).collect()
 
@@ -47,8 +47,8 @@ def known_until_ms(tables: Tables) -> int | None:
 
 
 def later_in(tables: Tables, start_us: int = 0, end_us: int | None = None) -> PastLogEnd | None:
-    """Counts the requests past the log's end with times from ``start_us`` up to ``end_us``
-    (exclusive); None without such requests."""
+    """Counts the requests past the log's end from ``start_us`` to ``end_us`` (exclusive). None
+    without such requests."""
     from pyspark.sql import functions as f
 
     known_ms = known_until_ms(tables)

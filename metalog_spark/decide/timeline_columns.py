@@ -16,25 +16,25 @@ from authorizer.history.decision_timeline import DecisionTimeline
 
 Numbers = NDArray[np.int64]
 BEFORE_LIFETIMES: Final = 2
-"""In columns, the first ACL lifetime has this number. The numbers before it are UNMATCHED (ACLs
-reach the resource, but none matches the request) and NO_PATTERN (no ACL reaches the resource)."""
+"""In columns, the first ACL lifetime has this number. The numbers before it are UNMATCHED and
+NO_PATTERN of ``decision_timeline``."""
 SLOT_BITS: Final = 20
-"""The cache has ``2 ** SLOT_BITS`` slots, one key each."""
+"""The cache has ``2 ** SLOT_BITS`` slots."""
 _SCATTER: Final = np.uint64(0x9E3779B97F4A7C15)
 """An odd multiplier with random-looking bits: it spreads neighbouring keys over the slots."""
 
 
 class NumberSlots:
-    """A cache with a fixed size. Each key has one slot, in which it replaces the previous key. So a
-    lookup of a whole column needs no loop."""
+    """A fixed-size cache. A new key replaces the previous key of its slot, so finding a whole
+    column needs no loop."""
 
     def __init__(self) -> None:
         self._keys = np.full(1 << SLOT_BITS, -1, np.int64)
         self._found = np.empty(1 << SLOT_BITS, np.int64)
 
     def find(self, keys: Numbers, compute: Callable[[Numbers], Numbers]) -> Numbers:
-        """The number of each key. No key is negative. ``compute`` computes the numbers of the keys
-        that are not in the cache."""
+        """The number of each key. ``compute`` gets the keys that are not in the cache. Keys must
+        not be negative."""
         slots = keys.view(np.uint64) * _SCATTER >> np.uint64(64 - SLOT_BITS)
         found: Numbers = self._found[slots]
         lacking = np.flatnonzero(self._keys[slots] != keys)

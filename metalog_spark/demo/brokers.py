@@ -1,8 +1,11 @@
 """Writes the demo brokers' audit logs, with planned errors.
 
-The planned errors are hours in which a broker logs only denials or nothing, half a day with a slow
-clock, lines that a client makes ambiguous or forges by topic names, and a line that a full disk
-cuts off. This module must not know how a request is decided.
+- In some hours, a broker logs only denials or nothing.
+- For half a day, a broker's clock is slow.
+- A client makes lines ambiguous, or forges lines, by topic names.
+- A full disk cuts a line off.
+
+This module must not know how a request is decided.
 """
 
 from __future__ import annotations
@@ -23,8 +26,8 @@ NOTHING: Final = "NOTHING"
 
 
 class LoggingGap(NamedTuple):
-    """From ``begin`` to ``end`` (exclusive), the coverage of ``broker`` is ``state``. Brokers have
-    numbers from 0; None stands for every broker."""
+    """From ``begin`` to ``end`` (exclusive), the coverage of ``broker`` (a number from 0, or None
+    for all) is ``state``."""
 
     broker: int | None
     begin: int
@@ -37,7 +40,7 @@ LOGGING_GAPS: Final = (
     LoggingGap(2, moment("2025-05-17T02:00"), moment("2025-05-17T11:00"), NOTHING),
     LoggingGap(1, moment("2025-08-04T10:00"), moment("2025-08-08T16:00"), DENIALS_ONLY),
 )
-"""Their causes, in order: DEBUG was not enabled yet; a disk was full; an upgrade disabled DEBUG."""
+"""The causes: DEBUG was not enabled yet; a disk was full; an upgrade disabled DEBUG."""
 
 SLOW_BROKER: Final = 2
 SLOW_BY: Final = 90 * SECOND
@@ -59,7 +62,7 @@ BROKEN_LINES: Final = (
         " (kafka.server.BrokerServer)\n",
     ),
 )
-"""A broker, an hour, and the first text of this hour. The text has no whole audit line."""
+"""A broker, an hour, and the first text of the hour, without a whole audit line."""
 
 _IN_HOUR: Final = [f"{second // 60:02d}:{second % 60:02d}," for second in range(3600)]
 _IN_SECOND: Final = [f"{millisecond:03d}" for millisecond in range(1000)]
@@ -78,7 +81,7 @@ class Disagreement(NamedTuple):
 
 
 class LineTally:
-    """The numbers of requests and lines, and the disagreements that a pipeline should find."""
+    """Counts requests and lines, and collects the disagreements that a pipeline should find."""
 
     def __init__(self) -> None:
         self.requests = self.unlogged = 0
@@ -119,8 +122,7 @@ def write_audit(
     activities: Sequence[Activity],
     hours: Iterable[tuple[int, list[Request]]],
 ) -> LineTally:
-    """Write the audit logs to ``folder``. ``hours`` has the start of each hour, in order, with its
-    requests."""
+    """``hours`` has the start of each hour, in order, with its requests."""
     tally = LineTally()
     logs = [_BrokerLog(folder / broker_name(number)) for number in range(BROKER_COUNT)]
     for begin, requests in hours:
@@ -186,8 +188,7 @@ def _write_hour(
 
 
 def _count_probe(tally: LineTally, broker: int, activity: Activity) -> None:
-    """A probe's line has two readings. A name with a line feed makes two lines, and the second line
-    is forged."""
+    """A probe's line has two readings. A line feed in a name makes a second, forged line."""
     tally.ambiguous += 1
     if "\n" in activity.name:
         tally.allowed += 1

@@ -48,7 +48,7 @@ def days_from(date: str, count: int) -> range:
 
 
 def is_weekend(day: int) -> bool:
-    """Whether day number ``day`` is on a weekend. 2025 begins on a Wednesday."""
+    """2025 begins on a Wednesday."""
     return (2 + day) % 7 >= 5
 
 

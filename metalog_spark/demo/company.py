@@ -35,23 +35,22 @@ _ROLES: Final = ("api", "worker", "projector", "exporter", "sync", "notifier", "
 _WITH_CERTIFICATES: Final = ("fraud", "payments")
 TILLS: Final = tuple(f"shops.till-{number:02d}.sales" for number in range(1, 41))
 UNPROTECTED: Final = ("intranet.news.v1", "intranet.menu.v1")
-"""Topics that have no ACL at first. allow.everyone.if.no.acl.found allows access to them."""
+"""Topics without ACLs at first, to which allow.everyone.if.no.acl.found allows access."""
 MOVED: Final = (
     "orders.placed.v1",
     "payments.charges.v1",
     "catalog.products.v1",
     "customers.profiles.v1",
 )
-"""Topics that get a second version, ``.v2``, to which clients migrate."""
+"""Topics whose clients migrate to a second version, ``.v2``."""
 _SHARE_STARTING_LATER: Final = 0.35
 _SHARE_ENDING_EARLY: Final = 0.12
 
 
 class Service(NamedTuple):
-    """A service. Its ACLs allow the topics in ``reads``; it reads the first of them, ``used`` in
-    number.
+    """A service. Its ACLs allow all topics in ``reads``. It reads only the first ``used`` topics.
 
-    It runs from day ``begins`` of the year to day ``ends`` (exclusive).
+    The service runs from day ``begins`` of the year to day ``ends`` (exclusive).
     """
 
     name: str
@@ -109,13 +108,13 @@ def topic(team: str, entity: str) -> str:
 
 
 def topics() -> list[str]:
-    """All topics the company ever had, in the order of their creation."""
+    """All topics the company ever had."""
     first = [topic(team, entity) for team, entities in TEAMS.items() for entity in entities]
     return [*first, *TILLS, *UNPROTECTED, *(f"{first[:-1]}2" for first in MOVED)]
 
 
 def all_services(random: Random) -> list[Service]:
-    """All services that run at some time of the year: four fixed services, and random services."""
+    """Four fixed services, and random services."""
     named = [TRACKER, LOADER, TILL_COLLECTOR, INTRANET]
     everything = [topic(team, entity) for team, entities in TEAMS.items() for entity in entities]
     drawn = [

@@ -23,7 +23,7 @@ from metalog.ids import Uuid
 from metalog_spark.demo.traffic import Activity
 
 _PLACEHOLDER: Final = "{name}"
-"""It stands for the resource's name, because ``format_line`` escapes a name and Kafka does not."""
+"""Stands for the resource's name, because ``format_line`` escapes a name and Kafka does not."""
 _CACHED_PERIODS: Final = 4
 _NEVER: Final = 2**63
 
@@ -38,7 +38,7 @@ class Answer(NamedTuple):
 
 
 class Answers:
-    """The answers to ``activities`` by number. The answers can change at the time ``until``."""
+    """Answers by the number of the activity. They can change at the time ``until``."""
 
     def __init__(
         self, decision_context: DecisionContext, activities: Sequence[Activity], until: int
@@ -72,7 +72,7 @@ class Answers:
 
 
 class BrokerDecider:
-    """Decides as a broker does, and caches answers. All changes at one time make one new index.
+    """Decides as a broker does, and caches answers.
 
     ``configurations`` are in order, each with the time from which it is in force.
     """

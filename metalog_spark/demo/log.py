@@ -1,8 +1,7 @@
 """Writes the history of the company's cluster as a metadata log that Kafka can replay.
 
-The records register brokers and topics, set users' credentials, and add and remove ACLs. Each
-request is a batch with its own time. The writer restarts three times. This module must not know why
-a change is made.
+Each request is a batch with its own time. The writer restarts three times. This module must not
+know why a change is made.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class _ControllerLog:
         self._claim()
 
     def append(self, time_ms: int, records: Records) -> int:
-        """Append ``records``, and return the offset of the first record."""
+        """Returns the offset of the first record."""
         while self._restarts and self._restarts[0] <= time_ms:
             self._now_ms = self._restarts.pop(0)
             self.close()
@@ -83,8 +82,7 @@ def write_log(
     topics: Mapping[str, int],
     users: Mapping[str, int],
 ) -> list[TimelineChange]:
-    """Write the log, and return its changes of ACLs. ``topics`` and ``users`` map names to
-    creation times."""
+    """Returns the log's changes of ACLs. ``topics`` and ``users`` map names to creation times."""
     _format(folder, random)
     log = _ControllerLog(folder)
     try:

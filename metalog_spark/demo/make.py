@@ -40,12 +40,11 @@ LEAST_REQUESTS: Final = 2_000
 SEED: Final = 7
 
 ProgressReport = Callable[[str, int, int], None]
-"""Called with the name of the current step, and the numbers of finished items and of all items."""
+"""Gets the current step's name, the number of finished items, and the number of all items."""
 
 
 class Made(NamedTuple):
-    """The files and the tally of a year. ``configs`` has, for each ISO 8601 time, the
-    configuration that comes into force."""
+    """``configs`` has, for each ISO 8601 time, the configuration that comes into force."""
 
     log: Path
     audit: Path
@@ -85,7 +84,7 @@ def make(
 
 
 def check_requests(number: int) -> None:
-    """Raise ``InvalidRequest`` if ``number`` is too small for a year."""
+    """``InvalidRequest`` if ``number`` is too small for a year."""
     if number < LEAST_REQUESTS:
         raise InvalidRequest(f"--requests {number}: a year needs {LEAST_REQUESTS:,} or more")
 

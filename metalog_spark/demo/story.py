@@ -78,7 +78,7 @@ def acl(
 def story(
     random: Random, services: Sequence[Service], migrations: Sequence[TopicMigration], changes: int
 ) -> list[Event]:
-    """The events in order of time. Together they add or remove exactly ``changes`` ACLs.
+    """The events in order of time, with exactly ``changes`` added or removed ACLs.
 
     Raises:
         ValueError: the fixed events alone have more changes.
@@ -98,8 +98,7 @@ def story(
 
 
 def _effective(wanted: Iterable[Event]) -> list[Event]:
-    """The events as Kafka carries them out: an existing ACL is not added, a missing ACL is not
-    removed."""
+    """Kafka does not add an existing ACL, nor remove a missing ACL."""
     bound: set[Acl] = set()
     done = []
     for time_ms, removed, added in sorted(wanted, key=lambda event: event.time_ms):
@@ -171,7 +170,7 @@ def wizard(random: Random, service: Service) -> Iterator[Acl]:
 
 
 class TopicMigration(NamedTuple):
-    """``service`` migrates from the topic ``first`` to its second version."""
+    """``service`` migrates from the topic ``first`` to the topic ``second``."""
 
     service: Service
     first: str
@@ -184,8 +183,7 @@ class TopicMigration(NamedTuple):
 
 
 def topic_migrations(random: Random, services: Sequence[Service]) -> list[TopicMigration]:
-    """The migrations of clients to a topic's second version. Few clients remove their grants on the
-    first version."""
+    """Few services remove their grants on the first version of a topic."""
     found = []
     for number, first in enumerate(MOVED):
         for service in services:
@@ -276,8 +274,7 @@ def _cleaned_up(random: Random, services: Sequence[Service]) -> Iterator[Event]:
 
 
 def _on_call(random: Random, changes: int) -> Iterator[Event]:
-    """Grants to read a topic from one host for some hours. With an odd number of ``changes``, the
-    last grant stays."""
+    """Grants to read a topic from one host for some hours."""
     lendable = [name for name in topics() if name not in (*UNPROTECTED, *TRACKER.reads)]
     for number in count():
         if 2 * number >= changes:
