@@ -1,8 +1,7 @@
 """Previews a build without Spark, from samples of the audit files.
 
-This module writes nothing. It reads at most ``_SAMPLE`` bytes at each end of an audit file, and
-estimates the line count if these bytes are not the whole file. It must not know Spark, nor
-how anything is shown.
+This module writes nothing. It reads at most ``_SAMPLE`` bytes at each end of an audit file, so line
+counts can be estimates. It must not know Spark, nor how anything is shown.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ _SAMPLE: Final = 128 << 10
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _Stamp = tuple[str, int, int]
-"""A file's path, length in bytes and modification time in milliseconds since 1970, by which a build
-recognizes the file."""
+"""A build recognizes a file by its path, length in bytes, and modification time in milliseconds
+since 1970."""
 
 
 class FileLook(NamedTuple):
     """A preview of an audit file. ``size`` is in bytes; ``lines`` can be an estimate.
 
-    ``first`` and ``last`` are the times of the first and last audit line that was read, or None.
-    ``last`` is None for a compressed file that was not read whole. ``is_known``: an earlier build
-    has read the file.
+    ``first`` and ``last`` are the times of the first and last audit line, or None if unknown.
+    ``last`` is unknown for a compressed file that was not read whole. ``is_known``: an earlier
+    build has read the file.
     """
 
     path: str
@@ -61,25 +60,24 @@ class FileLook(NamedTuple):
 
 
 class MissingRecords(NamedTuple):
-    """The first ``offset`` of a gap in the metadata log, and the reason for the gap (``why``)."""
+    """The first ``offset`` of a gap in the metadata log, and the reason for the gap."""
 
     offset: int
     why: str
 
 
 class RepeatedHour(NamedTuple):
-    """``clock`` is a range of clock time that came twice because clocks were set back. ``files``
-    has the paths of files whose times overlap this range."""
+    """A range of clock time that came twice because clocks were set back. ``files`` has the paths
+    of files whose times overlap this range."""
 
     clock: str
     files: Sequence[str]
 
 
 class DryRun(NamedTuple):
-    """``days`` has the days of the files that a build would read. On ``stale`` days, the changed
-    log or configuration can decide differently. ``again`` has the days whose stored
-    requests the build would decide again: the ``stale`` days, and ``days`` with stored requests.
-    The log has the offsets from ``start`` up to ``end``, exclusive."""
+    """``days``: the days of the files that a build would read. ``again``: the days whose stored
+    requests the build would decide again. ``stale``: the part of ``again`` on which the changed log
+    or configuration can decide differently. ``start``, ``end`` (exclusive): the log's offsets."""
 
     files: Sequence[FileLook]
     days: Sequence[date]
@@ -121,8 +119,8 @@ def stale_days_in(
     out: Path, logs: Logs, configuration: Configuration, *, skip_damaged: bool
 ) -> Set[date]:
     """The days with requests in ``out`` on which ``logs`` or ``configuration`` can decide
-    differently than the log and configuration of the last build. If ``out`` has requests, all of
-    ``logs`` is read.
+    differently than at the last build. If ``out`` has requests, this function reads
+    all of ``logs``.
 
     Raises:
         CorruptLog: the log is damaged, and ``skip_damaged`` is false.
@@ -198,8 +196,7 @@ def _look(path: Path, zone: Zone, broker: str, known: Set[_Stamp]) -> FileLook:
 
 
 def _unpacked(packed: bytes) -> tuple[bytes, int]:
-    """The decompressed content, and the number of its compressed bytes. The content ends before a
-    damaged gzip member."""
+    """The decompressed content, and the number of its compressed bytes."""
     content, left = b"", packed
     while left and len(content) < _SAMPLE:
         unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)

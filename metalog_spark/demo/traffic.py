@@ -45,9 +45,9 @@ BROKER_COUNT: Final = 3
 _LOADS: Final = (5, 4, 3)
 """Each broker's share of the requests."""
 _STORM: Final = 0.006
-"""The requests that a storm of denials adds, as a share of all requests."""
+"""A storm of denials adds this share of all requests."""
 _RETRIES_S: Final = (1, 3, 7, 15, 31, 63)
-"""A client sends its request again at these times, in seconds after its ACL is removed."""
+"""A client repeats its request this many seconds after its ACL was removed."""
 _ZIPF: Final = 1.1
 _WISHED_FOR: Final = ("payments.cards.v1", "finance.ledger.v1", "customers.consents.v1")
 
@@ -81,7 +81,7 @@ class Activity(NamedTuple):
 
 
 Request = tuple[int, int, int]
-"""A request: its time, and the numbers of its activity and of its broker."""
+"""A request: its time in milliseconds since 1970, and the indexes of its activity and broker."""
 
 
 def _probe(name: str) -> Activity:
@@ -110,10 +110,10 @@ _BEAT: Final = Activity(
     CLUSTER_NAME,
     0.0,
 )
-"""A broker's heartbeat. Only the active controller logs heartbeats. In the demo, the first broker's
-audit log has the controller's lines, too."""
+"""A broker's heartbeat. Only the active controller logs heartbeats. The demo writes its
+lines to the first broker's audit log."""
 _BEATS_FROM: Final = 50
-"""If the hours have fewer requests than this on average, no heartbeat is added."""
+"""With fewer requests per hour on average, no heartbeat is added."""
 _PROBED: Final = moment("2025-11-19T03:14:05")
 
 
@@ -231,8 +231,7 @@ def hours(
     requests: int,
     days: Container[int],
 ) -> Iterator[tuple[int, list[Request]]]:
-    """For each hour of ``days``: its start, and its requests in order of time. In total, all hours
-    have ``requests`` requests.
+    """For each hour of ``days``: its start and its requests, sorted by time; ``requests`` in all.
 
     Raises:
         ValueError: ``requests`` is too small.

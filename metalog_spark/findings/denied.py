@@ -1,7 +1,7 @@
-"""Lists the most frequent denials, and for each the first near miss, if it has one.
+"""Lists the most frequent denials, each with its first near miss.
 
-``explain`` finds the near miss among the ACLs in force at the last denial, or among today's ACLs if
-the ACLs of that time are unknown.
+``explain`` searches the ACLs in force at the last denial. If these ACLs are unknown, it searches
+today's ACLs.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ SCHEMA: Final = (
     " first_time TIMESTAMP, last_time TIMESTAMP, still BOOLEAN, storm BOOLEAN,"
     f" near_kind STRING, near {ACL_STRUCT}, severity STRING, remedy STRING"
 )
-"""A row for each principal, operation and resource that has denials. The row with the most denials
-comes first. ``host`` is the host of the last denial. ``hosts`` counts all denied hosts. ``peak`` is
-the number of denials on the worst day. ``still``: the last denied request would be denied today,
-too. ``near`` is the first near miss of ``explain``, or null. ``near_kind`` is its NearMissKind."""
+"""A row for each principal, operation and resource with denials, the most denials first. ``host``:
+the host of the last denial. ``hosts``: the number of denied hosts. ``peak``: the denials on the
+worst day. ``still``: the last denied request would be denied today, too. ``near``: the first near
+miss, or null. ``near_kind``: the NearMissKind of ``near``."""
 
 
 def denied(
     tables: Tables, window: Window, *, shown: int = SHOWN, counts: DataFrame | None = None
 ) -> DataFrame:
-    """At most ``shown`` rows of ``SCHEMA``. ``counts`` is the result of ``denial_counts`` for these
-    tables and this window; None computes it."""
+    """At most ``shown`` rows of ``SCHEMA``. ``counts`` is the result of ``denial_counts`` for
+    ``tables`` and ``window``; None computes it."""
     counted = denial_counts(tables, window) if counts is None else counts
     return explained(tables, counted.orderBy(*in_order()).limit(shown).collect())
 
@@ -64,7 +64,7 @@ def in_order() -> tuple[Column, ...]:
 
 
 def explained(tables: Tables, counts: Iterable[Any]) -> DataFrame:
-    """A row of ``SCHEMA`` for each row in ``counts``, which are rows of ``denial_counts``."""
+    """Rows of ``SCHEMA`` for ``counts``, which are rows of ``denial_counts``."""
     lifetimes, config = lifetimes_in(tables), config_now(tables)
     now = AclIndex.of(lifetimes.at(None))
     rows = [_row(row, lifetimes, now, config) for row in counts]
@@ -72,12 +72,12 @@ def explained(tables: Tables, counts: Iterable[Any]) -> DataFrame:
 
 
 def denial_counts(tables: Tables, window: Window) -> DataFrame:
-    """A row for each principal, operation and resource with denials. One grouping set counts
-    days and another counts hosts, so that Spark keeps no list of days or hosts."""
+    """A row for each principal, operation and resource with denials."""
     from pyspark.sql import functions as f
 
     last = f.struct("host", "known")
     is_day = f.col("is_day") == 1
+    # one grouping set for days and one for hosts, so that Spark keeps no list of days or hosts
     parts = (
         askable(usage_in(tables, window))
         .where("result = 'DENIED'")

@@ -33,8 +33,8 @@ def drift(
 ) -> DataFrame:
     """Rows of ``SCHEMA``, the most severe first.
 
-    ``desired_at`` is an offset (exclusive) in the log of ``desired``, ``actual_at`` an offset in
-    the log of ``actual``. None is the end of the history. ``desired`` can be ``actual`` itself.
+    ``desired_at`` and ``actual_at`` are offsets (exclusive) in the logs of ``desired`` and
+    ``actual``; None is the end of the history. ``desired`` can be ``actual`` itself.
     """
     before, after = (
         lifetimes_in(tables).at(offset)

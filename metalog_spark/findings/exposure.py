@@ -1,7 +1,7 @@
 """Lists today's permissions, their dangers, and their uses.
 
-This module adds three dangers to those of lint: a principal with a toxic pair of powers, an ALLOW
-that a DENY limits, and a super user.
+This module adds three dangers to those of lint: toxic pairs of powers, ALLOWs that a DENY limits,
+and super users.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ EXPOSURE: Final = (
     " requests BIGINT, last_use TIMESTAMP, severity STRING, remedy STRING"
 )
 """``kind`` is the id of a lint check, or ``toxic-pair``, ``denied-overlap`` or ``super-user``.
-``message`` is about ``acl`` or ``principal``. If ``acl`` is null and ``principal`` is empty, it is
-about the configuration.
+If ``acl`` is null and ``principal`` is empty, ``message`` is about the configuration.
 ``other`` is the second ACL of a finding about two ACLs, for example the DENY that limits ``acl``.
-``requests`` counts the requests that ``acl`` decided, or the allowed requests of a super user."""
+``requests`` counts the requests that ``acl`` decided, or that a super user was allowed
+without ACLs."""
 
 ACCESS: Final = (
     "principal STRING, resource_type STRING, pattern_type STRING, resource_name STRING,"
@@ -72,8 +72,8 @@ ACCESS: Final = (
     " severity STRING, remedy STRING"
 )
 """A row for each principal, pattern and set of operations that ALLOWs allow. ``operations`` include
-implied operations. Hosts with the same operations share a row. ``denied`` are the operations of the
-row that a DENY refuses for at least one host and one name."""
+implied operations. Hosts with the same operations share a row. A DENY refuses each
+operation in ``denied`` for at least one host and one name of the row."""
 
 _CHECKS: Final = (
     everyone, super_user_like, all_topics, internal_topic, open_by_default, overridden_allow,
@@ -130,7 +130,7 @@ TOXIC_PAIRS: Final = (
         "it can write to every topic, and delete records by a short retention time",
     ),
 )
-"""Pairs of powers that no single principal should have, and the message of the finding."""
+"""Two powers that no principal should have together, and the message of the finding."""
 
 
 class Use(NamedTuple):
@@ -157,8 +157,7 @@ def exposure(tables: Tables, window: Window) -> DataFrame:
 
 
 def _grants(acls: Iterable[Acl]) -> dict[_Grant, list[Acl]]:
-    """The ALLOWs among ``acls``, by principal, pattern and the set of all operations that are
-    allowed at their host."""
+    """The ALLOWs among ``acls``. Hosts with the same allowed operations share a key."""
     of_hosts: dict[tuple[str, ResourceType, PatternType, str, str], list[Acl]] = {}
     for acl in filter(is_allow, acls):
         key = acl.principal, acl.resource_type, acl.pattern_type, acl.resource_name
@@ -239,8 +238,8 @@ def _linted(acls: Sequence[Acl], config: AuthorizerConfig, uses: dict[Acl, Use])
 
 
 def _toxic(acls: Iterable[Acl], config: AuthorizerConfig, uses: dict[Acl, Use]) -> Iterator[Row]:
-    """Yield a row for each toxic pair of a principal. An ACL for User:* can give one of the two
-    powers. If only ACLs for User:* give the two powers, only User:* gets a row."""
+    """Yield a row for each toxic pair of a principal. One of the powers can come from
+    an ACL for User:*. If both powers come from such ACLs, only User:* gets a row."""
     own: dict[str, list[Acl]] = {}
     for acl in acls:
         if is_allow(acl) and acl.principal not in config.super_users:

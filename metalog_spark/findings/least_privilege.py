@@ -1,8 +1,8 @@
 """Proposes the least-privilege ACLs of each principal, and proves that they suffice.
 
-The proposal allows every request that brokers allowed and today's ACLs allow, in the window or not
-yet decided or counted by ``follow``. So a revoked grant stays revoked. DENYs stay. Super users
-get no new ACL. docs/reference/least-privilege.md has the rules and their limits.
+The proposal allows each request that brokers allowed and that today's ACLs allow. So a revoked
+grant stays revoked. Requests that ``follow`` has not decided or counted yet are included. DENYs
+stay. Super users get no new ACL. docs/reference/least-privilege.md has the rules and their limits.
 """
 
 from __future__ import annotations
@@ -43,16 +43,15 @@ SCHEMA: Final = (
     " severity STRING, remedy STRING"
 )
 """A row for each principal that has ALLOWs, gets ALLOWs, or has DENYs and allowed requests.
-``granted``, ``used`` and ``left`` count pairs of a known resource name (of an allowed request or a
-LITERAL ACL) and an operation: the principal's ALLOWs of today allow ``granted`` pairs, ``used``
-pairs occur in its requests that brokers and today's ACLs allow, and its proposed ALLOWs allow
-``left`` pairs. ``excess`` is ``granted`` minus ``left``, at least 0. In a ``remedy``, the
-commands that add ACLs come first."""
+``granted``, ``left`` and ``used`` count pairs of a known name (see ``resource_names``) and an
+operation. Today's ALLOWs allow the pairs in ``granted``. The proposed ALLOWs allow the pairs in
+``left``. Requests that brokers and today's ACLs allow have the pairs in ``used``. ``excess`` is
+``granted`` minus ``left``, at least 0. In ``remedy``, the commands that add ACLs come first."""
 
 _COMMANDS: Final = {ChangeKind.ADD: CommandKind.ADD, ChangeKind.REMOVE: CommandKind.REMOVE}
 _QUESTIONS_OF_A_TASK: Final = 50_000
-"""A task decides this number of questions in one or two seconds. By default Spark would start 200
-tasks, each with its own Python process."""
+"""A task decides this many questions in one or two seconds. Spark's default is 200 tasks, each with
+a Python process."""
 USES_OF_EVERYONE: Final = (
     "its uses are counted for the principals that connected: nobody connects as User:*"
 )
@@ -78,8 +77,8 @@ class PrincipalProposal(NamedTuple):
 
 
 class LeastSet(NamedTuple):
-    """``acls`` are all proposed ACLs, with the DENYs. ``ends_allow_everyone``: the proposal changes
-    allow.everyone.if.no.acl.found from true to false."""
+    """``acls`` are all proposed ALLOWs and today's DENYs. ``ends_allow_everyone``: the proposal
+    changes allow.everyone.if.no.acl.found from true to false."""
 
     proposals: tuple[PrincipalProposal, ...]
     acls: tuple[Acl, ...]
@@ -145,17 +144,16 @@ def _unknown(used: ClassifiedAcls) -> list[Acl]:
 
 
 def _stays(verdict: Verdict) -> bool:
-    """Whether an ALLOW is kept because a part of its use is unknown. The reason OPENS keeps no
-    ALLOW, because the proposal sets allow.everyone.if.no.acl.found to false. The reason UNLOGGED
-    keeps no ALLOW, because ``_with_producers`` adds the narrowest ACL that suffices."""
+    """Whether an ALLOW is kept because a part of its use is unknown. OPENS keeps no ALLOW: the
+    proposal sets allow.everyone.if.no.acl.found to false. UNLOGGED keeps no ALLOW:
+    ``_with_producers`` adds a narrower ACL."""
     keeping_none = (Reason.OPENS, Reason.UNLOGGED)
     is_unknown = verdict.state is UsageState.UNKNOWN and verdict.reason not in keeping_none
     return (is_unknown or verdict.is_hidden) and verdict.is_alive and is_allow(verdict.acl)
 
 
 def _with_producers(found: Sequence[Acl], kept: Sequence[Acl], used: ClassifiedAcls) -> list[Acl]:
-    """The ALLOWs in ``found``, and the ALLOWs that ``used.unlogged`` need to start producers. An
-    ALLOW for DESCRIBE in ``found`` is left out if an added ALLOW implies it."""
+    """The ALLOWs in ``found``, and the ALLOWs that ``used.unlogged`` need to start producers."""
     denies = (acl for acl in used.today if not is_allow(acl))
     more = narrowest(used.unlogged, used.today, [*denies, *kept, *found], used.config.kafka)
     implied = {acl._replace(operation=Operation.DESCRIBE) for acl in more}

@@ -49,20 +49,20 @@ if TYPE_CHECKING:
 HARDCODE: Final = "hardcode"
 """Kafka checks WRITE on this name before other topics, and logs this check if it is ALLOWED."""
 _ADDED: Final = Uuid(bytes(16))
-"""The id of each ACL that ``add_first`` adds. An index ignores ids."""
+"""The id of all ACLs that ``add_first`` adds. The index does not need different ids."""
 _ORIGINS: Final = "principal STRING, host STRING"
 
 
 class RequestOrigin(NamedTuple):
-    """A principal that sent requests, and the client's host. ``*`` stands for any host that no ACL
-    names, and ``User:*`` for any principal that no ACL names."""
+    """A client's principal and host. ``User:*`` stands for any principal, and ``*`` for any host,
+    that no ACL names."""
 
     principal: str
     host: str
 
 
 class ProducerAcls:
-    """Those ACLs of ``acls`` that matter for InitProducerId, in one index."""
+    """The ACLs in ``acls`` that matter for InitProducerId."""
 
     def __init__(self, acls: Iterable[Acl], kafka: KafkaVersion) -> None:
         self._config = AuthorizerConfig(kafka_version=kafka)
@@ -74,7 +74,7 @@ class ProducerAcls:
         return chain.from_iterable(self._by_principal.values())
 
     def of(self, client: RequestOrigin) -> list[Acl]:
-        """The ACLs for the principal or for User:*, whatever their host."""
+        """The ACLs for the principal or for User:*, for any host."""
         names = dict.fromkeys((client.principal, WILDCARD_PRINCIPAL))
         return [acl for name in names for acl in self._by_principal.get(name, ())]
 
@@ -145,12 +145,13 @@ def starts_producers(acl: Acl) -> bool:
 def unseen_in(tables: Tables, window: Window) -> frozenset[RequestOrigin]:
     """The clients that can have started a producer without an audit line, and can start one today.
 
-    Each client has a request in ``window``, or one that ``follow`` has not decided or counted yet.
+    Each client has requests in ``window``, or requests that ``follow`` has not decided or
+    counted yet.
     """
     lifetimes = lifetimes_in(tables)
     kafka = config_now(tables).kafka
     today = ProducerAcls(lifetimes.at(None), kafka)
-    if not today.has_allows or _shown_by_default(tables, lifetimes.acls):
+    if not today.has_allows or _is_logged_by_default(tables, lifetimes.acls):
         return frozenset()
     edges = window.start_us // 1000, window.end_us // 1000, known_from_ms(tables)
     lasting_or_deny = (
@@ -164,9 +165,9 @@ def unseen_in(tables: Tables, window: Window) -> frozenset[RequestOrigin]:
     )
 
 
-def _shown_by_default(tables: Tables, acls: Iterable[Acl]) -> bool:
-    """Whether allow.everyone.if.no.acl.found allowed WRITE on HARDCODE during the whole history,
-    because no ACL ever matched HARDCODE. Kafka logs such a check."""
+def _is_logged_by_default(tables: Tables, acls: Iterable[Acl]) -> bool:
+    """Whether allow.everyone.if.no.acl.found always allowed WRITE on HARDCODE, a check that
+    Kafka logs."""
     return _is_always_open(tables) and not any(
         AclIndex.of(tuple(acls)).buckets_matching(ResourceType.TOPIC, HARDCODE)
     )
@@ -191,8 +192,8 @@ def _origins(tables: Tables, window: Window, today: ProducerAcls) -> Iterator[Re
 def _merging(
     principals: frozenset[str], regions: Sequence[HostRegion], super_users: frozenset[str]
 ) -> Mapped:
-    """Replace each principal without ACLs by User:*, and each host by the ``client`` of its region,
-    or by ``*`` outside of all regions."""
+    """Replace each principal without ACLs by ``User:*``, each host by the ``client`` of its region,
+    and each host outside of all regions by ``*``."""
     clients = {region.host: region.client for region in regions}
     blocks = HostBlocks.of(clients)
     by_block = {block: host for host in clients if (block := host_block(host)) is not None}
@@ -223,10 +224,10 @@ def kept_for_producers(
     going: Mapping[Acl, int],
     kafka: KafkaVersion = KafkaVersion.V4_3,
 ) -> frozenset[Acl]:
-    """The ACLs in ``going`` that must stay, so that each client in ``unseen`` can still start a
-    producer. ``going`` has the ACLs that are to be removed, each with the number of requests that
-    it matches. If the ACLs that stay are not enough for a client, the ACL in ``going`` stays, too,
-    that is enough and matches the most requests.
+    """The ACLs in ``going`` that must stay, so that each client in ``unseen`` can start a producer.
+
+    ``going`` has the ACLs to remove, each with the number of requests that the ACL matches. Of
+    several sufficient ACLs, the ACL with the most requests stays.
 
     Raises:
         ValueError: a client in ``unseen`` cannot start a producer with the ACLs in ``today``.
@@ -248,9 +249,10 @@ def narrowest(
     least: Iterable[Acl],
     kafka: KafkaVersion = KafkaVersion.V4_3,
 ) -> frozenset[Acl]:
-    """The ACLs that the set ``least`` needs in addition, so that each client in ``unseen`` can
-    start a producer. Each is the narrowest sufficient part of an ALLOW in ``today``. Topics of the
-    principal's LITERAL ALLOWs in ``least`` are preferred to other topics.
+    """The ACLs to add to ``least``, so that each client in ``unseen`` can start a producer.
+
+    Each result is the narrowest sufficient part of an ALLOW in ``today``. Topics that ``least``
+    names for the principal are preferred to other topics.
 
     Raises:
         ValueError: a client in ``unseen`` cannot start a producer with the ACLs in ``today``, or a
@@ -288,7 +290,7 @@ def _is_on_one_topic(acl: Acl) -> bool:
 
 
 def _parts(acl: Acl, names: Collection[str]) -> Iterator[tuple[int, Acl]]:
-    """The parts of ``acl`` that let a producer start, each with a rank; the lowest rank is best."""
+    """The parts of ``acl`` that let a producer start, with ranks; the lowest rank is best."""
     if acl.resource_type is ResourceType.CLUSTER:
         yield 0, acl._replace(operation=Operation.IDEMPOTENT_WRITE)
         return

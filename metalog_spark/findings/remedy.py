@@ -1,9 +1,8 @@
 """Makes the columns ``severity`` and ``remedy`` of findings.
 
-``severity`` is the name of a severity of lint. ``remedy`` is kafka-acls commands and
-comments, one per line, or a sentence, or null if there is nothing to do. A sentence contains no
-name of a principal or resource, so it is safe to print and to paste. This module must not know
-Spark.
+``severity`` is the name of a severity of lint. ``remedy`` is a sentence, or lines of kafka-acls
+commands and comments, or null if there is nothing to do. A sentence contains no name of a principal
+or resource, so it is safe to print and to paste. This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -32,7 +31,8 @@ TOO_OPEN: Final = (everyone, super_user_like, all_topics)
 
 def commands(changes: Iterable[tuple[CommandKind, Acl]]) -> str:
     """The commands for ``changes``, in order, and a comment for each change that no command can
-    make. The last comment counts commands that are unsafe without such changes and are left out."""
+    make. Commands that are unsafe without such a change are left out; the last comment counts them.
+    """
     script = kafka_acls_commands(changes)
     comments = [_comment(*change) for change in script.inexpressible]
     if script.held_back:

@@ -1,7 +1,6 @@
 """Says for each ACL whether the requests of a window used it, and which ACL decided in its place.
 
-If the use of an ACL is unknown, its ``state`` is UNKNOWN, and ``reason`` is the name of a
-``usage_classes.Reason``. docs/reference/unused-acls.md has the rules.
+docs/reference/unused-acls.md has the rules.
 """
 
 from __future__ import annotations
@@ -54,12 +53,12 @@ SCHEMA: Final = (
     " reason STRING, requests BIGINT, first_use TIMESTAMP, last_use TIMESTAMP, matched BIGINT,"
     f" shadow {ACL_STRUCT}, can_go BOOLEAN, severity STRING, remedy STRING"
 )
-"""A row for each ACL in force at some time in the window. ``observed`` is an ``ObservedUse``, and
-``state`` a ``UsageState``. ``requests`` counts the window's requests that this ACL decided.
-``matched`` counts the window's requests that it matches and whose deciding ACL is certain.
-``last_use`` is the last known use in the whole folder. ``shadow`` is the ACL that most often
-decided in place of this ACL. No answer of the window changes if all ACLs with ``can_go`` are
-removed."""
+"""A row for each ACL in force at some time in the window. ``observed`` is an ``ObservedUse``,
+``state`` a ``UsageState``. If ``state`` is UNKNOWN, ``reason`` is a ``Reason``. ``requests`` counts
+the window's requests that the ACL decided. ``matched`` counts the window's requests that the ACL
+matches and whose deciding ACL is certain. ``last_use`` is the last known use in the whole folder.
+``shadow`` is the ACL that most often decided instead. If all ACLs with ``can_go`` are removed, no
+answer of the window changes."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _REMEDIES: Final = {
@@ -87,9 +86,8 @@ _REMEDIES: Final = {
 
 
 class Totals(NamedTuple):
-    """Numbers of ALLOWs in force at the end of the history, for a text such as ``412 of 1,908
-    grants were used; 1,105 can go``. ``unknown`` counts ALLOWs whose use is unknown. ``requests``
-    counts the requests of the window."""
+    """Numbers of ALLOWs in force at the end of the history. ``requests`` counts the requests of
+    the window."""
 
     grants: int
     used: int
@@ -99,10 +97,12 @@ class Totals(NamedTuple):
 
 
 class ClassifiedAcls(NamedTuple):
-    """The verdicts for the ACLs of the window, small enough for a driver. ``today`` and ``config``
-    are the ACLs and the configuration at the end of the history. ``last_uses`` has the time of the
-    last use in the whole folder, in microseconds since 1970. ``unlogged`` is the result of
-    ``unseen_in``. ``unseen_command`` prints unreadable and ambiguous lines."""
+    """The verdicts for the ACLs of the window, small enough for a driver.
+
+    ``today`` and ``config`` are in force at the end of the history. ``last_uses`` has the last uses
+    in the whole folder, in microseconds since 1970. ``unlogged`` is the result of ``unseen_in``.
+    ``unseen_command`` prints unreadable and ambiguous lines.
+    """
 
     verdicts: tuple[Verdict, ...]
     seen: WindowCoverage
@@ -140,7 +140,11 @@ class ClassifiedAcls(NamedTuple):
 
 def unused(tables: Tables, window: Window, *, tolerated: float = 0.0) -> DataFrame:
     """Rows of ``SCHEMA``. No ALLOW is UNUSED if the share of broker-hours without allowed lines is
-    greater than ``tolerated``. Raises ``InvalidRequest`` if the window has no allowed line."""
+    greater than ``tolerated``.
+
+    Raises:
+        InvalidRequest: the window has no allowed line.
+    """
     found = classified_acls(tables, window, tolerated=tolerated)
     rows = [_row(verdict, found) for verdict in found.verdicts]
     return frame_of(tables.session, rows, SCHEMA)
@@ -192,8 +196,8 @@ def _keeping_producers(
 
 
 def _last_uses(tables: Tables, lifetimes: AclLifetimes) -> dict[Acl, int]:
-    """The time of the last use of each ACL, in microseconds since 1970. Uses under an id that
-    several ACLs had are left out, because USAGE does not say which of these ACLs decided."""
+    """The last use of each ACL, in microseconds since 1970. If several ACLs had the same id, uses
+    of this id are left out, because USAGE does not say which ACL decided."""
     by_id = _last_uses_by_id(tables)
     last_uses: dict[Acl, int] = {}
     for acl_id, acl in lifetimes.owners_of_ids().items():

@@ -1,7 +1,6 @@
 """The lifetimes of the ACLs in a pipeline's folder.
 
-One index has every ACL that ever existed. For each ACL that matches, ``AclLifetimes`` checks
-whether the ACL was in force. This module must not use Spark.
+This module must not use Spark.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from metalog_sources.formats.document import acl_order
 from metalog_spark.history.state import unpacked_lifetimes
 
 RequestKey = tuple[str, str, str, str, str]
-"""A question: principal, host, operation, resource type and resource name. The operation and the
-type are names of enum members, for example READ and TOPIC."""
+"""Principal, host, operation, resource type and resource name. The operation and the type are names
+of enum members, for example READ and TOPIC."""
 
 _CACHED_QUESTIONS: Final = 1 << 16
 
@@ -47,11 +46,10 @@ ACL_STRUCT: Final = f"STRUCT<{', '.join(f'{name}: STRING' for name in ACL_COLUMN
 
 
 class AclLifetimes:
-    """Every lifetime of every ACL, and an index over all ACLs.
+    """Every lifetime of every ACL that ever existed, and an index over these ACLs.
 
-    ``acls`` are distinct and sorted as in exports. An ACL's number is its index in ``acls``, so the
-    order of ``lifetimes`` does not change the numbers. The version ``kafka`` decides which hosts
-    match.
+    ``acls`` are distinct and sorted as in exports. An ACL's number is its position in ``acls``.
+    The version ``kafka`` decides which hosts match.
     """
 
     def __init__(
@@ -71,8 +69,7 @@ class AclLifetimes:
     @staticmethod
     @lru_cache(maxsize=4)
     def of(data: bytes, kafka: KafkaVersion) -> AclLifetimes:
-        """The lifetimes in ``data``, the result of ``packed_lifetimes``. Each process caches a
-        few results."""
+        """The lifetimes in ``data``, the result of ``packed_lifetimes``."""
         return AclLifetimes(unpacked_lifetimes(data), kafka)
 
     def number(self, acl: Acl) -> int:
@@ -95,22 +92,21 @@ class AclLifetimes:
         return any(lifetime.holds_at(offset) for lifetime in self.by_acl[acl])
 
     def could_match(self, question: RequestKey, *, begins: bool = False) -> list[Acl]:
-        """All ACLs that match the question, also ACLs that are no longer in force. ``begins``
-        is for a line that was cut off: the question's name can be too short, or it can have
-        characters after the true name. The result has all ACLs that match a possible name."""
+        """All ACLs that match the question, in force or not. ``begins`` is for a line that was cut
+        off: the name can be too short, or have characters after the true name. Then the result has
+        all ACLs that match a possible name."""
         found = self._known.get((question, begins))
         if found is None:
             if len(self._known) >= _CACHED_QUESTIONS:
                 self._known.clear()
-            names = self._begun(question) if begins else (question[-1],)
+            names = self._possible_names(question) if begins else (question[-1],)
             questions = ((*question[:-1], name) for name in names)
             acls = (acl for each in questions for acl in matching(self._index, each, self._kafka))
             found = self._known[question, begins] = [*dict.fromkeys(acls)]
         return found
 
-    def _begun(self, question: RequestKey) -> Iterator[str]:
-        """Some possible names. Each ACL that matches any possible name matches one of these
-        names."""
+    def _possible_names(self, question: RequestKey) -> Iterator[str]:
+        """Enough possible names: each ACL that matches any possible name matches one of these."""
         *_, kind, begin = question
         yield begin
         for name in self._names[ResourceType[kind]]:

@@ -58,10 +58,12 @@ class Total(NamedTuple):
 
 def done_in(questions: DataFrame, now: Rules, tasks: int) -> DataFrame:
     """Rows of ``_DONE`` in ``tasks`` partitions, about requests that brokers allowed and that
-    ``now`` allows. Requests of super users are left out. ``done`` has a bit for each operation.
-    ``host`` is ``*``, or the client's host if only ALLOWs that name a host allow the request.
-    ``by`` is null if a LITERAL ALLOW can express the request. If not, ``by`` has the indexes in
-    ``now`` of ALLOWs that allow the request."""
+    ``now`` allows, without super users.
+
+    ``done`` has a bit for each operation. ``host`` is the client's host if only ALLOWs that name a
+    host allow the request, else ``*``. ``by`` is null if a LITERAL ALLOW can express the request,
+    else the indexes in ``now`` of the ALLOWs that allow it.
+    """
     from pyspark.sql import functions as f
 
     allowed = questions.where("result = 'ALLOWED'").select(*QUESTION_COLUMNS, "requests")
@@ -129,9 +131,8 @@ def cover(
 
 
 def _operation_groups(now: Rules, limits: CoverLimits) -> list[Collection[Operation]]:
-    """Groups of operations; the prefixes of one group are computed together. With slack, a PREFIXED
-    ALLOW for READ also allows DESCRIBE on names that the principal never read, so the operations
-    of ``IMPLIED_BY_NONE`` come first. Without slack, one group is enough."""
+    """The operations whose prefixes are computed together. With slack, a PREFIXED ALLOW for READ
+    also allows DESCRIBE on names that the principal never read. So implied operations come last."""
     are_prefixes_possible = any(
         acl.resource_type in PREFIXED_TYPES
         and (acl.pattern_type is not PatternType.LITERAL or acl.resource_name == WILDCARD)
@@ -217,8 +218,7 @@ def _counting(now: Rules, kept: Rules, operations: Collection[Operation]) -> Map
 
 
 def _sufficing(limits: CoverLimits) -> Mapped:
-    """For each sufficient prefix, yield one row with the prefix itself in ``around``, and one row
-    with each shorter prefix."""
+    """For each sufficient prefix, yield rows whose ``around`` is this prefix or a shorter one."""
 
     def sufficing(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -261,8 +261,8 @@ def _cover(now: Rules, kept: Rules) -> Cover:
 
 
 def _needs_in(batch: pa.RecordBatch) -> Iterator[tuple[Needs, bool]]:
-    """For each row of ``_NAMED``, ``by`` and ``done``: the needs, and whether LITERAL ALLOWs can
-    express the needs."""
+    """For each row of ``_NAMED``, ``by`` and ``done``: its needs, and whether LITERAL ALLOWs can
+    express them."""
     for principal, host, kind, name, by, done in rows_of(batch):
         yield _needs(principal, host, kind, name, done), by is None
 

@@ -1,13 +1,14 @@
 """The rules of the minimal cover: few ALLOWs for a principal's requests.
 
-A proposed ALLOW is LITERAL, or it is PREFIXED for enough names with a common prefix that ends at a
-separator. Its operation is not ALL, its name is not ``*``, and it allows nothing that is denied
-today. If no such ALLOW can express a request, one of today's ALLOWs for the request stays. Two
-prefixes that end at separators are nested or disjoint, so the shortest sufficient prefixes replace
-as many LITERAL ALLOWs as possible. The cover is not always the smallest, because ``staying``
-chooses the ALLOWs of today one by one.
+- A proposed ALLOW is LITERAL, or PREFIXED for enough names under a prefix. The prefix ends at a
+  separator.
+- The operation of a proposed ALLOW is not ALL. Its name is not ``*``.
+- A proposed ALLOW allows nothing that is denied today.
+- If no such ALLOW can express a request, one of today's ALLOWs for the request stays.
 
-``cover_job`` counts names and applies these rules. This module must not know Spark or its tables.
+The shortest sufficient prefixes replace the most LITERAL ALLOWs, because prefixes that end at
+separators are nested or disjoint. The cover is not always the smallest, because ``staying`` chooses
+ALLOWs one by one. This module must not know Spark or its tables.
 """
 
 from __future__ import annotations
@@ -33,7 +34,6 @@ from metalog.acl import (
 from metalog.controller.acl import why_not
 
 PREFIX_FROM: Final = 3
-"""By default, a PREFIXED ALLOW needs at least this many names under its prefix."""
 PREFIXED_TYPES: Final = (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)
 IMPLIED_BY_NONE: Final = frozenset(Operation) - frozenset(IMPLIED_BY)
 """The operations that no other operation implies."""
@@ -58,8 +58,7 @@ USUAL: Final = CoverLimits()
 
 
 class Needs(NamedTuple):
-    """The operations that a principal used on one name. ``host`` is the host for which a new ALLOW
-    is needed, or ``*``."""
+    """The operations that a principal used on one name. ``host`` is the host for new ALLOWs."""
 
     principal: str
     host: str
@@ -83,7 +82,7 @@ class Needs(NamedTuple):
 
 class Cover:
     """Decides which ALLOWs may be proposed, and which operations need an ALLOW. ``today`` are all
-    ALLOWs of today. ``kept`` are the ALLOWs that stay and the ALLOWs that are already chosen."""
+    ALLOWs of today. ``kept`` are the ALLOWs that stay or are already chosen."""
 
     def __init__(self, today: Iterable[Acl], kept: Iterable[Acl], kafka: KafkaVersion) -> None:
         self._today = today
@@ -125,17 +124,15 @@ def prefixes(name: str) -> list[str]:
 
 
 def is_expressible(acl: Acl) -> bool:
-    """Whether the LITERAL ``acl`` may be proposed: Kafka accepts it, its operation is not ALL, and
-    its name is not ``*``."""
+    """Whether the LITERAL ``acl`` may be proposed."""
     is_wide = acl.resource_name == WILDCARD or acl.operation is Operation.ALL
     return not is_wide and not why_not(acl)
 
 
 def staying(alternatives: Iterable[frozenset[Acl]], kept: Iterable[Acl]) -> list[Acl]:
-    """The ALLOWs of today that must stay in addition to ``kept``, so that at least one ALLOW of
-    each set in ``alternatives`` stays.
+    """ALLOWs of today to keep in addition to ``kept``, so that one of each set stays.
 
-    Each set has today's ALLOWs for one request that no proposed ALLOW can express.
+    A set in ``alternatives`` has today's ALLOWs for a request that no proposed ALLOW can express.
     """
     stay = set(kept)
     staying_acls = []

@@ -1,8 +1,8 @@
 """Counts the pairs of a known name and an operation that ACLs allow.
 
-A pattern matches one interval of texts; ``*`` matches two intervals. So this module needs only one
-number for each edge of an interval: how many known names sort before the edge. An
-operation that is allowed from at least one host counts as allowed. This module must not know Spark.
+A pattern matches intervals of sorted names. So this module needs only the number of known names
+before each edge of an interval. An operation that is allowed from at least one host counts as
+allowed. This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from metalog.grouping import grouped
 NameInterval = tuple[str, str | None]
 """The first text of an interval, and its end (exclusive); None if the interval has no end."""
 Ranks = Mapping[str | None, int]
-"""For each edge: how many known names of a resource type sort before the edge."""
+"""For each edge: how many known names of a resource type sort before the edge. None is the end."""
 _LAST = "\U0010ffff"
 
 
 def allowed_pairs(acls: Iterable[Acl], ranks: Mapping[ResourceType, Ranks]) -> int:
-    """How many pairs of a known name and an operation the ``acls`` of one principal allow. DENYs
-    for all hosts are subtracted. Operations that Kafka does not support on the type are ignored."""
+    """How many pairs the ``acls`` of one principal allow. DENYs for all hosts are subtracted.
+    Operations that Kafka does not support on the type are ignored."""
     by_type = grouped(acls, lambda acl: acl.resource_type)
     return sum(
         _on_type(own, ranks[kind], operation)

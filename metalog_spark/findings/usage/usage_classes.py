@@ -1,7 +1,7 @@
 """Classifies ACLs by their use in a window.
 
-If several ACLs match a request, only the ACL by which the authorizer decides counts as used. This
-module must not know Spark.
+If several ACLs match a request, only the ACL that decides counts as used. This module must not know
+Spark.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ class ObservedUse(Enum):
     USED = "USED"
     """The ACL decided at least one request."""
     SHADOWED = "SHADOWED"
-    """Other ACLs decided all known requests that the ACL matches, at least one as the ACL does."""
+    """Other ACLs decided all known requests that the ACL matches. At least one of these
+    decisions agrees with the ACL."""
     ONLY_DENIED = "ONLY_DENIED"
-    """The ACL is an ALLOW, and DENYs decided all known requests that the ACL matches."""
+    """DENYs decided all known requests that this ALLOW matches."""
     NEVER = "NEVER"
     """The ACL matches no request that an ACL certainly decided."""
 
@@ -38,31 +39,23 @@ class UsageState(Enum):
 
 
 class Reason(Enum):
-    """Why the use of an ACL is unknown. If several reasons apply, the first member counts."""
+    """Why the use of an ACL is unknown. If several reasons apply, the first member counts.
+    ``WHY_UNKNOWN`` explains the members."""
 
     YOUNGER = "YOUNGER"
-    """The ACL was perhaps not in force during the whole window."""
     GAP = "GAP"
-    """The ACL matches requests from a time at which the ACLs are unknown."""
     WAITS = "WAITS"
-    """The ACL matches requests that wait for the log or that are not counted yet."""
     AMBIGUOUS = "AMBIGUOUS"
-    """The ACL matches possible requests, for example other readings of an ambiguous line."""
     DISAGREES = "DISAGREES"
-    """The ACL matches requests whose result differs from our decision by the ACLs of that time."""
     WAS_SUPER = "WAS_SUPER"
-    """The ACL matches requests of a principal that was a super user then and is not one today."""
     SHADOW_GONE = "SHADOW_GONE"
-    """An ACL that decided in place of this ACL is no longer in force."""
     COVERAGE = "COVERAGE"
-    """Too many broker-hours lack the kind of lines that would show a use of the ACL."""
     CONTROLLER = "CONTROLLER"
-    """Too many hours lack a controller's log, and only that log can show a use of the ACL."""
     OPENS = "OPENS"
     """With allow.everyone.if.no.acl.found, a name that loses its last ACL is open to everyone."""
     UNLOGGED = "UNLOGGED"
-    """If this ACL and all unused ACLs are removed, a client in the audit logs can no longer start
-    an idempotent producer. Kafka does not log such starts."""
+    """Without this ACL and all unused ACLs, a client could not start an idempotent producer. Kafka
+    does not log this client's starts."""
 
 
 WHY_UNKNOWN: Final[Mapping[Reason, str]] = {
@@ -87,8 +80,8 @@ class UsageKind(Enum):
     """What a request shows about an ACL that matches it.
 
     ``BESIDE``: another ACL decided, and this ACL agrees with the answer. ``OVERRIDDEN``: a DENY
-    decided, and this ACL is an ALLOW. ``GAP`` and all later members: it is unknown which ACL
-    decided, or would decide now.
+    decided, and this ACL is an ALLOW. From ``GAP`` on, it is uncertain which ACL decided,
+    or would decide now.
     """
 
     DECIDED = 0
@@ -102,7 +95,7 @@ class UsageKind(Enum):
 
 
 class Request(NamedTuple):
-    """Equal requests and their number; ``result`` is the broker's answer, ``decided`` our decision.
+    """Equal requests. ``result`` is the broker's answer, ``decided`` our decision.
 
     ``was_super``: the principal was a super user and is not one today. Requests with ``waits``
     or ``possible`` have no decision. ``begins`` is as in ``AclLifetimes.could_match``.
@@ -191,8 +184,7 @@ def _doubt(request: Request) -> UsageKind | None:
 class Verdict(NamedTuple):
     """``uses`` is None if the ACL decided no request. ``matched`` counts the requests that the ACL
     matches and whose deciding ACL is certain. ``shadow`` is the ACL that most often decided instead
-    of a SHADOWED ACL. ``is_hidden``: a controller whose log is missing can have decided by the ACL.
-    USED ACLs can be hidden, too."""
+    of a SHADOWED ACL. ``is_hidden``: the missing log of a controller can have uses of the ACL."""
 
     acl: Acl
     lifetimes: tuple[AclLifetime, ...]
@@ -217,9 +209,9 @@ class Verdict(NamedTuple):
 class Conditions(NamedTuple):
     """The facts about the window.
 
-    ACLs with an unknown start were certainly in force at ``known_from_ms``; None stands for an
-    unknown time. ``is_allowed_seen``: enough hours have allowed lines. ``is_any_seen``: enough
-    hours have lines. ``is_controller_seen``: enough hours have allowed lines of a controller.
+    ``known_from_ms``: the time at which ACLs with an unknown start were certainly in force, or
+    None. ``is_allowed_seen``: enough hours have allowed lines. ``is_any_seen``: enough hours have
+    lines. ``is_controller_seen``: enough hours have allowed lines of a controller.
     """
 
     start_ms: int

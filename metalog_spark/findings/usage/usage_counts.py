@@ -1,7 +1,6 @@
 """Counts the uses of each ACL in a window, on the workers.
 
-Several findings use these counts, so their numbers agree. A use is a request that the ACL decided,
-if the broker gave the same answer.
+A use of an ACL is a request that the ACL decided, if the broker gave the same answer.
 """
 
 from __future__ import annotations
@@ -61,8 +60,7 @@ class Counted(NamedTuple):
 
     @property
     def uses(self) -> Mapping[Acl, Count]:
-        """Counts of the requests that each ACL decided, under any of its ids. ACLs that decided no
-        request are missing."""
+        """Counts of the requests that each ACL decided, without ACLs that decided none."""
         return {
             self.lifetimes.acls[number]: count
             for (number, kind, _), count in self.tally.items()
@@ -113,10 +111,10 @@ def with_possible(usage: DataFrame, tables: Tables, window: Window) -> DataFrame
     """Rows of ``usage``, and rows of possible questions with ``possible`` true and no decision.
 
     A possible question is another reading of an ambiguous audit line, or a reading of a half line.
-    Unless requests wait or are not counted yet, its time is in the window or unknown.
-    ``begins`` is as in ``AclLifetimes.could_match``. If a clock time came twice, the question at
-    the second time is returned only if the ACLs or the configuration can have changed in the
-    repeated hours."""
+    Questions outside of ``window`` are left out if no request waits or is uncounted. Questions with
+    the second time of a repeated hour are left out if the ACLs and the configuration did not change
+    in that hour. ``begins`` is as in ``AclLifetimes.could_match``.
+    """
     from pyspark.sql import functions as f
 
     if not tables.has(POSSIBLE):

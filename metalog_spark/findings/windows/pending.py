@@ -1,8 +1,8 @@
 """Finds the requests that ``follow`` has not decided yet, or has not counted yet.
 
-Waiting requests have no decision. USAGE and COVERAGE do not count the requests that ``follow``
-decided after its last orderly end. Each window ends before the first request that waits or is not
-counted. An ACL that such a request can use is not called unused.
+Waiting requests have no decision. ``follow`` decided the uncounted requests after its last orderly
+end; USAGE and COVERAGE do not count these requests. Each window ends before the first waiting or
+uncounted request. An ACL that such a request can use is not called unused.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 UNCOUNTED: Final = "uncounted"
-"""The name of the fact (a JSON value of the folder) with the time of the first request that is
-decided and not counted, in microseconds since 1970; null if all are counted."""
+"""The folder's fact with the time of the first uncounted request, in microseconds since 1970, or
+null."""
 
 
 class WaitingRequests(NamedTuple):
-    """The number of waiting requests, and the time of the first waiting request. The log is known
-    up to ``known_ms``."""
+    """The number of waiting requests, and the time of the first. The log is known up to
+    ``known_ms``."""
 
     requests: int
     first_us: int
@@ -48,7 +48,7 @@ class WaitingRequests(NamedTuple):
 
 
 class Uncounted(NamedTuple):
-    """``first_us`` is the time of the first request that is decided and not counted."""
+    """The time of the first request that is decided and not counted."""
 
     first_us: int
 
@@ -78,9 +78,9 @@ def uncounted_in(tables: Tables) -> Uncounted | None:
 
 
 def with_pending(usage: DataFrame, tables: Tables) -> DataFrame:
-    """The rows of ``usage``, and a row for each distinct question of waiting requests, and of
-    decided requests that are not older than the first uncounted request. In such a row, ``waits``
-    is true and the decision is null."""
+    """The rows of ``usage``, and a row for each distinct question of pending requests, with
+    ``waits`` true and no decision. Pending are waiting requests, and decided requests
+    from the first uncounted request on."""
     from pyspark.sql import functions as f
 
     rows = usage.withColumn("waits", f.lit(False))

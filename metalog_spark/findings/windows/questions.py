@@ -1,7 +1,6 @@
 """The distinct questions of a window, and the ACLs by which workers decide the questions.
 
-Requests repeat, so the workers decide each distinct question once, with the authorizer's code. The
-workers get the ACLs as text, and each process caches the index.
+Requests repeat, so the workers decide each distinct question only once.
 """
 
 from __future__ import annotations
@@ -35,9 +34,8 @@ QUESTION_COLUMNS: Final = ("principal", "host", "operation", "resource_type", "r
 
 
 def questions_in(tables: Tables, window: Window, *, waiting: bool = False) -> DataFrame:
-    """A row for each distinct question and ``result`` of a broker, with the number of ``requests``
-    and their times. With ``waiting``, the rows also count requests that USAGE does not have yet.
-    """
+    """A row for each distinct question and broker's ``result``, with the number and the times of
+    the requests. With ``waiting``, the rows also count requests that USAGE does not have yet."""
     from pyspark.sql import functions as f
 
     usage = usage_in(tables, window)
@@ -82,7 +80,7 @@ class Rules(NamedTuple):
 
     @property
     def opened(self) -> Opened:
-        """The rules with an index. Each process caches a few results."""
+        """The rules with an index."""
         return _opened(self)
 
 

@@ -30,8 +30,8 @@ HOURS: Final = "broker STRING, hour_us BIGINT, is_repeated BOOLEAN"
 
 class RepeatedHours(NamedTuple):
     """A ``span`` of clock time that came twice in a ``zone``. ``lines`` has each broker and the
-    number of its lines that are ambiguous only because of the span. Lines with other doubts can be
-    from either hour, too, so ``text`` has no number."""
+    number of its lines that are ambiguous only because of the span. ``text`` has no number, because
+    lines that are also ambiguous for other reasons can be from either hour, too."""
 
     zone: str
     span: RepeatedSpan
@@ -88,8 +88,8 @@ def clock_texts(
 
 
 def _repeated_hours(rows: Iterable[tuple[str, str, int, int]]) -> list[RepeatedHours]:
-    """The repeated hours. A row has a zone, a broker, the second time of a line, and the number of
-    lines in the hour of this time."""
+    """``rows`` have a zone, a broker, the second time of a line, and the number of lines in the
+    hour of this time."""
     lines_by_span: dict[tuple[str, RepeatedSpan], Counter[str]] = {}
     for zone, broker, us, lines in rows:
         span = Zone(zone).repeated(us)
