@@ -1,6 +1,6 @@
 """Alerts about dangerous new grants, storms of denials, and lost or unusable audit lines.
 
-Three checks of ``lint`` find dangerous grants. Other ALLOWs for User:* cause alerts, too. This
+Checks of ``lint`` find dangerous grants. Every other ALLOW for User:* causes an alert, too. This
 module must not know Spark.
 """
 
@@ -28,16 +28,15 @@ NO_BROKER: Final = "no-broker"
 NOTHING: Final = -1
 """The offset of a log that has not been read yet."""
 MOST_LISTED: Final = 3
-"""An alert describes at most this many lines or files, and counts the others."""
+"""An alert describes at most this many lines or files."""
 
 ConfigAt = Callable[[int], AuthorizerConfig]
 """The configuration at a time in milliseconds since 1970."""
 
 
 class Alert(NamedTuple):
-    """``kind`` is the id of a lint check, or a constant such as ``STORM``. ``subject`` is the ACL
-    that the alert is about, or None. ``log_offset`` is the offset after the record that puts this
-    ACL in force."""
+    """``kind`` is the id of a lint check, or a constant such as ``STORM``. ``log_offset`` is the
+    offset after the record that added the ACL ``subject``."""
 
     time_ms: int
     kind: str
@@ -50,8 +49,8 @@ class Alert(NamedTuple):
 
 
 class Storm(NamedTuple):
-    """The denials of one principal in the window that begins at ``since_ms``. In the latest batch
-    with such denials, this operation on this resource was denied most often."""
+    """The denials of one principal in the window that begins at ``since_ms``. The operation and the
+    resource are the most frequent ones in the window's latest batch."""
 
     since_ms: int
     principal: str
@@ -62,7 +61,7 @@ class Storm(NamedTuple):
 
 
 def of_grants(lifetimes: Iterable[AclLifetime], after: int, config_at: ConfigAt) -> Iterator[Alert]:
-    """Alerts about the ACLs that were added at or above the offset ``after``, in the log's order.
+    """Alerts about ACLs added at or above the offset ``after``, in the log's order.
 
     An ACL that is in force under another id is not new. If ``after`` is ``NOTHING``, removed ACLs
     cause no alert.
@@ -121,8 +120,10 @@ def of_storm(storm: Storm) -> Alert:
 
 def of_lost_lines(time_ms: int, first: Sequence[str], lost: int, *, topic: bool) -> Alert:
     """An alert about lines that Kafka deleted from a topic, or that could not be read in files.
-    ``lost`` counts them (a range of deleted offsets once), and ``first`` describes at most
-    ``MOST_LISTED`` of them."""
+
+    ``lost`` is the number of lines; a range of deleted offsets counts as one line. ``first``
+    describes the first ``MOST_LISTED`` lines.
+    """
     advice = (
         "read the topic sooner, or have it keep records longer"
         if topic
@@ -133,7 +134,7 @@ def of_lost_lines(time_ms: int, first: Sequence[str], lost: int, *, topic: bool)
 
 
 def of_no_audit(time_ms: int, files: Sequence[str]) -> Alert:
-    """An alert about files without any readable audit line; ``files`` describes them."""
+    """An alert about files without a readable audit line; ``files`` describes them."""
     return Alert(time_ms, NO_AUDIT, Severity.WARNING, None, None, _listed(files, len(files)))
 
 
@@ -143,7 +144,7 @@ def _listed(texts: Sequence[str], count: int) -> str:
 
 
 def of_no_broker(time_ms: int, topic: str, lines: int) -> Alert:
-    """An alert about lines whose broker is unknown. ``lines`` is their number."""
+    """An alert about ``lines`` lines whose broker is unknown."""
     message = (
         f"{topic}: lines name no broker ({lines:,} so far), so coverage counts them as one broker"
         " with the topic's name; key the records by broker, or find the broker by"

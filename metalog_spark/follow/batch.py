@@ -1,9 +1,9 @@
 """One batch of ``follow``: decides requests up to ``lateness_ms`` before the log's end.
 
-A batch's lines and decisions are one commit of the pipeline's folder, under the batch's number. If
-Spark does not know that a batch finished, it repeats the batch with the same files or offsets. A
-repeated batch does nothing if its number is committed. If not, it overwrites the table files of the
-first attempt. So each line counts once. This module must not know when batches start.
+A batch's lines and decisions are one commit, under the batch's number. Spark can repeat a batch,
+with the same files or offsets. A repeated batch does nothing if its number is committed. Otherwise
+it overwrites the table files of the first attempt. So each line counts once. This module must not
+know when batches start.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ NEW_INPUT: Final = f"path STRING, {SPANS}"
 """A row of a batch: a new file, or a range of a topic's offsets. A row of nulls says that the log
 has grown."""
 AT: Final = "at_ms"
-"""The column with the batch's time. A repeated batch keeps this time."""
+"""The column with the batch's time, which a repeated batch keeps."""
 _GONE: Final = "the file was gone before it was read"
 _IS_LOST: Final = f"reason RLIKE '^({LOST}|{DAMAGED}|{_GONE})'"
 _UNREAD: Final = "file STRING, text STRING, reason STRING"
 _MOST_PLACES: Final = 100
-"""``Tables.join`` merges a table's places of one level if there are more than this many."""
+"""``Tables.join`` merges a table's places of one level if they are more than this."""
 
 
 class Progress(NamedTuple):
@@ -83,7 +83,7 @@ class Progress(NamedTuple):
 
     - ``batch``: the last committed batch. ``alerted``: the last batch with alerts.
     - ``looked_to``: the log offset (exclusive) up to which grants were checked.
-    - ``waits_from_ms``: the time of the first waiting request; ``waiting`` counts waiting requests.
+    - ``waits_from_ms``: the time of the first of the ``waiting`` requests.
     - ``unnamed``: the alert about lines without a broker was raised.
     - ``decided``, ``rejected`` and ``alerts``: totals since the folder was made.
     """
@@ -136,8 +136,7 @@ def progress_of(folder: Tables | CommittedState) -> Progress:
 
 
 class FollowJob(NamedTuple):
-    """The input and the options of ``follow``. Audit lines come from ``topic``; if it is None, from
-    files.
+    """The input and the options of ``follow``. Without a ``topic``, audit lines come from files.
 
     A request waits until the log is known up to ``lateness_ms`` after the request's time.
     ``storm_from`` denials of one principal in one window (``alerts.WINDOW_MS``) are a storm.
@@ -183,8 +182,7 @@ class FollowJob(NamedTuple):
 
 
 class _Batch:
-    """The output of one batch. ``progress`` is the state after the batch; ``alerts`` are the alerts
-    so far."""
+    """The output of one batch. ``alerts`` are the alerts about grants."""
 
     def __init__(
         self,
@@ -307,8 +305,7 @@ class _Batch:
         return counted.collect()[0]
 
     def _alert_about_lines(self, read: DataFrame, counts: Row, at_ms: int) -> None:
-        """Alert about this batch's lost or damaged lines. Alert about a topic's lines without a
-        broker if no earlier batch did so."""
+        """Alert about lost or damaged lines, and once about a topic's lines without a broker."""
         topic = self._following.topic
         if counts["lost"]:
             lost = read.where(_IS_LOST).orderBy("file", "line", "reason").limit(MOST_LISTED)

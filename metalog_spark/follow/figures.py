@@ -1,7 +1,7 @@
 """Metrics of ``follow`` in Prometheus' format.
 
-The folder stores the counts of requests, lines and alerts with each batch, so a restart resets
-only the counters of the webhook. This module must not know HTTP.
+The folder stores all counters except those of the webhook, so a restart resets only the latter.
+This module must not know HTTP.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
 
 class FollowState(NamedTuple):
-    """``looked_s``: the time when Spark last looked for new input, in seconds since 1970.
-    ``posted`` is None without a webhook. ``pending``: how many alerts are still to be posted."""
+    """``looked_s``: when Spark last looked for new input, in seconds since 1970. ``posted`` is None
+    without a webhook. ``pending``: the number of alerts that are not posted yet."""
 
     progress: Progress = Progress()
     looked_s: float | None = None
@@ -40,7 +40,6 @@ class Figures(Collector):
         self._registry.register(self)
 
     def text(self) -> bytes:
-        """The metrics in Prometheus' text format."""
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:

@@ -1,7 +1,7 @@
 """Reads the history of the followed log, and the time up to which the log is known.
 
-Only the log's last split grows, so each other split is scanned once. This module must not know
-Spark, nor what is decided.
+Only the last split grows, so each other split is scanned once. This module must not know Spark, nor
+what is decided.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from metalog_spark.history.splits import LogSplit
 
 
 class FollowedLog:
-    """The log that ``text`` names. ``text`` is a SOURCE or a pattern of folders.
+    """The log that ``text`` names: a SOURCE, or a pattern of folders.
 
-    With ``committed``, unproven records are left out, because the quorum can truncate them, and a
-    decision based on them would stay.
+    With ``committed``, records that are not proven to be committed are left out. The quorum can
+    truncate such records; decisions based on them would stay.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class FollowedLog:
         self._closed: dict[tuple[int, int], ScannedSplit] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state without connections, for a Spark Connect server that runs the batches."""
+        """Without connections, for a Spark Connect server that runs the batches."""
         return self.__dict__ | {"_logs": None, "_closed": {}}
 
     def look(self) -> ArchiveHistory:
@@ -78,7 +78,7 @@ class FollowedLog:
         return logs.unproven()
 
     def cluster_id(self) -> str | None:
-        """The cluster's id, as the logs of the last look have it; None if it is unknown."""
+        """The cluster's id in the logs of the last look; None if it is unknown."""
         return self._opened().cluster_id()
 
     def _opened(self) -> Logs:
@@ -94,6 +94,6 @@ class FollowedLog:
 
 
 def known_until_ms(history: ArchiveHistory) -> int | None:
-    """The time of the last record, or None. Later changes of ACLs are not known."""
+    """The time up to which changes of ACLs are known, or None."""
     ends = (each.end_ms or 0 for each in history.ranges if each.kind == KNOWN)
     return max(ends, default=0) or None

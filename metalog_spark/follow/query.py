@@ -1,8 +1,8 @@
 """Starts ``follow``: one streaming query over a metadata log and an audit folder or topic.
 
-The query only reports new files or offsets; a batch processes them. The query's checkpoint is in
-the pipeline's folder, and ``follow`` does not continue without the checkpoint. This module must not
-know what a batch does.
+The query only reports new files or offsets; a batch processes them. ``follow`` does not continue
+without the query's checkpoint in the pipeline's folder. This module must not know what a batch
+does.
 """
 
 from __future__ import annotations
@@ -40,16 +40,13 @@ _FILES: Final = "path STRING, modificationTime TIMESTAMP, length BIGINT, content
 _MAX_FILE_AGE: Final = "36500d"
 FILES_PER_BATCH: Final = 1_000
 OFFSETS_PER_BATCH: Final = 500_000
-"""By default, a batch reads at most this many offsets of a topic."""
+"""The default for the most offsets of a topic in a batch."""
 
 
 def follow_tables(
     session: SparkSession, out: str, source: str, audit: str, cluster_id: str | None = None
 ) -> Tables:
     """The folder that ``follow`` fills, new or from an earlier run.
-
-    Args:
-        cluster_id: the id of the cluster whose log is ``source``; None if it is unknown.
 
     Raises:
         InvalidTarget: other input filled the folder, its checkpoint is gone, or the folder lies in
@@ -127,8 +124,8 @@ def _url_of(source: str) -> str:
 def start(
     following: FollowJob, tables: Tables, audit: str, *, every_s: int | None, most: int | None
 ) -> StreamingQuery:
-    """Start the query. It polls every ``every_s`` seconds. If ``every_s`` is None, it reads all
-    existing input and ends. A batch has at most ``most`` files, or ``most`` offsets."""
+    """Start the query, which polls every ``every_s`` seconds. If ``every_s`` is None, the query
+    ends after the existing input. A batch has at most ``most`` files or offsets."""
     from pyspark.sql import functions as f
 
     session = tables.session

@@ -1,8 +1,8 @@
 """Counts denials by principal and window of time, and finds new storms.
 
 A storm is a run of adjacent windows of ``WINDOW_MS``, each with at least ``storm_from`` denials of
-one principal. Late lines can add an earlier window to a storm; the storm is still found only once.
-Only storms reach the driver. This module must not know how a storm is reported.
+one principal. A storm is found only once, even if late lines add an earlier window. Only storms
+reach the driver. This module must not know how a storm is reported.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 _OF_WINDOW: Final = ("principal", "since")
 _QUESTION: Final = ("operation", "resource_type", "resource_name")
 _COUNTED_MS: Final = 7 * 24 * 3600 * 1000
-"""Counts are dropped if their window begins this long before the newest window, or earlier."""
+"""Windows that are this much older than the newest window are dropped."""
 
 
 class CountedDenials(NamedTuple):
-    """``denials`` are the rows of ``DENIALS`` after a batch. ``storms`` are the new storms, sorted
-    by time and principal. A storm has the data of its first window."""
+    """The rows of ``DENIALS`` after a batch, and the new storms, sorted by time and principal. A
+    storm has the data of its first window."""
 
     denials: DataFrame
     storms: Sequence[Storm]
@@ -45,9 +45,8 @@ def denials_of(answers: DataFrame) -> DataFrame:
 
 
 def with_denials(before: DataFrame, added: DataFrame) -> DataFrame:
-    """The sums of ``before`` and ``added``, which are rows of ``DENIALS``. A window in ``added``
-    gets the operation and resource of ``added``. The column ``before`` has the denials of
-    ``before`` only."""
+    """The sums of the rows of ``DENIALS`` in ``before`` and ``added``. The column ``before`` has
+    the sums of ``before`` only. The operation and the resource of ``added`` take precedence."""
     from pyspark.sql import functions as f
 
     both = before.withColumn("batch", f.lit(0)).unionByName(added.withColumn("batch", f.lit(1)))
@@ -60,8 +59,10 @@ def with_denials(before: DataFrame, added: DataFrame) -> DataFrame:
 
 
 def find_storms(whole: DataFrame, storm_from: int) -> CountedDenials:
-    """The denials to keep, and the new storms, from ``whole``, the result of ``with_denials``. A
-    storm is new if none of its windows had ``storm_from`` denials before the batch."""
+    """The denials to keep and the new storms. ``whole`` is the result of ``with_denials``.
+
+    A storm is new if none of its windows had ``storm_from`` denials before the batch.
+    """
     from pyspark.sql import functions as f
 
     storm = f.struct("since_ms", "principal", "denied", *_QUESTION)
@@ -81,8 +82,8 @@ def find_storms(whole: DataFrame, storm_from: int) -> CountedDenials:
 
 
 def _with_runs(whole: DataFrame, storm_from: int) -> DataFrame:
-    """``whole`` with the columns ``is_storm``, ``since_ms``, ``first_ms`` (the beginning of the run
-    of windows with equal ``is_storm``) and ``most_before`` (the largest ``before`` of the run)."""
+    """Adds the columns ``is_storm``, ``since_ms``, ``first_ms`` (the beginning of the run) and
+    ``most_before`` (the run's largest ``before``). All windows of a run have equal ``is_storm``."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 

@@ -69,9 +69,8 @@ def store_configuration(tables: Tables, configuration: Configuration) -> None:
 def _lost(tables: Tables) -> list[Lost]:
     """The time ranges of lines that Kafka deleted from an audit topic before they were read.
 
-    In a partition, only the lines of a single broker are in order of time. So a broker's lost lines
-    lie between its last line before the loss and its first line after the loss. For a broker
-    without lines, the range is from the latest beginning to the earliest end of these ranges.
+    In a partition, only the lines of a single broker are in order of time. So a broker's range lies
+    between its last line before the loss and its first line after the loss.
     """
     from pyspark.sql import functions as f
 
@@ -100,8 +99,8 @@ def _lost(tables: Tables) -> list[Lost]:
 
 
 def _of_all(spans: Sequence[Lost]) -> Lost:
-    """The range for brokers without lines. The latest beginning can be after the earliest end, so
-    the smaller of the two is the beginning."""
+    """The range for brokers without lines: between the latest beginning and the earliest end of
+    ``spans``, in either order."""
     begin = max((begin for _, begin, _ in spans), default=_MIN_US)
     end = min((end for *_, end in spans), default=_MAX_US)
     return None, min(begin, end), max(begin, end)

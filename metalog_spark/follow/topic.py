@@ -48,8 +48,8 @@ class Span(NamedTuple):
     past: int
 
     def pieces(self, kept: int, most: int = _TASK_OFFSETS) -> Iterator[Span]:
-        """The span in parts. The first part has all deleted offsets, which are below ``kept``; each
-        other part has at most ``most`` offsets."""
+        """The span in parts of at most ``most`` offsets. Deleted offsets (below ``kept``) are one
+        part, of any size."""
         kept = min(max(kept, self.first), self.past)
         if self.first < kept:
             yield Span(self.partition, self.first, kept)
@@ -84,7 +84,7 @@ def records_in(
     topic: PartitionedTopic, span: Span, broker: re.Pattern[str] | None
 ) -> Iterator[Record]:
     """The records of ``span``. A line's number is the record's offset. A record with several lines
-    counts as a file, whose name ends with the offset."""
+    counts as a file; the file's name ends with the offset."""
     name = f"{topic.address}/{span.partition}"
     unnamed = topic.address.topic
     for stored in topic.read(span.partition, span.first, span.past):
@@ -101,9 +101,11 @@ def records_in(
 
 
 def broker_of_record(record: Stored, pattern: re.Pattern[str] | None) -> str | None:
-    """The broker that wrote the record's line, or None. Without ``pattern``, this is the record's
-    key. With ``pattern``, it is the first result of ``name_found`` in the key, in a header as
-    ``NAME=VALUE``, or in a field of the JSON around the line as ``host.name=VALUE``."""
+    """The broker that wrote the line: the record's key, or None without a key.
+
+    With a ``pattern``: the first name that ``name_found`` finds in the key, in a header
+    (``NAME=VALUE``), or in a field of the JSON around the line (``host.name=VALUE``).
+    """
     key = _text(record.key)
     if pattern is None:
         return key or None
@@ -123,7 +125,7 @@ def _text(value: bytes | None) -> str:
 
 
 class AuditTopicSource(DataSource):
-    """The class that Spark calls for the format ``NAME``.
+    """Spark's data source for the format ``NAME``.
 
     Options: ``path``, the address; ``commandConfig``, a client's settings;
     ``maxOffsetsPerTrigger``.
@@ -148,9 +150,11 @@ class _SpansPartition(InputPartition):
 
 
 class AuditTopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """The stream's reader. An offset of the stream has the topic's id and, for each partition
-    number as text, an offset (exclusive). The stream begins with all records in the topic. A
-    partition that is added later is read from offset 0."""
+    """Reads the stream, from the topic's first record on.
+
+    A stream's offset has the topic's id, and for each partition (the number as text) the first
+    offset that is not read yet.
+    """
 
     def __init__(self, topic: PartitionedTopic, most: int) -> None:
         self._topic = topic

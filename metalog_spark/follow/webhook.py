@@ -1,8 +1,8 @@
 """Posts alerts to an HTTP endpoint, on a separate thread, each alert at least once.
 
-The caller passes one batch of alerts at a time. An alert is repeated, with growing pauses, until
-the endpoint accepts it or refuses it for good. Messages do not show the URL's path or the headers,
-because a token can be in them. This module must not know Spark, nor what an alert says.
+An alert is repeated, with growing pauses, until the endpoint accepts it or refuses it for good.
+Messages do not show the URL's path or the headers, because a token can be in them. This module must
+not know Spark, nor what an alert says.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from metalog.errors import InvalidRequest
 
 ID: Final = "id"
-"""The key by which a receiver recognizes an alert that was posted twice."""
+"""The key by which a receiver recognizes a repeated alert."""
 _STEP_S: Final = 10.0
 """The timeout in seconds to connect, and to wait for the next bytes."""
 _WHOLE_S: Final = 30.0
@@ -106,9 +106,11 @@ def _headers(text: str) -> Mapping[str, str]:
 
 
 class Webhook:
-    """Posts the alerts passed to ``send``. ``delivered_batch`` is the last batch that was posted
-    completely. ``trouble`` says why the last attempt failed, or is None. ``refusal`` is the
-    endpoint's latest refusal for good."""
+    """Posts one batch of alerts at a time.
+
+    ``delivered_batch`` is the last completely posted batch. ``trouble`` says why the last attempt
+    failed, or is None. ``refusal`` is the endpoint's latest refusal for good.
+    """
 
     def __init__(self, endpoint: WebhookEndpoint, delivered_batch: int) -> None:
         self._endpoint = endpoint
@@ -124,7 +126,7 @@ class Webhook:
 
     @property
     def pending(self) -> int:
-        """How many alerts of the batch are still to be posted."""
+        """The number of alerts that are not posted yet."""
         return len(self._left)
 
     def send(self, batch: int, alerts: Sequence[Mapping[str, Any]]) -> None:
@@ -138,8 +140,8 @@ class Webhook:
             self._changed.notify_all()
 
     def settle(self, patience_s: float) -> bool:
-        """Wait until all alerts are posted, the last attempt failed, or ``patience_s`` seconds are
-        over. Returns whether all alerts are posted."""
+        """Wait until all alerts are posted, the last attempt failed, or ``patience_s`` is over.
+        Returns whether all alerts are posted."""
         with self._changed:
             self._changed.wait_for(
                 lambda: not self._left or self.trouble is not None, timeout=patience_s

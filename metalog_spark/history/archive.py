@@ -1,8 +1,8 @@
 """Combines the logs of a SOURCE into an ``Archive``: one log, or several folders of one log.
 
-A controller deletes records that a snapshot covers; copies of its folder, or ``metalog archive``,
-keep these records. A pattern (``/archive/*``) can name many such folders. Each offset is read from
-one folder, and every gap is reported. This module must not know Spark, nor how a split is read.
+A controller deletes records that a snapshot covers. Copies of its folder, or ``metalog archive``,
+keep these records. A pattern (``/archive/*``) names such folders. Each offset is read from one
+folder, and every gap is reported. This module must not know Spark, nor how a split is read.
 """
 
 from __future__ import annotations
@@ -53,14 +53,13 @@ class Member(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The log's path or address, independent of the SOURCE that named it."""
+        """The log's path or address."""
         return str(self.log.path)
 
 
 class Archive(NamedTuple):
     """The records from offset ``start`` up to ``end``, exclusive. ``parts`` are in order of
-    offsets, without overlaps. ``snapshots`` has the snapshots of all members, oldest first, each
-    with its member."""
+    offsets, without overlaps; ``snapshots`` are oldest first."""
 
     text: str
     start: int
@@ -70,22 +69,21 @@ class Archive(NamedTuple):
 
     @property
     def is_snapshot(self) -> bool:
-        """Whether the archive is a single snapshot file."""
         return any(
             isinstance(part, LogSplit) and isinstance(part.split, SnapshotSplit)
             for part in self.parts
         )
 
     def source_at(self) -> Callable[[int], str]:
-        """Returns a function from an offset to the ``source`` of the split that contains it."""
+        """A function from an offset to the ``source`` of its split."""
         splits = [part for part in self.parts if isinstance(part, LogSplit)]
         starts = [piece.start for piece in splits]
         return lambda offset: splits[bisect_right(starts, offset) - 1].source
 
 
 class Unproven(NamedTuple):
-    """A log whose records from ``offset`` up to ``end`` are left out, because they are not proven
-    to be committed. ``why`` says what proves the earlier records."""
+    """A log whose records from ``offset`` up to ``end`` are not proven to be committed. ``why``
+    says what proves the earlier records."""
 
     text: str
     offset: int
@@ -99,8 +97,8 @@ class Unproven(NamedTuple):
 
 @runtime_checkable
 class _Growing(Protocol):
-    """A log that can be read again for new records. With a ``Protocol``, a worker does not import
-    the quorum's reader; the import would take longer than the worker's own work."""
+    """A log that can be read again for new records. The ``Protocol`` spares workers the import of
+    the quorum's reader, which takes longer than their work."""
 
     def refresh(self) -> None: ...
 
@@ -111,11 +109,10 @@ class _Connected(Protocol):
 
 
 class Logs:
-    """The logs that ``text`` names: a SOURCE, or a pattern of folders. The first ``look`` opens the
-    logs.
+    """The logs that ``text`` names: a SOURCE, or a pattern of folders.
 
-    A log that is not one of ``kinds`` is refused. With ``committed``, each log is read only as far
-    as it is proven to be committed.
+    ``look`` opens the logs, and refuses a log that is not one of ``kinds``. With ``committed``,
+    records that are not proven to be committed are left out.
     """
 
     def __init__(
@@ -160,14 +157,14 @@ class Logs:
         )
 
     def cluster_id(self) -> str | None:
-        """The cluster's id, as the logs of the last ``look`` have it; None if it is unknown."""
+        """The cluster's id in the logs of the last ``look``; None if it is unknown."""
         ids = map(cluster_id_of, self._sources.values())
         return next((each for each in ids if each is not None), None)
 
     def unproven(self) -> list[Unproven]:
-        """The logs of the last ``look`` with records that no log proves to be committed. If such
-        records begin at the same offset in several logs, only the log that reaches furthest is
-        listed. Without ``committed``, none is listed."""
+        """The logs of the last ``look`` with records that no log proves to be committed; none
+        without ``committed``. If such records begin at the same offset in several logs, only the
+        longest log is listed."""
         members = sorted(map(self._member, self._sources.values()), key=lambda member: member.start)
         by_offset: dict[int, Unproven] = {}
         for member in members:
@@ -245,8 +242,8 @@ def _in_order(members: Sequence[Member]) -> Iterator[LogSplit | LogHole]:
 def _holes(
     start: int, end: int, damage: CorruptLog | None, members: Sequence[Member]
 ) -> Iterator[LogHole]:
-    """The gaps from ``start`` up to ``end``: either all is damaged, or records that are not proven
-    to be committed come first, then offsets that no folder has."""
+    """One hole with ``damage``. Otherwise a hole of records that are not proven to be committed,
+    then a hole of offsets that no folder has."""
     if damage is not None:
         yield LogHole(start, end, damage.found, is_damage=True)
         return

@@ -1,8 +1,8 @@
 """The history of ACLs in an ``Archive`` of logs: known offset ranges, and lifetimes of ACLs.
 
-A known range begins at offset 0 or at a snapshot, and ends at a gap, at damage or at the log's end.
-An ACL that exists before a gap, and is missing after the gap, ended in the gap. Any worker can scan
-a split; ``history_of`` combines the scans. This module must not know Spark.
+A known range begins at offset 0 or at a snapshot. The range ends at a gap, at damage or at the
+log's end. An ACL that is missing after a gap ended in the gap. Any worker can scan a split;
+``history_of`` combines the scans. This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -44,8 +44,7 @@ _NO_SNAPSHOT: Final = "there are records, but no snapshot from which to replay t
 
 
 class RelevantRecord(NamedTuple):
-    """A record that ``relevant`` selects. ``time_ms`` is the latest time in the split up to this
-    record's batch."""
+    """``time_ms`` is the latest time in the split up to this record's batch."""
 
     offset: int
     time_ms: int
@@ -53,9 +52,8 @@ class RelevantRecord(NamedTuple):
 
 
 class ScannedSplit(NamedTuple):
-    """The records ``found`` up to offset ``reached``, and the ``damage`` there, if any.
-    ``first_ms`` and ``latest_ms`` are the first and the latest time of the split's batches; None
-    without batches."""
+    """The records ``found`` up to offset ``reached``, and the ``damage`` there, if any. The times
+    are those of the split's batches."""
 
     found: Sequence[RelevantRecord]
     reached: int
@@ -65,7 +63,7 @@ class ScannedSplit(NamedTuple):
 
 
 class HistoryRange(NamedTuple):
-    """A known or unknown range: a row of HISTORY without ``source``. Times are in milliseconds."""
+    """A row of HISTORY without ``source``."""
 
     kind: str
     start: int
@@ -76,8 +74,7 @@ class HistoryRange(NamedTuple):
 
 
 class ChangelogRow(NamedTuple):
-    """A row of ACL_CHANGELOG. ``begin`` has its columns ``from_*``, and ``end`` its columns
-    ``to_*``."""
+    """A row of ACL_CHANGELOG; ``begin`` has the columns ``from_*``, ``end`` has ``to_*``."""
 
     id: Uuid
     acl: Acl
@@ -89,8 +86,8 @@ class ChangelogRow(NamedTuple):
 
 
 class ArchiveHistory(NamedTuple):
-    """``foreign`` has lines of text about skipped record types, and about a metadata.version that
-    Kafka 4.4 refuses. ``metadata_version`` is the last metadata.version, None if there is none."""
+    """``foreign`` are texts about skipped record types, and about a metadata.version that Kafka 4.4
+    refuses. ``metadata_version`` is the last metadata.version."""
 
     ranges: Sequence[HistoryRange]
     lifetimes: Sequence[ChangelogRow]
@@ -124,7 +121,7 @@ def scan(piece: LogSplit) -> ScannedSplit:
 
 
 def check_ends(archive: Archive, advice: str = ADVICE) -> None:
-    """Check the logs' ends; only a ``scan`` finds earlier damage.
+    """Check the logs' ends.
 
     Raises:
         CorruptLog: a log is damaged at its end.
@@ -141,11 +138,11 @@ def history_of(
     skip_damaged: bool = False,
     advice: str = ADVICE,
 ) -> ArchiveHistory:
-    """``scanned`` has the scan of each split, by its index in ``archive.parts``. With
-    ``skip_damaged``, each damaged range becomes one of the result's ``ranges``.
+    """``scanned`` has the scan of each split, by the split's index in ``archive.parts``. With
+    ``skip_damaged``, each damage becomes one of the ``ranges``.
 
     Raises:
-        CorruptLog: without ``skip_damaged``, at the first damage; the message ends with ``advice``.
+        CorruptLog: the log is damaged, and ``skip_damaged`` is false.
     """
     ranges: list[HistoryRange] = []
     replayed: list[_ReplayedRange] = []
@@ -185,7 +182,7 @@ def history_of(
 
 
 class _Run(NamedTuple):
-    """The records of consecutive splits, without a gap or damage between them."""
+    """The records of consecutive splits without a gap or damage."""
 
     start: int
     end: int
@@ -196,7 +193,7 @@ class _Run(NamedTuple):
 
 class _Base(NamedTuple):
     """The start of a known range: the ACLs at ``offset`` according to ``source``. ``time_ms`` is
-    the time of the last record before ``offset``, None without one."""
+    the time of the last record before ``offset``."""
 
     offset: int
     time_ms: int | None
@@ -247,8 +244,7 @@ def _joined(run: _Run, result: ScannedSplit) -> _Run:
 def _up_to_invalid_marker(
     run: _Run, result: ScannedSplit, piece: LogSplit, text: str
 ) -> ScannedSplit:
-    """The scan ``result`` of the split after ``run``, up to the first invalid transaction
-    marker."""
+    """``result``, the scan of the split after ``run``, up to the first invalid marker."""
     is_open = _is_open(run)
     for count, (offset, _, value) in enumerate(result.found):
         message = decode_value(value)[1]
@@ -268,8 +264,7 @@ def _up_to_invalid_marker(
 
 
 def _is_open(run: _Run) -> bool | None:
-    """Whether a transaction is open after ``run``; None if a transaction can have begun before
-    ``run``."""
+    """Whether a transaction is open after ``run``; None if it is unknown."""
     for record in reversed(run.found):
         message = decode_value(record.value)[1]
         if isinstance(message, BeginTransactionRecord):
@@ -282,8 +277,8 @@ def _is_open(run: _Run) -> bool | None:
 def _based(
     run: _Run, snapshots: Iterable[tuple[SnapshotId, Member]], advice: str | None
 ) -> tuple[_Base | None, list[HistoryRange]]:
-    """The first known ACLs in ``run``, and the ranges of ``run`` before them, which cannot be
-    replayed. With an ``advice``, a snapshot whose copies are all damaged raises ``CorruptLog``."""
+    """The first known ACLs in ``run``, and the unknown ranges before them. With an ``advice``, a
+    snapshot whose copies are all damaged raises ``CorruptLog``."""
     if run.start == 0:
         return _Base(0, None, {}, ""), []
     why, is_damage = _NO_SNAPSHOT, False
@@ -353,7 +348,6 @@ def _with_times(ranges: Sequence[HistoryRange]) -> list[HistoryRange]:
 def _lifetimes(
     replayed: Sequence[_ReplayedRange], source_at: Callable[[int], str]
 ) -> Iterator[ChangelogRow]:
-    """The ended lifetimes; then the open lifetimes."""
     lasting: dict[Uuid, ChangelogRow] = {}
     before: _ReplayedRange | None = None
     for part in replayed:

@@ -1,7 +1,7 @@
 """Fills the tables HISTORY and ACL_CHANGELOG from a SOURCE.
 
-If the log has several splits, each split has a task that scans it. The driver combines the few
-records that a history needs. This module must not know how a history is computed.
+If the log has several splits, a task scans each. The driver combines the few records that a history
+needs. This module must not know how a history is computed.
 """
 
 from __future__ import annotations
@@ -49,9 +49,8 @@ def read_changelog(
 ) -> tuple[pa.Table, pa.Table, int | None]:
     """The rows of ACL_CHANGELOG and HISTORY for ``logs``, and the last metadata.version.
 
-    Without a ``session``, this process scans all splits. ``warn`` gets lines about skipped record
-    types, and about a metadata.version that Kafka 4.4 refuses. With ``skip_damaged``, damage
-    becomes a row of HISTORY.
+    Without a ``session``, this process scans all splits. ``warn`` gets the texts of
+    ``ArchiveHistory.foreign``. With ``skip_damaged``, damage becomes a row of HISTORY.
 
     Raises:
         CorruptLog: the log is damaged, and ``skip_damaged`` is false.
@@ -85,8 +84,8 @@ def check_log(logs: Logs, *, skip_damaged: bool) -> None:
 
 
 def scan_archive(session: SparkSession | None, archive: Archive) -> dict[int, ScannedSplit]:
-    """The scan of each split, by the split's index in ``archive.parts``. If there is only one split
-    or no ``session``, this process scans the splits."""
+    """The scan of each split, by the split's index in ``archive.parts``. This process scans a
+    single split, and all splits without a ``session``."""
     pieces = {
         number: part for number, part in enumerate(archive.parts) if isinstance(part, LogSplit)
     }
@@ -98,8 +97,7 @@ def scan_archive(session: SparkSession | None, archive: Archive) -> dict[int, Sc
 
 
 def _scan_sent(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Runs on an executor. Yields a row for each record that ``relevant`` selects, and a row for
-    the end of each split."""
+    """Runs on an executor. Yields a row for each relevant record, and for the end of each split."""
     for batch in batches:
         for sent in batch.to_pylist():
             number = sent["piece"]
@@ -158,7 +156,7 @@ def changelog_rows(session: SparkSession, lifetimes: Iterable[ChangelogRow]) -> 
 
 
 def changelog_table(lifetimes: Iterable[ChangelogRow]) -> pa.Table:
-    """Rows of the table ACL_CHANGELOG, in the order in which the ACLs were added."""
+    """Rows of ACL_CHANGELOG, in the order in which the ACLs were added."""
     rows = [
         (
             uuid_text(lifetime.id),

@@ -38,8 +38,7 @@ class ConfigPeriod(NamedTuple):
     """``config`` is in force from ``from_us`` (microseconds since 1970; None is the beginning)
     until the next period. ``source`` is its file, or ``ASSUMED``.
 
-    ``config`` has only the super users, ``allow.everyone.if.no.acl.found`` and the version of
-    Kafka. No other key decides requests, so all other keys have their defaults.
+    ``config`` has only the keys that decide requests; all other keys have their defaults.
     """
 
     from_us: int | None
@@ -101,7 +100,7 @@ class Configuration:
 
 
 def read_configuration(texts: Sequence[str]) -> tuple[Configuration, list[str]]:
-    """The configuration in the arguments ``texts`` of ``--config``, and warnings about it."""
+    """The configuration in the arguments ``texts`` of ``--config``, and warnings."""
     periods: dict[int | None, ConfigPeriod] = {}
     warnings: list[str] = []
     for text in texts:

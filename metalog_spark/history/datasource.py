@@ -1,8 +1,7 @@
 """A metadata log as a Spark data source: ``spark.read.format("metalog").load(SOURCE)``.
 
 SOURCE is as for the verbs (a folder, a file, ``topic://``, ``quorum://``), or a pattern of folders.
-A partition is a gap, or a split of the log, such as a segment. A stream continues from its last
-offset, with at most ``maxOffsetsPerTrigger`` offsets in a batch. This module must not know what
+A partition is a gap, or a split of the log, such as a segment. This module must not know what
 records mean.
 """
 
@@ -51,15 +50,15 @@ _OFFSET: Final = "offset"
 
 
 class Options(NamedTuple):
-    """The options of a reader; ``_NAMES`` has the names that Spark's users write.
+    """The options of a reader.
 
     - ``committed`` leaves out records that are not proven to be committed.
     - With ``skip_damaged``, the unreadable rest of a partition becomes one row with the error, or
-      no row if ``wanted`` excludes it.
+      no row if ``wanted`` selects types or times.
     - ``secrets`` shows salts, keys and passwords.
     - ``first`` is where reading starts: an offset, ``EARLIEST`` or ``LATEST``.
     - ``wanted`` has the record types to read, and the end of a batch query.
-    - ``most`` is the greatest number of offsets in one batch of a stream.
+    - ``most`` limits the offsets in one batch of a stream.
     """
 
     source: str
@@ -194,8 +193,8 @@ class LogPartition(InputPartition):
 
 
 class _RowReader:
-    """Reads the rows of a partition, in a batch or in a stream. The constructor refuses an unknown
-    column, before any task runs."""
+    """Reads the rows of a partition. The constructor refuses an unknown column, before any task
+    runs."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         self.options = options
@@ -253,7 +252,7 @@ class UnfilteredLogReader(_RowReader, DataSourceReader):
 
 
 class LogReader(UnfilteredLogReader):
-    """Applies the filters of ``pushed_filters`` itself, and leaves all other filters to Spark."""
+    """Applies the filters that ``push`` takes, and leaves all other filters to Spark."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802 - Spark's
         self._wanted, left = push(filters, self._wanted)

@@ -28,8 +28,7 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def push(filters: Iterable[Filter], wanted: RecordFilter) -> tuple[RecordFilter, list[Filter]]:
-    """Returns ``wanted``, narrowed by all ``filters`` that can be pushed down, and the filters that
-    are left for Spark."""
+    """``wanted``, narrowed by the ``filters`` that the reader applies, and the other filters."""
     left = []
     for condition in filters:
         narrowed = _narrowed(condition, wanted)

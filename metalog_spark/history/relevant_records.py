@@ -1,8 +1,7 @@
 """Selects the records of a batch that a history needs: records of ACLs, transactions and features,
 and records of unknown types.
 
-A record of ACLs or transactions that cannot be read with certainty raises ``CorruptLog``. Whether a
-record contradicts earlier records is not checked. This module must not know Spark, nor what the
+Records are not checked against earlier records. This module must not know Spark, nor what the
 records are used for.
 """
 
@@ -62,8 +61,8 @@ def relevant(batch: Batch) -> Iterator[tuple[int, bytes]]:
 
 
 def check_relevant(value: bytes, batch: Batch, offset: int) -> None:
-    """Raise ``UnreadableRecord`` if the record concerns ACLs or transactions, or has an unreadable
-    type, and cannot be read with certainty."""
+    """Raise ``UnreadableRecord`` if the record can concern ACLs or transactions, and cannot be read
+    with certainty."""
     message = decode_value(value)[1]
     if isinstance(message, Undecodable):
         if message.api_key is None or message.api_key in _ACLS_AND_TRANSACTIONS:

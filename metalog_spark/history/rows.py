@@ -38,13 +38,12 @@ _MOST_BYTES: Final = 16 << 20
 _US_PER_MS: Final = 1000
 _MECHANISMS: Final = {mechanism.value: mechanism.mechanism_name for mechanism in ScramMechanism}
 TYPE_NAMES: Final = frozenset(kind.TYPE_NAME for kind in map(message_type, METADATA) if kind)
-"""The names of all known types of metadata records."""
 _SECRETS: Final = ("salt", "stored_key", "server_key")
 
 
 class RecordFilter(NamedTuple):
     """Selects rows with an offset from ``start`` up to ``end`` (exclusive), a timestamp from
-    ``since_us`` to ``until_us`` (both inclusive), and one of ``types``; None is any."""
+    ``since_us`` to ``until_us`` (inclusive), and one of ``types``; None is any."""
 
     start: int = 0
     end: int = 1 << 63
@@ -59,7 +58,7 @@ class RecordFilter(NamedTuple):
         )
 
     def unread(self) -> UnreadTypes | None:
-        """The record types to skip; None to skip none."""
+        """The record types to skip."""
         types = self.types
         if types is None:
             return None
@@ -84,8 +83,8 @@ class _Row(NamedTuple):
 
 
 class Columns:
-    """Makes Arrow batches of ``schema``. If ``secrets`` is false, salts, keys and passwords are
-    left out, and also the bytes of undecodable records, which can contain secrets."""
+    """Makes Arrow batches of ``schema``. Without ``secrets``, salts, keys and passwords are left
+    out, and also undecodable records' bytes, which can contain secrets."""
 
     def __init__(self, schema: pa.Schema, *, secrets: bool) -> None:
         unknown = [name for name in schema.names if name not in _COLUMNS]
@@ -120,8 +119,8 @@ class Columns:
             yield self._batch(rows)
 
     def missing(self, offset: int, why: str, wanted: RecordFilter) -> Iterator[pa.RecordBatch]:
-        """One row that says ``why`` records are missing at ``offset``; no row if ``wanted``
-        excludes this row."""
+        """One row that says ``why`` records are missing at ``offset``. No row if ``wanted``
+        excludes ``offset``, or selects types or times."""
         unlimited = wanted.types is None and wanted.since_us is None and wanted.until_us is None
         if unlimited and wanted.start <= offset < wanted.end:
             yield self._batch([_Row(offset, None, None, None, None, why)])
@@ -246,8 +245,7 @@ def _undecodable(row: _Row) -> str | None:
 
 
 class _Column(NamedTuple):
-    """``type`` is Spark's DDL; ``value`` returns the column's value, ``with_secrets`` the value
-    with secrets, if it differs."""
+    """``type`` is Spark's DDL. ``with_secrets`` replaces ``value`` if secrets are shown."""
 
     type: str
     value: Callable[[_Row], object]

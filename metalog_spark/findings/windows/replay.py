@@ -1,6 +1,6 @@
 """Decides a window's questions by two sets of ACLs, to prove that one set can replace the other.
 
-The authorizer's code decides. The brokers' logged answers are compared, too.
+The authorizer's code decides.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Proof(NamedTuple):
     - ``allowed``: brokers allowed the request.
     - ``by_super_users``: brokers allowed the request of a super user.
     - ``revoked``: brokers allowed the request, and today's ACLs deny it.
-    - ``inexpressible``: brokers and today's ACLs allow the request. The proposed set denies it,
-      because no LITERAL ALLOW can be proposed for it.
-    - ``lost``: as ``inexpressible``, although a LITERAL ALLOW can be proposed. Must be 0.
+    - ``inexpressible``: brokers and today's ACLs allow the request, the proposed set denies it. No
+      LITERAL ALLOW can be proposed for it.
+    - ``lost``: like ``inexpressible``, but a LITERAL ALLOW can be proposed. Must be 0.
     - ``gained``: today's ACLs deny the request, the proposed set allows it. Must be 0.
     """
 

@@ -35,17 +35,20 @@ COLUMNS: Final = (
     "result", "decided", "acl_id", "known", "file", "line",
 )  # fmt: skip
 FIRST: Final = 10
-"""At most this many requests are shown for a finding."""
+"""The most requests that a finding shows."""
 _ORDER: Final = ("time", "file", "line")
 _IS_USE: Final = "known AND decided = result"
-"""Whether a request with an ``acl_id`` is a use of the ACL with this id."""
+"""A condition: the request is a use of the ACL ``acl_id``."""
 
 
 class RequestFilter(NamedTuple):
-    """The conditions on a request; None matches anything. ``acl_id`` is an id of the deciding ACL,
-    ``matches`` an id of a matching ACL. An ACL has several ids if it was removed and created again.
-    ``disagrees``: the broker's answer differs from the ACLs' decision. Without ``disagrees``,
-    ``acl_id`` selects only requests that the broker answered as the ACL decides."""
+    """The conditions on a request; None matches anything.
+
+    - ``acl_id``: an id of the deciding ACL. Without ``disagrees``, only requests that the broker
+      answered as this ACL decides.
+    - ``matches``: an id of a matching ACL.
+    - ``disagrees``: the broker's answer differs from the ACLs' decision.
+    """
 
     principal: str | None = None
     operation: str | None = None
@@ -75,13 +78,12 @@ class RequestFilter(NamedTuple):
 
 
 _UNCOUNTED_MATCHES: Final = ("GAP", "DISAGREES", "WAS_SUPER")
-"""If an ACL's use is unknown for one of these reasons, DECISIONS can have requests that the ACL
-matches although the column ``matched`` is 0."""
+"""With these reasons, an ACL can match requests although its ``matched`` is 0."""
 
 
 def of_acl(acl_id: str, decided: int, matched: int, reason: str | None) -> RequestFilter | None:
-    """The filter for the requests behind a row of ``unused``: the requests that the ACL decided. If
-    it decided none, the requests that it matches. None if there are no requests."""
+    """The filter for a row of ``unused``: the requests that the ACL decided, or else the requests
+    that the ACL matches. None if there are no requests."""
     if decided:
         return RequestFilter(acl_id=acl_id)
     is_matched = matched or reason in _UNCOUNTED_MATCHES
@@ -106,8 +108,12 @@ def requests_in(tables: Tables, window: Window, wanted: RequestFilter) -> DataFr
 
 
 def acls_with_id(tables: Tables, acl_id: str) -> Mapping[Acl, Sequence[AclLifetime]]:
-    """The ACLs that had this id at any time, each with all its lifetimes. Raises ``InvalidRequest``
-    if no ACL had it, and ``ValueError`` if ``acl_id`` is not a Kafka UUID."""
+    """The ACLs that ever had this id, each with all its lifetimes.
+
+    Raises:
+        InvalidRequest: no ACL had this id.
+        ValueError: ``acl_id`` is not a Kafka UUID.
+    """
     uuid = parse_uuid(acl_id)
     found = {
         acl: own
@@ -120,8 +126,8 @@ def acls_with_id(tables: Tables, acl_id: str) -> Mapping[Acl, Sequence[AclLifeti
 
 
 def _is_decided_by(tables: Tables, acl_id: str) -> str:
-    """A condition. If one ACL had this id: this ACL decided, with any of its ids. If several ACLs
-    had this id: the deciding ACL had it at that time."""
+    """A condition: the ACL with this id decided. The ACL's other ids count, too, unless several
+    ACLs had this id. An ACL gets another id if it is removed and created again."""
     acls = acls_with_id(tables, acl_id)
     if len(acls) > 1:
         return f"acl_id = '{acl_id}'"
@@ -169,7 +175,7 @@ def with_commands(
     rows: Iterable[Mapping[str, Any]],
     of: Callable[[Mapping[str, Any]], RequestFilter | None],
 ) -> list[Mapping[str, Any]]:
-    """The ``rows``; a row with requests also gets the ``command`` that prints its requests."""
+    """The ``rows``. A row with requests gets the ``command`` that prints the requests."""
     with_command: list[Mapping[str, Any]] = []
     for row in rows:
         wanted = of(row)
@@ -185,10 +191,11 @@ def with_first(
     by: Sequence[str],
     **fixed: Any,
 ) -> list[dict[str, Any]]:
-    """The ``rows``, each with the ``command`` that prints its requests, and with its first requests
-    in ``requests_first``. A request belongs to a row if it has the row's values in the columns
-    ``by``, and the values ``fixed``. An ``acl_id`` stands for all ids of its ACL, and selects only
-    uses of the ACL."""
+    """The ``rows``, each with the ``command`` for its requests, and with ``requests_first``.
+
+    The requests of a row have the row's values in the columns ``by``, and the values ``fixed``. An
+    ``acl_id`` stands for all ids of its ACL, and selects only uses of the ACL.
+    """
     firsts = _first(tables, window, rows, by, **fixed) if rows else {}
     completed = []
     for row in rows:

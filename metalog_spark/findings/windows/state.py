@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 @kept_until_commit
 def packed_in(tables: Tables) -> bytes:
-    """Every lifetime of every ACL, in the form that ``AclLifetimes.of`` reads on the driver and on
-    workers."""
+    """All lifetimes of all ACLs, for ``AclLifetimes.of`` on the driver and on workers."""
     return packed_lifetimes(tables.read(ACL_CHANGELOG))
 
 
@@ -38,9 +37,10 @@ def acls_now(tables: Tables) -> list[Acl]:
 
 @kept_until_commit
 def known_from_ms(tables: Tables) -> int | None:
-    """The first time at which ACLs with an unknown start were certainly in force, in milliseconds
-    since 1970; None if this time is unknown. Most logs begin at a snapshot, which does not say when
-    its ACLs were added."""
+    """When the known history begins, in milliseconds since 1970; None if this is unknown.
+
+    Most logs begin at a snapshot, which does not say when its ACLs were added.
+    """
     known = tables.read(HISTORY).where(f"kind = '{KNOWN}'").orderBy("from_offset")
     for offset, time_ms in known.selectExpr("from_offset", "unix_millis(from_time)").head(1):
         return time_ms if offset else 0
@@ -49,8 +49,7 @@ def known_from_ms(tables: Tables) -> int | None:
 
 @kept_until_commit
 def config_now(tables: Tables) -> AuthorizerConfig:
-    """The configuration in force at the end of the history; Kafka's defaults if the folder has
-    none."""
+    """The configuration at the end of the history; without one, Kafka's defaults."""
     rows = tables.read(CONFIGURATION).where("to_time IS NULL").collect()
     if not rows:
         return AuthorizerConfig()

@@ -1,8 +1,8 @@
 """The time window of a finding, and how completely audit lines cover the window.
 
-Kafka logs allowed requests only at DEBUG, so a broker's hour without an allowed line does not show
-which ALLOWs were used. Each broker of the folder is expected to have an allowed line in each hour
-that did not come twice (clocks set back). Hours before a broker existed look like a lost log.
+Kafka logs allowed requests only at DEBUG. Each broker is expected to have an allowed line in each
+hour; otherwise it is unknown which ALLOWs were used. No line is expected in an hour that came twice
+because a clock was set back. Hours before a broker existed look like a lost log.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_US: Final = 24 * HOUR_US
 _LAST_DAY_US: Final = (date.max - _EPOCH.date()).days * DAY_US
-"""The last day of Python's calendar. No window ends later."""
+"""No window ends after the last day of Python's calendar."""
 
 HOW_TO_LOG: Final = (
     "Kafka logs what it allows only at DEBUG: set the logger kafka.authorizer.logger to "
@@ -84,16 +84,19 @@ class Window(NamedTuple):
 
 
 class WindowCoverage(NamedTuple):
-    """- ``hours``: the sum of the expected hours of all brokers. ``without_allowed``: how many of
-      these have no unambiguous allowed line, or have lost lines. ``without_any``: how many have no
-      line. ``worst``: the broker with the most hours without an unambiguous allowed line.
-    - ``clock_hours``: the hours that need a line of a controller (``expected_clock_hours``).
-      ``without_controller``: how many of these have no unambiguous allowed line of a controller.
-    - ``broken``: the number of unreadable audit lines, whose times are unknown.
-    - ``waiting``: the requests that are not decided yet. ``uncounted``: those that are not counted
-      yet. ``later``: those that are newer than the log.
+    """How completely the audit lines cover a window.
+
+    - ``hours``: the sum of the expected hours of all brokers.
+    - ``without_allowed``: the hours with lost lines or without an unambiguous allowed line.
+    - ``without_any``: the hours without a line.
+    - ``worst``: the broker with the most hours in ``without_allowed``.
+    - ``clock_hours``: the hours that need an allowed line of a controller.
+    - ``without_controller``: the ``clock_hours`` without such an unambiguous line.
+    - ``broken``: the number of unreadable audit lines of any time.
+    - ``waiting``: the requests that are not decided yet.
+    - ``later``: the requests that are newer than the log.
     - ``ambiguous``: the number of lines with several readings.
-    - ``repeated``: the hours that came twice. ``clocks``: texts about clocks that were set back.
+    - ``clocks``: texts about clocks that were set back.
     """
 
     hours: int
@@ -113,32 +116,26 @@ class WindowCoverage(NamedTuple):
 
     @property
     def share_without_allowed(self) -> float:
-        """The share of hours in which allowed requests are unknown."""
         return self._share(self.without_allowed)
 
     @property
     def share_without_lines(self) -> float:
-        """The share of hours without any line."""
         return self._share(self.without_any)
 
     @property
     def share_without_controller(self) -> float:
-        """The share of the window in which the requests that controllers allowed are unknown."""
         return self.without_controller / self.clock_hours if self.without_controller else 0.0
 
     def _share(self, hours: int) -> float:
         return hours / self.hours if self.hours else 1.0
 
     def text(self) -> str:
-        """``in 31 of 26,280 broker-hours no line certainly shows an allowed request (broker 2:
-        31)``."""
         return (
             f"in {self.without_allowed:,} of {counted(self.hours, 'broker-hour')} no line certainly"
             f" shows an allowed request ({broker_text(self.worst)}: {self.worst_hours:,})"
         )
 
     def controllers_text(self) -> str:
-        """``in 24 of 24 hours no line of a controller certainly shows an allowed request, …``."""
         return (
             f"in {self.without_controller:,} of {counted(self.clock_hours, 'hour')} no line of a"
             " controller certainly shows an allowed request, and only controllers log most requests"
@@ -146,7 +143,7 @@ class WindowCoverage(NamedTuple):
         )
 
     def kept_text(self) -> str:
-        """``controllers_text`` with the consequence for findings about uses, and the remedy."""
+        """``controllers_text`` with the consequence and the remedy."""
         kept = (
             f"{self.controllers_text()}, so no ALLOW for these operations is called unused, and"
             " least-privilege keeps these ALLOWs"
@@ -159,18 +156,15 @@ class WindowCoverage(NamedTuple):
         )
 
     def ambiguous_text(self) -> str:
-        """``1 audit line can be read in several ways, and each way can be a use``."""
         lines = counted(self.ambiguous, "audit line")
         return f"{lines} can be read in several ways, and each way can be a use"
 
     def broken_text(self) -> str:
-        """``1 audit line could not be read, and it can be a use``."""
         it = plural(self.broken, "it", "each")
         return f"{counted(self.broken, 'audit line')} could not be read, and {it} can be a use"
 
 
 def broker_text(name: str) -> str:
-    """``broker 2`` for a number; another name stays as it is."""
     return f"broker {name}" if name.isdigit() else name
 
 
@@ -184,14 +178,13 @@ def window_of(
     """The window between two moments, as ``--from`` and ``--to`` take them.
 
     By default the window begins and ends with the audit logs. Every window ends before the first
-    request that waits or is not counted yet. An offset stands for the time of the last change of
-    ACLs up to this offset. ``-30d`` counts back from the end of the audit logs. If ``start`` counts
-    back to a time before the audit logs, the window begins with the audit logs, and ``say`` gets a
-    message.
+    request that is not decided or not counted yet. An offset stands for the time of the last ACL
+    change up to this offset. ``-30d`` counts back from the end of the audit logs. If such a
+    ``start`` is before the audit logs, the window begins with them, and ``say`` gets a message.
 
     Raises:
-        InvalidMoment: ``start`` or ``end`` is not a moment, or is an offset before the first change
-            of an ACL; or the window is empty, or outside of the counted audit lines.
+        InvalidMoment: ``start`` or ``end`` is not a moment, or is an offset before the first ACL
+            change; or the window is empty, or has no counted audit lines.
         InvalidRequest: the folder has no counted audit lines.
     """
     covered = _covered(tables)
@@ -299,8 +292,8 @@ def coverage_in(tables: Tables, window: Window) -> WindowCoverage:
 
 
 def expected_clock_hours(hours: int, with_controller: int, controller_or_repeated: int) -> int:
-    """How many of a window's ``hours`` need an allowed line of a controller. ``with_controller``
-    hours have such a line, and ``controller_or_repeated`` hours have such a line or came twice."""
+    """How many of ``hours`` need an allowed line of a controller. ``with_controller`` hours have
+    such a line. ``controller_or_repeated`` hours have such a line or came twice."""
     return hours - (controller_or_repeated - with_controller if with_controller else 0)
 
 
@@ -329,8 +322,8 @@ def _broken(tables: Tables) -> int:
 
 
 def coverage_of(brokers: Sequence[tuple[str, int, int, int]], hours: int) -> WindowCoverage:
-    """The coverage of a window of ``hours`` hours. For each broker, ``brokers`` has the number of
-    hours with an allowed line, of hours with any line, and of hours that are not expected."""
+    """The coverage of a window of ``hours`` hours. For each broker, ``brokers`` has the name, and
+    the numbers of hours with an allowed line, with any line, and without an expected line."""
     expected = [hours - repeated for *_, repeated in brokers]
     missing = [
         (hours_expected - allowed, broker)
@@ -353,8 +346,8 @@ def refuse_without_allowed(seen: WindowCoverage, window: Window) -> None:
 
 
 def usage_in(tables: Tables, window: Window) -> DataFrame:
-    """Rows of USAGE for exactly this window. The rows for days that are partly in the window are
-    computed from DECISIONS."""
+    """Rows of USAGE for exactly this window. Rows of partly covered days are computed from
+    DECISIONS."""
     from pyspark.sql import functions as f
 
     first, last = window.whole_days
