@@ -62,6 +62,16 @@ def test_a_year_that_is_none_is_refused_before_spark_starts(
     assert not out.exists()
 
 
+@pytest.mark.usefixtures("no_spark")
+def test_the_name_of_a_source_is_not_a_folder_to_write(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run_here(capsys, "pipeline", "demo", "--out", "@demo")
+    assert (done.returncode, [*tmp_path.iterdir()]) == (2, [])
+    assert "@demo is a SOURCE, not a folder; give a folder, or ./@demo" in done.stderr
+
+
 def check_every_line_is_accounted_for(tables: Tables, truth: dict[str, Any]) -> None:
     answers = truth["allowed"], truth["denied"]
     results = [f"count_if(result = '{result}')" for result in ("ALLOWED", "DENIED")]
