@@ -1,7 +1,7 @@
 """Delays Ctrl-C until an operation is complete.
 
-Ctrl-C interrupts only the main thread, so these functions do nothing on any other thread. They also
-do nothing if Python has no handler of Ctrl-C. This module must not know the operation.
+Ctrl-C interrupts only the main thread. On any other thread, or if Python has no handler of Ctrl-C,
+these functions do nothing. This module must not know the operation.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ def first_ctrl_c() -> Iterator[Event]:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Delays Ctrl-C until the ``with`` block ends. If the block raises an error, Ctrl-C is
-    dropped."""
+    """Delays Ctrl-C until the ``with`` block ends. If the block raises an error, Ctrl-C is lost."""
     with _interruption(once=False) as interrupted:
         yield
     if interrupted.is_set():

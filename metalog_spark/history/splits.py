@@ -25,15 +25,15 @@ from snapshot.log_range import read_range
 from snapshot.reader import read_snapshot
 
 OPEN_END: Final = 1 << 63
-"""The end of a split or gap whose end is not known."""
+"""The end of a split or gap with an unknown end."""
 
 
 class LogSplit(NamedTuple):
-    """The records of ``split`` from offset ``start`` up to ``until``, which one task reads.
+    """The records of ``split`` from offset ``start`` up to ``until`` (exclusive).
 
     A ``dense`` split has every offset up to ``end``, or is damaged; its ``until`` is ``end``. In
-    any other split the last batch can have records above ``end``, and ``until`` can be above or
-    below ``end``. ``source`` is the split's folder, file or address.
+    any other split, ``end`` is approximate: the last batch can have records above ``end``.
+    ``source`` is the folder, file or address.
     """
 
     split: Split
@@ -44,7 +44,7 @@ class LogSplit(NamedTuple):
     source: str
 
     def batches(self) -> Iterator[Batch]:
-        """The batches that contain at least one of the split's records, each batch whole.
+        """The batches with at least one of the split's records. Each batch is whole.
 
         Raises:
             CorruptLog: the split is damaged.
@@ -66,8 +66,8 @@ class LogSplit(NamedTuple):
             raise _missing(reached, self.end, file)
 
     def between(self, start: int, end: int) -> Sequence[LogSplit]:
-        """The parts of this split with records from offset ``start`` up to ``end``. If the log is
-        in a topic, a batch that begins before ``start`` and ends after it is a split of its own."""
+        """Splits with this split's records from offset ``start`` up to ``end``. In a topic's log, a
+        batch that begins before ``start`` gets its own split."""
         if self.start >= end or self.end <= start:
             return ()
         split, begin, until = self.split, max(self.start, start), min(self.until, end)
@@ -81,7 +81,7 @@ class LogSplit(NamedTuple):
 
 
 class LogHole(NamedTuple):
-    """A gap: the offsets from ``start`` up to ``end`` are not read; ``why`` says why.
+    """The offsets from ``start`` up to ``end`` are not read, for the reason ``why``.
     ``is_damage``: a log is damaged there."""
 
     start: int
@@ -91,7 +91,7 @@ class LogHole(NamedTuple):
 
 
 class SnapshotSplit(NamedTuple):
-    """A snapshot file as a log, in which a record's offset is its position in the file."""
+    """A snapshot file as a log. A record's offset is its position in the file."""
 
     path: Path
 
@@ -111,7 +111,7 @@ class BootstrapSplit(NamedTuple):
 
 
 class HeadSplit(NamedTuple):
-    """For a log in a topic: the batch that begins before ``offset`` and ends after it, if any."""
+    """In a topic's log: the batch that begins before ``offset`` and ends after it, if any."""
 
     cluster: TopicCluster
     offset: int
@@ -128,8 +128,7 @@ class HeadSplit(NamedTuple):
 
 
 class WholeSplit(NamedTuple):
-    """A log that cannot be split, such as that of a live quorum. The task opens the log again and
-    reads it from ``start`` up to ``end``.
+    """A log that cannot be split, such as a live quorum's. The task opens the log again.
 
     Raises:
         InvalidSource: the log no longer reaches ``end``.

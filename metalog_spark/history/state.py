@@ -1,8 +1,6 @@
 """Packs the ACLs of a pipeline's folder, with the times of each ACL, for workers.
 
-The packed form is one compressed Arrow stream. The driver makes it from ACL_CHANGELOG, and from
-HISTORY if unknown ranges matter. Each worker builds its own index of the ACLs. This module must not
-know how anything is decided.
+The packed form is one compressed Arrow stream. This module must not know how anything is decided.
 """
 
 from __future__ import annotations
@@ -42,13 +40,13 @@ class FolderState(NamedTuple):
 
 
 def packed(changelog: DataFrame, history: DataFrame) -> bytes:
-    """The input of ``unpacked``, from the tables ACL_CHANGELOG and HISTORY. Equal rows in any
-    order give equal bytes."""
+    """The input of ``unpacked``, from the tables ACL_CHANGELOG and HISTORY. The order of rows does
+    not change the bytes."""
     return packed_rows(changelog.toArrow(), history.toArrow())
 
 
 def packed_rows(changelog: pa.Table, history: pa.Table) -> bytes:
-    """As ``packed``, from rows that are already on the driver."""
+    """As ``packed``, from rows on the driver."""
     columns = (column.to_pylist() for column in _in_ms(history, _HISTORY).columns)
     ranges = sorted(zip(*columns, strict=True), key=repr)
     return _written(_table(changelog).replace_schema_metadata({"history": json.dumps(ranges)}))
@@ -68,7 +66,7 @@ def unpacked(data: bytes) -> FolderState:
 
 
 def unpacked_lifetimes(data: bytes) -> Iterator[AclLifetime]:
-    """Every lifetime of every ACL, from the bytes of ``packed_lifetimes``."""
+    """Every lifetime of every ACL, from the result of ``packed_lifetimes``."""
     return _lifetimes(_read(data))
 
 
@@ -126,8 +124,7 @@ def _values(table: pa.Table, name: str) -> Iterable[Any]:
 
 
 def _encoded(table: pa.Table) -> pa.Table:
-    """The table with the texts of ACLs encoded as dictionaries, so that each distinct text is sent
-    and decoded once."""
+    """Encode the texts of ACLs as dictionaries, so that each distinct text is sent once."""
     for name in Acl._fields:
         at = table.schema.get_field_index(name)
         table = table.set_column(at, name, table[name].dictionary_encode())

@@ -24,20 +24,19 @@ LONGEST_LINE: Final = 1 << 20
 SHOWN_BYTES: Final = 1_000
 TOO_LONG: Final = f"longer than {LONGEST_LINE:,} bytes; the text is the line's beginning"
 DAMAGE_ERRORS: Final = (zlib.error, EOFError, OSError)
-"""The exceptions of decompressing a damaged file."""
 GZIP_MAGIC: Final = b"\x1f\x8b"
 _gzip_stream: Final = partial(zlib.decompressobj, 16 + zlib.MAX_WBITS)
 _BZIP2_MAGIC: Final = b"BZh"
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _READ_BYTES: Final = 1 << 16
-"""The number of compressed bytes that one read returns. Arrow's reads have the same size."""
+"""The compressed bytes of one read, as in Arrow's reads."""
 _KAFKAS_NAME: Final = "kafka-authorizer"
 BrokerPattern = re.Pattern[str] | None
 
 
 class Block(NamedTuple):
-    """Whole lines, each with its LF; only a file's last line can lack the LF. If the file has a
-    ``fault`` here, ``lines`` is an incomplete line or empty."""
+    """Whole lines with their LFs; a file's last line can lack the LF. With a ``fault``, ``lines``
+    is an incomplete line or empty."""
 
     lines: bytes
     fault: str | None = None
@@ -46,9 +45,9 @@ class Block(NamedTuple):
 def broker_of(path: str, pattern: BrokerPattern) -> str:
     """The name of the broker that wrote the log ``path``.
 
-    With ``pattern``, the name is the result of ``name_found``. Without a pattern, a file with
-    Kafka's own name, ``kafka-authorizer``, belongs to the broker with the folder's name. The broker
-    of any other file is the file's name up to the first dot.
+    With ``pattern``, the name is the result of ``name_found``. Without a pattern, the name is the
+    file's name up to the first dot. If this is ``kafka-authorizer``, which is Kafka's own name, the
+    broker has the folder's name instead.
 
     Raises:
         InvalidRequest: ``pattern`` finds no name in ``path``.
@@ -64,15 +63,15 @@ def broker_of(path: str, pattern: BrokerPattern) -> str:
 
 
 def name_found(pattern: re.Pattern[str], text: str) -> str | None:
-    """The part of ``text`` that the first group of ``pattern`` matches, or the whole pattern if it
-    has no group. None if nothing matches or this part is empty."""
+    """The text that the first group of ``pattern`` matches. Without a group, the text that the
+    whole pattern matches. None if nothing matches or the text is empty."""
     found = pattern.search(text)
     return None if found is None else found[min(pattern.groups, 1)] or None
 
 
 def unpacked(content: pa.Buffer) -> Iterator[bytes]:
-    """Yield the decompressed content in blocks. If it is damaged, yield all content that can be
-    decompressed, then raise one of ``DAMAGE_ERRORS``."""
+    """Yield the decompressed content in blocks. If the content is damaged, yield all data before
+    the damage, then raise one of ``DAMAGE_ERRORS``."""
     magic = content[:4].to_pybytes()
     file = pa.BufferReader(content)
     if magic.startswith(GZIP_MAGIC):
@@ -106,7 +105,7 @@ def _zstd_stream(file: Any) -> pa.NativeFile:
 
 
 class _Streams:
-    """Decompresses all streams in ``file``, in order. Zeros between two streams are padding."""
+    """Decompresses all streams in ``file``. Zeros between two streams are padding."""
 
     def __init__(self, new_unpacker: Callable[[], Any], file: Any) -> None:
         self._new_unpacker, self._file = new_unpacker, file
@@ -151,8 +150,7 @@ class _SlowFile:
 
 
 def _before_damage(single_bytes: Iterator[bytes]) -> Iterator[bytes]:
-    """If a call of a decompressor raises an error, all bytes of the call are lost. So each call
-    returns one byte."""
+    """An error of a decompressor loses the call's bytes, so each call asks for one byte."""
     found = bytearray()
     with suppress(*DAMAGE_ERRORS):
         for byte in single_bytes:
@@ -162,8 +160,8 @@ def _before_damage(single_bytes: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def whole_lines(chunks: Iterable[bytes]) -> Iterator[Block]:
-    """Split ``chunks``, each of at most ``BLOCK_BYTES``, into lines. A line of more than
-    ``LONGEST_LINE`` bytes, not counting its LF, is a fault."""
+    """Split ``chunks``, each of at most ``BLOCK_BYTES``, into lines. A line that is longer than
+    ``LONGEST_LINE`` (without its LF) is a fault."""
     rest, is_in_long_line = b"", False
     try:
         for chunk in chunks:

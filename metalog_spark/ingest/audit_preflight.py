@@ -19,11 +19,11 @@ from metalog_spark.store.preflight import PARQUET, files_below, files_named, fir
 _IN_EACH_LINE: Final = b"Principal "
 _ACL_SCHEMES: Final = ("cluster", "quorum", "zookeeper")
 _MOST_BYTES: Final = 64 << 20
-"""The search for an audit line ends after approximately this many bytes of all files."""
+"""The search for an audit line ends after about this many bytes of all files."""
 
 
 def refuse_acls(audit: str) -> None:
-    """Raise ``InvalidRequest`` if ``audit`` is a SOURCE of ACLs, which has no audit lines."""
+    """Raise ``InvalidRequest`` if ``audit`` is a SOURCE of ACLs."""
     scheme, is_uri, _ = audit.partition("://")
     if is_uri and scheme in _ACL_SCHEMES:
         raise InvalidRequest(
@@ -32,8 +32,7 @@ def refuse_acls(audit: str) -> None:
 
 
 def check_audit(patterns: Sequence[str], out: str, pattern: BrokerPattern) -> list[str]:
-    """Check the files that ``patterns`` name. Returns the paths of empty files, which Spark does
-    not list.
+    """Check the files that ``patterns`` name, and return the paths of empty files.
 
     Raises:
         InvalidRequest: one of ``patterns`` matches nothing, a Parquet file, or a file in the
@@ -70,8 +69,8 @@ def holds_parquet(audit: str) -> bool:
 
 
 def check_has_line(patterns: Sequence[str]) -> None:
-    """Raise ``InvalidRequest`` if no file has an audit line. After ``_MOST_BYTES``, the
-    search ends without an error."""
+    """Raise ``InvalidRequest`` if no file has an audit line. After ``_MOST_BYTES``, the search ends
+    without an error."""
     left, first, count = _MOST_BYTES, "", 0
     for file in (file for audit in patterns for file in files_named(audit)):
         before = b""

@@ -1,8 +1,7 @@
 """Reads audit files through Spark's own sources.
 
-Spark finds the files on a disk or in an object store, also by a pattern. It splits large plain
-files, combines small files into one task, and passes compressed files whole. No line comes to the
-driver. This module must not know what a line says.
+Spark finds the files on a disk or in an object store. No line comes to the driver. This module must
+not know what a line says.
 """
 
 from __future__ import annotations
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
 
 LISTED: Final = "path STRING, length BIGINT, modified TIMESTAMP"
 SPLITS: Final = "path STRING, start BIGINT, lines BIGINT"
-"""A split of a file: the file's path as a URI, the split's start in bytes, and a number of
-lines."""
+"""The file's path as a URI, the split's start in bytes, and a number of lines."""
 _OF_SPLIT: Final = ("_metadata.file_path AS path", "_metadata.file_block_start AS start")
 _NO_JAR: Final = re.compile(r"\bNo FileSystem for scheme|\bClassNotFoundException: Class \S+ not")
 _JARS: Final = {
@@ -43,14 +41,13 @@ _JARS: Final = {
 }
 _NO_ANSWER: Final = re.compile(r"\bjava\.(?:net|nio|io)\.\w+Exception\b")
 _WITH_A_COLON: Final = "Relative path in absolute URI: "
-"""Hadoop's error if a pattern is compared with a name that has a colon."""
+"""Hadoop's error if a folder has a name with a colon, and a pattern is matched there."""
 _RAW_FILES: Final = {
     "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "fs.file.impl.disable.cache": "true",
 }
-"""Options of a reader, not of the session, so that they also apply with Spark Connect. Hadoop's
-default file system for a disk fails if a file's name has a colon, because it looks for a checksum
-file beside the file."""
+"""Options of a reader, so that they also apply with Spark Connect. Hadoop's default file system for
+a disk looks for a checksum file, and fails if a file's name has a colon."""
 _SPECIAL: Final = re.compile(r"([*?\[\]{}\\])")
 _AT_ANY_DEPTH: Final = "/**/"
 _LOCAL: Final = "regexp_replace(path, '^file:/+', '/') AS path"
@@ -58,12 +55,11 @@ _LOCAL: Final = "regexp_replace(path, '^file:/+', '/') AS path"
 
 def listed(session: SparkSession, patterns: Sequence[str]) -> DataFrame:
     """The files that ``patterns`` name, as rows of ``LISTED``. A pattern is a file, a folder (all
-    files below it), a pattern of Spark, or ``FOLDER/**/NAME``. Spark leaves out empty files, and in
-    a folder also names that begin with a dot or an underscore.
+    files below it), a pattern of Spark, or ``FOLDER/**/NAME``. Spark leaves out empty files. In a
+    folder, Spark also leaves out names that begin with a dot or an underscore.
 
     Raises:
-        InvalidRequest: Spark finds nothing at a pattern's place, cannot match the pattern, or
-            cannot reach the URI.
+        InvalidRequest: Spark finds no file, cannot match the pattern, or cannot reach the URI.
     """
     found = _union(_listed(session, pattern) for pattern in dict.fromkeys(patterns))
     return frame_of(session, [], LISTED) if found is None else found.dropDuplicates(["path"])
@@ -94,8 +90,7 @@ def _listed(session: SparkSession, pattern: str) -> DataFrame:
 
 
 def _unreachable(place: str, error: Exception) -> InvalidRequest | None:
-    """The error if Spark has no file system for the scheme of the URI ``place``, or cannot reach
-    ``place``; None for any other ``error``."""
+    """The error about a URI that has no file system or does not answer; None for other errors."""
     scheme, is_uri, _ = place.partition(":/")
     reason = first_line(error)
     if not is_uri:
@@ -115,7 +110,7 @@ def read_audit(
     session: SparkSession, paths: Sequence[str], zone: Zone, pattern: BrokerPattern
 ) -> DataFrame:
     """All lines of the files at ``paths``, as rows of ``READ``. Times without a zone are in
-    ``zone``; ``pattern`` finds the broker's name in a path."""
+    ``zone``. ``pattern`` finds the broker's name in a path."""
     return AuditFiles(session, pa.array(paths, pa.string())).read(zone, pattern)
 
 
@@ -131,8 +126,7 @@ class AuditFiles:
         self._contents = _contents_of(session, packed.to_pylist()) if len(packed) else None
 
     def splits(self) -> DataFrame:
-        """Rows of ``SPLITS`` with the number of lines in each split of plain files. No Python
-        worker runs."""
+        """Rows of ``SPLITS`` with the number of lines in each split of plain files."""
         from pyspark.sql import functions as f
 
         if self._lines is None:
@@ -148,8 +142,8 @@ class AuditFiles:
         before: DataFrame | None = None,
     ) -> DataFrame:
         """All lines as rows of ``schema``. ``then`` converts batches of ``READ`` to ``schema`` on
-        the workers. ``before`` (rows of ``SPLITS``) has the number of lines before each split, so
-        that lines are numbered from the file's start."""
+        the workers. ``before`` has the number of lines before each split, as rows of ``SPLITS``.
+        Without ``before``, lines are numbered from the start of their split."""
         from metalog_spark.ingest.audit_splits import read_packed, read_splits
 
         def on_worker(decode: Callable[..., Iterator[pa.RecordBatch]]) -> Mapped:
@@ -195,5 +189,5 @@ def _numbered(lines: DataFrame, before: DataFrame | None) -> DataFrame:
 
 
 def _literal(path: str) -> str:
-    """``path``, escaped so that Spark does not read it as a pattern."""
+    """Escape ``path``, because Spark reads a path as a pattern."""
     return _SPECIAL.sub(r"\\\1", path)

@@ -1,10 +1,9 @@
 """Reads audit files and a topic's records in a worker.
 
-Spark sends a plain file as splits, line by line, and a compressed file whole. This module
-decompresses files itself, to read a damaged file up to the damage. Only LF ends a line. The last
-row of a split is about the split itself: a build uses this row to check the lines' numbers, and
-later builds recognize the file by it. This module must not know what a line says, nor how Spark
-lists files.
+Spark sends the lines of a plain file in splits, and a compressed file whole. This module
+decompresses the file itself, to read a damaged file up to the damage. Only LF ends a line. Each
+split also has one row about the split itself, with which later builds recognize the file. This
+module must not know what a line says, nor how Spark lists files.
 """
 
 from __future__ import annotations
@@ -46,20 +45,19 @@ LINES: Final = (
     f" 1, {SHOWN_BYTES}), CAST(concat('\\n', octet_length(value)) AS BINARY))"
     " ELSE CAST(value AS BINARY) END AS line"
 )
-"""A line. For a line that is too long, the column has the line's beginning, an LF, and the line's
-whole length in bytes."""
+"""A line. If the line is too long, the column has its beginning, an LF, and its whole length in
+bytes."""
 _MISNAMED: Final = "packed by gzip, and its name does not end in .gz: rename the file"
 _HEAD_BYTES: Final = 16 << 10
-"""How many bytes at a file's start are fingerprinted. Many files can begin with the same output of
-a start script, but this output is shorter."""
+"""How many bytes at a file's start are fingerprinted: more than the output of a start script, with
+which many files can begin."""
 _MOST_LINES: Final = 16_384
 _MOST_BYTES: Final = 16 << 20
-"""A batch ends after this many bytes of lines, because a topic's records can have any size."""
+"""The bytes after which a batch ends, because a topic's records can have any size."""
 
 
 class Record(NamedTuple):
-    """The ``lines`` of one record, the ``file`` and ``broker`` of their rows, and the number of the
-    first line (``line``). A record with a ``fault`` has no lines."""
+    """``line`` is the number of the record's first line. A record with a ``fault`` has no lines."""
 
     file: str
     broker: str
@@ -69,9 +67,9 @@ class Record(NamedTuple):
 
 
 class _Head:
-    """Fingerprints of a file's beginning. Each fingerprint covers the file up to the end of one
-    line in the first 16 KiB. If the first line is longer, the only fingerprint covers the line's
-    beginning. Equal fingerprints show that two files begin alike."""
+    """Fingerprints of a file's beginning: for each line in the first 16 KiB, a fingerprint of the
+    file up to the end of the line. If the first line is longer, the only fingerprint covers the
+    line's beginning. Two files with an equal fingerprint begin alike."""
 
     def __init__(self) -> None:
         self.found: list[int] = []
@@ -127,8 +125,7 @@ def read_splits(
     batches: Iterable[pa.RecordBatch], zone: Zone, pattern: BrokerPattern
 ) -> Iterator[pa.RecordBatch]:
     """Read batches with five columns: ``LINES``, the file's path, the split's start, the file's
-    size, and the number of lines before the split. Spark sends texts as ``string`` or as
-    ``large_string`` of Arrow."""
+    size, and the number of lines before the split."""
     current: _OpenSplit | None = None
     for batch in batches:
         lines, paths = batch.column(0).cast(pa.binary()), batch.column(1)
@@ -165,8 +162,7 @@ def read_splits(
 
 
 def _too_long(lines: pa.BinaryArray) -> tuple[dict[int, str], NDArray[np.int64]]:
-    """The faults of the lines that ``LINES`` has cut, by position, and the whole length of every
-    line."""
+    """The faults of lines that ``LINES`` cut, by position, and the whole length of every line."""
     offsets = np.frombuffer(lines.buffers()[1], np.int32)[lines.offset :][: len(lines) + 1]
     lengths = np.diff(offsets).astype(np.int64)
     data = np.frombuffer(lines.buffers()[2] or b"", np.uint8)
@@ -179,7 +175,7 @@ def _too_long(lines: pa.BinaryArray) -> tuple[dict[int, str], NDArray[np.int64]]
 
 
 def _shortened(lines: pa.BinaryArray, faults: dict[int, str]) -> pa.BinaryArray:
-    """The lines, without the length that ``LINES`` adds to a cut line."""
+    """The lines without the lengths that ``LINES`` adds."""
     if TOO_LONG not in faults.values():
         return lines
     texts = lines.to_pylist()
@@ -223,8 +219,8 @@ def _read_packed(
 
 
 def read_records(records: Iterable[Record], zone: Zone) -> Iterator[pa.RecordBatch]:
-    """Read records; each is one event. If a name in the event has an LF, the record has several
-    lines, and all these lines are ambiguous."""
+    """Read records, each with one event. If a name has an LF, the record has several lines, and all
+    these lines are ambiguous."""
     gathered = _Gathered(zone)
     for record in records:
         if record.fault is not None:
@@ -301,7 +297,7 @@ class _Gathered:
         self._faults[len(self._lines) - 1] = fault
 
     def add_record(self, record: Record) -> None:
-        """Add the whole ``record``; its possible readings come after the rows of its lines."""
+        """Call this after ``add`` has added the lines of ``record``."""
         index = self._files[record.file, record.broker]
         self._whole.append((self._indexes.index(index), record.lines))
 

@@ -3,8 +3,8 @@ in any of Spark's formats, such as ``table:json.`/logs```.
 
 A table with the columns of requests is read as requests. In any other table, each row is one audit
 line: the column ``value``, or the only column besides ``broker``, or else the whole row as JSON.
-Rows have no order, so a table's lines have no number and no neighbours. This module must not know
-what a line says, nor what earlier builds read.
+Rows have no order, so the lines have no number. This module must not know what a line says, nor
+what earlier builds read.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def is_table(audit: str) -> bool:
 
 
 def refuse_parquet(files: FileGroups) -> None:
-    """Raise ``InvalidRequest`` if the name of one of ``files`` ends in ``.parquet``."""
+    """Raise ``InvalidRequest`` if a file's name ends in ``.parquet``."""
     if files.parquet is not None:
         raise InvalidRequest(
             f"{files.parquet}: a Parquet file among text files; name its folder separately:"
@@ -77,8 +77,7 @@ def _opened(session: SparkSession, name: str) -> DataFrame:
 
 
 def _default_broker(name: str) -> str:
-    """The default broker: the table's name without its database, or a file's name up to the first
-    dot."""
+    """The table's name without its database, or a file's name up to the first dot."""
     last = name.removeprefix(PREFIX).rstrip("/`").replace("`", "/").rpartition("/")[2]
     return last.partition(".")[0] if "/" in name else last.rpartition(".")[2]
 
@@ -111,7 +110,6 @@ def _read_lines(
 
 
 def _line_of(table: DataFrame, name: str) -> Column:
-    """The column with the lines, or else each whole row as JSON, in bytes."""
     from pyspark.sql import functions as f
 
     kinds = dict(table.dtypes)
@@ -140,8 +138,8 @@ def _as_json(table: DataFrame) -> Column:
 def _broker_of_line(
     row_json: str | None, line: bytes, name: str, broker: str, pattern: BrokerPattern
 ) -> str:
-    """Without a ``pattern``, returns ``broker``. A pattern finds the name in another column of the
-    row (as ``NAME=VALUE``), in a field of the JSON around the line, or in the table's name."""
+    """``pattern`` finds the name in a column of the row (as ``NAME=VALUE``), in a field of the JSON
+    around the line, or in the table's name."""
     if pattern is None:
         return broker
     fields = (*fields_around(row_json or ""), *fields_around(line.decode(errors="replace")), name)

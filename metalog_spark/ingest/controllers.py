@@ -1,9 +1,9 @@
 """Knows which requests only an active controller logs, according to ControllerApis and KafkaApis of
 Kafka 4.3.1.
 
-A broker forwards most changes of the cluster without authorizing them; the active controller
-authorizes them. A log is an active controller's log if it has a request that no broker logs, for
-example one broker heartbeat. This module must not know Spark, nor files.
+A broker forwards most changes of the cluster, and the active controller authorizes the changes. A
+log is an active controller's log if it has a request that no broker logs, such as BrokerHeartbeat.
+This module must not know Spark, nor files.
 """
 
 from __future__ import annotations
@@ -50,11 +50,10 @@ _DECIDED: Final = {
     ),
     ResourceType.GROUP: frozenset({Operation.ALTER_CONFIGS, Operation.DESCRIBE_CONFIGS}),
 }
-"""Operations that a controller can authorize. DESCRIBE, which DeleteTopics checks, is left out,
-because an ACL for DELETE also allows DESCRIBE. CREATE_TOKENS is left out, because a broker checks
-this operation before it forwards the request."""
+"""Operations that a controller can authorize. DeleteTopics also checks DESCRIBE, but an ACL for
+DELETE also allows DESCRIBE. CREATE_TOKENS is left out, because a broker checks this operation."""
 
 
 def controller_can_decide_by(acl: Acl) -> bool:
-    """Whether it is possible that only a controller's log shows a use of ``acl``."""
+    """Whether a use of ``acl`` can be in only a controller's log."""
     return any(concerns(acl, each) for each in _DECIDED.get(acl.resource_type, ()))

@@ -1,8 +1,8 @@
 """Adds facts that one line alone does not show: the line's number in its file, a record with
 several lines, and an incomplete last line.
 
-A query over the rows of all lines finds these facts. So a task reads only its own lines, and the
-splits do not matter. This module must not know files, nor what is done with half lines.
+A query over all rows finds these facts, so the splits do not matter. This module must not know
+files, nor what is done with half lines.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _MOST_LINES: Final = 1_024
-"""The last line of a record is recognized at most this many lines after the first line."""
+"""The last line of a record can be at most this many lines after the first line."""
 _MOST_SENT: Final = 200_000
-"""At most this many rows are broadcast to every task; more rows are joined by sorting."""
+"""At most this many rows are broadcast to every task."""
 _END: Final = " with resourceRefCount = "
 _LAST_LINE: Final = (
     f"reason IS NOT NULL AND contains(text, '{_END}') AND NOT contains(text, '{HEAD}')"
 )
 IS_CUT: Final = f"(sum(bytes) > max(size) OR sum(bytes) = max(size) - {LESS_WITH_A_MARK})"
-"""An aggregate over the splits of a file: whether the file ends within a line."""
+"""Aggregated over the splits of a file: whether the file ends within a line."""
 _FIRST_LINE: Final = f"{IS_REQUEST} AND line IS NOT NULL AND rule IS NULL"
 
 
@@ -36,8 +36,8 @@ def ends_record(rejected: str) -> bool:
 
 
 def resolved(read: DataFrame, known: Forms) -> tuple[DataFrame, Forms]:
-    """``read`` (rows of ``READ``) with half lines rejected, and with lines numbered from the start
-    of their file. Also returns the line forms (``line_forms.FORMS``) of ``known`` and ``read``."""
+    """``read`` (rows of ``READ``) with half lines rejected, and lines numbered in their file; and
+    the line forms (``line_forms.FORMS``) of ``known`` and ``read``."""
     forms, lacks_rules = forms_in(read)
     forms = earliest(known, forms)
     flags = _flags(read)
@@ -50,9 +50,8 @@ def resolved(read: DataFrame, known: Forms) -> tuple[DataFrame, Forms]:
 
 
 def _flags(read: DataFrame) -> Any:
-    """One row, in which null means false. ``has_splits``: a file has several splits. ``has_ends``:
-    a line ends a record that begins in another line. ``may_be_cut``: a file can end within a
-    line."""
+    """One row, in which null means false. ``has_ends``: a line ends a record that begins in another
+    line. ``may_be_cut``: a file can end within a line."""
     return read.selectExpr(
         "bool_or(start > 0) AS has_splits",
         f"bool_or({_LAST_LINE}) AS has_ends",
@@ -73,8 +72,8 @@ def _numbered(read: DataFrame) -> DataFrame:
 
 
 def broken_lines(read: DataFrame) -> DataFrame:
-    """The ``file`` and ``line`` of each line that other rows of the file show to be broken, and the
-    reason (``why``), which is null for a line that can be a part of a name."""
+    """The ``file`` and ``line`` of each broken line, with the reason (``why``). The reason is null
+    for a line that can be a part of a name."""
     from pyspark.sql import functions as f
 
     edges = read.where(f"({_LAST_LINE}) OR ({_FIRST_LINE})").selectExpr(

@@ -1,8 +1,8 @@
 """Counts facts about each audit file from the file's rows.
 
-The facts in rows of ``FACTS`` stay on Spark's disks. From them, the driver gets only summaries of
-many files, and a row for each file that a message names. This module must not know how duplicates
-are found, nor what is done with rows.
+The rows of ``FACTS`` stay on Spark's disks. The driver gets only summaries of many files, and a row
+for each file that a message names. This module must not know how duplicates are found, nor what is
+done with rows.
 """
 
 from __future__ import annotations
@@ -34,31 +34,29 @@ FACTS: Final = (
 """A row for each listed file; the facts of a file without lines are null.
 
 The columns from ``requests`` to ``days`` are those of ``FileFacts``; ``head`` is the last of
-``heads``. Columns after ``broker`` are explained in ``line_sums.SUMS``, except ``is_cut`` (the file
-ends within a line) and ``is_split`` (Spark split the file).
+``heads``. ``is_cut``: the file ends within a line. ``is_split``: Spark split the file.
+``line_sums.SUMS`` explains the other columns after ``broker``.
 """
 _COUNTS: Final = ("requests", "not_audit", "broken")
 _FORMS: Final = ("request_us", "rule_us")
 _LOG: Final = "regexp_extract(path, '(?s)^(.*/)?([^/.]+|[^/]*)', 0)"
 """The path up to the first dot of the file's name: the same for a log and its rotated files."""
-
-
 _NAMED: Final = "CASE WHEN coalesce(requests, 0) = 0 OR fault IS NOT NULL OR is_same THEN path END"
-"""The path of a file that a message can name; null for other files."""
+"""The path of a file that a message can name, else null."""
 
 
 class Same(NamedTuple):
-    """Why a file is left out: the file named ``file`` begins in the same way and is not shorter. If
-    an earlier build read ``file``, ``known_lines`` is its number of lines."""
+    """A file is left out because ``file`` begins with the same lines and is not shorter.
+    ``known_lines`` is the number of lines in ``file`` if an earlier build read ``file``."""
 
     file: str
     known_lines: int | None
 
 
 class FileRead(NamedTuple):
-    """The number of lines of each kind. ``why`` says what is wrong with one broken line, ``fault``
-    why a part of the file cannot be read. ``same`` and ``known_lines`` are the fields of ``Same``
-    if the file is left out."""
+    """The number of lines of each kind. ``why`` says what is wrong with one broken line. ``fault``
+    says why a part of the file cannot be read. If the file is left out, ``same`` and
+    ``known_lines`` are the fields of ``Same``."""
 
     file: str
     requests: int
@@ -74,7 +72,7 @@ class FileRead(NamedTuple):
         return self.requests + self.not_audit + self.broken
 
     def no_request_text(self) -> str | None:
-        """The error about a file with lines, but without a readable audit line."""
+        """The error if the file has lines, but no request."""
         none = f"none of its {counted(self.lines, 'line')}"
         if self.requests or not self.lines:
             return None
@@ -84,8 +82,8 @@ class FileRead(NamedTuple):
 
 
 class FileFacts(NamedTuple):
-    """The first five fields are as in ``FileRead``. ``heads`` has the fingerprints of the file's
-    beginning, and ``days`` the days of its requests."""
+    """The first five fields are as in ``FileRead``. ``heads`` are fingerprints of the file's
+    beginning, and ``days`` are the days with requests."""
 
     requests: int = 0
     not_audit: int = 0
@@ -102,8 +100,8 @@ class FileFacts(NamedTuple):
 
 
 class LogRead(NamedTuple):
-    """Sums over one file in ``FilesRead.named``, or over all other files of a log. The paths of
-    the log's files begin with ``path``. ``is_kept``: not all of these files are left out."""
+    """Sums over one file in ``FilesRead.named``, or over all other files of a log. The paths begin
+    with ``path``. ``is_kept``: not all of these files are left out."""
 
     path: str
     files: int
@@ -114,8 +112,8 @@ class LogRead(NamedTuple):
 
 class FilesRead(NamedTuple):
     """``named`` has each input table, and each audit file that has no request, has a fault or is
-    left out. ``logs`` has sums over all audit files. ``nothing_new``: earlier builds had
-    read all files. ``days_again`` counts days whose earlier requests were decided again."""
+    left out. ``logs`` covers all audit files. ``nothing_new``: earlier builds had read all
+    files. ``days_again`` counts the days of earlier builds that were decided again."""
 
     named: Sequence[FileRead]
     logs: Sequence[LogRead]
@@ -161,10 +159,14 @@ def files_read(
 
 
 class KeptFacts(NamedTuple):
-    """Facts about all files that are not left out. ``lines`` counts requests and broken lines. By
-    broker, ``forms`` has the line forms (``line_forms.FORMS``), ``set_back`` the times at which
-    clocks were set back. ``lacks_rule``: a request has no rule. ``may_be_broken``: a file ends
-    within a line, or a line is the end of a record cut by an LF in a name."""
+    """Facts about all files that are not left out.
+
+    - ``lines``: the number of requests and broken lines.
+    - ``forms``: the line forms by broker (``line_forms.FORMS``).
+    - ``set_back``: the times at which clocks were set back, by broker.
+    - ``lacks_rule``: a request has no rule.
+    - ``may_be_broken``: a file ends within a line, or a record is cut by an LF in a name.
+    """
 
     lines: int = 0
     days: Set[date] = frozenset()
@@ -175,7 +177,7 @@ class KeptFacts(NamedTuple):
 
 
 def kept_facts(files: DataFrame) -> KeptFacts:
-    """``files`` has rows of ``FACTS``. The driver gets one row for each broker."""
+    """``files`` has rows of ``FACTS``."""
     import pyarrow.compute as pc
     from pyspark.sql import functions as f
 
@@ -225,7 +227,7 @@ def _at(files: DataFrame, paths: Iterable[str]) -> DataFrame:
 
 
 def facts_of(read: DataFrame) -> dict[str, FileFacts]:
-    """``FileFacts`` by file, from rows of ``requests.READ``. A file without lines is missing."""
+    """``FileFacts`` by file, from rows of ``requests.READ``."""
     from pyspark.sql import functions as f
 
     reason = f.col("reason")

@@ -1,9 +1,8 @@
 """Divides audit files into groups, so that the driver has the paths of one group at a time.
 
 Spark lists the files once. The list is written beside the tables, so that Spark can drop its own
-list. A group has consecutive files in the order of base names. The name of a rotated log has its
-hour, so the files of a group, and the rows of a task, are of few days. This module must not know
-what a file says.
+list. Files are grouped in the order of base names. The name of a rotated log has its hour, so a
+group covers few days. This module must not know what a file says.
 """
 
 from __future__ import annotations
@@ -22,16 +21,14 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 MOST_FILES: Final = 8_192
-"""A group has at most this many files. For each group, Spark makes a plan, and runs jobs that list
-and read the group's files."""
+"""The most files in a group. Each group costs Spark a plan and several jobs."""
 PARQUET: Final = ".parquet"
 _TABLE: Final = TableSchema("listing", f"{LISTED}, number INT", ("number",))
 _PLACE: Final = "row_number() OVER (ORDER BY regexp_replace(path, '(?s)^.*/', ''), path) - 1"
 
 
 class FileGroup(NamedTuple):
-    """``longest`` and ``total`` are lengths in bytes. ``parquet`` is the path of a file with the
-    suffix ``.parquet``, or None."""
+    """``longest`` and ``total`` are in bytes. ``parquet`` is a path that ends in ``.parquet``."""
 
     number: int
     files: int
@@ -48,8 +45,8 @@ class FileGroups(NamedTuple):
 
     @classmethod
     def of(cls, tables: Tables, files: DataFrame) -> FileGroups:
-        """``files`` has rows of ``LISTED``. Spark keeps its own list while a DataFrame refers to
-        the list. DataFrames are in reference cycles, which only the garbage collector frees."""
+        """``files`` has rows of ``LISTED``. A DataFrame keeps Spark's own list. Only the garbage
+        collector frees DataFrames, because they are in reference cycles."""
         from pyspark.sql import functions as f
 
         number = f"CAST(({_PLACE}) DIV {MOST_FILES} AS INT) AS number"

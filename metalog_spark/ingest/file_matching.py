@@ -1,9 +1,9 @@
 """Recognizes audit files of earlier builds: which files are left out, which rows are replaced.
 
 A known file is a row of the table FILES. A file with the path, length and modification time of a
-known file is not read again. Fingerprints of the first 16 KiB show whether a file begins as a known
-file does; the paths can differ. Such a file replaces the known file, or is left out if it has fewer
-lines. The driver gets only files that match another file. This module must not know what lines say.
+known file is not read again. Fingerprints show whether a file begins as a known file does, also if
+the paths differ. Such a file replaces the known file, or is left out if it has fewer lines. This
+module must not know what lines say.
 """
 
 from __future__ import annotations
@@ -29,30 +29,28 @@ _NAMES: Final = f"array_distinct(array(file, regexp_replace(file, {_NUMBER}, '')
 
 
 class ReplacedFile(NamedTuple):
-    """A known file whose rows are replaced: its name in other tables, and the days of its
-    requests."""
+    """The name of a known file in other tables, and the days with its requests."""
 
     file: str
     days: Sequence[date]
 
 
 class ClassifiedFiles(NamedTuple):
-    """By path, ``renamed`` has the new name of each file whose path is already another file's name,
-    and ``same`` has the files that are left out. ``gone`` has the known files whose rows are
-    replaced."""
+    """``renamed`` and ``same`` are by path. ``renamed`` has a new name for each file whose path is
+    already another file's name. ``same`` has the files that are left out. ``gone`` has the known
+    files whose rows are replaced."""
 
     renamed: Mapping[str, str]
     same: Mapping[str, Same]
     gone: Sequence[ReplacedFile]
 
     def names(self) -> list[tuple[str, str | None]]:
-        """The path and the new name of each renamed file; for each file that is left out, the path
-        and None."""
+        """The path of each renamed file with its new name, and of each left-out file with None."""
         return [*self.renamed.items(), *((path, None) for path in self.same)]
 
 
 class _Match(NamedTuple):
-    """A file at ``path`` that begins as the known file ``file`` does."""
+    """The file at ``path`` begins as the known file ``file`` does."""
 
     path: str
     lines: int
@@ -62,8 +60,8 @@ class _Match(NamedTuple):
 
 
 def unread(listed: DataFrame, known: DataFrame | None) -> DataFrame:
-    """The files in ``listed`` that are not in ``known`` (rows of FILES), or have changed. In a new
-    folder, ``known`` is None."""
+    """The files in ``listed`` that are new or have changed. ``known`` has rows of FILES, or is None
+    in a new folder."""
     return listed if known is None else listed.join(known.select(*_LISTED), _LISTED, "left_anti")
 
 
@@ -112,8 +110,7 @@ def files_after(read: DataFrame, found: ClassifiedFiles, known: DataFrame) -> Da
 
 
 def _copies(read: DataFrame) -> Iterable[tuple[str, str]]:
-    """Pairs of paths: a file that is the beginning of other files, and the longest of those
-    files."""
+    """Pairs of paths: a file, and the longest file that begins with its lines."""
     beginnings = read.selectExpr("path", "lines", "head AS whole", "explode(heads) AS head")
     longest = beginnings.selectExpr(
         "path",
@@ -125,8 +122,7 @@ def _copies(read: DataFrame) -> Iterable[tuple[str, str]]:
 
 
 def _matches(originals: DataFrame, known: DataFrame) -> Mapping[str, Sequence[_Match]]:
-    """By path, the files that begin as known files do. A known file without a whole line is
-    recognized by its path."""
+    """The matches by path. A known file without a whole line is recognized by its path."""
     own = originals.selectExpr("path", "coalesce(lines, 0) AS lines", "heads")
     rows = known.selectExpr("path AS at", "head", "file", "lines AS known_lines", "days")
     by_head = own.selectExpr("*", "explode(heads) AS head").join(rows, "head")
@@ -139,8 +135,7 @@ def _matches(originals: DataFrame, known: DataFrame) -> Mapping[str, Sequence[_M
 
 
 def _of_the_same_path(originals: DataFrame, known: DataFrame) -> Iterable[tuple[str, str]]:
-    """Pairs: the path of a file in ``originals``, and the ``file`` of known rows that were read
-    from this path."""
+    """Pairs: the path of a file in ``originals``, and the name of a known file from this path."""
     names = known.selectExpr("file", f"explode({_NAMES}) AS path")
     return map(tuple, names.join(originals.select("path"), "path").select("path", "file").collect())
 

@@ -28,9 +28,9 @@ READ: Final = (
     f"{REQUESTS.schema}, text STRING, reason STRING, possible BOOLEAN, zone STRING,"
     " start BIGINT, lines BIGINT, bytes BIGINT, size BIGINT, head ARRAY<BIGINT>"
 )
-"""The columns of REQUESTS, POSSIBLE and REJECTED together, so that one pass over a file fills all
-three tables. ``possible`` is true in rows of POSSIBLE, else null. Only rows of REJECTED have a
-``reason``. Each split also has one row about itself, and only this row has ``lines``."""
+"""The columns of REQUESTS, POSSIBLE and REJECTED, so that one pass over a file fills all three
+tables. ``possible`` is true in rows of POSSIBLE, else null. Only rows of REJECTED have a
+``reason``. Only the row about a split has ``lines``."""
 IS_REQUEST: Final = "reason IS NULL AND possible IS NULL AND lines IS NULL"
 NEEDED: Final = (
     "time", "principal", "host", "operation", "resource_type", "resource_name", "result",
@@ -43,8 +43,7 @@ _WORDS: Final[Mapping[str, Mapping[str, Enum]]] = {
     "pattern_type": {"LITERAL": PatternType.LITERAL},
     "result": by_plain_name(AuthorizationResult),
 }
-"""By column: the enum member for each word that a request can have. Words are in capitals, without
-``_``."""
+"""The enum member for each word, by column. Words are in capitals, without ``_``."""
 _UNKNOWN_WORD: Final = {
     "operation": "its operation is not one of Kafka's",
     "resource_type": "its resource_type is not one of Kafka's",
@@ -56,8 +55,8 @@ _UNKNOWN_WORD: Final = {
 def spread(
     session: SparkSession, tasks: int, work: Callable[[int], Iterator[pa.RecordBatch]], schema: str
 ) -> DataFrame:
-    """The rows that ``work`` yields for each number from 0 to ``tasks - 1``. Each number gets a
-    Spark task of its own."""
+    """The rows that ``work`` yields for each number from 0 to ``tasks - 1``, in one Spark task for
+    each number."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -74,12 +73,12 @@ def read_table(session: SparkSession, path: str) -> DataFrame:
 
 
 def requests_in(table: DataFrame, path: str, broker: str) -> DataFrame:
-    """The rows of ``table`` as rows of ``READ``, with ``path`` as their file. The table needs the
-    columns ``NEEDED``; ``time`` is a timestamp or text. Operations and types may have the spelling
-    of any Kafka version. Other columns can be missing or null: then ``broker`` is the argument,
-    ``pattern_type`` is LITERAL, ``ambiguous`` is false, and the others are null. ``day`` is the day
-    of ``time``. ``line`` is always null, so that no later check takes the row for a half line of a
-    log.
+    """The rows of ``table`` as rows of ``READ``, with ``path`` as their file.
+
+    The table needs the columns ``NEEDED``. Operations and types may have the spelling of any Kafka
+    version. Other columns can be missing or null: then ``broker`` is the argument, ``pattern_type``
+    is LITERAL, ``ambiguous`` is false, and other columns are null. ``line`` is always null, because
+    a row with a line can be taken for half a line of a log.
 
     Raises:
         InvalidRequest: a column is missing, or ``time`` is neither a timestamp nor text.
@@ -116,8 +115,7 @@ def requests_in(table: DataFrame, path: str, broker: str) -> DataFrame:
 
 
 def _check_has_times(table: DataFrame, path: str) -> None:
-    """Refuse times that are numbers. Spark would read the numbers as seconds, but they can be
-    milliseconds or microseconds."""
+    """Refuse numbers: Spark reads seconds, but the numbers can be milliseconds."""
     kind = table.schema["time"].dataType.simpleString()
     if not kind.startswith(("timestamp", "string")):
         raise InvalidRequest(
@@ -146,8 +144,7 @@ def _client_hosts(hosts: Column) -> Column:
 
 
 def _client_host(host: bytes) -> bytes:
-    """The host as brokers write it. A text that is not ASCII is not an address, and stays as it
-    is."""
+    """The host as brokers write it."""
     return client_host(host.decode()).encode() if b":" in host and host.isascii() else host
 
 

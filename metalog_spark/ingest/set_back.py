@@ -13,21 +13,20 @@ from metalog.text.plurals import counted
 from metalog_sources.moment import time_text
 
 SET_BACK: Final = "set_back"
-"""The name under which ``Tables.state`` stores the times at which logs go back (by broker,
-in microseconds since 1970)."""
+"""The name under which ``Tables.state`` stores a ``SetBack``."""
 SetBack = Mapping[str, Sequence[int]]
+"""The times at which logs go back, by broker, in microseconds since 1970."""
 _MOST: Final = 10
 
 
 def joined(one: SetBack, other: SetBack) -> dict[str, list[int]]:
-    """The times in ``one`` and ``other`` together; at most the first ``_MOST`` of each broker."""
+    """The first ``_MOST`` times of each broker in ``one`` and ``other``."""
     names = sorted({*one, *other})
     return {name: sorted({*one.get(name, ()), *other.get(name, ())})[:_MOST] for name in names}
 
 
 def set_back_texts(found: SetBack, start_us: int, end_us: int) -> list[str]:
-    """A list with one line about all logs that go back in time between ``start_us`` and ``end_us``
-    (exclusive); empty if there is no such log."""
+    """One line if a log goes back in time between ``start_us`` and ``end_us`` (exclusive)."""
     inside = [
         (us, broker) for broker, times in found.items() for us in times if start_us <= us < end_us
     ]

@@ -15,9 +15,8 @@ Pattern = tuple[str, str, str]
 
 
 def access(acls: Iterable[Row], order: Sequence[str]) -> Access:
-    """The matrix of ``acls``, which are in force, each with a ``state`` (``UsageState``).
-    Principals in ``order`` come first, and topics come first among patterns. The caller completes
-    the sentence in ``says``."""
+    """The matrix of ``acls`` in force, each with a ``state`` (``UsageState``). Topics and the
+    principals in ``order`` come first. The caller must complete the sentence in ``says``."""
     rows_by_cell: dict[tuple[str, Pattern, bool], list[Row]] = {}
     for row in acls:
         pattern = (row["resource_type"], row["pattern_type"], row["resource_name"])

@@ -17,11 +17,10 @@ class ColumnKind(Enum):
     """How a column is displayed; the value is the CSS class of its cells."""
 
     WORD = "w"
-    """A short text, such as the name of an enum member."""
     NAME = "m"
-    """A name from an ACL or an audit line. It can contain any character."""
+    """A name from an ACL or an audit line, with any character."""
     ACLS = "a"
-    """ACLs in words. The text can be long, and contain any character."""
+    """ACLs as text, which can be long and contain any character."""
     NUMBER = "n"
     MOMENT = "t"
     SEVERITY = "s"
@@ -44,13 +43,13 @@ SECTIONS: Final = (
     "disagreements",
     "unseen",
 )
-"""The ids of the tables under the charts, in the order of the page."""
+"""The ids of the tables, in the order of the page."""
 CHANGES: Final = "changes"
 """The id of the first section, with the changes since the last report."""
 
 
 class Section(NamedTuple):
-    """A table under a heading. ``rows`` are all or the first rows; ``found`` counts all rows."""
+    """A table. ``rows`` can be only the first rows; ``found`` counts all rows."""
 
     id: str
     title: str
@@ -61,7 +60,7 @@ class Section(NamedTuple):
 
 
 class Number(NamedTuple):
-    """One of the four headline numbers; ``value`` is None if it is unknown."""
+    """A headline number; ``value`` is None if it is unknown."""
 
     value: int | None
     says: str
@@ -80,12 +79,11 @@ class Strip(NamedTuple):
     name: str
     states: str
     hours: tuple[int, int, int]
-    """How many hours have the state BOTH, DENIALS_ONLY and NOTHING."""
+    """The hours with BOTH, DENIALS_ONLY and NOTHING."""
 
 
 class TimeBars(NamedTuple):
-    """Counts over time, a number for each bar of ``step`` days. The first bar begins at ``start``.
-    ``strips`` show the coverage."""
+    """Counts for each bar of ``step`` days. The first bar begins at ``start``."""
 
     start: date
     step: int
@@ -97,9 +95,9 @@ class TimeBars(NamedTuple):
 
 
 class Excess(NamedTuple):
-    """One of the principals whose permissions ``least-privilege`` reduces most. ``granted`` and
-    ``used`` count pairs of an operation and a known name. ``acls`` and ``least`` count the
-    principal's ALLOWs before and after the ``commands``. ``remark`` explains the counts."""
+    """A principal whose permissions ``least-privilege`` reduces. ``granted`` and ``used`` count
+    pairs of an operation and a known name. ``acls`` and ``least`` count the principal's ALLOWs
+    before and after the ``commands``. ``remark`` explains the counts."""
 
     principal: str
     granted: int
@@ -129,7 +127,7 @@ class AccessCell(NamedTuple):
     used: str
     """The operations of all ACLs, and of the used ACLs, as text."""
     share: float | None
-    """The share of used ACLs among the ACLs whose use is known; None if there are none."""
+    """The share of used ACLs among the ACLs whose use is known; None without such ACLs."""
     denies: bool
 
 
@@ -142,9 +140,9 @@ def can_go_text(number: int, accepted: int = 0) -> str:
 class ReportContents(NamedTuple):
     """All contents of a page.
 
-    ``facts`` are pairs of a label and a value; ``teams`` are pairs of a name and its page's file.
-    ``section_command`` with the id of a section at its end prints the whole section.
-    ``caveats`` are clauses that limit what ``sentence`` says.
+    ``facts`` are pairs of a label and a value. ``teams`` are pairs of a name and a page's file.
+    ``caveats`` limit what ``sentence`` says. ``section_command``, followed by the id of a section,
+    prints the whole section.
     """
 
     cluster: str

@@ -1,9 +1,9 @@
 """Parses one line of an audit log: its request, the half lines in it, and its possible requests.
 
-A writer that dies can leave half a line, to which the next line is appended. If the half line has
-no verdict (an operation on a resource type, allowed or denied), the text is read as a broken line
-and a whole line. In any other text with several readings, the likeliest reading is the request, and
-each other reading is a possible request. This module must not know files, Arrow, nor Spark.
+A writer that dies can leave half a line, and the next line is appended to the half line. A half
+line without a verdict (``readings.has_verdict``) is rejected, and the rest is read as a whole line.
+Any other text can have several readings. The likeliest reading is the request; each other reading
+is a possible request. This module must not know files, Arrow, nor Spark.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MOST_POSSIBLE: Final = 256
 _NEXT: Final = re.compile(
     r'\[?[12]\d{3}-\d\d|\{"|\x00+|(?:\[?[12](?:\d{0,3}|\d{3}-\d?)|\[|\{)\r?\Z'
 )
-"""The text with which a next line can begin, or zeros in place of bytes that were never written."""
+"""The beginning of a next line, or zeros in place of bytes that were never written."""
 _NEXT_LINE: Final = re.compile(r'\[?[12]\d{3}-\d\d-\d\d[ T]\d\d|\{"|\x00')
 """The beginning of a next line, in a form that few names have."""
 _REQUEST: Final = " for request = "
@@ -47,7 +47,7 @@ _CUT_CHARACTER: Final = re.compile(
 """The first bytes of a UTF-8 character that is cut."""
 _MOST_LAYERS: Final = 3
 _ESCAPE: Final = re.compile(r"(?:\\u[0-9A-Fa-f]{4})+|\\.")
-"""An escape of JSON. Characters beyond U+FFFF are two escapes side by side."""
+"""Escapes of JSON: a character beyond U+FFFF is two escapes side by side."""
 _CUT_ESCAPE: Final = re.compile(r"\\(?:u[0-9A-Fa-f]{0,3})?\Z")
 _STRAY: Final = re.compile("[\udc80-\udcff]+")
 _ENCODINGS: Final = ("cp1252", "latin-1")
@@ -55,8 +55,8 @@ _ENCODINGS: Final = ("cp1252", "latin-1")
 
 
 class Possible(NamedTuple):
-    """A possible request. ``micros`` is its time in microseconds since 1970, None if unknown.
-    ``zone`` is set if the only doubt is that clocks in this zone showed the line's time twice."""
+    """A possible request. ``micros`` is its time in microseconds since 1970, or None. ``zone`` is
+    set if only the time is in doubt: clocks in this zone showed the time twice."""
 
     row: Row
     micros: int | None
@@ -64,8 +64,8 @@ class Possible(NamedTuple):
 
 
 class TextRead(NamedTuple):
-    """``request`` is the request of a text with its time (microseconds since 1970), or None.
-    ``rejected`` has the rejected parts, each with the reason."""
+    """``request`` is the request and its time in microseconds since 1970, or None. ``rejected`` has
+    the rejected parts, each with the reason."""
 
     request: tuple[Row, int] | None
     rejected: list[tuple[str, str]]
@@ -114,7 +114,7 @@ def _read(text: str, zone: Zone, *, is_whole: bool, is_damaged: bool) -> TextRea
 
 
 def whole_readings(text: str, zone: Zone) -> list[Possible]:
-    """The possible requests of a record that has several lines, because a name has a line feed."""
+    """The possible requests of a record with a line feed in a name."""
     try:
         entry = read_entry(text, zone)
     except InvalidRequest:
@@ -159,8 +159,8 @@ def _of_entry(entry: LayoutEntry, zone: Zone, row: Row) -> Iterator[Possible]:
 
 
 def half_readings(text: str, zone: Zone) -> Iterator[Possible]:
-    """The possible requests of a half line with a verdict. Names in half of a JSON object are still
-    escaped, so the text without escapes is read, too."""
+    """The possible requests of a half line with a verdict. In half of a JSON object, names are
+    still escaped. So the text is also read without escapes."""
     found = (
         _timed([*readings(each), *_begun(each)], each, zone, None, None)
         for each in _with_unescaped(text)
@@ -170,8 +170,7 @@ def half_readings(text: str, zone: Zone) -> Iterator[Possible]:
 
 
 def _begun(text: str) -> Iterator[Reading]:
-    """The readings of ``text`` as a line whose end is lost. Also reads beginnings of ``text`` after
-    which another line can begin."""
+    """The readings of ``text``, and of each part before a possible next line, as half a line."""
     yield from unfinished(text)
     for found in islice(_NEXT.finditer(text, max(text.find(HEAD), 0)), _MOST_HALVES):
         yield from unfinished(_CUT_ESCAPE.sub("", text[: found.start()]))
@@ -194,8 +193,8 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def _of_other_encodings(raw: bytes, zone: Zone, *, is_whole: bool) -> Iterator[Possible]:
-    """The possible requests of a line if all its bytes, or only the bytes that are not UTF-8, have
-    another encoding. Also the possible requests of the text before a cut character."""
+    """The possible requests if the line has another encoding, or has it only in the bytes that are
+    not UTF-8. Also the possible requests of half lines that end within a character."""
     with_bytes = raw.decode(errors="surrogateescape")
     for cut in islice(_CUT_CHARACTER.finditer(with_bytes), _MOST_HALVES):
         before = with_bytes[: cut.start()].encode(errors="surrogateescape")

@@ -1,10 +1,13 @@
 """Turns lines of audit logs into rows: requests, rejected lines and possible requests.
 
-Each line becomes a request or rejected parts, or both if it begins with half a line. In a file,
-the rows of a line do not depend on other lines, so the file can be read in any splits.
-``file_context`` adds the facts that only other lines show. A line is ambiguous if it has bytes that
-are not UTF-8 (shown as escapes), if a hostile name or two joined lines can have made it, or if its
-time came twice because clocks were set back. This module must not know Spark.
+In a file, the rows of a line do not depend on other lines, so the file can be read in any splits.
+``file_context`` adds the facts that only other lines show. A line is ambiguous in these cases:
+
+- It has bytes that are not UTF-8; rows show these bytes as escapes.
+- A hostile name or two joined lines can have made the line.
+- Its time occurred twice, because clocks were set back.
+
+This module must not know Spark.
 """
 
 from __future__ import annotations
@@ -30,10 +33,9 @@ from metalog_spark.ingest.lines.audit_lines import (
 from metalog_spark.ingest.lines.common_lines import Common, common_lines
 
 NOT_AUDIT_REASONS: Final = (NOT_AUDIT, EMPTY)
-"""The reasons for rejecting lines that are not audit lines."""
 LOST: Final = "deleted unread"
 LOST_OFFSETS: Final = rf"^{LOST}: offsets (\d+) to (\d+)$"
-"""Matches the reason of a row that stands for a range of lost records."""
+"""Matches the reason of a row that stands for lost records."""
 _TEXTS: Final = (
     "principal", "host", "operation", "resource_type", "resource_name", "pattern_type",
     "request_name",
@@ -62,15 +64,13 @@ SCHEMA: Final = pa.schema(
     ]
 )
 """The columns of ``requests.READ``. ``start`` is the position of the split in the file, in bytes.
-Only the row about a split itself has the columns after ``start``, which are those of
-``ReadSplit``."""
+The columns after ``start`` are those of ``ReadSplit``; only the row about a split has them."""
 
 
 class ReadSplit(NamedTuple):
-    """The facts about a split. ``bytes`` is the length of its lines, with an LF for each line;
-    ``size`` is the length of the file. A packed file is one split, and has its unpacked length in
-    both. ``head`` has the fingerprints of the file's beginning, and is empty except in the file's
-    first split."""
+    """``bytes`` is the length of the split's lines, with an LF for each line. ``size`` is the
+    file's length. For a packed file, both are the unpacked length. Only a file's first split has
+    fingerprints of the file's beginning (``head``)."""
 
     lines: int
     bytes: int
@@ -79,14 +79,13 @@ class ReadSplit(NamedTuple):
 
 
 LESS_WITH_A_MARK: Final = 2
-"""If a file begins with a byte order mark and ends within a line, the ``bytes`` of its splits are
-this many less than its ``size``. Hadoop removes the mark (three bytes), and an LF is added to the
-last line."""
+"""How much less ``bytes`` is than ``size``, for a file with a byte order mark and no LF at its end.
+Hadoop removes the mark (three bytes), and ``bytes`` counts the LF (one byte)."""
 
 
 class Origin(NamedTuple):
     """The origin of lines. For each line, ``indexes`` has the index into ``files`` and
-    ``brokers``, ``starts`` the start of its split, and ``numbers`` its number."""
+    ``brokers``, ``starts`` has the start of its split, and ``numbers`` has its number."""
 
     files: Sequence[str]
     brokers: Sequence[str]
@@ -105,8 +104,7 @@ class Origin(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """The results for lines that are parsed one by one. Each tuple begins with the position of its
-    line."""
+    """Each tuple begins with the position of its line."""
 
     rows: list[tuple[int, Row, int]]
     rejected: list[tuple[int, str, str]]
@@ -122,11 +120,13 @@ def read_lines(
     unended: AbstractSet[int] = frozenset(),
     shared: AbstractSet[int] = frozenset(),
 ) -> list[pa.RecordBatch]:
-    """Parse ``lines`` into a batch of common lines and batches of all other lines.
+    """Parse ``lines`` into batches of requests, rejected lines and possible requests.
 
-    ``faults``, ``unended`` and ``shared`` have positions of lines. A line with a fault is rejected,
-    and can be the beginning of a request. An unended line has no LF, and is a request only if it
-    has a rule. A shared line is one of several lines of a record, and is ambiguous.
+    ``faults``, ``unended`` and ``shared`` have positions of lines:
+
+    - A line with a fault is rejected. It can be the beginning of a request.
+    - An unended line has no LF. It is a request only if it has a rule.
+    - A shared line is one of several lines of a record. It is ambiguous.
     """
     common = _without(common_lines(lines, zone), faults)
     is_uncommon = np.ones(len(lines), np.bool_)
@@ -148,8 +148,8 @@ def read_lines(
 
 
 def record_readings(lines: bytes, place: int, origin: Origin, zone: Zone) -> list[pa.RecordBatch]:
-    """The possible requests of one record if all its ``lines`` are one audit line with line feeds
-    in names. ``place`` is the position of the record's first line."""
+    """The possible requests of a record if its ``lines`` are one audit line with line feeds in
+    names. ``place`` is the position of the record's first line."""
     found = whole_readings(shown(lines), zone)
     return list(_uncommon_batches(_Read([], [], [(place, each) for each in found]), origin))
 
@@ -246,7 +246,7 @@ def _batch(size: int, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
 
 
 def _column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Half of a surrogate pair, which JSON can contain but UTF-8 cannot, becomes an escape."""
+    """Half of a surrogate pair becomes an escape: JSON can contain it, but UTF-8 cannot."""
     try:
         return pa.array(values, kind)
     except UnicodeEncodeError:

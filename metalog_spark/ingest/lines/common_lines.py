@@ -1,9 +1,8 @@
 """Parses the most common audit lines as columns: lines of Kafka 3.3 or later with log4j's time.
 
-A common line has six separators (``=`` between two spaces), so a name cannot be mistaken for
-another part of the line. Each distinct text of a part is parsed at most once per batch. All other
-lines are left to ``audit_lines``, which would parse the common lines to the same result. This
-module must not know files, Spark, nor other readings of a line.
+A common line has exactly six separators (``=`` between two spaces), so a name cannot be mistaken
+for another part of the line. For common lines, ``audit_lines`` gives the same result, but slower.
+This module must not know files, Spark, nor other readings of a line.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _TIME_BYTES: Final = _MINUTE_BYTES + 7
 _LAYOUT: Final = re.compile(rb"\]? (?:(?:TRACE|DEBUG|INFO|WARN) )?")
 _LONGEST_PREFIX: Final = 1 + _TIME_BYTES + len("] DEBUG ")
 _TAIL_BYTES: Final = 48
-"""Only this many bytes after a line's last separator are parsed. An ACL begins within them."""
+"""How many bytes after a line's last separator are parsed. An ACL begins within these bytes."""
 _MOST_CACHED: Final = 1 << 16
 _PARTS: Final = (
     re.compile(rb"(?s:(.*)) is (Allowed|Denied) [Oo]peration"),
@@ -52,8 +51,8 @@ Values = tuple[Any, ...] | None
 
 
 class Common(NamedTuple):
-    """The parsed lines, all unambiguous. ``places`` are their indexes, ``micros`` their times in
-    microseconds since 1970, and ``columns`` their content, named as in ``Row``."""
+    """The parsed lines, all unambiguous: their indexes (``places``), their times in microseconds
+    since 1970 (``micros``), and their content, named as in ``Row``."""
 
     places: Numbers
     micros: Numbers
@@ -96,7 +95,7 @@ _CACHE: Final[tuple[dict[bytes, Values], ...]] = tuple({} for _ in _PARTS)
 
 
 def common_lines(lines: pa.BinaryArray, zone: Zone) -> Common:
-    """Parse the common lines among ``lines``, none of which is null."""
+    """Parse the common lines among ``lines``. No line may be null."""
     data, edges = _bytes_of(lines)
     rows, signs = _with_six_signs(data, edges)
     rows, signs = _kept(rows, signs, _has_head(data, edges[rows], signs))
@@ -116,8 +115,7 @@ def common_lines(lines: pa.BinaryArray, zone: Zone) -> Common:
 
 
 def _bytes_of(lines: pa.BinaryArray) -> tuple[NDArray[np.uint8], Numbers]:
-    """All bytes of the array's buffer, and the positions in it of each line's start and of the last
-    line's end."""
+    """The buffer, and the positions of each line's start and of the last line's end."""
     _, offsets, data = lines.buffers()
     edges = np.frombuffer(offsets, np.int32)[lines.offset :][: len(lines) + 1]
     found = np.frombuffer(data or b"", np.uint8)
@@ -141,8 +139,7 @@ def _kept(rows: Numbers, signs: Numbers, mask: Truths) -> tuple[Numbers, Numbers
 
 
 def _has_head(data: NDArray[np.uint8], begins: Numbers, signs: Numbers) -> Truths:
-    """Whether ``Principal`` is before the first separator, and no two separators share a space, as
-    in ``= =``."""
+    """Whether ``Principal`` is before the first separator, and no two separators share a space."""
     heads = signs[:, 0] - 1 - len(_HEAD)
     is_so = (heads >= begins) & (np.diff(signs, axis=1) > 2).all(axis=1)
     found = data[np.maximum(heads, 0)[:, None] + np.arange(len(_HEAD))]
@@ -168,8 +165,7 @@ def _is_utf8(
 def _times(
     data: NDArray[np.uint8], begins: Numbers, heads: Numbers, zone: Zone
 ) -> tuple[Numbers, Truths]:
-    """The time before each line's head, in microseconds since 1970, and whether the time is
-    valid."""
+    """The time before each head, in microseconds since 1970, and whether the time is valid."""
     micros = np.zeros(len(begins), np.int64)
     is_timed = np.zeros(len(begins), np.bool_)
     lengths = heads - begins
@@ -208,7 +204,7 @@ def _minute(zone: Zone, text: bytes) -> int | None:
 def _by_value(
     texts: NDArray[np.uint8], value_of: Callable[[bytes], int | None]
 ) -> tuple[Numbers, Truths]:
-    """The value of each of ``texts``, which all have one length, and whether the text is valid."""
+    """The value of each text, and whether the text is valid. All texts have one length."""
     whole = np.ascontiguousarray(texts)
     width = whole.shape[1]
     coded = pa.Array.from_buffers(

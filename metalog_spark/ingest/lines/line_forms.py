@@ -2,8 +2,8 @@
 
 Lines of Kafka 2.4 or later name the request after the resource, and lines of StandardAuthorizer
 also name a rule. So half a line can look like a whole line of an older Kafka. A shorter line is
-half a line if its time is not before the broker's first line with the longer form. So the result
-does not depend on files, splits or the order of reading. This module must not know findings.
+half a line if its time is not before the broker's first line with the longer form. This module must
+not know findings.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 FORMS: Final = "forms"
-"""The name of the fact (a JSON value of the folder) with the line forms. For each broker, it has
-the first time of a line with a request name and the first time of a line with a rule, in
-microseconds since 1970, or null."""
+"""The folder's JSON value with the line forms. For each broker: the first time of a line with a
+request name, and of a line with a rule, in microseconds since 1970, or null."""
 HALF: Final = "half a line: it lacks a part that an earlier line of its broker has"
 Forms = Mapping[str, Sequence[int | None]]
 _LINE: Final = f"{IS_REQUEST} AND line IS NOT NULL"
@@ -30,7 +29,7 @@ _LACKS_REQUEST: Final = "request_name IS NULL"
 
 def forms_in(read: DataFrame) -> tuple[Forms, bool]:
     """The line forms in ``read`` (rows of ``requests.READ``), and whether any line has no rule.
-    Ambiguous rows show no form, because a hostile name can have forged them."""
+    Ambiguous rows are ignored, because a hostile name can have forged them."""
     from pyspark.sql import functions as f
 
     time, has_rule = f.unix_micros("time"), f.col("rule").isNotNull()
@@ -50,7 +49,7 @@ def forms_in(read: DataFrame) -> tuple[Forms, bool]:
 
 
 def earliest(*forms: Forms) -> Forms:
-    """All line forms in ``forms``, each with its earliest time."""
+    """The union of ``forms``, with the earliest time of each form."""
     found: dict[str, list[int | None]] = {}
     for broker in sorted({name for each in forms for name in each}):
         pairs = [each[broker] for each in forms if broker in each]
@@ -63,8 +62,7 @@ def _first(times: Iterable[int | None]) -> int | None:
 
 
 def is_half(forms: Forms) -> Column:
-    """Whether a row of REQUESTS is from half a line. False without a line number, as in a row from
-    a table."""
+    """Whether a row of REQUESTS is from half a line. False for rows without a line number."""
     from pyspark.sql import functions as f
 
     limits = [_by_broker(forms, place) for place in range(2)]
@@ -85,8 +83,8 @@ def _by_broker(forms: Forms, place: int) -> Column:
 
 def divided(read: DataFrame, forms: Forms, broken: DataFrame | None = None) -> DataFrame:
     """``read`` (rows of ``requests.READ``), in which each half line becomes a rejected line and a
-    possible request. ``broken`` is the result of ``broken_lines``: all its lines become ambiguous,
-    and lines with a reason (``why``), but without a rule, are half lines."""
+    possible request. ``broken`` is the result of ``broken_lines``. All lines in ``broken`` become
+    ambiguous. Lines with a reason (``why``) and without a rule are half lines."""
     from pyspark.sql import functions as f
 
     half = is_half(forms) & f.expr(_LINE)
@@ -124,7 +122,7 @@ def divided(read: DataFrame, forms: Forms, broken: DataFrame | None = None) -> D
 
 
 def _written() -> Column:
-    """The text of a line, rebuilt from the parts in a row of REQUESTS."""
+    """The text of a line, rebuilt from a row of REQUESTS."""
     from pyspark.sql import functions as f
 
     return f.expr(
