@@ -1,8 +1,7 @@
 """Opens a Spark session: on this machine, on a cluster, or on a Spark Connect server.
 
-With a local master, Spark by default listens only on the loopback interface. With any other master
-and with a Connect server, this process sends our packages to the Python workers. This module must
-not know what the session is for.
+With a local master, Spark by default listens only on the loopback interface. Otherwise, this
+process sends our packages to the Python workers. This module must not know what the session is for.
 """
 
 from __future__ import annotations
@@ -50,16 +49,15 @@ _ALWAYS: Final = {
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
     "spark.sql.hive.filesourcePartitionFileCacheSize": "0",
 }
-"""Settings of every session. Audit logs can have hundreds of thousands of small files. So one
-task reads many files, few tasks list folders, and Spark does not keep the lists
-(docs/decisions/0066-audit-files-through-spark.md). A task that writes at most eight days at once
-does not sort its rows by day."""
+"""Settings of every session. Audit logs can have hundreds of thousands of small files. So one task
+reads many files, few tasks list folders, and Spark does not cache the lists
+(docs/decisions/0066-audit-files-through-spark.md)."""
 _WHEN_STARTED: Final = {
     "spark.ui.enabled": "false",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
-"""With DataFrame debugging, each time that code names a column, PySpark looks for a notebook and
-sends the code's file name and line number to the JVM."""
+"""DataFrame debugging makes PySpark slow: PySpark sends the position of the code to the JVM for
+each column that the code names."""
 _ON_THIS_MACHINE: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -68,30 +66,28 @@ _ON_THIS_MACHINE: Final = {
 _SOCKETS: Final = "spark.python.unix.domain.socket"
 _SOCKET_NAME_LENGTH: Final = len("/.12345678-1234-1234-1234-123456789012.sock")
 _LONGEST_SOCKET: Final = 103
-"""The longest path of a socket on macOS, in bytes; Linux allows a few more."""
+"""The longest path of a socket on macOS, in bytes; the limit of Linux is larger."""
 _DEFAULT_OPTIONS: Final = "spark.driver.defaultJavaOptions"
 _JAVA_OPTIONS: Final = (
     "-XX:+UseParallelGC -XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000"
     " -XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
 )
-"""The parallel garbage collector takes 10 to 20 % less CPU time than a concurrent one. Spark takes
-20 to 25 % less if the optimizing compiler (C2) waits for ten times as many calls as by default."""
+"""The parallel garbage collector takes 10 to 20 % less CPU time than a concurrent one. A ten times
+later start of the optimizing compiler (C2) saves 20 to 25 % of Spark's CPU time."""
 _SMALL_JAVA_OPTIONS: Final = "-XX:+UseParallelGC -XX:TieredStopAtLevel=1"
 _SMALL_SETTINGS: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""Without compiled plans and without the optimizing compiler, a build of twelve audit lines takes
-one third less CPU time (docs/performance/small-queries.md)."""
-_USERS_OPTIONS: Final = re.compile(rf"-XX:\+Use\w+GC\b|{re.escape(_DEFAULT_OPTIONS)}")
-_WITH_OPTIONS: Final = (
+"""With small input, compilation costs more than it saves (docs/performance/small-queries.md)."""
+_USER_OPTIONS: Final = re.compile(rf"-XX:\+Use\w+GC\b|{re.escape(_DEFAULT_OPTIONS)}")
+_JVM_VARIABLES: Final = (
     "PYSPARK_SUBMIT_ARGS",
     "SPARK_SUBMIT_OPTS",
     "JAVA_TOOL_OPTIONS",
     "JDK_JAVA_OPTIONS",
     "_JAVA_OPTIONS",
 )
-"""Environment variables with options for a JVM."""
 _OURS: Final = re.compile(r"^\s*metalog\.errors\.(\w+): (.+)$", re.MULTILINE)
 _LACKING: Final = re.compile(r"^\s*ModuleNotFoundError: No module named '(\w+)'", re.MULTILINE)
 _GENERIC: Final = re.compile(r"An error occurred while calling \S+$")
@@ -101,7 +97,7 @@ _LISTENS_WITHIN_S: Final = 5
 _SPARK_HOME: Final = "SPARK_HOME"
 _LOCALE: Final = "LC_ALL"
 _ASCII: Final = ("ANSI_X3.4-1968", "US-ASCII")
-"""The names of the encoding of the locales C and POSIX, in glibc and in other C libraries."""
+"""The names that C libraries give to the encoding of the locales C and POSIX."""
 _NO_JAVA: Final = (
     "Spark needs Java 17 or newer, and finds none: install it "
     "(on Debian: apt-get install openjdk-17-jre-headless), or set JAVA_HOME"
@@ -117,13 +113,12 @@ def open_session(
     has_small_input: bool = False,
 ) -> SparkSession:
     """Open a session of ``master`` (``local[4]``, ``spark://…``, ``yarn``), or of the Connect
-    server ``remote`` (``sc://HOST:PORT``, or ``local`` to start a server here). Without ``master``
-    and ``remote``, the session uses all cores of this machine.
+    server ``remote`` (``sc://HOST:PORT``, or ``local`` to start a server here). By default, the
+    session uses all cores of this machine.
 
-    ``settings`` are Spark settings, which override ours. The time zone must be UTC, because the
-    tables' days and hours are in UTC. The standard error of a JVM that starts here is added to the
-    file ``log``, or goes to our standard error. Without ``remote``, ``has_small_input`` (a few MiB)
-    makes Spark start and plan faster, but run slower.
+    ``settings`` override our Spark settings, but the time zone must be UTC. A JVM that starts here
+    appends its standard error to the file ``log``. ``has_small_input`` makes Spark faster for a few
+    MiB, and slower for more; a ``remote`` server ignores it.
 
     Raises:
         InvalidRequest: the arguments are invalid, or Spark is not available.
@@ -162,7 +157,7 @@ def _leave_errors_to_callers() -> None:
 
 
 def errors_of_spark() -> tuple[type[Exception], ...]:
-    """The exceptions that a call into a session can raise."""
+    """The exceptions that calls of Spark can raise."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -177,8 +172,8 @@ def first_line(error: Exception) -> str:
 
 
 def error_of_ours(error: Exception) -> MetalogError | None:
-    """The ``MetalogError`` in the text of Spark's ``error``, if our code raised it in a worker; or
-    an error about a module that a worker lacks. None for any other error."""
+    """The ``MetalogError`` that our code raised in a worker, found in the text of Spark's
+    ``error``. Also an error about a module that a worker lacks. None for any other error."""
     text = str(error)
     if errors := _OURS.findall(text):
         kind, message = errors[-1]
@@ -205,8 +200,8 @@ def is_local(master: str) -> bool:
 
 
 def _check_is_not_refused(place: str) -> None:
-    """Raise ``InvalidRequest`` if no server listens, because Spark would silently try again for
-    minutes. A server that cannot be checked, for example behind a proxy, passes."""
+    """Raise ``InvalidRequest`` if no server listens, because Spark would silently retry for
+    minutes. A server that cannot be checked passes: it may be behind a proxy."""
     match = _SERVERS.match(place)
     if match is not None and all(map(_is_refused, parse_addresses(match[1]))):
         raise InvalidRequest(
@@ -259,9 +254,8 @@ def _connected(remote: str, settings: Mapping[str, str], log: Path | None) -> Sp
 
 @contextmanager
 def _by_this_python(place: str) -> Iterator[None]:
-    """In this block, a started JVM runs its local workers with this Python and this PySpark, unless
-    the environment names others. By default, workers import PySpark from an archive, which each
-    worker process compiles again."""
+    """A JVM that this block starts runs its local workers with this Python and this PySpark, unless
+    the environment names others. By default, each worker process would compile PySpark again."""
     is_this_python = place.startswith(_HERE) and (
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable) == sys.executable
     )
@@ -280,21 +274,20 @@ def _by_this_python(place: str) -> Iterator[None]:
 def java_options(
     settings: Mapping[str, str], environ: Mapping[str, str], ours: str = _JAVA_OPTIONS
 ) -> dict[str, str]:
-    """The setting that gives the options ``ours`` to Spark's JVM. Empty if the user configures this
-    setting or a garbage collector, because a JVM does not start with two collectors."""
+    """The setting with the options ``ours`` for Spark's JVM. Empty if the user configures this
+    setting or a garbage collector: a JVM with two collectors does not start."""
     folder = environ.get("SPARK_CONF_DIR") or Path(environ.get(_SPARK_HOME, ""), "conf")
     defaults = Path(folder, "spark-defaults.conf")
     settings_text = [word for setting in settings.items() for word in setting]
-    settings_text += [environ.get(name, "") for name in _WITH_OPTIONS]
+    settings_text += [environ.get(name, "") for name in _JVM_VARIABLES]
     if defaults.is_file():
         settings_text.append(defaults.read_text(errors="replace"))
-    return {} if any(map(_USERS_OPTIONS.search, settings_text)) else {_DEFAULT_OPTIONS: ours}
+    return {} if any(map(_USER_OPTIONS.search, settings_text)) else {_DEFAULT_OPTIONS: ours}
 
 
 def sockets(folder: Path) -> dict[str, str]:
     """Settings for Unix sockets in ``folder`` between Spark and its Python workers; empty if the
-    path is too long. Over TCP, both sides blocked forever when each side sent megabytes
-    (docs/performance/worker-sockets.md)."""
+    path is too long. TCP connections can block forever (docs/performance/worker-sockets.md)."""
     if len(os.fsencode(folder)) + _SOCKET_NAME_LENGTH > _LONGEST_SOCKET:
         return {}
     return {f"{_SOCKETS}.enabled": "true", f"{_SOCKETS}.dir": str(folder)}
@@ -311,8 +304,7 @@ def check_java(environ: Mapping[str, str]) -> None:
 
 @contextmanager
 def _errors_into(log: Path | None) -> Iterator[None]:
-    """Processes that this block starts have the file ``log`` as standard error, also after the
-    block."""
+    """Processes that this block starts write their standard error to the file ``log``."""
     if log is None:
         yield
         return
@@ -330,8 +322,8 @@ def _errors_into(log: Path | None) -> Iterator[None]:
 
 @contextmanager
 def names_in_utf8() -> Iterator[None]:
-    """In an ASCII locale, a JVM that this block starts reads file names as UTF-8, as Python does.
-    By default, it would silently skip file names that are not ASCII."""
+    """A JVM that this block starts reads file names as UTF-8, as Python does. In an ASCII locale, a
+    JVM by default silently skips other file names."""
     if locale.nl_langinfo(locale.CODESET) not in _ASCII:
         yield
         return
@@ -359,8 +351,7 @@ def _own_folder() -> Path:
 
 
 def ship(session: SparkSession) -> None:
-    """Send our packages to the session's Python workers, once. The workers of a local master import
-    the installed packages."""
+    """Send our packages to the session's Python workers, if they can be on other machines."""
     if session in _SHIPPED_TO or not has_workers_elsewhere(session):
         return
     archive = _own_folder() / "kraft_metalog.zip"
@@ -376,7 +367,7 @@ def has_workers_elsewhere(session: SparkSession) -> bool:
 
 
 def write_packages(archive: Path) -> None:
-    """Write the source of our packages into the zip file ``archive``, from which workers import."""
+    """Write the source of our packages into the zip file ``archive``."""
     above = Path(__file__).resolve().parents[1]
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
         for package in _SHIPPED:

@@ -2,8 +2,8 @@
 is not in force yet.
 
 To number the lines of a file with several splits, a first pass counts the lines of each split. If
-the second pass had other splits than the first, both passes are repeated. This module must not know
-how the rows are used.
+the second pass finds other splits, both passes are repeated. This module must not know how the rows
+are used.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 _ATTEMPTS: Final = 3
 _SMALL_BYTES: Final = 1 << 20
 _LARGE_PART: Final = 256
-"""A file with more than 1/256 of its group's bytes probably has several splits."""
+"""A file with more than 1/256 of its group's bytes is large."""
 _BEFORE: Final = (
     "sum(lines) OVER (PARTITION BY {} ORDER BY start ROWS BETWEEN UNBOUNDED PRECEDING AND 1"
     " PRECEDING) AS lines"
@@ -64,15 +64,14 @@ _BEFORE: Final = (
 _DAYS: Final = "array_distinct(transform(hours, each -> date_from_unix_date(each[0] DIV 24)))"
 _EPOCH: Final = date(1970, 1, 1)
 _FACTS: Final = TableSchema("facts", FACTS)
-Splits = Sequence[tuple[str, int, int]]
+_Splits = Sequence[tuple[str, int, int]]
 """Rows of ``SPLITS``."""
-Numbers = dict[tuple[str, int], int]
+_LinesBefore = dict[tuple[str, int], int]
 """The number of lines before a split, by the split's file and start."""
 
 
 class AuditInput(NamedTuple):
-    """The audit input of a build. ``by_table`` has the rows of all input tables
-    (``read_tables``). ``zone`` and
+    """The audit input of a build. ``by_table`` is the result of ``read_tables``. ``zone`` and
     ``broker_from`` are options for reading lines."""
 
     files: FileGroups
@@ -91,10 +90,10 @@ class Decider(NamedTuple):
 
 
 class Staged(NamedTuple):
-    """The written rows, in the directory ``place`` of DECISIONS, which is not in force yet.
+    """The written rows, in the directory ``place`` of DECISIONS.
 
     ``files`` has rows of ``FACTS``. Three fields describe the lines of the input tables: ``facts``
-    (by table name), ``forms`` (``FORMS``), and ``lacks_rule`` (one of these lines has no rule).
+    (by table name), ``forms``, and ``lacks_rule`` (a line has no rule).
     """
 
     tables: Tables
@@ -105,7 +104,7 @@ class Staged(NamedTuple):
     lacks_rule: bool
 
     def read(self) -> DataFrame:
-        """The written rows, without those of ``usage`` and ``uncounted``, as rows of ``READ``."""
+        """The requests, rejected lines, possible times and splits, as rows of ``READ``."""
         rows = self.tables.staged(DECISIONS, self.place)
         side = rows.where("day IS NULL")
         requests = rows.where("day IS NOT NULL").select(*REQUESTS.columns)
@@ -124,8 +123,7 @@ class Staged(NamedTuple):
         return read
 
     def hours(self, without: Collection[str]) -> DataFrame:
-        """The counts of each broker and hour, in the columns of ``coverage.counted``. ``without``
-        has the paths of files to leave out."""
+        """The result of ``coverage.counted``. ``without`` has the paths of files to leave out."""
         from pyspark.sql import functions as f
 
         session = self.tables.session
@@ -147,8 +145,7 @@ class Staged(NamedTuple):
         return sums.withColumns({name: f.col(name) > 0 for name in COUNTED[3:]})
 
     def usage(self) -> DataFrame:
-        """Rows of USAGE for ``coverage.added_up``. On the days in ``uncounted``, some rows are
-        missing."""
+        """Rows of USAGE for ``coverage.added_up``, incomplete on the days in ``uncounted``."""
         side = self.tables.staged(DECISIONS, self.place).where("day IS NULL")
         sums = {
             "requests": COUNT,
@@ -175,7 +172,7 @@ def read_tables(
     broker_from: re.Pattern[str] | None,
 ) -> DataFrame | None:
     """The rows of all input tables as rows of ``requests.READ``; None without any table.
-    ``requests`` are Parquet tables of requests; ``tables`` have requests or audit lines."""
+    ``requests`` are Parquet tables of requests. ``tables`` have requests or audit lines."""
     found = [read_table(session, path) for path in requests]
     found += [read_audit_table(session, name, zone, broker_from) for name in tables]
     return reduce(lambda one, more: one.unionByName(more), found) if found else None
@@ -203,10 +200,11 @@ def stage(tables: Tables, audit: AuditInput, decider: Decider) -> Staged:
 
 
 def _rows(
-    session: SparkSession, before: Splits, audit: AuditInput, decider: Decider, folder: Path | None
+    session: SparkSession, before: _Splits, audit: AuditInput, decider: Decider, folder: Path | None
 ) -> Iterator[DataFrame]:
-    """A frame for the input tables, then a frame for each group of files. A frame has rows of
-    DECISIONS and side rows (``decide_lines``), but no rows that workers write to ``folder``."""
+    """A frame for the input tables, then a frame for each group of files. The frames have rows of
+    DECISIONS and side rows (``decide_lines``). With a ``folder``, workers write the rows of files
+    there, and the frames of files are empty."""
     if audit.by_table is not None:
         yield _rows_of(audit.by_table, decider)
     numbers = frame_of(session, before, SPLITS) if before else None
@@ -217,8 +215,7 @@ def _rows(
 
 
 def _deciding(decider: Decider, folder: Path | None, group: FileGroup) -> Mapped:
-    """A function that decides lines of ``group`` in a worker. With a ``folder``, the function
-    writes all rows there, and returns none to Spark."""
+    """A function that decides the lines of ``group`` in a worker."""
     state, periods = decider.state, decider.configuration.periods
 
     def decide(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -243,8 +240,8 @@ def _written(
 
 
 def _rows_of(by_table: DataFrame, decider: Decider) -> DataFrame:
-    """Convert rows of ``requests.READ`` to rows of DECISIONS and side rows in one pass, because
-    each pass parses all lines again."""
+    """Decide the rows of ``requests.READ``. One pass also makes the side rows, because each pass
+    parses all lines again."""
     rejected, possible = (f"'{kind}'" for kind in (SideKind.REJECTED, SideKind.POSSIBLE))
     is_request = "reason IS NULL AND possible IS NULL"
     of_side = {
@@ -265,13 +262,12 @@ def _rows_of(by_table: DataFrame, decider: Decider) -> DataFrame:
 
 
 def _may_be_split(group: FileGroup) -> bool:
-    """A guess whether a file has several splits; ``stage`` also copes with unexpected splits."""
+    """Whether a file probably has several splits. After a wrong guess, ``stage`` tries again."""
     return group.longest > max(_SMALL_BYTES, group.total // _LARGE_PART)
 
 
-def _lines_before(session: SparkSession, files: FileGroups, groups: Iterable[FileGroup]) -> Splits:
-    """The number of lines before each split of files in ``groups``. The first split of a file has
-    no row."""
+def _lines_before(session: SparkSession, files: FileGroups, groups: Iterable[FileGroup]) -> _Splits:
+    """The number of lines before each split, except before the first split of a file."""
     found = []
     for group in groups:
         splits = AuditFiles(session, files.paths(group)).splits()
@@ -299,7 +295,7 @@ def _split_sums(side: DataFrame) -> DataFrame:
     )
 
 
-def _found_before(sums: DataFrame) -> Numbers:
+def _found_before(sums: DataFrame) -> _LinesBefore:
     rows = sums.selectExpr("file", "start", _BEFORE.format("file")).where("start > 0")
     return {(row["file"], row["start"]): row["lines"] for row in rows.collect()}
 

@@ -14,8 +14,8 @@ from metalog_spark.report.contents import CHANGES, Access, Section, TimeBars
 
 
 class PageLimits(NamedTuple):
-    """The limits of a page: rows of a table, cells of the matrix, brokers with a strip of their
-    coverage, characters of a name, and lines of a text to copy."""
+    """The most rows of a table, cells of the access matrix, brokers with a coverage strip,
+    characters of a name, and lines of a text to copy."""
 
     rows: int
     cells: int
@@ -42,8 +42,7 @@ class Cut:
         return f"{shown[: self._limits.name]}…"
 
     def lines(self, lines: tuple[str, ...]) -> tuple[str, ...]:
-        """The first lines, and a shell comment that counts the other lines. Long lines leave
-        room for fewer lines; no line is cut."""
+        """The first whole lines, and a shell comment that counts the other lines."""
         room = self._limits.lines * self._limits.name
         sizes = accumulate(map(len, lines[: self._limits.lines]))
         fit = sum(size <= room for size in sizes)
@@ -59,8 +58,7 @@ class Cut:
         return _without_empty_columns(section._replace(rows=rows))
 
     def window(self, window: TimeBars) -> TimeBars:
-        """The strips of the brokers with the least coverage, in the order of ``window``, and the
-        metadata log's strip, which is the last."""
+        """Keep the brokers with the least coverage, and the metadata log (the last strip)."""
         most, strips = self._limits.brokers, window.strips
         brokers = len(strips) - 1
         if brokers <= most:
@@ -74,7 +72,7 @@ class Cut:
         return window._replace(strips=tuple(kept))
 
     def access(self, access: Access) -> Access:
-        """The first cells, and their principals and patterns."""
+        """Keep the first cells, and their principals and patterns."""
         cells = access.cells[: self._limits.cells]
         if len(cells) == len(access.cells):
             return access
@@ -93,7 +91,7 @@ class Cut:
         )
 
     def text(self, section_command: str, sections: Iterable[Section]) -> str:
-        """A line about the omissions. Call this method last. ``section_command`` is as in
+        """A sentence about the omissions. Call this method last. ``section_command`` is as in
         ``ReportContents``."""
         parts = list(self._left_out)
         if self._cut_names:

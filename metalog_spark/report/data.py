@@ -1,6 +1,6 @@
 """Computes a report's contents from the gathered input.
 
-A team's page has the rows whose principal or resource the team owns. It shows the coverage of the
+A team's page has the rows whose principal or resource the team owns. The coverage is that of the
 whole cluster, because unlogged requests can concern any team. This module must not know Spark, nor
 HTML.
 """
@@ -40,7 +40,7 @@ _COMMON_WORDS: Final = ("log", "logs", "data", "metadata", "tables", "__cluster_
 
 
 class _TeamFilter(NamedTuple):
-    """Selects the rows of one team; with None, all rows."""
+    """Selects the rows of one team; None selects all rows."""
 
     team: Team | None
 
@@ -51,11 +51,11 @@ class _TeamFilter(NamedTuple):
         return self.team is None or self.team.covers(acl)
 
     def has_row(self, row: Row) -> bool:
-        """For a row with the columns of an ACL."""
+        """``row`` has the columns of an ACL."""
         return self.team is None or self.has_acl(acl_of(row[name] for name in ACL_COLUMNS))
 
     def has_pattern(self, row: Row) -> bool:
-        """For a row with the columns of a pattern and a principal."""
+        """``row`` has the columns of a pattern, and a principal."""
         return self.has_row({"host": "*", "operation": "ALL", "permission_type": "ALLOW", **row})
 
     def has_exposed(self, row: Row) -> bool:
@@ -64,7 +64,7 @@ class _TeamFilter(NamedTuple):
 
 
 class _Uses(NamedTuple):
-    """Numbers of ALLOWs in force: of all ``grants``, and by their use."""
+    """Counts of grants (ALLOW) in force, by their use."""
 
     grants: int
     used: int
@@ -80,7 +80,7 @@ def contents(
     made_by: str = "",
     section_command: str = "",
 ) -> ReportContents:
-    """The page of ``team``, or of the whole cluster. The page links to the files in ``teams``."""
+    """The page of ``team``, or of the whole cluster."""
     owned, parts = _TeamFilter(team), gathered.parts
     traffic = gathered.traffic[EVERYBODY if team is None else team.name]
     acls, least = _in_force(parts, owned), _least(parts, owned)
@@ -124,8 +124,7 @@ def contents(
 
 
 def section_of(parts: Parts, section: str, team: Team | None) -> Section:
-    """One of ``SECTIONS``. Besides ``history``, it reads only the ``parts`` that the section
-    needs."""
+    """One of ``SECTIONS``. Only the ``parts`` that the section needs are computed."""
     owned = _TeamFilter(team)
     end = log_end(parts.history, parts.window)
     made: dict[str, Callable[[], Section]] = {
@@ -166,19 +165,17 @@ def _uses(acls: Sequence[Row]) -> _Uses:
 def _unused(parts: Parts, owned: _TeamFilter, end: str) -> Section:
     acls = _in_force(parts, owned)
     today = [] if parts.unused.refused else parts.usage_counts.lifetimes.at(None)
-    return sections.unused(parts.unused, acls, len(_later(acls, today, owned)), end)
+    return sections.unused(parts.unused, acls, len(_not_judged(acls, today, owned)), end)
 
 
-def _later(judged: Sequence[Row], today: Sequence[Acl], owned: _TeamFilter) -> list[Acl]:
-    """The ACLs of ``today`` that are not in ``judged``. If ``judged`` has any ACL, the returned
-    ACLs were added after the window."""
+def _not_judged(judged: Sequence[Row], today: Sequence[Acl], owned: _TeamFilter) -> list[Acl]:
     known = {acl_of(row[name] for name in ACL_COLUMNS) for row in judged}
     return [acl for acl in today if owned.has_acl(acl) and acl not in known]
 
 
 def _access(gathered: Gathered, owned: _TeamFilter, judged: Sequence[Row]) -> Access:
     parts = gathered.parts
-    later = _later(judged, gathered.acls, owned)
+    later = _not_judged(judged, gathered.acls, owned)
     own = _least(parts, owned)
     order = [row["principal"] for row in (*own, *_least(parts, _TeamFilter(None)))]
     made = access([*judged, *map(_without_finding, later)], order)

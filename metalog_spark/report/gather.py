@@ -1,7 +1,7 @@
 """Collects a report's input from a pipeline's tables, once for all pages.
 
-The input is counts and findings. Its size depends mainly on the number of ACLs, the number of
-bars of time, and the ``RowLimits``. This module must not know what is shown.
+The input is counts and findings, so its size depends mainly on the number of ACLs. This module must
+not know what is shown.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ if TYPE_CHECKING:
 
 
 class RowLimits(NamedTuple):
-    """Limits for collected rows; the most frequent rows are kept. ``denied`` limits the denials of
-    the cluster, ``denied_of_team`` those of one team, and ``rows`` the disagreements, the reasons
-    of rejected lines, and the files with ambiguous lines."""
+    """Limits for collected rows; the most frequent rows are kept. ``denied`` is for the denials of
+    the cluster, ``denied_of_team`` for those of a team. ``rows`` is for disagreements, reasons of
+    rejected lines, and files with ambiguous lines."""
 
     denied: int = 100
     denied_of_team: int = 20
@@ -69,22 +69,22 @@ class RowLimits(NamedTuple):
 
 _ALL: Final = (1 << 31) - 1
 _WITH_FIRST_REQUESTS: Final = 100
-"""At most this many disagreements and at most this many ACLs show their first requests."""
+"""At most this many disagreements, and ACLs, show their first requests."""
 _STEPS: Final = {
     "looking for unused grants": ("unused",),
     "looking for the least set of grants": ("least",),
     "looking for exposure, denials and drift": ("exposure", "may", "denied", "drift", "configs"),
     "looking for disagreements": ("disagreements", "history", "rejected", "ambiguous"),
 }
-"""Names of steps, and the parts that each step computes."""
+"""The parts that each step computes."""
 OF_A_PAGE: Final = RowLimits()
 _OF_DENIALS: Final = ("principal", "operation", "resource_type", "resource_name")
 _OF_ANSWERS: Final = ("broker", "principal", "host", *_OF_DENIALS[1:], "result")
 
 
 class Parts:
-    """The content of the tables under a page's charts. Each part is computed at its first use.
-    ``desired`` has the desired ACLs; None stands for the ACLs at the window's start."""
+    """The content of the tables under a page's charts, each computed at its first use. ``desired``
+    has the desired ACLs; None stands for the ACLs at the window's start."""
 
     def __init__(
         self,
@@ -170,8 +170,7 @@ class Parts:
 
     @cached_property
     def configs(self) -> tuple[AuthorizerConfig, AuthorizerConfig] | None:
-        """The desired and the actual configuration; None if the desired state is an earlier
-        state of the same tables."""
+        """The desired and the actual configuration; None without ``desired``."""
         desired = self._desired
         return None if desired is None else (config_now(desired), config_now(self._tables))
 
@@ -199,7 +198,7 @@ class Parts:
 
 
 class Gathered(NamedTuple):
-    """``name`` is the cluster's name from the caller. ``traffic`` has the traffic by team."""
+    """``name`` is the cluster's name, ``path`` the tables' folder. ``traffic`` is by team."""
 
     parts: Parts
     name: str | None
@@ -223,8 +222,7 @@ def gathered(
     desired: Tables | None,
     doing: Callable[[str], None],
 ) -> Gathered:
-    """The input of all pages. ``desired`` is as in ``Parts``. ``doing`` is called with the name of
-    each step."""
+    """The input of all pages. ``doing`` is called with the name of each step."""
     parts = Parts(tables, window, tolerated=tolerated, desired=desired, teams=teams)
     bars = Bars.of(window)
     doing("counting the coverage")
@@ -261,8 +259,8 @@ def _unless_refused(make: Callable[[], Rows]) -> Rows:
 
 
 def _with_uses(tables: Tables, window: Window, rows: Sequence[Row]) -> list[Row]:
-    """Rows of ``unused`` with the command that prints a row's requests. The ACLs that decided the
-    most requests also have their first requests."""
+    """Rows of ``unused`` with the commands that print their requests. The ACLs with the most
+    requests also have their first requests."""
     with_command = with_commands(tables, window, rows, _of_use)
     used = sorted(
         (row for row in with_command if row["requests"]), key=lambda row: -row["requests"]
@@ -282,7 +280,7 @@ def _of_principal(row: Row) -> RequestFilter | None:
 
 
 def _collected(rows: DataFrame) -> list[Row]:
-    """The rows, with times as microseconds since 1970, which are independent of time zones."""
+    """The rows, with times as microseconds since 1970, independent of this machine's time zone."""
     from pyspark.sql import functions as f
     from pyspark.sql.types import TimestampType
 
@@ -298,7 +296,7 @@ def _collected(rows: DataFrame) -> list[Row]:
 def _of_teams(
     rows_found: DataFrame, teams: Sequence[Team], most: int, order: Sequence[Column]
 ) -> dict[str, Rows]:
-    """For each team: its first ``most`` rows, and the number of all its rows."""
+    """The first ``most`` rows of each team, and the number of all rows."""
     from pyspark.sql import Window as Ordered
     from pyspark.sql import functions as f
 

@@ -1,8 +1,8 @@
 """Renders a report's contents as one self-contained HTML file.
 
-A topic can have the name ``<script>``. So Jinja2 escapes every value, the charts' data are JSON
-that cannot close its HTML element, and the page's content security policy allows only the page's
-own scripts and style, by their hashes. This module must not know Spark, nor compute any number.
+A topic can have the name ``<script>``. So Jinja2 escapes every value, and the charts' JSON cannot
+close its HTML element. The content security policy allows only the page's own scripts and style.
+This module must not know Spark, nor compute any number.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _LIMITS: Final = (
 )
 _HERE: Final = Path(__file__).parent
 _STEPS: Final = {1: "day", 7: "week"}
-_AFTER_WHICH_TO_BREAK: Final = re.compile(r"(?<=[._,:/-])(?=[^._,:/-])")
+_LINE_BREAK: Final = re.compile(r"(?<=[._,:/-])(?=[^._,:/-])")
 _MAX_WHOLE: Final = 20
-"""A word of at most this length stays whole, for example an IPv4 address."""
+"""Shorter words, for example IPv4 addresses, stay whole."""
 _COVERAGE: Final = (
     Column("Log"),
     Column("Hours fully known", ColumnKind.NUMBER),
@@ -59,10 +59,8 @@ _ANSWERS: Final = (
 
 
 def page(contents: ReportContents, visible: Callable[[str], str]) -> bytes:
-    """The HTML file, with at most ``MAX_BYTES``. Tables that are too long are cut.
-
-    ``visible`` makes invisible characters of a name visible.
-    """
+    """The HTML file. Long tables are cut, so that the file has at most ``MAX_BYTES``. ``visible``
+    makes invisible characters of a name visible."""
     for limits in _LIMITS:
         made = _page(contents, Cut(limits, visible)).encode("utf-8", "replace")
         if len(made) <= MAX_BYTES:
@@ -125,7 +123,7 @@ def _hash(text: str) -> str:
 
 
 def _labels(section: Section) -> str:
-    """On a narrow page, a row becomes a list, and each cell shows the title of its column."""
+    """Style: on a narrow page, each cell shows the title of its column."""
     return "".join(
         f"\n@media (max-width: 40rem) {{ #{section.id} td:nth-child({number})::before "
         f'{{ content: "{column.title}"; }} }}'
@@ -170,10 +168,9 @@ def _matrix(access: Access, cut: Cut) -> dict[str, Any]:
 
 
 def _breaking(name: str) -> Markup:
-    """The name with marks at which a browser may break the line; copying the name does not copy
-    the marks."""
+    """The name with marks at which a browser may break the line. A copied name has no marks."""
     words = (
-        Markup("<wbr>").join(_AFTER_WHICH_TO_BREAK.split(word)) if len(word) > _MAX_WHOLE else word
+        Markup("<wbr>").join(_LINE_BREAK.split(word)) if len(word) > _MAX_WHOLE else word
         for word in name.split(" ")
     )
     return Markup(" ").join(words)

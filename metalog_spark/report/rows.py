@@ -11,9 +11,9 @@ Row = Mapping[str, Any]
 
 
 class Rows(NamedTuple):
-    """Rows of a finding. ``refused`` says why the finding could not be computed. ``found`` counts
-    all rows. ``requests`` counts the requests behind all rows, if the report shows this number.
-    ``of_teams`` has each team's rows."""
+    """Rows of a finding. ``found`` counts all rows. ``requests`` counts the requests behind all
+    rows, if the report shows this number. ``refused`` says why the finding could not be computed.
+    ``of_teams`` has the rows by team."""
 
     rows: Sequence[Row] = ()
     found: int = 0

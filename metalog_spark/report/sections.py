@@ -63,7 +63,7 @@ def _section(
     rows: Sequence[Row],
     found: int | None = None,
 ) -> Section:
-    """``found`` counts all rows; None means that ``rows`` are all."""
+    """``found`` counts all rows; None if ``rows`` has all."""
     cells = [tuple(field.cell(row) for field in fields) for row in rows]
     columns = tuple(field.column for field in fields)
     return Section(id, title, says, columns, cells, len(rows) if found is None else found)
@@ -105,8 +105,8 @@ _OWN_REQUESTS: Final = _Field(REQUESTS_COLUMN, row_requests)
 
 
 def unused(result: Rows, acls: Sequence[Row], later: int, end: str) -> Section:
-    """The use of ``acls``, which are in force in the window and at the log's ``end``. ``later``
-    counts the ACLs that were added after the window."""
+    """The use of ``acls``, which were in force in the window and are in force at the log's ``end``.
+    ``later`` counts the ACLs that were added after the window."""
     title = "Grants and their use"
     if result.refused:
         return Section("unused", title, f"Nothing is called unused: {result.refused}.", ())
@@ -194,7 +194,6 @@ def remark(row: Row) -> str | None:
 
 
 def access(rows: Sequence[Row], end: str) -> Section:
-    """Who may do what."""
     fields = (
         _SEVERITY,
         _PRINCIPAL,

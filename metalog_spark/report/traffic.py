@@ -1,7 +1,7 @@
 """Counts the coverage and the answers over time for the charts.
 
-A bar is a day, or one or more weeks in a window of over ``_MAX_BARS`` days. A team's requests are
-those of its principals or for its resources. This module must not know how the counts are shown.
+A bar is a day; in a long window, one or more weeks. A team's requests are those of its principals
+or for its resources. This module must not know how the counts are shown.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 EVERYBODY: Final = ""
-"""This name stands for all requests, not for a team."""
+"""The name for the requests of all principals."""
 _MAX_BARS: Final = 400
 _WEEK: Final = 7
 _LOG: Final = "metadata log"
@@ -36,8 +36,8 @@ _HourCounts = tuple[int, int, int]
 
 
 class Bars(NamedTuple):
-    """The bars of a chart: ``number`` bars of ``step`` days each. The first bar begins on the day
-    ``first``, in days since 1970."""
+    """``number`` bars of ``step`` days each. The first bar begins on the day ``first`` (days since
+    1970)."""
 
     first: int
     step: int
@@ -125,7 +125,7 @@ def _is_owned(own: Own) -> Column:
 
 
 def changes(tables: Tables, bars: Bars) -> list[tuple[int, tuple[str, ...]]]:
-    """For each added or removed ACL: its bar, and its values of ``ACL_COLUMNS``."""
+    """The bar of each added or removed ACL, and the values of ``ACL_COLUMNS``."""
     from metalog_spark.findings.usage.acl_lifetimes import ACL_COLUMNS
 
     lifetimes = tables.read(ACL_CHANGELOG)
@@ -158,8 +158,8 @@ def _broker_order(name: str) -> tuple[int, str]:
 
 
 def _hours_seen(tables: Tables, bars: Bars) -> dict[tuple[str, int | None], _HourCounts]:
-    """The hours by broker and bar. Hours outside of the window have the bar None; they only show
-    that the broker exists."""
+    """The hours by broker and bar. Hours outside of the window have the bar None, so that no broker
+    is missing."""
     from pyspark.sql import functions as f
 
     inside = touched_by(bars.window)
@@ -172,7 +172,7 @@ def _hours_seen(tables: Tables, bars: Bars) -> dict[tuple[str, int | None], _Hou
 
 
 def _hours_known(history: DataFrame, bars: Bars) -> list[_HourCounts]:
-    """For each bar: the hours for which the metadata log is known."""
+    """The hours of each bar for which the metadata log is known."""
     rows = history.selectExpr(
         "kind", "unix_micros(from_time) AS from_us", "unix_micros(to_time) AS to_us"
     ).collect()
@@ -193,8 +193,8 @@ def _hours(from_us: int | None, to_us: int | None, bars: Bars) -> Iterable[int]:
 
 
 def _strip(name: str, counts: Iterable[_HourCounts], bars: Bars) -> Strip:
-    """A bar has the state of most of its hours. If two states have equally many hours, the bar has
-    the state with less coverage."""
+    """A bar has the state of most of its hours. Of equally frequent states, the bar has the state
+    with less coverage."""
     states, sums = "", [0, 0, 0]
     for bar, (allowed, seen, repeated) in enumerate(counts):
         hours = (allowed, seen - allowed, len(bars.hours(bar)) - repeated - seen)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 class Baseline(NamedTuple):
-    """What a report is compared with: accepted findings, and in ``before`` the findings of an
-    earlier report, or None. An acceptance has ended if its last day is before ``today``."""
+    """What a report is compared with: accepted findings, and the findings of an earlier report
+    (``before``). Acceptances whose last day is before ``today`` have ended."""
 
     accepted: Sequence[Accepted]
     today: date
@@ -37,8 +37,8 @@ NO_BASELINE: Final = Baseline((), date.min)
 
 
 class ReportFile(NamedTuple):
-    """A written page. ``team`` is None for the page of the whole cluster. Only this page has
-    ``caveats``, and ``idle``, the accepted findings that match no row."""
+    """A written page. Only the page of the whole cluster (``team`` is None) has ``caveats``, and
+    ``idle``: the accepted findings that match no row."""
 
     path: Path
     team: str | None
@@ -70,9 +70,9 @@ def write_report(
 ) -> list[ReportFile]:
     """Write the page ``out``, the pages of ``teams``, and the findings.
 
-    ``visible`` makes invisible characters of a name visible. ``section_command`` is as in
-    ``ReportContents``, ``name`` is the cluster's name. ``tolerated``, ``desired`` and ``doing`` are
-    as in ``gathered``.
+    ``visible`` makes invisible characters of a name visible. ``name`` is the cluster's name.
+    ``section_command`` is as in ``ReportContents``, ``desired`` as in ``Parts``. ``doing`` is
+    called with the name of each step.
     """
     input_ = gathered(
         tables, window, teams, name=name, tolerated=tolerated, desired=desired, doing=doing

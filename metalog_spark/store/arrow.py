@@ -1,6 +1,6 @@
 """Converts Python rows to Arrow and to Spark's tables, by a schema in Spark's text form.
 
-Arrow data is embedded in Spark's plan, so a few rows need neither a Spark job nor a Python worker.
+Spark's plan contains the Arrow data, so a few rows need neither a Spark job nor a Python worker.
 This module must not know what a row means.
 """
 
@@ -29,8 +29,8 @@ def frame_of(session: SparkSession, rows: Iterable[Sequence[Any]], schema: str) 
 
 
 def in_spark(session: SparkSession, table: pa.Table, schema: str) -> DataFrame:
-    """``table`` as a Spark table. Spark accepts a table without rows only if its columns have
-    chunks; Spark Connect needs ``schema``."""
+    """``table`` as a Spark table."""
+    # Spark accepts a table without rows only if its columns have chunks. Connect needs a schema.
     return session.createDataFrame(table if table.num_rows else table_of([], schema), schema)
 
 

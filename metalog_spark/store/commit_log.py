@@ -1,8 +1,7 @@
 """Replays the commit log of a pipeline's folder.
 
-Each line is one commit. Some lines have the whole state after their commit instead of a change, so
-that earlier lines can be removed. This module must not know where the commit log is stored, nor how
-it is read.
+Each line is one commit. Some lines have the whole state instead of a change, so that earlier lines
+can be removed. This module must not know where the commit log is stored, nor how it is read.
 """
 
 from __future__ import annotations
@@ -14,16 +13,16 @@ from typing import Any, Final, NamedTuple
 from metalog.errors import InvalidSource
 
 COMMIT_LOG: Final = "changes"
-"""The path of the commit log in the folder."""
+"""The commit log's name in the folder."""
 KIND: Final = "kraft-metalog pipeline"
 VERSION: Final = 6
 COMMITS_PER_STATE: Final = 200
-"""A line has the whole state if its serial is a multiple of this number."""
+"""One line per this number of commits has the whole state."""
 _STATE: Final = "state"
 
 
 class Days(NamedTuple):
-    """``place`` has all rows of ``days``. A day is text, as in the name of its partition."""
+    """``place`` has all rows of ``days`` (``2026-12-31``)."""
 
     place: str
     days: Sequence[str]
@@ -31,8 +30,11 @@ class Days(NamedTuple):
 
 class CommittedState(NamedTuple):
     """The state after the commit number ``serial``, made at ``written_ns`` (nanoseconds since
-    1970). By table, ``places`` has the directory of the last whole replacement. ``parts`` has the
-    directories of rows added later, and ``days`` the later replacements of days, in order."""
+    1970).
+
+    Three fields have the directories of each table. ``places``: the last replacement of the whole
+    table. ``parts``: rows added later. ``days``: later replacements of days, in order.
+    """
 
     serial: int
     places: Mapping[str, str]
@@ -81,8 +83,7 @@ class CommittedState(NamedTuple):
         return cls(0, whole["places"], whole["facts"], parts, days)
 
     def places_of(self, table: str) -> list[str]:
-        """All directories with rows of the table. The directories also have rows of replaced days;
-        such rows are not in force."""
+        """All directories of the table. They also have replaced rows."""
         whole = [self.places[table]] if table in self.places else []
         return [
             *whole,
@@ -91,8 +92,7 @@ class CommittedState(NamedTuple):
         ]
 
     def stored_as(self, table: str, within: str | None) -> str:
-        """The table whose directories have the rows of ``table``: either ``table`` or
-        ``within``."""
+        """The table whose directories have the rows of ``table``."""
         return table if within is None or self.places_of(table) else within
 
     def tables(self) -> Iterator[str]:
@@ -105,8 +105,8 @@ NOTHING: Final = CommittedState(0, {}, {}, {}, {})
 def replayed(read: Callable[[], Iterable[str] | None], path: str) -> CommittedState | None:
     """Replay the commit log of the folder ``path``; None if ``path`` is not a pipeline's folder.
 
-    Raises ``InvalidSource`` if a line is missing or an incompatible version wrote the log. Before
-    the error, ``read`` is called once more, because a read during a commit can miss a line.
+    Raises ``InvalidSource`` if a line is missing, or if an incompatible version wrote the log. A
+    read during a commit can miss a line, so ``read`` is called a second time before the error.
     """
     try:
         return _replayed(read(), path)
@@ -143,9 +143,8 @@ def _is_ours(change: Mapping[str, Any]) -> bool:
 
 
 def _in_order(written: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The changes in order, from the last whole state on. If several lines have the same serial,
-    the newest line counts, because the line of a killed process can become visible after another
-    process has used the same serial."""
+    """The changes in order, from the last whole state on. Of lines with the same serial, the newest
+    counts: the line of a killed process can appear after another process used the same serial."""
     by_time = sorted(written, key=lambda change: change.get("written_ns", 0))
     last = {change["serial"]: change for change in by_time}
     changes = sorted(last.values(), key=lambda change: change["serial"])

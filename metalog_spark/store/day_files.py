@@ -1,8 +1,8 @@
 """Writes a table's rows in a worker, as Parquet with one folder per day, in Spark's layout.
 
-Passing a row to Spark's own writer takes longer than all other work on the row. A worker may write
-files itself if the folder is on the worker's disk, and if nobody reads the files before a commit. A
-task that runs again overwrites its files. This module must not know Spark, nor what a row means.
+Passing a row to Spark's own writer takes longer than all other work on the row. Use this module
+only if the folder is on the worker's disk, and if nobody reads the files before a commit. A task
+that runs again overwrites its files. This module must not know Spark, nor what a row means.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from pyarrow import parquet
 from metalog_spark.store.places import WITHOUT_DAY
 
 MOST_WAITING: Final = 1 << 17
-"""Rows wait for more rows of their day, because a small file costs as much as a large one. At most
-this many rows wait."""
+"""At most this many rows wait for more rows of their day. A small file costs as much as a large
+one."""
 _DIFFERENT: Final = (pa.timestamp("us", "UTC"), pa.int64())
-"""The types of columns whose values mostly differ, so that a dictionary saves nothing."""
+"""The values of columns with these types mostly differ, so a dictionary saves nothing."""
 DAY: Final = "day"
 
 
 class DayFiles:
     """``task`` is a part of each file's name. ``kind`` is the name of a column. In a batch, all
-    rows without a day have the same value in this column. Rows without a day have separate files
-    for each value, so that a reader of one value skips all other files."""
+    rows without a day must have the same value in this column. Each value has its own files, so
+    that a reader of one value skips all other files."""
 
     def __init__(self, folder: Path, task: str, kind: str) -> None:
         self._folder, self._task, self._kind = folder, task, kind

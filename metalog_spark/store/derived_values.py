@@ -1,7 +1,6 @@
 """Caches values that are computed from a folder's tables, until a commit changes the folder.
 
-All ``Tables`` of a Spark session share a cache, so a session's second query does not compute the
-values again. This module must not know what a value means.
+All ``Tables`` of a Spark session share a cache. This module must not know what a value means.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 _MOST: Final = 64
-"""A session has at most this many values. The largest values have an entry for each ACL."""
+"""The most values of a session. A value can have an entry for each ACL."""
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 
@@ -33,7 +32,7 @@ class DerivedValues:
         self._kept: OrderedDict[Hashable, tuple[CommittedState, Any]] = OrderedDict()
 
     def get(self, key: Hashable, state: CommittedState, make: Callable[[], T]) -> T:
-        """The cached value of ``key`` if it was made in the same ``state``, else a new value."""
+        """The cached value of ``key`` for the same ``state``, else a new value."""
         kept = self._kept.pop(key, None)
         if kept is None or kept[0] != state:
             kept = state, make()
@@ -49,7 +48,7 @@ _OF_SESSIONS: Final[WeakKeyDictionary[SparkSession, DerivedValues]] = WeakKeyDic
 
 def kept_until_commit(make: Callable[[Tables, *Arguments], T]) -> Callable[[Tables, *Arguments], T]:
     """Caches the results of a function of ``Tables`` and hashable arguments. Callers must not
-    change a result, because later calls return the same object."""
+    change a result."""
 
     @wraps(make)
     def kept(tables: Tables, *arguments: *Arguments) -> T:
@@ -64,8 +63,8 @@ def kept_until_commit(make: Callable[[Tables, *Arguments], T]) -> Callable[[Tabl
 
 @contextmanager
 def query_threads() -> Iterator[ThreadPoolExecutor]:
-    """Threads whose queries Spark runs at the same time. The end of the block, also by Ctrl-C, does
-    not wait for running queries."""
+    """Threads whose queries Spark runs at the same time. The end of the block does not wait for
+    running queries, so Ctrl-C works at once."""
     threads = ThreadPoolExecutor()
     try:
         yield threads

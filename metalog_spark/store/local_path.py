@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def local_path(named: str) -> str:
-    """The path ``/x`` for ``file:/x`` or ``file:///x``; names without ``file:/`` are unchanged."""
+    """The path ``/x`` for ``file:/x`` or ``file:///x``; other names are unchanged."""
     return re.sub(r"^file:/+", "/", named)
 
 
 def folder_here(session: SparkSession, path: str) -> Path | None:
-    """The folder on this machine that Spark finds at ``path``; this process can access it without a
-    Spark job. None if the workers or the file system are elsewhere."""
+    """The folder on this machine's disk that Spark finds at ``path``. None if the workers or the
+    file system are elsewhere."""
     if has_workers_elsewhere(session):
         return None
     place = local_path(path)

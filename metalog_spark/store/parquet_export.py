@@ -1,7 +1,7 @@
 """Exports the rows in force as plain Parquet, one folder per table.
 
-On this machine's disk, one rename makes the whole export visible. Elsewhere, a table is complete if
-it has Spark's file ``_SUCCESS``. This module must not know what a row means.
+On this machine's disk, the export is atomic. Elsewhere, a table is complete if it has Spark's file
+``_SUCCESS``. This module must not know what a row means.
 """
 
 from __future__ import annotations
@@ -28,11 +28,8 @@ class Exported(NamedTuple):
 
 
 def check_target(folder: str, out: str, *, is_here: bool) -> None:
-    """Check the target ``out``; ``is_here`` says whether it is on this machine's disk.
-
-    Raises:
-        InvalidTarget: ``out`` is in the folder of the tables, or on this disk and not empty.
-    """
+    """Raise ``InvalidTarget`` if ``out`` is in the tables' folder, or ``is_here`` (on this
+    machine's disk) and not empty."""
     check_is_outside(checked_folder(out), "the tables' folder", folder)
     if is_here:
         check_is_new(out)
@@ -72,8 +69,7 @@ def _written(tables: Tables, place: str, doing: Callable[[str], None]) -> list[E
 
 
 def _write(table: TableSchema, rows: DataFrame, place: str) -> None:
-    """Write few files for each day. A table without rows has one file, so that readers find its
-    columns."""
+    """Write few files for each day, and one file for a table without rows: it has the columns."""
     writer = rows.hint("rebalance", *table.partitions).write
     if table.partitions and not rows.isEmpty():
         writer = writer.partitionBy(*table.partitions)

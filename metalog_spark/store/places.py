@@ -1,10 +1,9 @@
 """The directories ("places") with rows of one table: their names, the rows in force, and the places
 to merge.
 
-Places are merged in levels, like the files of a log-structured merge tree, so the number of places
-grows with the logarithm of the number of commits. If a merge writes ``MANY_ROWS`` rows or more, the
-new place is not merged again, because that would take long. This module must not know what is
-written to a directory.
+Places are merged in levels, like the files of a log-structured merge tree. A merged place with
+``MANY_ROWS`` rows or more is not merged again, because that would take long. This module must not
+know what is written to a directory.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ MANY_ROWS: Final = 1_000_000
 
 
 def place_of(table: TableSchema, name: str) -> str:
-    """The directory's name: a Hive partition above the partition by days, so that Spark reads
-    several directories as one table."""
+    """The directory's name: a Hive partition, so that Spark reads several directories as one
+    table."""
     return f"{table.name}/{_PLACE}{name}"
 
 
@@ -39,15 +38,15 @@ def name_of(place: str) -> str:
 
 
 def merged_place(table: TableSchema, level: int, rows: int, serial: int) -> str:
-    """The place to which a merge of places of ``level`` writes. ``rows`` counts the merged rows.
-    The ``serial`` makes the place's name unique."""
+    """The new place for ``rows`` merged rows from places of ``level``. The ``serial`` makes the
+    name unique."""
     kind = f"joined{level + 1}-" if rows < MANY_ROWS else _WHOLE
     return place_of(table, f"{kind}{serial}")
 
 
 def to_merge(places: Sequence[str], most: int) -> tuple[int, tuple[str, ...]]:
-    """The lowest level with more places than ``most``, and its places. No places if there is no
-    such level. Places that no merge has written have level 0."""
+    """The lowest level with more places than ``most``, and these places, if any. Places that no
+    merge has written have level 0."""
     levels = {place: _level_of(place) for place in places}
     sizes = Counter(level for level in levels.values() if level is not None)
     level = min((level for level, size in sizes.items() if size > most), default=0)

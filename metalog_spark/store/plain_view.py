@@ -2,10 +2,9 @@
 
 The tables keep replaced rows, and only the commit log distinguishes them from rows in force. So
 each commit of rows makes a folder ``versions/SERIAL`` of hard links to the files in force, or of
-copies if the disk has no hard links. Then the symbolic link ``current`` points to this folder. A
-version is the state after one commit and does not change, so a reader should resolve the link once.
-A table that is stored within another table has the files of that table, with more columns than its
-own. This module must not know Spark, nor what a row means.
+copies. Then the symbolic link ``current`` points to this folder. A version does not change, so a
+reader should resolve the link once. The files of a table that is stored within another table have
+additional columns. This module must not know Spark, nor what a row means.
 """
 
 from __future__ import annotations
@@ -26,21 +25,21 @@ from metalog_spark.store.tables import TABLES, TableSchema
 
 CURRENT: Final = "current"
 VERSIONS: Final = "versions"
-_KEPT: Final = 3
-"""This many of the newest versions are kept, for readers that have already resolved the link."""
+_KEPT_VERSIONS: Final = 3
+"""Older versions are kept for readers that have already resolved the link."""
 IGNORED: Final = ("_", ".")
-"""First characters of names that Spark ignores."""
+"""Spark ignores files and folders whose names begin with these characters."""
 _PARQUET: Final = ".parquet"
 _DAY_OF_EMPTY: Final = "1970-01-01"
 _EMPTY: Final = f"no-rows{_PARQUET}"
 _DAY: Final = "day="
 _DAYLESS: Final = f"{_DAY}{WITHOUT_DAY}"
-"""The directory of rows without a day. Such rows are never in force."""
+"""The directory of rows without a day, which are never in force."""
 
 
 def publish(folder: Path, contents: CommittedState) -> None:
-    """Point ``current`` of ``folder`` to the files in force in the state ``contents``, if this
-    machine's disk has the folder in this state."""
+    """Point ``current`` to the files in force in the state ``contents``. Do nothing if ``folder``
+    is not on this machine's disk."""
     if not is_on_this_disk(folder, contents):
         return
     versions = folder / VERSIONS
@@ -72,17 +71,15 @@ def in_force(folder: Path, table: str, contents: CommittedState) -> Mapping[str,
 
 
 def days_of(folder: Path, table: TableSchema) -> Iterator[str]:
-    """The days for which ``current`` of ``folder`` has rows of ``table``. Empty if there is no
-    ``current``."""
+    """The days for which ``current`` has rows of ``table``. Empty without ``current``."""
     for place in (folder / CURRENT / table.name).glob(f"{_DAY}*"):
         if not (place / _EMPTY).exists():
             yield place.name.removeprefix(_DAY)
 
 
 def lines_of(commit_log: Path) -> Sequence[str] | None:
-    """The lines of a commit log on this machine's disk; None if it is missing. If a writer
-    removes a line during the read, all lines are read again. ``OSError`` if a line cannot be read.
-    """
+    """The lines of a commit log on this machine's disk, also while a writer changes the log. None
+    if the log is missing. Raises ``OSError`` if a line cannot be read."""
     while commit_log.is_dir():
         try:
             return [*_lines_in(commit_log)]
@@ -100,8 +97,7 @@ def _lines_in(commit_log: Path) -> Iterator[str]:
 
 
 def add_line(commit_log: Path, line: str, *, alone: bool = False) -> None:
-    """Add one line durably, as a whole or not at all. With ``alone``, remove all other lines
-    afterwards."""
+    """Add one line durably and atomically. With ``alone``, then remove all other lines."""
     commit_log.mkdir(parents=True, exist_ok=True)
     before = [file for file in commit_log.iterdir() if alone and file.is_file()]
     replace_whole(LOCAL_FILES, commit_log / f"part-{uuid4().hex}.txt", f"{line}\n".encode())
@@ -110,8 +106,8 @@ def add_line(commit_log: Path, line: str, *, alone: bool = False) -> None:
 
 
 def is_on_this_disk(folder: Path, contents: CommittedState) -> bool:
-    """Whether this machine's disk has ``folder`` in the state ``contents``. For Spark, the path can
-    be on another machine's disk."""
+    """Whether this machine's disk has ``folder`` in the state ``contents``. Spark can find another
+    machine's folder at the same path."""
     log = folder / COMMIT_LOG
     found = replayed(lambda: lines_of(log), str(folder))
     return found is not None and found.serial == contents.serial
@@ -130,7 +126,7 @@ def _files(place: Path) -> Iterator[Path]:
 
 
 def _day_of(path: Path) -> str:
-    """The value of the folder ``day=VALUE`` at the start of ``path``; empty without one."""
+    """``VALUE`` from the path ``day=VALUE/…``; empty for other paths."""
     return path.parts[0].partition("=")[2] if len(path.parts) > 1 else ""
 
 
@@ -153,7 +149,7 @@ def _link(file: Path, target: Path) -> None:
 
 
 def _write_empty(place: Path, table: TableSchema) -> None:
-    """Write a file without rows, so that a reader finds the table's columns."""
+    """A file without rows shows the table's columns to a reader."""
     from pyarrow import parquet
 
     rows = table_of([], table.schema)
@@ -165,7 +161,7 @@ def _write_empty(place: Path, table: TableSchema) -> None:
 
 
 def _point(link: Path, version: Path) -> None:
-    """Replace the link in one step, so that a reader finds the old version or the new version."""
+    """Replace the link atomically, so that a reader always finds a version."""
     made = link.with_name(f".{link.name}")
     made.unlink(missing_ok=True)
     made.symlink_to(version)
@@ -174,7 +170,7 @@ def _point(link: Path, version: Path) -> None:
 
 def _remove_old(versions: Path, newest: int) -> None:
     numbers = sorted(int(each.name) for each in versions.iterdir() if each.name.isdigit())
-    kept = {newest, *numbers[-_KEPT:]}
+    kept = {newest, *numbers[-_KEPT_VERSIONS:]}
     for each in versions.iterdir():
         if not (each.name.isdigit() and int(each.name) in kept):
             with suppress(OSError):

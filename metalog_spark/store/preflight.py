@@ -22,15 +22,14 @@ from metalog_spark.store.plain_view import IGNORED, lines_of
 from metalog_spark.store.refusals import lacks_table, no_folder, occupied
 from metalog_spark.store.table_store import checked_folder, is_pattern, placed
 
-_IN_A_DEMO: Final = "tables"
-"""The name of the pipeline's folder inside the folder of ``metalog pipeline demo``."""
+_FOLDER_IN_DEMO: Final = "tables"
 _LOCK: Final = ".lock"
 _SMALL_BYTES: Final = 16 << 20
 _FEW_FILES: Final = 1_000
 PACKED: Final = (".gz", ".bz2", ".zst", ".zstd")
-"""File name suffixes of compressed audit files."""
+"""The suffixes of compressed audit files."""
 _UNPACKED_RATIO: Final = 20
-"""The content of a packed audit file is approximately this many times as large as the file."""
+"""The approximate compression ratio of an audit file."""
 _WITHOUT_LOCKS: Final = frozenset({ENOLCK, ENOSYS, EOPNOTSUPP})
 """The errors of a file system without locks, such as some NFS mounts."""
 PARQUET: Final = (b"PAR1", b"PARE")
@@ -41,15 +40,15 @@ def check_can_be_read(path: str) -> None:
     """Raise ``InvalidSource`` if ``path`` is not a pipeline's folder with all its tables."""
     if _contents(Path(checked_folder(path)), path) is not None:
         return
-    refused, inside = no_folder(path), Path(path, _IN_A_DEMO)
+    refused, inside = no_folder(path), Path(path, _FOLDER_IN_DEMO)
     if (inside / COMMIT_LOG).is_dir():
         raise InvalidSource(f"{refused}; did you mean {inside}?")
     raise refused
 
 
 def check_can_be_filled(path: str) -> CommittedState | None:
-    """The state of the pipeline's folder at ``path``, None if the folder is new. Raises
-    ``InvalidTarget`` if ``path`` has other files."""
+    """The state of the pipeline's folder ``path``; None if the folder is new. Raises
+    ``InvalidTarget`` if other files are in ``path``."""
     place = Path(checked_folder(path))
     contents = _contents(place, path)
     if contents is None and (found := next(files_below(place), None)) is not None:
@@ -58,16 +57,15 @@ def check_can_be_filled(path: str) -> CommittedState | None:
 
 
 def files_named(audit: str) -> Iterator[Path]:
-    """Yield the local files that ``audit`` names: a file, all files below a folder, or the files of
-    a pattern, also ``FOLDER/**/NAME``. A file comes twice if a pattern matches the file and its
-    folder."""
+    """Yield the local files that the path or pattern ``audit`` names, with all files below folders.
+    A file comes twice if a pattern (``FOLDER/**``) matches the file and its folder."""
     places = iter([Path(audit)]) if audit and Path(audit).exists() else _matches(audit)
     return (file for place in places for file in files_below(place) if file.is_file())
 
 
 def is_small(paths: Iterable[str]) -> bool:
-    """Whether the local files that ``paths`` name are few and small. A path can be a pattern, or
-    several paths joined by ``+``."""
+    """Whether ``paths`` name only few and small local files. A path can be a pattern, or several
+    paths joined by ``+``."""
     left = _SMALL_BYTES
     places = chain.from_iterable(map(_named, paths))
     for number, file in enumerate(chain.from_iterable(map(files_below, places))):
@@ -91,10 +89,10 @@ def check_is_new(path: str) -> None:
 @contextmanager
 def taken(path: str) -> Iterator[None]:
     """Lock the pipeline's folder ``path`` within the block. A missing folder is created, and
-    removed after the block if nothing was written.
+    removed after the block if it is still empty.
 
     Raises:
-        InvalidTarget: another process holds the lock, or the file system has no locks.
+        InvalidTarget: another process has the lock, or the file system has no locks.
     """
     place = Path(checked_folder(path))
     made = [each for each in (place / _LOCK, place) if not each.exists()]
@@ -125,7 +123,7 @@ def _locked(lock: Path, made: Sequence[Path]) -> FileLock:
 
 
 def _take_back(made: Sequence[Path]) -> None:
-    """Remove the lock and its folder, if they are in ``made`` and the folder has no other files."""
+    """Remove the lock and its folder in ``made``, unless the folder has other files."""
     for each in made:
         with suppress(OSError):
             if each.is_dir():
@@ -135,8 +133,8 @@ def _take_back(made: Sequence[Path]) -> None:
 
 
 def check_can_be_followed(audit: str) -> None:
-    """Raise ``InvalidRequest`` if ``audit`` is missing or is a file. A pattern passes, because its
-    folders can be created later."""
+    """Raise ``InvalidRequest`` if ``audit`` is missing or is a file. A pattern passes without a
+    match, because its folders can be created later."""
     place = Path(audit)
     if place.exists():
         checked_folder(audit)
@@ -150,8 +148,8 @@ def check_can_be_followed(audit: str) -> None:
 
 
 def check_is_outside(out: str, option: str, source: str) -> None:
-    """Raise ``InvalidTarget`` if ``out`` is in a folder that ``source`` names, because readers of
-    that folder would find foreign files."""
+    """Raise ``InvalidTarget`` if ``out`` is in a folder that ``source`` names. Readers of this
+    folder would find foreign files."""
     if not placed(out).startswith("/"):
         return
     place = Path(placed(out)).resolve()
@@ -161,8 +159,8 @@ def check_is_outside(out: str, option: str, source: str) -> None:
 
 
 def _named(source: str) -> Iterator[Path]:
-    """The matches of a pattern, or the paths that ``+`` joins. A path is returned even if it does
-    not exist."""
+    """The paths that ``source`` names: a path, or paths and patterns that ``+`` joins. A path can
+    be missing."""
     is_one = Path(source).exists()
     for part in filter(None, [source] if is_one else source.split("+")):
         found = iter(()) if is_one else _matches(part)
@@ -171,15 +169,14 @@ def _named(source: str) -> Iterator[Path]:
 
 
 def passed_over(audit: str) -> list[Path]:
-    """The files that ``audit`` names and Spark ignores, because their names are not UTF-8. Hidden
-    files are not listed."""
+    """The files that Spark ignores because their names are not UTF-8."""
     files = (file for root in _named(audit) for file in files_below(root))
     return sorted(file for file in files if has_lone_surrogate(str(file)))
 
 
 def check_is_table(path: str, option: str) -> None:
-    """Raise ``InvalidRequest`` if ``path`` is missing, encrypted, or a file that is not Parquet. In
-    a folder, this function checks only the first file, and only for encryption."""
+    """Raise ``InvalidRequest`` if ``path`` is missing, encrypted, or a file that is not Parquet.
+    Only the first file of a folder is checked, and only for encryption."""
     place = Path(path)
     if not is_pattern(path) and not place.exists():
         raise InvalidRequest(f"{option} {path}: there is no such file or folder")

@@ -20,7 +20,7 @@ def no_folder(path: str | Path) -> InvalidSource:
 
 
 def occupied(path: str | Path, *, is_file: bool) -> InvalidTarget:
-    """The error about other files in the folder, or about a file in place of the folder."""
+    """``path`` is a file, or a folder with other files."""
     there = "is a file" if is_file else "holds files that are not a pipeline's"
     return InvalidTarget(
         f"{path}: {there}; name a new or empty folder, or one that metalog pipeline build made"

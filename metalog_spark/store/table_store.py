@@ -1,12 +1,11 @@
 """Stores a pipeline's tables in a folder, with a commit log.
 
-Each commit adds one JSON line to the commit log; a replay of the lines gives the files in force.
-New rows are written beside the rows in force. Then one commit puts the new rows of one or several
-tables in force. So a reader sees either the old rows or the new rows, also after a crash.
+New rows are written beside the rows in force. Then one commit, a JSON line in the commit log, puts
+the new rows of one or several tables in force. So a reader sees either the old rows or the new
+rows, also after a crash.
 
-Spark reads and writes the rows, so the folder can be wherever Spark can write. Spark also reads and
-writes the commit log, unless it is on this machine's disk. The caller must prevent two writers of
-one folder. This module must not know what a row means.
+The folder can be wherever Spark can write. The caller must prevent two writers of one folder. This
+module must not know what a row means.
 """
 
 from __future__ import annotations
@@ -47,11 +46,10 @@ _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:/")
 _PATTERN: Final = re.compile(r"[*?\[\]{}\\]")
 _SIDES: Final = ("a", "b")
 _MOST_REPLACEMENTS: Final = 8
-"""If more directories than this have newer rows for days of a table, the table is rewritten."""
-_STAGED: Final = "-read"
-"""The end of the name of a directory that ``stage`` writes."""
+"""After more replacements of days than this, the whole table is rewritten."""
+_STAGED_AS: Final = "-read"
 NOT_THERE: Final = "PATH_NOT_FOUND"
-_OF_ROWS: Final = frozenset({"all", "places", "parts", "joined", "days"})
+_KEYS_OF_ROWS: Final = frozenset({"all", "places", "parts", "joined", "days"})
 """The keys of commits that change which files are in force."""
 _FIRST: Final = {"kind": KIND, "version": VERSION, "format": _FORMAT}
 
@@ -76,8 +74,8 @@ class Tables:
 
     @classmethod
     def make(cls, session: SparkSession, path: str | Path) -> Tables:
-        """Open the tables in ``path``, which can be missing: the first write creates the folder.
-        Raises ``InvalidTarget`` if other files are in ``path``."""
+        """Open the tables in ``path``. The first write creates a missing folder. Raises
+        ``InvalidTarget`` if other files are in ``path``."""
         place = checked_folder(path)
         contents = _read_state(session, place)
         if contents is None:
@@ -94,7 +92,7 @@ class Tables:
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """The facts that ``store_facts`` stored: JSON values by name."""
+        """The values that ``store_facts`` stored, by name."""
         return self._contents.facts
 
     @property
@@ -109,9 +107,8 @@ class Tables:
 
     @contextmanager
     def one_commit(self) -> Iterator[None]:
-        """Commit all changes of the block at its end, as one commit. If the block raises an error,
-        or the process dies, nothing changes. A block may replace a table only once. The commit
-        delays Ctrl-C."""
+        """Commit all changes of the block as one commit, at the end of the block. If the block
+        fails, nothing changes. A block may replace a table only once. The commit delays Ctrl-C."""
         self._held = []
         try:
             yield
@@ -127,8 +124,8 @@ class Tables:
                 self._note({"all": changes})
 
     def mark(self, name: str, number: int) -> None:
-        """Store ``number`` beside the commit log, for a caller that must not write the commit log:
-        if two Spark jobs append to one directory at once, one job undoes the other's append."""
+        """Store ``number`` beside the commit log, for a caller that must not commit. If two Spark
+        jobs append to one directory at once, one job undoes the append of the other job."""
         last = self.marked(name)
         self._append(name, str(number if last is None else max(number, last)), alone=True)
 
@@ -142,8 +139,8 @@ class Tables:
         return bool(self._places(table))
 
     def read(self, table: TableSchema) -> DataFrame:
-        """The rows in force, in the table's own schema; no rows if the table was never written.
-        In a table with partitions by day, rows without a day are never in force."""
+        """The rows in force; no rows if the table was never written. In a table with partitions by
+        day, rows without a day are never in force."""
         places = self._places(table)
         if not places:
             return frame_of(self.session, [], table.schema)
@@ -160,13 +157,13 @@ class Tables:
         return self._loaded(table, [place]).drop("place")
 
     def _loaded(self, table: TableSchema, places: Sequence[str]) -> DataFrame:
-        """``rows.columns`` is read because a Connect server only then looks for ``places``."""
         from pyspark.errors import AnalysisException
 
         read = self.session.read.format(_FORMAT).schema(table.schema)
         read = read.option("basePath", self._inside(self._stored_as(table)))
         try:
             rows = read.load([self._inside(place) for place in places])
+            # A Connect server looks for the places only when the columns are read.
             return rows.select("*") if rows.columns else rows
         except AnalysisException as error:
             if error.getCondition() == NOT_THERE:
@@ -180,7 +177,7 @@ class Tables:
         return self._contents.stored_as(table.name, table.within)
 
     def replace(self, table: TableSchema, rows: DataFrame) -> None:
-        """Replace all rows of the table; a reader sees the old rows or the new rows."""
+        """Replace all rows of the table."""
         self._refuse_if_followed(table)
         place = self._other_side(table)
         self._write(table, rows, place)
@@ -195,8 +192,8 @@ class Tables:
         **facts: Any,
     ) -> None:
         """Add the rows ``added``, replace the tables in ``replaced``, and store ``facts``, in one
-        commit. Files of an earlier attempt at the same batch are overwritten. A committed batch
-        must not be committed again."""
+        commit. After a failed attempt, a caller can commit the same ``batch`` again, but never
+        after a successful one."""
         parts = {table.name: place_of(table, batch) for table in added}
         places = {table.name: self._other_side(table) for table in replaced}
         for table, rows in added.items():
@@ -206,8 +203,7 @@ class Tables:
         self._note({"parts": parts, "places": places, "facts": facts})
 
     def join(self, table: TableSchema, most: int) -> None:
-        """Merge the directories of added rows that ``to_merge`` selects. On this machine's disk, a
-        merge of level 0 also removes the directories that earlier merges replaced."""
+        """Merge the directories of added rows that ``to_merge`` selects."""
         level, merged = to_merge(self._contents.parts.get(table.name, ()), most)
         if merged:
             rows = self._loaded(table, merged)
@@ -228,8 +224,7 @@ class Tables:
         return next(place for side in _SIDES if (place := place_of(table, side)) != current)
 
     def replace_days(self, table: TableSchema, rows: DataFrame, days: Iterable[object]) -> None:
-        """Replace the rows of ``days`` (values of the partition) by ``rows``, which must not have
-        other days."""
+        """Replace the rows of ``days``. All ``rows`` must be of these days."""
         if not table.partitions:
             raise InvalidRequest(f"the table {table.name} is not partitioned; replace it whole")
         self._refuse_if_followed(table)
@@ -241,12 +236,11 @@ class Tables:
             self.put(table, place, values)
 
     def stage(self, table: TableSchema, make: Callable[[Path | None], Iterable[DataFrame]]) -> str:
-        """Write the frames of ``make`` to a new place, and return the place, which is not in force
-        until ``put``. ``make`` gets the place's folder if workers may write there (``DayFiles``),
-        else None."""
+        """Write the frames of ``make`` to a new place, and return the place. ``put`` puts the place
+        in force. ``make`` gets the place's folder if workers may write files there, else None."""
         self._refuse_if_followed(table)
         is_first = table.name not in self._contents.places
-        place = self._other_side(table) if is_first else f"{self._next_place(table)}{_STAGED}"
+        place = self._other_side(table) if is_first else f"{self._next_place(table)}{_STAGED_AS}"
         self._begin()
         for number, rows in enumerate(make(self._folder_for_workers(place))):
             self._write(table, rows, place, adds=number > 0)
@@ -265,7 +259,7 @@ class Tables:
         return folder / place
 
     def put(self, table: TableSchema, place: str, days: Iterable[object]) -> None:
-        """Replace the rows of ``days`` by the rows at ``place``. In a table that was never written,
+        """Replace the rows of ``days`` by the rows at ``place``. If the table was never written,
         all rows at ``place`` come into force."""
         if table.name not in self._contents.places:
             self._note({"places": {table.name: place}})
@@ -301,22 +295,19 @@ class Tables:
             return
         self._begin()
         self._contents = self._written = self._committed(change)
-        if not _OF_ROWS.isdisjoint(change):
+        if not _KEYS_OF_ROWS.isdisjoint(change):
             self._publish()
 
     def _publish(self) -> None:
-        """Publish all files in force, because a killed process can have left an older
-        ``plain_view``."""
         publish(Path(local_path(self.path)), self._written)
 
     def _begin(self) -> None:
-        """Write the first line of the commit log, before any other file is in the folder."""
+        """Begin the commit log before other files, because ``make`` refuses files without one."""
         if self._written.serial == 0:
             self._written = self._committed(_FIRST)
             self._contents = self._contents._replace(serial=self._written.serial)
 
     def _committed(self, change: Mapping[str, Any]) -> CommittedState:
-        """Write ``change`` as the next line of the commit log, and return the new state."""
         known = {"serial": self._written.serial + 1, "written_ns": time.time_ns()}
         contents = self._written.after(change).committed(**known)
         is_whole = contents.serial % COMMITS_PER_STATE == 0
@@ -325,7 +316,7 @@ class Tables:
         return contents
 
     def _append(self, place: str, line: str, *, alone: bool = False) -> None:
-        """On this machine's disk, ``alone`` also removes all other lines."""
+        """With ``alone``, other lines are removed if the folder is on this machine's disk."""
         folder = folder_here(self.session, self._inside(place))
         if folder is not None:
             add_line(folder, line, alone=alone)
@@ -372,8 +363,7 @@ def is_pattern(path: str | Path) -> bool:
 
 
 def checked_folder(path: str | Path) -> str:
-    """The path as ``placed`` returns it. Raises ``InvalidRequest`` if ``path`` is empty, or if
-    Spark would read it as a pattern."""
+    """``placed(path)``. Raises ``InvalidRequest`` if ``path`` is empty or a pattern of Spark."""
     if not str(path):
         raise InvalidRequest("the name of a folder is empty: is a variable of the shell unset?")
     place = placed(path)

@@ -15,8 +15,8 @@ REQUESTS_COLUMN: Final = Column("Its requests", ColumnKind.LINES)
 
 
 def row_requests(row: Row) -> tuple[str, ...] | None:
-    """The command that prints all requests of a row, and the first requests as comments. Names are
-    quoted, so no name can end a line. None if the row has no command."""
+    """The command that prints all requests of a row, and the first requests as comments; None if
+    the row has no command. Names are quoted, so that no name can end a line."""
     if "command" not in row:
         return None
     if "requests_first" not in row:

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 
 def log_end(history: Sequence[Row], window: Window) -> str:
-    """The log's end as a noun phrase: ``the log's end (20 December 2025, after this window)``. The
-    text in brackets is left out if the day is unknown."""
+    """For example ``the log's end (20 December 2025, after this window)``."""
     ends = [row["to_time"] for row in history]
     if not ends or None in ends:
         return "the log's end"

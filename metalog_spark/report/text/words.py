@@ -62,8 +62,7 @@ def hosts_text(row: Mapping[str, Any]) -> str:
 
 
 def offsets(row: Mapping[str, Any]) -> str:
-    """The first and the last offset of a range of the metadata log; ``?`` stands for an unknown
-    offset."""
+    """The first and the last offset of a range of the metadata log."""
     first, end = row["from_offset"], row["to_offset"]
     return f"offsets {ranged(_shown(first), _shown(None if end is None else end - 1))}"
 

@@ -1,8 +1,8 @@
 """Reads the accepted findings in the file of ``--accepted``, and marks their rows.
 
-An entry names a section, some of the fields that identify a finding, a ``reason``, and ``until``,
-the last day of the acceptance. Accepted rows come last in their section. After the last day, a row
-only shows that its acceptance has ended. This module must not know Spark, nor the current day.
+An entry names a section, some of the fields that identify a finding, a ``reason``, and the last day
+of the acceptance, ``until``. Accepted rows come last in their section. This module must not know
+Spark, nor the current day.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _COLUMN: Final = Column("Accepted")
 
 
 class Accepted(NamedTuple):
-    """``fields`` are values that an accepted row of ``section`` has. ``until`` is the last day."""
+    """An entry accepts the rows of ``section`` that have all ``fields``."""
 
     position: FilePosition
     section: str
@@ -49,8 +49,8 @@ class Accepted(NamedTuple):
 
 
 class Marked(NamedTuple):
-    """A section with its accepted rows last, the number of accepted findings, and the entries that
-    match no row."""
+    """A section with its accepted rows last. ``accepted`` counts accepted findings, ``idle`` has
+    the entries that match no row."""
 
     section: Section
     accepted: int = 0
@@ -107,8 +107,8 @@ def marked(
     section: Section, entries: Iterable[Accepted], today: date, elsewhere: Collection[Accepted] = ()
 ) -> Marked:
     """The section with its accepted rows marked. Entries in ``elsewhere`` match a row of another
-    page, so they are not idle. A section without columns could not be computed, so it has no idle
-    entries."""
+    page, so they are not idle."""
+    # A section without columns could not be computed, so it does not show which entries are idle.
     own = [entry for entry in entries if entry.section == section.id]
     if not own or not section.columns:
         return Marked(section)
@@ -159,7 +159,7 @@ def with_accepted(
     elsewhere: Collection[Accepted] = (),
 ) -> tuple[ReportContents, list[Accepted]]:
     """``contents`` with the accepted findings marked, and the idle entries. Accepted findings do
-    not count as grants that can go or as dangers. ``elsewhere`` is as in ``marked``."""
+    not count as grants that can go, nor as dangers. ``elsewhere`` is as in ``marked``."""
     marked_sections = {
         section.id: marked(section, entries, today, elsewhere) for section in contents.sections
     }

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def marked(
     findings: DataFrame, entries: Sequence[Accepted], columns: Mapping[str, str], today: date
 ) -> DataFrame:
-    """``findings`` with a column ``entry``: the index of the matching entry that ends last, or null
-    if no entry in force matches. ``columns`` has the column of each field of an entry."""
+    """``findings`` with a column ``entry``: the index of the matching entry in force that ends
+    last, or null. ``columns`` has the column of each field of an entry."""
     from pyspark.sql import functions as f
 
     in_force = [at for at, entry in enumerate(entries) if entry.until >= today]

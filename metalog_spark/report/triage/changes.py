@@ -26,7 +26,7 @@ _TITLES: Final = {
 
 
 class Findings(NamedTuple):
-    """The findings of ``window`` (as text), by section; None if a section was not computed."""
+    """The findings by section; None if a section was not computed."""
 
     window: str
     sections: Mapping[str, Sequence[FindingWords] | None]
@@ -77,7 +77,7 @@ def read_findings(text: str, file: str) -> Findings:
 
 
 def changes(before: Findings, now: Findings) -> Section:
-    """The new findings, and the findings that are gone, in sections that both reports have."""
+    """The findings that are new or gone, in sections that both reports have."""
     rows: list[tuple[Cell, ...]] = []
     for section, title in _TITLES.items():
         old, new = before.sections.get(section), now.sections.get(section)

@@ -49,16 +49,16 @@ FIELDS: Final[Mapping[str, Mapping[str, _Read]]] = {
         **_RESOURCE,
     },
 }
-"""By section and key: the title of the identifying field's column and a function that returns the
-identifying part of a cell. ``metalog pipeline what-if`` prints the rows of ``what-if``, which is
-not a section of a report."""
+"""The identifying fields of each section: the title of the column, and a function that returns the
+identifying part of a cell. ``what-if`` is not a section of a report: ``metalog pipeline what-if``
+prints its rows."""
 
 COMPARED: Final = FIELDS.keys() - {"least", "what-if"}
 """The sections for which a report shows the changes since the last report."""
 
 
 def fields_in(section: Section, row: tuple[Cell, ...]) -> FindingWords:
-    """The fields of a row of a section in ``FIELDS``. Empty fields are left out."""
+    """The identifying fields of a row that are not empty. ``section`` must be in ``FIELDS``."""
     titles = [column.title for column in section.columns]
     identity = {}
     for key, (title, read) in FIELDS[section.id].items():
@@ -69,8 +69,8 @@ def fields_in(section: Section, row: tuple[Cell, ...]) -> FindingWords:
 
 
 def is_finding(section: Section, row: tuple[Cell, ...]) -> bool:
-    """Whether a row needs attention: in ``unused`` an ACL that can go, in ``exposure``, ``denied``
-    and ``least`` a warning or an error, and in other sections every row."""
+    """Whether a row needs attention. ``unused``: an ACL that can go. ``exposure``, ``denied`` and
+    ``least``: a warning or an error. Other sections: every row."""
     titles = [column.title for column in section.columns]
     if section.id == "unused":
         return str(row[titles.index("Use")]).endswith("can go")

@@ -1,8 +1,8 @@
 """Reads the file of ``--owners``: which team owns which principals and resources.
 
-The file maps a team's name to principals, and to resources by name or prefix, in the form of
-``owns`` in a file of ACLs (docs/formats/acl-files.md). Two teams may own the same resource. This
-module must not know what a report shows of a team.
+The file maps a team's name to principals and resources, in the form of ``owns`` in a file of ACLs
+(docs/formats/acl-files.md). Two teams may own the same resource. This module must not know what a
+report shows of a team.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from metalog_sources.formats.nodes.nodes import fault, fields_of, items_of
 from metalog_sources.formats.nodes.rules import read_own
 from metalog_sources.formats.nodes.yaml_nodes import yaml_documents
 
-_FILE_CHARACTERS: Final = 60
-"""A file's name has at most this many characters of the team's name."""
+_MAX_NAME_PART: Final = 60
+"""The most characters of the team's name in a file's name."""
 
 
 class Team(NamedTuple):
@@ -57,9 +57,7 @@ def file_names(stem: str, teams: Iterable[Team]) -> dict[str, str]:
     """A unique file name for each team's page. It begins with ``stem``."""
     names: dict[str, str] = {}
     for team in teams:
-        plain = (
-            re.sub(r"[^a-z0-9]+", "-", team.name.lower())[:_FILE_CHARACTERS].strip("-") or "team"
-        )
+        plain = re.sub(r"[^a-z0-9]+", "-", team.name.lower())[:_MAX_NAME_PART].strip("-") or "team"
         taken, name, number = set(names.values()), f"{stem}-{plain}.html", 2
         while name in taken:
             name, number = f"{stem}-{plain}-{number}.html", number + 1
