@@ -53,13 +53,13 @@ class Summary(NamedTuple):
 
     - ``first`` and ``last`` are the first and last hour with requests; ``seen`` is the coverage
       from ``first`` to ``last``.
-    - ``usage_rows`` counts rows of USAGE; ``lifetimes`` and ``in_force`` count lifetimes of ACLs.
+    - ``not_audit``, ``broken`` and ``halves`` count lines. A half lacks a part that an earlier line
+      of its broker has, and is also ``broken``.
+    - ``lifetimes`` and ``in_force`` count lifetimes of ACLs.
     - ``disagree`` counts requests that the broker and the pipeline decide differently.
-    - ``not_known`` counts requests before the log or in a gap of the log; ``later`` is about
-      requests after the log's end.
-    - ``halves`` counts lines that lack a part that earlier lines of their broker have.
-    - ``upgraded`` names the brokers whose earlier lines had no rule.
+    - ``not_known`` counts requests before the log or in a gap of the log.
     - ``clocks`` has sentences about clocks that were set back.
+    - ``upgraded`` names the brokers whose earlier lines had no rule.
     """
 
     allowed: int
@@ -84,7 +84,7 @@ class Summary(NamedTuple):
 
 
 class TableTotals(NamedTuple):
-    """The numbers of rows in DECISIONS, WAITING, REJECTED and ALERTS."""
+    """Numbers of rows in tables."""
 
     decided: int
     waiting: int
@@ -141,8 +141,8 @@ def summary(tables: Tables) -> Summary:
 
 
 def tally(tables: Tables, alerted: int | None) -> TableTotals:
-    """``alerts`` counts only the alerts of batches up to the number ``alerted``, or no alerts if
-    ``alerted`` is None."""
+    """Count rows. Of the alerts, count only those of batches up to the number ``alerted``; none
+    if ``alerted`` is None."""
     from pyspark.sql import functions as f
 
     counted = {
@@ -157,8 +157,7 @@ def tally(tables: Tables, alerted: int | None) -> TableTotals:
 
 
 def _covered(tables: Tables, repeated: Sequence[RepeatedHours]) -> DataFrame:
-    """The coverage of each broker, and of all brokers together. For all brokers, an hour counts
-    once."""
+    """The coverage of each broker, and of all brokers together."""
     from pyspark.sql import functions as f
 
     lines = {name: f.sum(name).alias(f"{name}_lines") for name in ("allowed", "denied")}

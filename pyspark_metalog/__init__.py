@@ -1,9 +1,8 @@
 """Lets Spark find the format ``metalog`` by itself: ``spark.read.format("metalog")``.
 
-At its first look-up of a Python data source, Spark imports each installed package whose name begins
-with ``pyspark_``, and takes the class ``DefaultSource`` in it. If one import fails, Spark has no
-source of any package. So this module imports only Spark's own classes until the format is used.
-This module must not know how a log is read.
+Spark imports each installed package whose name begins with ``pyspark_``, and takes the package's
+``DefaultSource``. If one import fails, Spark has no source of any package. So until the format is
+used, this module imports only Spark's own classes. This module must not know how a log is read.
 """
 
 from __future__ import annotations
@@ -21,11 +20,10 @@ _NAME: Final = "metalog"
 
 
 class DefaultSource(DataSource):
-    """The format ``metalog`` in a session in which ``metalog_spark.register`` was not called.
+    """The format ``metalog`` in a session without ``metalog_spark.register``.
 
-    By default, a setting of Spark is off, and then Spark refuses a source that can filter. So this
-    source reads all records, and Spark filters them. ``metalog_spark.register`` turns the
-    setting on and registers the source that filters.
+    By default, Spark refuses a source that can filter. So this source reads all records, and Spark
+    filters them. ``metalog_spark.register`` changes the default, and registers another source.
     """
 
     @classmethod

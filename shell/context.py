@@ -44,7 +44,7 @@ MOMENT_FORMS: Final = f"an offset (exclusive), {TIME_FORMS}"
 
 
 def add_source(parser: ArgumentParser, *, has_at: bool = True, kinds: SourceKinds = ANY) -> None:
-    """Add SOURCE and its options; ``--at`` only with ``has_at``."""
+    """Add SOURCE and its options."""
     group = parser.add_argument_group("input")
     add_source_argument(group, kinds)
     add_command_config(group)
@@ -71,7 +71,7 @@ def add_source_argument(
     metavar: str = "SOURCE",
     more: str = "",
 ) -> Action:
-    """Add the argument SOURCE; ``opened_source`` checks that it is one of ``kinds``."""
+    """Add the argument SOURCE. ``opened_source`` checks the SOURCE's kind."""
     group.set_defaults(kinds=kinds)
     text = f"{kinds}, or @NAME of metalog.toml{more}"
     return group.add_argument("source", metavar=metavar, help=text)
@@ -102,7 +102,7 @@ def add_config(parser: ArgumentParser) -> None:
 
 
 def kafka_version(text: str) -> str:
-    """The value ``text`` of ``--kafka``; ``InvalidRequest`` if it is not a supported version."""
+    """``text``, or ``InvalidRequest`` if ``text`` is not a supported version."""
     from authorizer.config import read_kafka_version
 
     read_kafka_version(text, "--kafka ")
@@ -116,8 +116,11 @@ def opened_source(arguments: Namespace, output: Output) -> Source:
 def opened_text(
     text: str, arguments: Namespace, output: Output, kinds: SourceKinds = ANY
 ) -> Source:
-    """Open the SOURCE ``text``, which must be one of ``kinds``. ``InvalidRequest`` if
-    ``--command-config`` is given, and no source of the command can be a Kafka cluster."""
+    """Open the SOURCE ``text``, which must be one of ``kinds``.
+
+    Raises:
+        InvalidRequest: ``--command-config`` is given, but no source can be a Kafka cluster.
+    """
     from metalog.log.opening import REMOTE
     from metalog_sources.source import open_source
 
@@ -133,9 +136,8 @@ def opened_text(
 
 
 def check_command_config(arguments: Namespace, sources: Iterable[str]) -> None:
-    """``InvalidRequest`` if ``--command-config`` is given, but none of ``sources`` can be a Kafka
-    cluster.
-    """
+    """Raise ``InvalidRequest`` if ``--command-config`` is given, but none of ``sources`` can be a
+    Kafka cluster."""
     if arguments.command_config is not None and not any(
         text.startswith("@") or "://" in text for text in sources
     ):
@@ -153,16 +155,16 @@ def replayed_source(
     is_whole: bool = False,
     notes: RecordNotes | None = None,
 ) -> Replayed:
-    """The replayed state of SOURCE. With ``warn``, the source's faults are printed.
+    """The replayed state of SOURCE.
 
-    ``is_whole``: replay all kinds of state (``ImageSubject``), not only those of the selection
-    ``AUTHORIZATION``.
-    ``notes``: an object that gets the log's records.
+    ``warn``: print the source's faults.
+    ``is_whole``: replay all kinds of state (``ImageSubject``), not only ``AUTHORIZATION``.
+    ``notes``: gets the log's records.
     ``allows_doubts``: the verb shows the log's content, or calls ``refuse_doubts_of`` itself.
     ``rests_on_users``: unreadable SCRAM users are doubts.
 
     Raises:
-        UncertainSource: there is a doubt, and neither ``allows_doubts`` nor ``--salvage`` is set.
+        UncertainSource: there is a doubt, without ``allows_doubts`` and without ``--salvage``.
     """
     from metalog.image.selection import AUTHORIZATION
     from metalog_sources.moment import parse_moment
@@ -204,7 +206,7 @@ def replayed_source(
 def state_document(
     state: StoreState, arguments: Namespace, output: Output, *, rests_on_users: bool = False
 ) -> Document:
-    """The content of a store. Prints warnings, and calls ``refuse_doubts_about``."""
+    """The content of a store. Print warnings, and call ``refuse_doubts_about``."""
     for problem in state.problems:
         output.warn(problem)
     if not rests_on_users:
@@ -217,15 +219,16 @@ def state_document(
 def refuse_doubts_of(
     replayed: Replayed, arguments: Namespace, output: Output, *, rests_on_users: bool = False
 ) -> None:
-    """Call ``refuse_if_nothing_proven`` and ``refuse_doubts_about`` for ``replayed``."""
     refuse_if_nothing_proven(replayed, arguments)
     about_users = replayed.unread_users if rests_on_users else ()
     refuse_doubts_about((*replayed.doubts, *about_users), arguments, output)
 
 
 def refuse_if_nothing_proven(replayed: Replayed, arguments: Namespace) -> None:
-    """Raise ``InvalidSource`` if only proven records are used (with ``--committed``, or from
-    several folders as one log), and no record is proven."""
+    """Raise ``InvalidSource`` if only proven records are used, and no record is proven.
+
+    ``--committed`` uses only proven records, and so does a log of several folders.
+    """
     from metalog.log.folder.merged_folders import FoldersLog
 
     if replayed.source.store is not None or replayed.proven.offset > 0:
@@ -243,8 +246,7 @@ def refuse_if_nothing_proven(replayed: Replayed, arguments: Namespace) -> None:
 
 
 def refuse_doubts_about(doubts: Sequence[LoadDoubt], arguments: Namespace, output: Output) -> None:
-    """Raise ``UncertainSource`` if there are ``doubts``. With ``--salvage``, the output says what
-    is missing, and no error is raised."""
+    """Raise ``UncertainSource`` if there are ``doubts``. With ``--salvage``, print them instead."""
     if not doubts:
         return
     from metalog_sources.certainty import doubt_fields, doubt_line, refuse_doubts
@@ -286,7 +288,7 @@ def problems_of(replayed: Replayed) -> list[str]:
 
 
 def _doubts_about_read(replayed: Replayed) -> list[LoadDoubt]:
-    """The doubts about records that the replay used, not about those in ``skipped``."""
+    """The doubts about records that the replay did not skip."""
     if replayed.loader is None:
         return []
     left_out = {each.offset for each in replayed.skipped.values()}
@@ -323,7 +325,7 @@ def _say_moment(moment: ResolvedMoment, output: Output) -> None:
 
 
 def broker_properties(file: Path | None, arguments: Namespace) -> LocatedProperties:
-    """The keys of ``file``, overridden by the options."""
+    """The keys of ``file``. Options override the keys."""
     from metalog.config.located_properties import LocatedProperties
     from metalog.log.properties_file import located_properties
 
@@ -341,8 +343,11 @@ def broker_properties(file: Path | None, arguments: Namespace) -> LocatedPropert
 def read_config(
     arguments: Namespace, source: Source, output: Output, *, decides: bool = False
 ) -> Context:
-    """The configuration of ``--config``, or else of the named SOURCE, overridden by the options.
-    ``InvalidRequest`` if the verb ``decides``, and the configured node has no authorizer."""
+    """The configuration of ``--config``, or else of the named SOURCE. Options override its keys.
+
+    Raises:
+        InvalidRequest: the verb ``decides``, and the configured node has no authorizer.
+    """
     from authorizer.config import from_located
 
     file = source.config if arguments.config is None else Path(arguments.config)

@@ -1,5 +1,4 @@
-"""Parses ACLs that are written as one line, such as ``ALLOW User:app READ,DESCRIBE topic:payments
---prefixed --host 10.0.0.1``.
+"""Parses a line of ACLs: ``ALLOW User:app READ,DESCRIBE topic:orders --prefixed --host 10.0.0.1``.
 
 This module must not know what the ACLs are used for.
 """
@@ -18,10 +17,10 @@ FORM: Final = "ALLOW|DENY PRINCIPAL OPERATION[,…] TYPE:NAME [--prefixed] [--ho
 
 
 def parse_acl_line(text: str) -> list[Acl]:
-    """The ACLs of one line: one for each operation.
+    """One ACL for each operation.
 
     Raises:
-        InvalidRequest: the line is not of the form ``FORM``, or one of its words is unknown.
+        InvalidRequest: the line is not of the form ``FORM``, or a word is unknown.
     """
     try:
         words = shlex.split(text)

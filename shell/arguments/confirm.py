@@ -9,8 +9,7 @@ from metalog.errors import InvalidRequest
 
 
 def require_terminal(shown_on: TextIO, otherwise: str) -> None:
-    """Check that a person can see and answer a question. ``otherwise`` names the options that skip
-    the question.
+    """``otherwise`` names the options that skip the question.
 
     Raises:
         InvalidRequest: ``shown_on`` or standard input is not a terminal.

@@ -25,7 +25,7 @@ _MAX_PORT: Final = 65535
 
 
 def parse_controllers(text: str, listener: str) -> tuple[Controller, ...]:
-    """The controllers. Each has an endpoint of ``listener``, with the address as Java writes it."""
+    """Each controller has an endpoint of ``listener``, with the address as Java writes it."""
     from metalog.records.messages.voters_record import Endpoint
     from snapshot.formatting import Controller
 

@@ -10,7 +10,7 @@ from shell.output.output import Output
 
 
 class LineSession(Protocol):
-    """A session that runs lines until ``leaving`` is true."""
+    """A session that ends when ``leaving`` is true."""
 
     @property
     def leaving(self) -> bool: ...
@@ -27,7 +27,7 @@ def at_a_terminal() -> bool:
 
 
 def run_lines(session: LineSession, lines: TextIO | None) -> None:
-    """Run each of ``lines`` in turn, and write its answer before the next line is read."""
+    """Run each line, and write its answer before the next line is read."""
     if isinstance(lines, TextIOWrapper):
         lines.reconfigure(errors="replace")
     for line in lines or ():

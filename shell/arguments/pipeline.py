@@ -26,19 +26,18 @@ if TYPE_CHECKING:
 
 
 CLUSTER_VARIABLES: Final = frozenset({"SPARK_CONF_DIR", "SPARK_HOME", "HADOOP_CONF_DIR"})
-"""Environment variables that can make Spark run, or keep its files, on another machine."""
+"""Environment variables that can make Spark use another machine."""
 _PACKAGES: Final = ("pyspark", "pandas", "pyarrow", "jinja2")
 _HARMLESS: Final = ("spark.driver.memory=", "spark.executor.", "spark.sql.", "spark.local.dir=")
-"""Prefixes of Spark settings that do not move work or files to another machine."""
+"""Prefixes of Spark settings that do not make Spark use another machine."""
 
 
 class SparkFailed(MetalogError):
-    """Spark reported an error; Spark's log says more."""
+    """Spark reported an error."""
 
 
 def check_installed(output: Output) -> None:
-    """Check that the pipeline's packages are installed, and start to show progress. Call this first
-    in each verb of the pipeline.
+    """Check that the pipeline's packages are installed. Each pipeline verb must call this first.
 
     Raises:
         InvalidRequest: a package is missing.
@@ -76,8 +75,9 @@ def add_folder(parser: ArgumentParser) -> None:
 def spark_session(
     arguments: Namespace, output: Output, *, reads: Sequence[str] = ()
 ) -> Iterator[SparkSession]:
-    """A Spark session during a ``with`` block. An active session is reused, and stays open. If all
-    paths in ``reads`` are on this machine and small, Spark starts and plans faster.
+    """The active Spark session, which stays open, or else a new session.
+
+    If all paths in ``reads`` are on this machine and small, Spark starts and plans faster.
 
     Raises:
         SparkFailed: Spark failed in a new session; the message names Spark's log file.
@@ -88,7 +88,7 @@ def spark_session(
     if running is not None:
         yield running
         return
-    # Keeps py4j's long tracebacks of Ctrl-C off the terminal.
+    # Hides py4j's long tracebacks of Ctrl-C.
     logging.getLogger().addHandler(logging.NullHandler())
     handle, name = mkstemp(prefix="metalog-spark-", suffix=".log")
     os.close(handle)
@@ -129,7 +129,7 @@ def opened_folder(arguments: Namespace, output: Output) -> Iterator[Tables]:
 
 @contextmanager
 def writing_to(arguments: Namespace, out: str) -> Iterator[None]:
-    """Lock ``out`` against other writers in a ``with`` block, if ``out`` is on this machine."""
+    """Lock ``out`` against other writers, if ``out`` is on this machine."""
     from metalog_spark.store.preflight import taken
 
     folder_to_write(out)
@@ -141,8 +141,8 @@ def writing_to(arguments: Namespace, out: str) -> Iterator[None]:
 
 
 def check_folder(arguments: Namespace, folder: str) -> None:
-    """Raise ``InvalidSource`` if ``folder`` is on this machine, and is incomplete or not a
-    pipeline's folder."""
+    """Raise ``InvalidSource`` if ``folder`` is incomplete or not a pipeline's folder. A folder on
+    another machine is not checked."""
     from metalog_spark.store.preflight import check_can_be_read
 
     if is_here(arguments, folder):
@@ -150,8 +150,7 @@ def check_folder(arguments: Namespace, folder: str) -> None:
 
 
 def is_here(arguments: Namespace, path: str) -> bool:
-    """Whether Spark finds ``path`` on this machine's disk. False if a setting can make Spark run,
-    or keep its files, on another machine."""
+    """Whether ``path`` is on this machine's disk. False if Spark can use another machine."""
     from metalog_spark.session import LOCAL, is_local
     from metalog_spark.store.table_store import placed
 

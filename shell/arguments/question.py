@@ -67,11 +67,7 @@ def add_question(parser: ArgumentParser) -> None:
 
 
 def read_question(arguments: Namespace) -> ParsedQuestion:
-    """The question of ``arguments``.
-
-    Raises:
-        InvalidRequest: the arguments are not a question.
-    """
+    """The question of ``arguments``; ``InvalidRequest`` if there is none."""
     words: list[str] = arguments.question
     audit_line = _standard_input() if words == ["-"] else _pasted(words, arguments.operation)
     if audit_line is not None:
@@ -129,7 +125,7 @@ def read_principal_and_resources(
 def parsed_question(
     principal: str, operation: str, resource: tuple[ResourceType, str], host: str | None
 ) -> ParsedQuestion:
-    """The question in these words, with the host as Java writes it."""
+    """The question in these words."""
     resource_type, name = resource
     for text in (principal, name, host or ""):
         refuse_lone_surrogates(text)
@@ -141,8 +137,8 @@ def parsed_question(
 
 
 def refuse_lone_surrogates(text: str) -> None:
-    """Raise ``InvalidRequest`` if the text has a lone surrogate. Python reads each byte that is not
-    UTF-8 as a lone surrogate. No name in Kafka has a lone surrogate."""
+    """Raise ``InvalidRequest`` if the text has a lone surrogate, which no name in Kafka has.
+    Python reads each byte of an argument that is not UTF-8 as a lone surrogate."""
     if has_lone_surrogate(text):
         raise InvalidRequest(f"{text!r} is not Unicode; is the terminal's encoding not UTF-8?")
 
@@ -164,7 +160,7 @@ def read_audit_line(text: str) -> ParsedQuestion:
 
 
 def _read_pasted(text: str) -> ParsedQuestion:
-    """The audit line ``text``; line breaks from a terminal or a ticket are removed."""
+    """Read a line that can have line breaks from a terminal or a ticket."""
     text = text.strip()
     if "Principal = " not in text:
         raise InvalidRequest(
@@ -177,7 +173,7 @@ def _read_pasted(text: str) -> ParsedQuestion:
 
 
 def _moment(line: str) -> str | None:
-    """The time of an audit line, as a value for ``--at``. A time without a zone counts as UTC."""
+    """The line's time as a value for ``--at``. A time without a zone counts as UTC."""
     from authorizer.audit.layouts import Zone, read_entry
     from metalog_sources.moment import time_text
 
@@ -198,11 +194,7 @@ def _standard_input() -> str:
 
 
 def text_of(line: bytes) -> str:
-    """The line's text.
-
-    Raises:
-        InvalidRequest: the line is not UTF-8, so a name could be misread.
-    """
+    """Raise ``InvalidRequest`` if the line is not UTF-8, because a name could be misread."""
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -216,8 +208,10 @@ _KEYS_IN_LOWER_CASE: Final = {key.lower(): key for key in _REQUEST_KEYS}
 def read_request(request: Mapping[str, Any]) -> ParsedQuestion:
     """The question in a JSON object with the keys of ``--json``. Other keys are ignored.
 
-    A key such as ``Host`` is refused: if it were ignored, the question would have no host.
+    Raises:
+        InvalidRequest: the object is not a question, or the case of a key is wrong.
     """
+    # If ``Host`` were ignored, the question would have no host.
     for key in request.keys() - set(_REQUEST_KEYS):
         if (right_key := _KEYS_IN_LOWER_CASE.get(key.lower())) is not None:
             raise InvalidRequest(f"unknown key {key!r}: write {right_key}")
@@ -235,9 +229,7 @@ def read_request(request: Mapping[str, Any]) -> ParsedQuestion:
 
 
 def _pasted(words: list[str], operation: str | None) -> str | None:
-    """The audit line in ``words``; None for a question. One word is a line if it has blanks or
-    no colon, and ``operation`` is None. More than three words are a line if one of them is ``=``.
-    """
+    """The audit line in ``words``, with or without quotes around it; None for a question."""
     if operation is None and len(words) == 1 and (" " in words[0] or ":" not in words[0]):
         return words[0]
     if len(words) > 3 and "=" in words:

@@ -31,8 +31,7 @@ def parse_operation(text: str) -> Operation:
 
 
 def parse_resource(text: str) -> tuple[ResourceType, str]:
-    """The resource of ``TYPE:NAME``, of ``TYPE:LITERAL:NAME`` as in an audit line, or of
-    ``cluster`` alone."""
+    """Parse ``TYPE:NAME``, ``TYPE:LITERAL:NAME`` as in an audit line, or ``cluster``."""
     type_text, colon, name = text.partition(":")
     if not colon and folded(type_text) == folded(ResourceType.CLUSTER.name):
         return ResourceType.CLUSTER, CLUSTER_NAME

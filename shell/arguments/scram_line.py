@@ -19,8 +19,7 @@ _KEYS = ("name", "password", "salt", "saltedpassword", "iterations")
 
 
 class ScramLine(NamedTuple):
-    """A parsed credential with ``password`` or ``salted_password``. ``repr`` hides both, and
-    ``salt``."""
+    """A credential with ``password`` or ``salted_password``. ``repr`` shows no secrets."""
 
     mechanism: ScramMechanism
     name: str

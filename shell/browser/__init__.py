@@ -28,11 +28,11 @@ def run(
     live: Callable[[], Replayed] | None = None,
     more: Sequence[Builtin] = (),
 ) -> int:
-    """Run the command in ``arguments``, or if it is empty, the lines of standard input.
+    """Run the command in ``arguments``. Without arguments, run the lines of standard input, at a
+    terminal with a prompt.
 
-    At a terminal the lines are typed at a prompt. ``live`` returns the newest state, and is called
-    before each command. ``more`` are commands that need more than the tree. Returns the exit code:
-    0 at a prompt; else 2 if a command failed, and 0 if none failed.
+    ``live`` returns the newest state, and is called before each command. ``more`` are commands that
+    need more than the tree. Returns the exit code: 2 if a command failed without a prompt, else 0.
     """
     from shell.browser.builtins import BUILTINS
     from shell.browser.session import ShellSession
@@ -62,7 +62,7 @@ def run(
 
 
 def prompt_marker(replayed: Replayed) -> str:
-    """The prompt's warning that the state is stale, or not proven to be committed; else empty."""
+    """The prompt's warnings about the state; empty without warnings."""
     marks = []
     if replayed.offset > replayed.proven.offset:
         marks.append("uncommitted")

@@ -19,8 +19,7 @@ MOST_LISTED: Final = 500
 
 
 class CompletionCandidate(NamedTuple):
-    """A candidate: ``text`` replaces the part of the line that begins at ``start``. The list of
-    candidates shows ``label``."""
+    """``text`` replaces the line from ``start`` on. The list of candidates shows ``label``."""
 
     start: int
     text: str
@@ -48,8 +47,6 @@ def complete(session: ShellSession, line: str) -> Iterator[CompletionCandidate]:
 
 
 def _few(matching: list[str], prefix: str) -> list[str]:
-    """``matching``, or if these are more than ``MOST_LISTED``, only their common prefix if it is
-    longer than ``prefix``."""
     if len(matching) <= MOST_LISTED:
         return matching
     shared = commonprefix(matching)  # noqa: RUF071 (names, not paths)

@@ -1,8 +1,8 @@
 """Matches Kafka's globs: ``*``, ``?`` and ``{a,b}``; a backslash escapes the next character.
 
-As in Kafka's shell, there are no character ranges. A path component with a group that is not
-closed, or is inside another group, is a plain name. Globs are compared with the names that the
-shell shows. This module must not know the tree, or how a line is quoted.
+As in Kafka's shell, there are no character ranges. A component whose braces are nested or not
+closed is a plain name. A glob matches escaped names. This module must not know the tree, or how a
+line is quoted.
 """
 
 from __future__ import annotations

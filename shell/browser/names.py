@@ -1,7 +1,6 @@
 """Writes any name as a path component that can be printed and typed.
 
-Nearly every name is written unchanged. Percent codes (RFC 3986, of UTF-8) replace text that
-breaks a path or a terminal:
+Percent codes (RFC 3986, of UTF-8) replace text that breaks a path or a terminal:
 
 - a slash, and characters that do not print;
 - a blank at either end;
@@ -21,7 +20,7 @@ from urllib.parse import quote
 from metalog.text.visible_text import safe
 
 _PLAIN: Final = re.compile(r"[!-$&-\-0-~](?:[ -$&-.0-~]*[!-$&-.0-~])?")
-"""Matches most names that need no percent code; ``written`` checks the other names."""
+"""A fast test: matches most of the names that need no percent code."""
 _PERCENT: Final = re.compile(r"%(?=[0-9A-Fa-f]{2})")
 _CODES: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _EMPTY: Final = "%"

@@ -1,8 +1,7 @@
 """The nodes of the metadata shell's tree: directories and leaves, computed on access.
 
-The names in a directory are sorted when it is first listed; a visit to a child sorts nothing. Names
-in nodes are unescaped; ``names.written`` escapes them. This module must not know what the metadata
-is about.
+The names in nodes are unescaped; ``names.written`` escapes a name. This module must not know what
+the metadata is about.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _indented_json: Final = JSONEncoder(ensure_ascii=False, indent=2).encode
 class Leaf(NamedTuple):
     """A file: one line of text in Kafka's form, or an object shown as JSON.
 
-    ``summary`` is a one-line summary of the object, for places where JSON is hard to read.
+    ``summary`` is the line for places where JSON is hard to read.
     """
 
     content: str | Mapping[str, object]
@@ -58,13 +57,13 @@ Node = Leaf | Directory
 
 
 def fixed(children: Mapping[str, Callable[[], Node]]) -> Directory:
-    """A directory with a fixed list of children; each is created at its first visit."""
+    """A directory with these children. Each child is created at its first visit."""
     makers = {name: cache(make) for name, make in children.items()}
     return Directory(lambda: makers, lambda name: makers[name]() if name in makers else None)
 
 
 def listing(entries: Callable[[], Mapping[str, Entry]], node: Callable[[Entry], Node]) -> Directory:
-    """A directory with a child for each name in ``entries()``, which is called at most once."""
+    """A directory with a child for each name in ``entries()``."""
     cached_entries = cache(entries)
 
     def child(name: str) -> Node | None:

@@ -13,7 +13,7 @@ from shell.browser import globs, names
 from shell.browser.nodes import Directory, Node
 
 Path = tuple[str, ...]
-"""A path: the unescaped names, beginning below the root."""
+"""The unescaped names from the root, without the root."""
 
 
 class PathMatch(NamedTuple):
@@ -22,7 +22,7 @@ class PathMatch(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The last component, as it is shown; ``/`` for the root."""
+        """The last component, escaped; ``/`` for the root."""
         return names.written(self.path[-1]) if self.path else "/"
 
 
@@ -31,8 +31,7 @@ def path_text(path: Path) -> str:
 
 
 def components(glob: str, working: Path) -> list[str]:
-    """``glob`` as one glob per path component from the root; ``working`` is the current
-    directory."""
+    """One glob per path component from the root. ``working`` is the current directory."""
     start = [] if glob.startswith("/") else [globs.literal(names.written(name)) for name in working]
     kept: list[str] = []
     for component in [*start, *glob.split("/")]:

@@ -1,7 +1,7 @@
 """A shell's prompt at a terminal, with completion by Tab and a history of lines.
 
-This is the only module that uses prompt_toolkit. It reads and writes no files; the history ends
-with the shell. This module must not know commands, nor what a shell shows.
+Only this module uses prompt_toolkit. The history is never written to a file. This module must not
+know commands, nor what a shell shows.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ Complete = Callable[[str], Iterable[CompletionCandidate]]
 
 
 class Conversation(Protocol):
-    """A shell session at a prompt. ``place`` is shown in the prompt; ``width`` is the terminal's
-    width."""
+    """A shell session at a prompt, which shows ``place``. ``width`` is the terminal's width."""
 
     width: int | None
     leaving: bool
@@ -54,10 +53,9 @@ class _Completer(Completer):
 
 
 def converse(session: Conversation, complete: Complete, marker: str, **terminal: Any) -> None:
-    """Prompt and run lines until ``exit`` or Ctrl-D. Ctrl-C discards the line, or stops its
-    answer.
+    """Prompt and run lines until ``exit`` or Ctrl-D. Ctrl-C discards a line or stops its answer.
 
-    ``marker`` stands between the path and ``>``. ``terminal`` are arguments for prompt_toolkit.
+    The prompt is ``place``, ``marker`` and ``>``. ``terminal`` are arguments for prompt_toolkit.
     """
     prompt: PromptSession[str] = PromptSession(
         history=InMemoryHistory(),

@@ -1,9 +1,8 @@
 """Splits a typed line into words, by the quoting rules of a POSIX shell (without ``$``, ``;``,
 ``|``).
 
-Each word is a glob. A quoted character that is special in a glob gets a backslash. So ``cat
-'User:*'`` names the one principal ``User:*``, and ``cat User:*`` names all users. This module must
-not know what the words mean.
+Each word is a glob. ``cat User:*`` names all users, and ``cat 'User:*'`` names the one principal
+``User:*``. This module must not know what the words mean.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ _ESCAPABLE_IN_DOUBLE_QUOTES: Final = frozenset('"\\$`')
 
 
 class SplitLine(NamedTuple):
-    """The words of a line; the last word can be incomplete.
+    """The words of a line.
 
-    ``last_start`` is the index at which the last word begins. The last word is empty if the line
-    ends between words. ``open_quote`` is the quote (or backslash) that is not closed, or empty.
+    The last word can be incomplete, and is empty if the line ends between words. It begins at the
+    index ``last_start``. ``open_quote`` is the quote or backslash that is not closed, or empty.
     """
 
     words: list[str]

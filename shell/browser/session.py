@@ -1,7 +1,6 @@
 """A session of the metadata shell: it keeps the current directory and runs lines.
 
-A ``Builtin`` is a command; the caller passes the table of commands. This module must not know any
-one command, or how lines are read.
+This module must not know any one command, or how lines are read.
 """
 
 from __future__ import annotations
@@ -21,11 +20,10 @@ UNBOUNDED: Final = 1 << 30
 
 
 class Builtin(NamedTuple):
-    """A command. ``manual`` are the lines that ``man`` adds to the summary.
+    """A command.
 
-    ``run`` gets at least ``least`` and at most ``most`` words, as globs. ``takes`` says what
-    completes a word: paths, a command's name, nothing, or a function that returns candidates for
-    the last of the typed words.
+    ``man`` prints the summary and ``manual``. ``run`` gets ``least`` to ``most`` words, as globs.
+    ``takes`` says what completes a word; a function returns candidates for the last typed word.
     """
 
     synopsis: str
@@ -47,14 +45,14 @@ class Builtin(NamedTuple):
 def builtin(
     synopsis: str, summary: str, **options: Any
 ) -> Callable[[Callable[[ShellSession, Sequence[str]], None]], Builtin]:
-    """A decorator that makes a function a ``Builtin``; ``options`` are more fields of it."""
+    """A decorator that makes a function a ``Builtin``, with ``options`` as other fields."""
     return lambda run: Builtin(synopsis, summary, run, **options)
 
 
 class ShellSession:
-    """The state that commands share. ``width`` is the terminal's width at a prompt, else None.
-    ``refresh`` returns the newest root, for a log that changes.
+    """The state that commands share.
 
+    ``refresh`` returns the newest root. ``width`` is the terminal's width at a prompt, else None.
     ``failed``: an error was reported. ``leaving``: ``exit`` was typed.
     """
 
@@ -90,7 +88,7 @@ class ShellSession:
         self.output.flush()
 
     def expand(self, glob: str, command: str) -> Iterator[PathMatch]:
-        """The nodes that match ``glob``. If no node matches, print an error of ``command``."""
+        """The nodes that match ``glob``. If there are none, print an error of ``command``."""
         matches = expand(self.root, self.working, glob)
         first = next(matches, None)
         if first is None:
@@ -100,7 +98,6 @@ class ShellSession:
             yield from matches
 
     def run_line(self, line: str) -> None:
-        """Run a line as typed; an empty line does nothing."""
         if not line.strip():
             return
         self.typed.append(line.strip())
@@ -130,7 +127,7 @@ class ShellSession:
                 self.complain(f"not up to date: {problem}")
 
     def command(self, name: str) -> Builtin | None:
-        """The command called ``name``; if there is no such command, print an error."""
+        """The command, or None after an error message."""
         command = self.commands.get(globs.unescaped(name))
         if command is None:
             from authorizer.analysis.explain.names import nearest_name

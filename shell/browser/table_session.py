@@ -35,31 +35,30 @@ _BETWEEN_WORDS: Final = re.compile(r"[\s,()]")
 
 
 class QueryRows(NamedTuple):
-    """The rows of a query. If there are too many to show, ``rows`` has one more than is shown."""
-
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
 
 
 class SparkQueries(Protocol):
-    """The operations of Spark that a session needs."""
-
-    def sql(self, query: str, most: int) -> QueryRows: ...
+    def sql(self, query: str, most: int) -> QueryRows:
+        """At most ``most`` + 1 rows. The additional row shows that there are more rows."""
 
     def names(self) -> Sequence[str]:
         """The names of tables and of their columns."""
 
     def renew(self) -> None:
-        """Bind the tables' names to the tables' newest versions."""
+        """Make queries read the tables' newest versions."""
 
     def error_text(self, error: Exception) -> str | None:
-        """The message of an error of Spark; None for any other error."""
+        """The message of Spark's error; None for any other error."""
 
 
 class TableSession:
-    """A session on the tables in ``folder``. ``verbs`` are the verbs that it offers; ``failed`` is
-    true after a line has failed. Errors name the line's number if ``has_numbers``, as for lines
-    from a pipe. A verb's warning is printed only once in a session."""
+    """A session on the tables in ``folder``.
+
+    ``verbs`` are the verbs of the session. ``failed``: a line has failed. ``has_numbers``: errors
+    have line numbers, for lines from a pipe. A verb's warning is printed only once in a session.
+    """
 
     def __init__(
         self,
@@ -95,7 +94,6 @@ class TableSession:
         self.output.flush()
 
     def run_line(self, line: str) -> None:
-        """Run a line as typed; an empty line does nothing."""
         self._number += 1
         line = line.strip().removesuffix(";").strip()
         if not line:

@@ -25,7 +25,7 @@ _MOST_NAMED = 5
 
 
 class SourceDocument(NamedTuple):
-    """The content of a SOURCE. A store's document has the store's notes and ``owns`` lists."""
+    """A store's document has the store's notes and ``owns`` lists; a store has no image."""
 
     source: Source
     document: Document
@@ -40,11 +40,10 @@ def read_document(
     is_whole: bool = False,
     rests_on_users: bool = False,
 ) -> SourceDocument:
-    """The ACLs and users of the SOURCE ``text``, now or at a log's ``--at``. Prints warnings
-    about the content.
+    """The ACLs and users of the SOURCE ``text``. Print warnings about the content.
 
     ``rests_on_users``: the caller uses the SCRAM users, too. A log can contain ACLs that Kafka
-    would refuse to create. The image contains these ACLs; the document only with ``is_whole``.
+    would refuse to create. Without ``is_whole``, the document does not contain these ACLs.
     """
     source = opened_text(text, arguments, output)
     if source.store is not None and arguments.at is None and not arguments.committed:

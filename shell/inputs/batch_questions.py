@@ -24,7 +24,7 @@ _LINES_PER_UPDATE: Final = 1000
 
 
 class BatchQuestions:
-    """The questions of ``--audit FILE`` or ``--requests FILE``; ``bad`` counts invalid lines."""
+    """The questions of a file. ``bad`` counts invalid lines."""
 
     def __init__(self, arguments: Namespace) -> None:
         if arguments.audit is not None and arguments.requests is not None:
@@ -36,8 +36,10 @@ class BatchQuestions:
         self.bad = 0
 
     def groups(self, output: Output) -> Iterable[QuestionGroup]:
-        """For ``--audit``: lines grouped by question and result, the largest group first. For
-        ``--requests``: a group for each line; the caller gets it before the next line is read."""
+        """For ``--audit``: lines grouped by question and result, the largest group first.
+
+        For ``--requests``: a group for each line, before the next line is read.
+        """
         if not self.is_audit:
             return (QuestionGroup(parsed, 1, number) for number, parsed in self._parsed(output))
         grouped: dict[tuple[Any, ...], QuestionGroup] = {}
@@ -89,11 +91,7 @@ def _opened(name: str) -> Iterator[BinaryIO]:
 
 
 def read_json_line(text: str) -> ParsedQuestion:
-    """The question in one line of a requests file.
-
-    Raises:
-        InvalidRequest: the line is not a question.
-    """
+    """The question in one line; ``InvalidRequest`` if there is none."""
     from json import JSONDecodeError, loads
 
     try:

@@ -67,8 +67,12 @@ def _api(text: str) -> ApiPermissions:
 
 
 def _applicable(api: ApiPermissions, named: Named) -> tuple[PermissionStep, ...]:
-    """The needs of ``api`` that have no condition or can be met on a ``named`` resource other than
-    the cluster. If there are none, the needs on the cluster; if there are none either, all."""
+    """The needs of ``api`` for the ``named`` resources: the first of these lists with any needs.
+
+    - the needs without a condition, and those on a type of ``named`` other than the cluster
+    - the needs on the cluster
+    - all needs
+    """
     types = set(named) - {ResourceType.CLUSTER}
     needs = [
         need

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 
 class CredentialMove(NamedTuple):
-    """One credential to copy. ``replaces``: the target has a different credential of that user for
-    that mechanism."""
+    """A credential to copy. ``replaces``: the copy replaces a different credential."""
 
     user: ScramUser
     replaces: bool
@@ -39,7 +38,7 @@ class CredentialMove(NamedTuple):
         )
 
     def fields(self) -> dict[str, object]:
-        """The JSON keys, as in ``passwd --json``."""
+        """As in ``passwd --json``."""
         user, mechanism, credential = self.user
         return {
             "change": "set",

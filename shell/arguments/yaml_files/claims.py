@@ -64,7 +64,7 @@ FORM: Final = (
 
 
 def claims_of(text: str, file: str) -> Iterator[StatedClaim]:
-    """All claims in ``text``, the content of ``file`` or of an argument."""
+    """All claims in ``text``. ``file`` is the name of ``text`` in errors."""
     for document in claim_documents(text, file):
         if not isinstance(document, Fields):
             raise fault(document.position, f"not a claim; {FORM}")
@@ -80,7 +80,7 @@ def claim_documents(text: str, file: str) -> Iterator[Node]:
 
 
 def entries_of(node: Node, word: str) -> Sequence[Node]:
-    """The entries of ``node``, which is a list, or one entry without a list."""
+    """The entries of ``node``: a list, or one entry."""
     return [node] if isinstance(node, Fields) else items_of(node, word)
 
 
@@ -93,8 +93,7 @@ def _principal_key(word: str) -> str:
 
 
 def is_claim(entry: Mapping[str, Node]) -> bool:
-    """Whether an entry needs a proof: it has ``any``, a CIDR block, or a resource that ends with
-    ``*``."""
+    """Whether an entry needs a proof, because it is about more than a list of requests."""
     if any(_is_quantified(entry[key]) for key in _QUANTIFIABLE if key in entry):
         return True
     resources, hosts = _texts(entry.get("resource")), _texts(entry.get("host"))
@@ -117,7 +116,7 @@ def _texts(node: Node | None) -> list[str]:
 
 
 def claim_of(word: str, entry: Mapping[str, Node], position: FilePosition) -> StatedClaim:
-    """The claim of ``entry``, whose keys are all in ``claim_keys(word)``."""
+    """The keys of ``entry`` must be in ``claim_keys(word)``."""
     for key in claim_keys(word)[:3]:
         if key not in entry:
             raise fault(position, f"a claim of '{word}' has no {key}")
@@ -167,7 +166,7 @@ def _all_resources(operations: Sequence[Operation]) -> list[tuple[ResourceType, 
 def _set_of(
     node: Node, what: str, read: Callable[[Text], _Value]
 ) -> tuple[frozenset[_Value], bool]:
-    """The values of a list or of ``any except``, and whether the values are excluded."""
+    """The values, and whether they are excluded (``any except``)."""
     if isinstance(node, Text) and node.value == _ANY:
         return frozenset(), True
     if isinstance(node, Text) and _is_except(node):
@@ -179,7 +178,7 @@ def _set_of(
 
 
 def _parse_quoted(node: Text, what: str) -> Node:
-    """The YAML inside quotes, with its position in the file for errors."""
+    """Parse a quoted ``any except [...]``. Errors show positions in the file."""
     wrong = (
         f"{node.value!r}: after {_EXCEPT} comes one list; write {what}: {_EXCEPT}"
         f" [{_EXAMPLES[what]}]"
@@ -196,7 +195,7 @@ def _parse_quoted(node: Text, what: str) -> Node:
 
 
 def read_at(text: Text, read: Callable[[str], _Value]) -> _Value:
-    """The result of ``read``; an error of ``read`` gets the position of ``text``."""
+    """Call ``read``. An error of ``read`` gets the position of ``text``."""
     try:
         return read(text.value or "")
     except InvalidRequest as error:
@@ -264,9 +263,11 @@ def read_claims(words: Sequence[str]) -> list[StatedClaim]:
 
 
 def claim_texts(words: Sequence[str], what: str, form: str = FORM) -> list[tuple[str, str]]:
-    """The YAML texts of ``words``, each with its name in errors. A word is a file, a folder of
-    files, or YAML, which gets ``what`` and a number as its name (``claim 2``). ``form`` ends the
-    error about a word that is none of these."""
+    """The YAML texts of ``words``, each with its name in errors.
+
+    A word is a file, a folder of files, or YAML. The name of YAML is ``what`` and a number, such as
+    ``claim 2``. ``form`` ends the error about any other word.
+    """
     named_texts: list[tuple[str, str]] = []
     for number, word in enumerate(words, 1):
         path = Path(word)
@@ -282,7 +283,7 @@ def claim_texts(words: Sequence[str], what: str, form: str = FORM) -> list[tuple
 
 
 def _exists(path: Path) -> bool:
-    """False also for a claim that is too long for a file's name, or contains NUL."""
+    """A claim can be too long for a file's name, or contain NUL."""
     try:
         return path.exists()
     except (OSError, ValueError):
@@ -290,7 +291,7 @@ def _exists(path: Path) -> bool:
 
 
 def yaml_texts(path: Path) -> Iterator[tuple[str, str]]:
-    """The text of the file, or of each YAML file of the folder, with the file's name."""
+    """The text and name of the file, or of each YAML file of the folder."""
     for file in list(yaml_files(path, LOCAL_FILES)) if path.is_dir() else [path]:
         data = read_whole(LOCAL_FILES, file)
         try:

@@ -45,7 +45,7 @@ _Value = TypeVar("_Value")
 
 
 class Expected(NamedTuple):
-    """An expectation, with the position and comment of its entry in the file."""
+    """An expectation and its entry in the file."""
 
     expectation: Expectation
     position: FilePosition
@@ -53,7 +53,7 @@ class Expected(NamedTuple):
 
 
 def read_expectations(paths: list[str]) -> list[Expected | StatedClaim]:
-    """All expectations in ``paths``: YAML files and folders.
+    """All expectations in YAML files and folders.
 
     Raises:
         InvalidRequest: an entry is invalid, or there is no expectation.
@@ -82,7 +82,7 @@ def _file(path: str) -> Path:
 
 
 def expectations_of(text: str, file: str) -> Iterator[Expected | StatedClaim]:
-    """All expectations in ``text``, the content of ``file``.
+    """All expectations in ``text``. ``file`` is the name of ``text`` in errors.
 
     Raises:
         InvalidRequest: an entry is invalid, or there are too many questions.
@@ -138,7 +138,7 @@ def _each(node: Node, key: str, read: Callable[[str], _Value]) -> list[_Value]:
 
 
 def _checked_operations(operation: Operation, kind: ResourceType) -> list[Operation]:
-    """For ALL, each operation that Kafka checks on a ``kind``, because Kafka never checks ALL."""
+    """Kafka never checks ALL, so ALL means each operation that Kafka checks on a ``kind``."""
     if operation is not Operation.ALL:
         return [operation]
     return sorted(SUPPORTED_OPERATIONS.get(kind, (operation,)))

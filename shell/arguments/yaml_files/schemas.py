@@ -1,9 +1,8 @@
 """JSON Schemas of the files that people write, made from the parsers' tables of keys and words.
 
-The parsers accept a word in any case. So a schema has a pattern for each word, and lists the
-spellings that an editor offers. VS Code and the YAML language server show the messages of
-``errorMessage`` and ``patternErrorMessage``; other validators ignore both. This module must not
-know how a file is read.
+The parsers accept a word in any case, so a schema has a pattern for each word. VS Code and the YAML
+language server show the texts of ``errorMessage`` and ``patternErrorMessage``; other validators
+ignore both keys. This module must not know how a file is read.
 """
 
 from __future__ import annotations
@@ -28,8 +27,7 @@ Schema = dict[str, Any]
 _DRAFT: Final = "http://json-schema.org/draft-07/schema#"
 """The draft that editors support both for YAML and for TOML."""
 _TEXT: Final = {"type": ["string", "number", "boolean"]}
-"""A text. Parsers accept ``007`` and ``no`` as texts, but validators take them for a number and a
-boolean."""
+"""Parsers read ``007`` and ``no`` as text; validators read a number and a boolean."""
 _MESSAGE: Final = "patternErrorMessage"
 _DATE_OR_TIME: Final = {
     "type": "string",
@@ -45,7 +43,7 @@ _PRINCIPAL: Final = {
 
 
 def _any_case(word: str) -> str:
-    """A pattern for ``word`` in any case; ``_`` and ``-`` may stand between its letters."""
+    """A pattern for ``word`` in any case, with any ``_`` and ``-`` between its letters."""
     letters = (
         f"[{letter.upper()}{letter.lower()}]" if letter.isalpha() else letter for letter in word
     )
@@ -68,13 +66,13 @@ def _one_or_more(item: Schema) -> Schema:
 def _mapping(
     keys: Collection[str], values: Mapping[str, Schema], required: Collection[str] = ()
 ) -> Schema:
-    """A key that is not in ``values`` has a text as its value."""
+    """A mapping with ``keys``. The value of a key without a schema in ``values`` is a text."""
     return {
         "type": "object",
         "properties": {key: values.get(key, _TEXT) for key in keys},
         "additionalProperties": False,
         "errorMessage": f"Write a mapping with no other keys than {', '.join(keys)}.",
-        # Separate from ``errorMessage``, so that an editor names the missing key.
+        # Outside ``errorMessage``, so that an editor names the missing key.
         "allOf": [{"required": list(required)}],
     }
 
@@ -203,7 +201,7 @@ SCHEMAS: Final[Mapping[str, tuple[str, Callable[[], Schema]]]] = {
     "owners": ("Owners of ACLs, for metalog pipeline report", _owners),
     "metalog.toml": ("Names of SOURCEs", _names),
 }
-"""The schemas, by the name that ``metalog schema`` takes."""
+"""By the name that ``metalog schema`` takes: a title, and a function that makes the schema."""
 
 
 def schema(name: str) -> Schema:

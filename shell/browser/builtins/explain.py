@@ -1,7 +1,7 @@
 """The command ``explain``: prints why a request is allowed or denied, as the verb ``explain`` does.
 
-The command reads the broker's configuration at the first question. This module must not know how an
-explanation is found.
+The first question reads the broker's configuration. This module must not know how an explanation is
+found.
 """
 
 from __future__ import annotations
@@ -36,8 +36,7 @@ _STDIN: Final = "-"
 def explain_command(
     arguments: Namespace, source: Source, newest: Callable[[], Replayed]
 ) -> Builtin:
-    """Make the command. ``source`` is the log, ``newest`` returns its newest state, and
-    ``arguments`` are those of ``metalog shell``."""
+    """``arguments`` are those of ``metalog shell``. ``newest`` returns the log's newest state."""
 
     @cache
     def context(output: Output) -> Context:

@@ -1,7 +1,7 @@
 """``/image/clientQuotas``: quotas by entity, ``clientId(a)_user(b)``.
 
-Parentheses and backslashes in a name get a backslash. A default entity is shown as its type alone
-(``user``); Kafka's shell uses an empty name in this case, and fails on it. This module must not
+Parentheses and backslashes in a name get a backslash. A default entity has only its type
+(``user``). Kafka's shell gives it an empty name, and fails on the empty name. This module must not
 know how the tree is printed.
 """
 

@@ -32,8 +32,7 @@ def optional(value: object | None) -> str:
 
 
 def double(value: float) -> str:
-    """The value as Java 19's ``Double.toString`` writes it (except for some subnormals): the fewest
-    digits that parse to the same value.
+    """The fewest digits that parse to ``value``, as Java 19 prints them, except some subnormals.
 
     Java 17 prints a few doubles with more digits (2.0E23 as 1.9999999999999998E23).
     """

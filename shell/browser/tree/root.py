@@ -38,7 +38,7 @@ def root_directory(image: MetadataImage, *, show_secrets: bool) -> Directory:
 
 
 def _local_directory() -> Directory:
-    """``/local``, as in Kafka's shell. The commit of an installed package is unknown."""
+    """As in Kafka's shell. The commit of an installed package is unknown."""
     return fixed({"version": lambda: Leaf(VERSION), "commitId": lambda: Leaf("unknown")})
 
 
@@ -56,8 +56,7 @@ def _kafka_tree(image: MetadataImage, *, show_secrets: bool) -> Directory:
 
 
 def _provenance_leaf(provenance: Provenance) -> Leaf:
-    """``/image/provenance``: the position up to which the log was replayed. It shows the offset of
-    the last record, as in Kafka; ``Provenance.offset`` is one more (exclusive)."""
+    """As in Kafka, the leaf shows the last record's offset. ``Provenance.offset`` is exclusive."""
     offset, epoch, timestamp = provenance
     return Leaf(f"offset {offset - 1}, epoch {epoch}, time {zoned_time(timestamp)}")
 
@@ -73,4 +72,4 @@ _DIRECTORIES: Final[Mapping[str, Callable[[Any, bool], Directory]]] = {
     "scram": lambda image, show_secrets: kafka_scram(image, show_secrets=show_secrets),
     "delegation_tokens": lambda image, show_secrets: kafka_delegation_tokens(image),
 }
-"""Builds each subject's directory, by the subject's name in ``SUBJECTS``."""
+"""By the subject's name in ``SUBJECTS``."""
