@@ -131,8 +131,8 @@ def _fault(error: Exception) -> int:
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
-    """Whether Ctrl-C caused the error. While a class is created, Python can raise another error
-    from the ``KeyboardInterrupt``."""
+    """Whether Ctrl-C caused the error. Python can raise another error from ``KeyboardInterrupt``
+    while it creates a class."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__
     return error is not None
@@ -224,7 +224,7 @@ def _abandon_stdout() -> None:
 
 
 def _abandon_stdout_if_full() -> None:
-    """If the disk is full, abandon stdout, so that no write at exit changes the exit code."""
+    """On a full disk, a write at exit would change the exit code."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -27,8 +27,8 @@ _NOT_A_NUMBER: Final = re.compile(r"(argument [^:]+): invalid int value: ('.*')"
 _VALUE_OF_FLAG: Final = re.compile(r"(argument [^:]+): ignored explicit argument ")
 _HIDDEN_OPTION: Final = "unknown option (not shown: it can be a password)"
 TAKES_SECRETS: Final = "takes_secrets"
-"""A verb sets this default (``set_defaults``) if its words can contain a password. Then no error
-message repeats an unknown word."""
+"""A verb sets this default (``set_defaults``) if its words can contain a password.
+Then no error message repeats an unknown word."""
 _LOG: Final = "--log"
 _NOT_UNICODE: Final = (
     " is not Unicode: its bytes are not UTF-8; does the terminal use another encoding?"
@@ -39,7 +39,7 @@ PATHS: Final = frozenset(
         "DIR", "DIR2", "OUT", "FOLDER", "FOLDER|TOPIC", "PARQUET",
     }
 )  # fmt: skip
-"""The metavars of arguments that can be paths, whose bytes need not be UTF-8."""
+"""The metavars of paths. A path need not be UTF-8."""
 _MOMENT_OPTIONS: Final = ("--at", "--from", "--to")
 
 
@@ -83,16 +83,14 @@ def _is_expanded_pattern(message: str, options: Container[str]) -> bool:
 
 
 def option_name(word: str) -> str:
-    """The option in ``word`` without a value, which can be a password: ``-p`` of ``-pVALUE``, and
-    ``--name`` of ``--name=VALUE``."""
+    """``-p`` of ``-pVALUE``, and ``--name`` of ``--name=VALUE``. VALUE can be a password."""
     return word.partition("=")[0] if word.startswith("--") else word[:2]
 
 
 def at_least(least: int, option: str) -> Callable[[str], int]:
-    """A parser for the number of ``option``.
+    """A parser for the value of ``option``, a number of ``least`` or more.
 
-    Raises:
-        InvalidRequest: from the parser, if the text is not a number, or is less than ``least``.
+    The parser raises ``InvalidRequest`` for another text.
     """
 
     def number(text: str) -> int:
@@ -105,7 +103,7 @@ def at_least(least: int, option: str) -> Callable[[str], int]:
 
 
 def build_parser(name: str, help_line: str, module: VerbModule) -> ArgumentParser:
-    """The parser of one verb: the options of the verb's module, and the options of every verb."""
+    """The parser of one verb, with the options of every verb."""
     parser = _Parser(
         prog=f"metalog {name}",
         usage=f"metalog {name} {module.USAGE}",
@@ -147,16 +145,14 @@ def build_parser(name: str, help_line: str, module: VerbModule) -> ArgumentParse
 
 
 def plain_parser(name: str, advice: str) -> ArgumentParser:
-    """A parser for words that do not belong to a verb. ``advice`` ends each error message that
-    proposes no similar option."""
+    """A parser for words that do not belong to a verb. ``advice`` ends most error messages."""
     return _Parser(prog=name, advice=advice)
 
 
 def parse(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
     """The arguments as a namespace.
 
-    The attribute ``typed`` has the words before ``--``, and ``rest`` the words after ``--``, which
-    are not parsed.
+    The attribute ``typed`` has the words before ``--``. ``rest`` has the words after ``--``.
 
     Raises:
         InvalidRequest: the arguments are invalid.
@@ -172,8 +168,8 @@ def parse(parser: ArgumentParser, arguments: Sequence[str]) -> Namespace:
 
 
 def _refuse_lone_surrogates(parser: ArgumentParser, parsed: Namespace) -> None:
-    """Refuse a word that is not Unicode, unless it can be a path: Kafka's names are Unicode. The
-    message does not repeat the word, because the word can be a password."""
+    """Kafka's names are Unicode, so only a path can have other bytes. The message does not repeat
+    the word, because the word can be a password."""
     if _has_lone_surrogate(parsed.rest):
         raise InvalidRequest(f"a word after --{_NOT_UNICODE}")
     for action in parser._actions:
@@ -205,7 +201,7 @@ def _joined(arguments: list[str]) -> list[str]:
 
 
 def invocation(action: Action) -> str:
-    """``-o, --output FORMAT``: the option as help shows it, on every version of Python."""
+    """``-o, --output FORMAT``: the same help on every version of Python."""
     if not action.option_strings:
         return str(action.metavar)
     names = ", ".join(action.option_strings)

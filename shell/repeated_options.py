@@ -12,8 +12,7 @@ from metalog.errors import InvalidRequest
 
 
 def input_options(arguments: Namespace) -> Iterator[tuple[str, str | None]]:
-    """The given options of ``add_source`` and ``add_config`` with their values; a flag's value is
-    None. ``--at`` is left out."""
+    """The ``config_options``, and the given options of ``add_source`` except ``--at``."""
     yield from _valued(arguments, "command_config")
     yield from config_options(arguments)
     yield from (
@@ -29,7 +28,7 @@ def config_options(arguments: Namespace) -> Iterator[tuple[str, str | None]]:
 
 
 def refuse_config_options(arguments: Namespace, advice: str) -> None:
-    """``InvalidRequest`` with ``advice`` if an option of ``add_config`` is given."""
+    """Raise ``InvalidRequest`` with ``advice`` if an option of ``add_config`` is given."""
     for option, _ in config_options(arguments):
         raise InvalidRequest(f"{option}: {advice}, or leave out {option}")
 
@@ -41,8 +40,8 @@ def _valued(arguments: Namespace, *names: str) -> Iterator[tuple[str, str]]:
 
 
 def verb_options(arguments: Namespace, *, decides: bool = True) -> list[str]:
-    """The ``input_options`` as words, to pass to another verb in this process. Only a
-    verb that ``decides`` gets the ``config_options``."""
+    """The ``input_options`` as words for another verb. Only a verb that ``decides`` gets the
+    ``config_options``."""
     others = () if decides else tuple(config_options(arguments))
     return [
         option if value is None else f"{option}={value}"

@@ -23,15 +23,14 @@ _ENVIRONMENT: Final = {"LESS": "FRX", "LV": "-c"}
 
 
 class Pager:
-    """Runs ``$PAGER`` (default: ``less``) as git does: only on a terminal. The pager starts when
-    the first text is written."""
+    """Runs ``$PAGER`` (default: ``less``), with git's default options."""
 
     def __init__(self, wanted: bool) -> None:
         self._wanted = wanted
         self._process: Popen[str] | None = None
 
     def start(self) -> TextIO | None:
-        """A stream into the pager; None if the output uses no pager."""
+        """A stream into the pager; None without a pager."""
         command = os.environ.get("PAGER", "less")
         if not self._wanted or not _can_run(command):
             return None
@@ -71,8 +70,10 @@ def _can_run(command: str) -> bool:
 def run_verb(
     name: str, verb: Verb, module: VerbModule, arguments: list[str], warned: set[str] | None = None
 ) -> int:
-    """Run a verb and return its exit code; ``name`` has all words of the verb, such as ``pipeline
-    build``. Warnings in ``warned`` are not printed again; new warnings are added to ``warned``."""
+    """Run a verb, such as ``pipeline build``, and return its exit code.
+
+    Warnings in ``warned`` are not printed again; new warnings are added to ``warned``.
+    """
     from shell.options import build_parser, parse
     from shell.output.wrapping import terminal_width
 
@@ -100,8 +101,10 @@ def run_verb(
 
 
 class VerbAnswer(NamedTuple):
-    """The JSON objects of a verb, and its lines on stderr (``notes``). ``code`` is None if the
-    answer was longer than the caller's limit. ``is_whole``: no object and no note is left out."""
+    """The JSON objects of a verb, and its lines on stderr (``notes``).
+
+    ``code`` is None if the JSON text exceeded the limit. ``is_whole``: nothing is left out.
+    """
 
     code: int | None
     records: list[dict[str, Any]]
@@ -110,7 +113,7 @@ class VerbAnswer(NamedTuple):
 
 
 class _Full(Exception):
-    """An answer is longer than the caller's limit."""
+    """The answer exceeds the limit."""
 
 
 class _Bounded(StringIO):
@@ -127,8 +130,10 @@ class _Bounded(StringIO):
 def verb_answer(
     name: str, verb: Verb, module: VerbModule, arguments: Sequence[str], most: int | None = None
 ) -> VerbAnswer:
-    """The verb's answer as JSON, and its notes: at most ``most`` characters of either.
-    Raises what the verb raises."""
+    """The verb's answer as JSON, and its notes: at most ``most`` characters of each.
+
+    Raises what the verb raises.
+    """
     import json
 
     from shell.options import build_parser, parse

@@ -1,7 +1,7 @@
 """The first records of a new cluster, from the options of ``format``: features, users, ACLs.
 
-For one user and mechanism, a credential of ``--add-scram-file`` replaces one of ``--add-scram``,
-and either replaces one of ``--import``. This module must not know which folders are formatted.
+For the same user and mechanism, ``--add-scram-file`` wins, then ``--add-scram``, then ``--import``.
+This module must not know which folders are formatted.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _credential(line: str, place: str) -> ScramUser:
 
 
 def _lines_of(name: str) -> list[tuple[str, str]]:
-    """Only LF or CR LF ends a line, because any other line separator can be part of a password."""
+    """Only LF or CR LF ends a line: another line separator can be part of a password."""
     data = sys.stdin.buffer.read() if name == "-" else read_whole(LOCAL_FILES, Path(name))
     lines = [
         (line.removesuffix(b"\r"), f"{name}, line {number}")

@@ -33,9 +33,8 @@ _YAML = (".yaml", ".yml")
 class LintInput(NamedTuple):
     """The input of ``lint``.
 
-    ``positions`` says where in the files to fix an ACL. ``named_positions`` has the positions
-    of overlapping entries of ``owns``, by the finding's name. ``acls`` are the ACLs of a log, with
-    their ids. Suggested commands change ``target``.
+    ``positions`` says where in the files to fix an ACL. ``named_positions`` has the positions of
+    overlapping entries of ``owns``, by the finding's name. ``acls`` are the ACLs of a log.
     """
 
     subject: LintSubject
@@ -47,7 +46,7 @@ class LintInput(NamedTuple):
     is_kafka_assumed: bool = False
 
     def position_of(self, finding: Finding) -> FilePosition | None:
-        """The position in a file at which to fix ``finding``; None without a file."""
+        """Where to fix ``finding`` in a file; None without a file."""
         if finding.acl is None:
             return self.named_positions.get(finding.name)
         return self.positions.get(finding.acl)

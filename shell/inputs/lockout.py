@@ -28,8 +28,8 @@ _ANYWAY = "to delete it anyway, pass --allow-lockout"
 
 
 class Deletion(NamedTuple):
-    """A deletion of ``user``'s credentials for ``mechanisms``. ``users`` has the iterations of
-    every credential, by user and mechanism."""
+    """A deletion of ``user``'s credentials for ``mechanisms``. ``users`` has the iterations of all
+    credentials."""
 
     user: str
     mechanisms: Sequence[ScramMechanism]
@@ -37,7 +37,6 @@ class Deletion(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the deletion removes all credentials of the user."""
         return set(self.mechanisms) >= self.users[self.user].keys()
 
 
@@ -48,8 +47,11 @@ def refuse_lost_login(
     arguments: Namespace,
     output: Output,
 ) -> None:
-    """Raise ``InvalidRequest`` if the deletion removes the login of the caller, or of the last
-    SCRAM user that may alter ACLs."""
+    """Refuse the deletion if it locks out the caller, or the last SCRAM user that may alter ACLs.
+
+    Raises:
+        InvalidRequest: the deletion is refused.
+    """
     user = deletion.user
     if caller_of(source, arguments) == f"User:{user}":
         login_mechanism = getattr(target, "caller_mechanism", None)
@@ -103,8 +105,7 @@ def add_lockout(parser: ArgumentParser) -> None:
 
 
 def caller_of(source: Source, arguments: Namespace) -> str | None:
-    """The principal that makes the change: ``--caller``, or else the user that logs in to the
-    target."""
+    """The principal of ``--caller``, or else the user that logs in to the target."""
     from metalog.principal import parse_principal
 
     if arguments.caller is not None:

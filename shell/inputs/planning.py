@@ -44,8 +44,7 @@ from shell.tasks.plans.planned import Planned
 
 
 def add_planning(parser: ArgumentParser, *, is_for_any: bool) -> None:
-    """Add the arguments of ``plan`` and ``apply``. ``is_for_any``: TARGET may be any SOURCE,
-    because the verb does not write to it."""
+    """Add the arguments of ``plan`` and ``apply``. ``is_for_any``: TARGET may be any SOURCE."""
     add_source_argument(parser, ANY if is_for_any else ACL_TARGETS, metavar="TARGET")
     parser.add_argument(
         "wanted", nargs="+", metavar="WANTED", help="files of ACLs, or any other SOURCE"
@@ -75,7 +74,7 @@ def add_planning(parser: ArgumentParser, *, is_for_any: bool) -> None:
 
 
 def planned(arguments: Namespace, output: Output) -> Planned:
-    """The plan from TARGET to WANTED. It is not checked yet (``tasks.plans.checks``)."""
+    """The unchecked plan from TARGET to WANTED."""
     moves_users = getattr(arguments, "include_credentials", False)
     wanted = joined(
         read_document(text, arguments, output, rests_on_users=moves_users).document
@@ -105,7 +104,7 @@ def current_acls(source: Source, arguments: Namespace, output: Output) -> frozen
 def current_state(
     source: Source, arguments: Namespace, output: Output
 ) -> tuple[frozenset[Acl], FeaturesImage]:
-    """The ACLs of the target, and the features of its log. A store has no features."""
+    """The ACLs of the target, and the features of its log; a store has no features."""
     if source.store is None:
         image = replayed_source(arguments, output, source).image
         return frozenset(image.acls.by_id.values()), image.features
@@ -149,7 +148,7 @@ def _gains_of(arguments: Namespace) -> tuple[GainLimit, ...]:
 
 
 def limits_of_saved(plan: SavedPlan, file: str, limits: PlanLimits) -> PlanLimits:
-    """The ``limits``, with the gain limit of the saved ``plan``'s proof, if it has a proof."""
+    """The ``limits``, with the gain limit that the saved ``plan`` was proven to keep, if any."""
     if plan.proof is None:
         return limits
     texts = [(text, f"{file}, claim {number}") for number, text in enumerate(plan.proof.claims, 1)]
@@ -169,8 +168,9 @@ def config_of_saved(
     arguments: Namespace,
     output: Output,
 ) -> AuthorizerConfig:
-    """The configuration of the options and SOURCE, or else of the saved ``plan``. If neither the
-    options nor SOURCE names a Kafka version, the version is ``kafka``, the target's likely one.
+    """The configuration of the options and SOURCE, or else of the saved ``plan``.
+
+    The default Kafka version is ``kafka``, the target's likely version.
 
     Raises:
         InvalidRequest: the options differ from the plan's configuration, or the target reads CIDR

@@ -43,9 +43,11 @@ def queries_of(
     is_whole: bool = False,
     notes: RecordNotes | None = None,
 ) -> Queries:
-    """The queries on SOURCE. If there are ``questions``, ``tasks.narrow_source.for_questions``
-    chooses the part of a store to read. Settings that the audit ``lines`` show
-    replace assumed settings. ``is_whole`` and ``notes`` are those of ``replayed_source``."""
+    """The queries on SOURCE. From a store, only the ACLs for ``questions`` are read (None: all).
+
+    Settings that the audit ``lines`` show replace assumed settings. ``for_questions`` explains
+    ``check_names_of``; ``replayed_source`` explains ``is_whole`` and ``notes``.
+    """
     opened = source = opened_source(arguments, output)
     context = read_config(arguments, source, output, decides=True)
     if lines:
@@ -63,7 +65,7 @@ def queries_of(
 def queries_over(
     replayed: Replayed, source: Source, context: Context, arguments: Namespace, output: Output
 ) -> Queries:
-    """The queries on ``replayed``, the replayed state of ``source``."""
+    """The queries on ``replayed``, the state of ``source``."""
     context = context_over(context, source, replayed.image)
     return Queries(replayed, context, cache(lambda: refuse_doubts_of(replayed, arguments, output)))
 
@@ -78,8 +80,8 @@ def context_of_lines(context: Context, lines: Iterable[AuditLine], output: Outpu
 
 
 class LineSettings(NamedTuple):
-    """The ``context`` in which settings from audit lines replace assumed settings. ``notes`` name
-    the new settings; ``warnings`` report differences from the configuration."""
+    """``notes`` name the new settings of ``context``. ``warnings`` report differences from the
+    configuration."""
 
     context: Context
     notes: tuple[str, ...]
@@ -87,8 +89,8 @@ class LineSettings(NamedTuple):
 
 
 def settings_of_lines(context: Context, lines: Iterable[AuditLine]) -> LineSettings:
-    """The settings that ``lines`` show: the rule of a line shows whether the principal was a super
-    user; the rule DefaultAllow shows that ``allow.everyone.if.no.acl.found`` was true."""
+    """Replace assumed settings with the settings that the rules of ``lines`` show: super users, and
+    ``allow.everyone.if.no.acl.found``."""
     notes: list[str] = []
     differences: list[str] = []
     super_users: set[str] = set()

@@ -19,8 +19,8 @@ _NOT_XML: Final = re.compile("[\ufffe\uffff]")
 
 
 class Case(NamedTuple):
-    """A test case. ``skipped`` is the reason why the case did not run, None if it ran. If a case
-    ran, it passed if ``failures`` is empty."""
+    """A test case. ``skipped`` says why the case did not run; None if the case ran. A case that
+    ran without ``failures`` passed."""
 
     name: str
     failures: Sequence[str] = ()

@@ -1,9 +1,7 @@
 """The logs of a running node: events, and the audit log.
 
-Text has the layout of Kafka's own logs, so tools for Kafka's logs can read it, and ``metalog
-explain`` can read the audit lines. JSON is one object per line. So that no name can forge a line,
-control characters are escaped; in text, a tab begins each line of a traceback. A thread for each
-log writes the lines from a bounded queue. This module must not know what is logged.
+Text has the layout of Kafka's own logs. JSON is one object per line. Control characters are
+escaped, so that no name can forge a line. This module must not know what is logged.
 """
 
 from __future__ import annotations
@@ -42,12 +40,12 @@ _LEVELS: Final = {
 def start_logging(
     format: str, audit_file: str | None, *, audit_level: str | None = None, is_quiet: bool
 ) -> Mapping[str, LogQueue]:
-    """Log events to standard error; if ``is_quiet``, only warnings and errors.
+    """Log events to standard error in ``format``, and audit lines to ``audit_file`` as text.
 
-    Audit lines of ``audit_level`` and higher go to ``audit_file`` as text; if it is None, to
-    standard error in ``format``. If the file is moved away, it is created again, as logrotate
-    expects. Returns the queues of the node's log and of the audit log; the caller closes them at
-    the end.
+    Without ``audit_file``, audit lines go to standard error, too. ``is_quiet`` hides events below
+    WARNING. logrotate can move the audit file away: the node creates a new file.
+
+    Returns the queues of the node's log and of the audit log. The caller must close the queues.
 
     Raises:
         InvalidRequest: the audit log cannot be written.
@@ -83,7 +81,10 @@ def _appending(audit_file: str) -> logging.Handler:
 
 
 class KafkaLayout(logging.Formatter):
-    """``[%d] %p %m (%c)``, the layout of Kafka's own configuration; a traceback follows."""
+    """``[%d] %p %m (%c)``, the layout of Kafka's own configuration.
+
+    A tab begins each line of a traceback, so that no such line looks like a log line.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         when = datetime.fromtimestamp(record.created).astimezone()

@@ -106,14 +106,12 @@ class Output:
         return self._out
 
     def begin_progress(self, doing: str) -> None:
-        """Show progress on the terminal until the answer begins to appear there, or until
-        ``end_progress``."""
+        """Show progress on the terminal until the answer begins, or until ``end_progress``."""
         self._verb_progress = self._progress_line(doing, patience_s=0.0)
         self._verb_progress.__enter__()
 
     def busy(self, doing: str) -> AbstractContextManager[ProgressLine]:
-        """Show ``doing`` on the terminal during a ``with`` block, or in the line of
-        ``begin_progress``."""
+        """A ``with`` block that shows ``doing`` on the terminal."""
         if self._verb_progress is None:
             return self._progress_line(doing)
         self._verb_progress.doing = doing
@@ -133,7 +131,7 @@ class Output:
         self._progress = self._verb_progress = None
 
     def disable_pager(self) -> None:
-        """Start no pager, because a pager would hold back an answer that has no end."""
+        """Start no pager: a pager would hold back an endless answer."""
         self._pager = None
 
     def line(self, text: str = "") -> None:
@@ -142,8 +140,8 @@ class Output:
         self.out.write(text + "\n")
 
     def prose(self, text: str, indent: int = 0) -> None:
-        """Write a sentence. A terminal gets it wrapped between words, with ``indent`` blanks before
-        all lines but the first."""
+        """Write a sentence, wrapped on a terminal. ``indent`` blanks begin all lines but the
+        first."""
         if self.width is None:
             self.line(text)
             return
@@ -164,7 +162,7 @@ class Output:
         self.out.write(safe(self._encode(record)) + "\n")
 
     def json_texts(self, texts: Sequence[str]) -> None:
-        """Write JSON objects that are already compact text, each on a separate line."""
+        """Write compact JSON texts, one on each line."""
         if self.missing_fields:
             from json import loads
 
@@ -177,18 +175,17 @@ class Output:
             self.out.write("\n".join(texts) + "\n")
 
     def raw(self, data: bytes) -> None:
-        """Write bytes of another format. The bytes must contain the lines of ``missing``."""
+        """Write bytes of another format. The caller must put ``missing`` into the bytes."""
         self._reported_missing = len(self.missing)
         self.out.flush()
         self.out.buffer.write(data)
 
     def say_missing(self, lines: Iterable[str], fields: Iterable[Mapping[str, Any]]) -> None:
-        """Say once on stderr and in the output what the output lacks: as ``lines`` and as JSON
-        ``fields``.
+        """Warn on stderr of data that the output lacks. ``lines`` and ``fields`` describe the data.
 
-        Each JSON object gets the key ``missing``; Markdown, CSV, YAML, commands and GitHub's
-        annotations begin with the ``lines``. The writers of SARIF, JUnit and raw bytes read the
-        attribute ``missing``.
+        JSON objects get ``fields`` as the key ``missing``. Markdown, CSV, YAML, commands and
+        GitHub's annotations begin with ``lines``. The writers of SARIF, JUnit and raw bytes must
+        add the attribute ``missing`` themselves.
         """
         found = tuple(line for line in lines if line not in self.missing)
         for line in found:
@@ -211,8 +208,7 @@ class Output:
             self._say(f"note: {text}", "faint")
 
     def warn(self, text: str) -> None:
-        """Print on stderr a warning without which the answer can mislead. ``metalog
-        pipeline shell`` prints each warning only once."""
+        """Print on stderr a warning without which the answer can mislead."""
         if self._warned is not None:
             if text in self._warned:
                 return
@@ -254,12 +250,11 @@ class Output:
     def aligned(
         self, rows: Iterable[Sequence[Cell | str]], indent: str = "", *, whole: bool = False
     ) -> None:
-        """Write rows in columns. A column is as wide as its widest cell in the first 500 rows; a
-        wider cell in a later row widens the column from there on.
+        """Write rows in columns. A cell wider than 120 characters does not widen its column.
 
-        A cell wider than 120 characters widens no column, and shifts only its row. On a terminal, a
-        row that does not fit continues on the next line, unless ``whole``. If ``rows`` raises an
-        error, the rows before the error are written.
+        The first 500 rows set the widths; later rows can widen a column. On a terminal, a row that
+        does not fit continues on the next line, unless ``whole``. If ``rows`` raises an error, the
+        earlier rows are written.
         """
         source = iter(rows)
         head: list[Sequence[Cell | str]] = []
@@ -314,8 +309,7 @@ class Output:
 
 
 def in_markdown(value: object) -> str:
-    """``value`` as plain text in Markdown, escaped so that it contains no markup. GitHub still
-    links a bare URL."""
+    """``value`` in Markdown, without markup. GitHub still links a bare URL."""
     text = safe(str(value))
     for special in "\\|*_`<[]~&":
         text = text.replace(special, "\\" + special)

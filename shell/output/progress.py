@@ -1,8 +1,8 @@
 """Shows a command's progress on stderr, if stderr is a terminal.
 
-A thread updates the line twice a second, also during a long step without reports. The thread writes
-to a copy of the file descriptor, because stderr can be redirected while another process starts.
-This module must not know what is being done.
+A thread updates the line twice a second. The thread writes to a copy of the file descriptor,
+because stderr can be redirected while another process starts. This module must not know what is
+being done.
 """
 
 from __future__ import annotations
@@ -18,16 +18,13 @@ from metalog.text.visible_text import safe
 from shell.output.wrapping import terminal_width, visible_width
 
 PATIENCE_S = 1.0
-"""By default, the line appears after this time, because most commands end earlier."""
+"""The line appears after this many seconds, because most commands end earlier."""
 _INTERVAL_S: Final = 0.5
 _CUT: Final = "…"
 
 
 class ProgressLine:
-    """A line that is redrawn while the ``with`` block lasts.
-
-    ``doing`` is the text; the caller can set it at any time.
-    """
+    """A line on the terminal during a ``with`` block. The caller can set the text ``doing``."""
 
     def __init__(
         self, err: TextIO, doing: str, *, wanted: bool, patience_s: float | None = None
@@ -62,13 +59,13 @@ class ProgressLine:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """A ``with`` block in which the line is erased, so that something else can be written."""
+        """A ``with`` block without the line, to write something else."""
         with self._drawing:
             self._wipe()
             yield
 
     def _line(self) -> str:
-        """The text, cut to one line of the terminal, because only one line can be erased."""
+        """The text, cut to the terminal's width, because only one line can be erased."""
         text = safe(f"{self.doing} ({monotonic() - self._since:.0f} s)")
         width = terminal_width(self._err)
         if width is None or visible_width(text) < width:

@@ -19,8 +19,7 @@ _SIGN_WIDTH: Final = 2
 
 
 def terminal_width(stream: TextIO) -> int | None:
-    """The number of columns of the terminal behind ``stream``; None if it is not a terminal, or its
-    width is unknown."""
+    """The columns of the terminal behind ``stream``; None if unknown, or without a terminal."""
     if not stream.isatty():
         return None
     if columns := whole_number(os.environ.get("COLUMNS", "")):
@@ -32,7 +31,7 @@ def terminal_width(stream: TextIO) -> int | None:
 
 
 def visible_width(text: str) -> int:
-    """The number of columns that ``text`` takes, without its styles."""
+    """The number of columns of ``text``, which can have styles."""
     return text_width(_STYLE.sub("", text))
 
 
@@ -50,7 +49,7 @@ def text_width(text: str) -> int:
 def wrapped(text: str, width: int, indent: int) -> list[str]:
     """``text`` in lines of at most ``width`` columns; all lines but the first are indented.
 
-    A word that is longer than a line is not cut.
+    A longer word is not cut.
     """
     if visible_width(text) <= width:
         return [text]
@@ -69,10 +68,8 @@ def wrapped(text: str, width: int, indent: int) -> list[str]:
 
 
 def wrapped_row(cells: Sequence[str], width: int, indent: int) -> list[str]:
-    """A row as lines. A cell that does not fit begins a line; lines are wrapped between words.
-
-    A sign such as ``+`` stays with its word. A word that is longer than a line is not cut.
-    """
+    """A row as lines. A cell that does not fit begins a line; a sign such as ``+`` stays with the
+    next cell."""
     lines: list[list[str]] = [[]]
     used = 0
     for cell in cells:

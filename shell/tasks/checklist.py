@@ -33,11 +33,11 @@ class Checklist(NamedTuple):
 
 
 class ChecklistLine(NamedTuple):
-    """One need of the task, the requests ``apis`` that have the need, and the answer.
+    """One need of the task, the requests ``apis`` with the need, and the answer.
 
     One allowed alternative meets the need. ``question`` is the first allowed alternative, or the
-    last denied one; ``denied`` are the other denied alternatives. ``untried`` are alternatives on
-    resources that are not named. A need that is not ``required`` does not change the result.
+    last denied one. ``denied`` are the other denied alternatives. ``untried`` are alternatives on
+    resources without a name. Only a ``required`` need changes the result.
     """
 
     question: Question
@@ -96,8 +96,8 @@ def _decided(
 
 
 def checklist_remedy(checklist: Checklist, queries: Queries) -> Remedy | None:
-    """Changes after which all required permissions are allowed, verified together; None if no
-    changes are needed or found."""
+    """Changes that together grant all missing permissions; None if no changes are needed or
+    found."""
     acls = dict.fromkeys(queries.acls)
     powers: dict[str, None] = {}
     ends_default = False
@@ -124,8 +124,8 @@ def checklist_remedy(checklist: Checklist, queries: Queries) -> Remedy | None:
 
 
 def _weakest_last(line: ChecklistLine) -> tuple[bool, bool]:
-    """A sort key. READ and WRITE come before DESCRIBE, because they imply it. Needs on any name
-    come last, because WRITE on the named topic meets such needs."""
+    """READ and WRITE imply DESCRIBE, so DESCRIBE comes later. WRITE on the named topic meets needs
+    on any name, so such needs come last."""
     return line.any_name, line.question.operation is Operation.DESCRIBE
 
 
@@ -144,7 +144,7 @@ def _remedy_of(
 
 
 def _alternatives(line: ChecklistLine, checklist: Checklist) -> Iterator[Question]:
-    """The need's questions on named resources. One allowed question meets the need."""
+    """The need's questions on named resources."""
     if line.any_name:
         name = checklist.named.get(line.question.resource_type)
         if name is not None:

@@ -1,8 +1,7 @@
 """The cluster that the suggested commands change, and the form of the commands.
 
 For ``cluster://`` and ``quorum://``, commands have the address and the client settings of SOURCE.
-For another SOURCE, kafka-acls gets variables that the reader's shell must set. This module must
-not know what a command is for.
+For another SOURCE, commands have shell variables. This module must not know what a command is for.
 """
 
 from __future__ import annotations
@@ -38,8 +37,10 @@ class CommandTarget(NamedTuple):
 
     @classmethod
     def of(cls, source: Source) -> CommandTarget:
-        """The cluster from which ``source`` was read, with the client settings. For ZooKeeper,
-        ``ANY_CLUSTER`` with SOURCE as ``target``; for another SOURCE, ``ANY_CLUSTER``."""
+        """The cluster from which ``source`` was read; else ``ANY_CLUSTER``.
+
+        For ZooKeeper, metalog's TARGET is ``source``, and kafka-acls gets shell variables.
+        """
         if source.kind == "zookeeper":
             return ANY_CLUSTER._replace(target=quoted(source.text))
         option = _OPTIONS.get(source.kind)
@@ -60,8 +61,7 @@ class CommandTarget(NamedTuple):
         return [line.replace(_KAFKA_ACLS, own, 1) for line in lines]
 
     def as_json(self, lines: Iterable[str] | None) -> dict[str, Any]:
-        """JSON keys for a change with the commands ``lines``; ``lines`` is None if no command can
-        make the change."""
+        """JSON keys for the commands; ``lines`` is None if no command can make the change."""
         if lines is None:
             return {"commands": None, "ownCommands": None}
         listed = list(lines)
@@ -69,12 +69,11 @@ class CommandTarget(NamedTuple):
 
 
 ANY_CLUSTER: Final = CommandTarget(CONNECTION, f'cluster://"$BOOTSTRAP" {_SETTINGS_VARIABLE}')
-"""It has variables of a shell, so that a pasted line cannot change a cluster by accident."""
+"""A pasted line changes no cluster before the user sets the shell variables."""
 
 
 def target_lines(target: CommandTarget) -> Iterator[str]:
-    """Lines that say what commands for ``target`` need: variables that the reader's shell must set,
-    and the right to change ACLs."""
+    """Lines that say what the commands need: shell variables, and the right to change ACLs."""
     if target.options == CONNECTION:
         yield "first: export BOOTSTRAP=HOST:PORT CLIENT_CONFIG=FILE (or /dev/null)"
     elif _SETTINGS_VARIABLE in target.options:
@@ -86,7 +85,7 @@ def target_lines(target: CommandTarget) -> Iterator[str]:
 
 
 def _settings(source: Source) -> str:
-    """A variable stands for a file that a shell made for one command (``<(…)``)."""
+    """A shell variable replaces a file such as ``<(…)``, which exists for one command only."""
     config = source.command_config
     if config is None:
         return ""

@@ -1,7 +1,8 @@
 """The names that a SOURCE on this machine has, for completion in a shell.
 
 Unreadable records are skipped, because a completion decides nothing. This module opens no
-connection, and gives up if the log takes too long to read. It must not know which shell asks.
+connection, and gives up if the log takes too long to read. This module must not know which shell
+asks.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from metalog_sources.source import open_source
 from metalog_sources.source_kinds import ON_THIS_MACHINE
 
 MOST: Final = 500
-"""At most this many names are proposed. Nobody reads more."""
+"""Nobody reads more names."""
 _SECONDS: Final = 2.0
 _PLAIN: Final = re.compile(r"[\w.@:=,/+-]+", re.ASCII)
 """Matches a name that needs no quotes in any shell."""
@@ -30,7 +31,7 @@ _NAMED: Final = ImageSelection(("topics", "scram"), partitions=False)
 
 
 def names_in(source: str, kind: str, prefix: str, environ: Mapping[str, str]) -> list[str]:
-    """The first names with ``prefix`` that need no quotes in a shell, sorted.
+    """The first names with ``prefix``, sorted, without names that need quotes in a shell.
 
     ``kind`` is a resource type (``topic``), ``principal``, ``login`` (SCRAM users) or ``question``
     (``topic:payments``, ``User:billing``).

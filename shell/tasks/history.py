@@ -1,8 +1,7 @@
 """Reads from a log the history of ACLs, of users, or of one decision.
 
-A replay can note the records that it reads (``change_notes``). Then a history reads again only the
-part of the log before the snapshot at which the replay began. This module must not know how a
-decision is found or shown.
+If a replay fills ``change_notes``, a history reads again only the log before the replay's
+snapshot. This module must not know how a decision is found or shown.
 """
 
 from __future__ import annotations
@@ -48,9 +47,11 @@ def change_notes() -> NotedRecords:
 
 
 class ChangeHistory(NamedTuple):
-    """The ``changes`` in log order, beginning at offset ``start``. ``acls`` are the ACLs, and
-    ``iterations`` the iterations of the SCRAM credentials, at this offset. ``doubts`` are faults in
-    the records that were read."""
+    """The ``changes`` from offset ``start``, in log order.
+
+    ``acls`` and ``iterations`` are the state at ``start``. ``doubts`` are faults in the records
+    that were read.
+    """
 
     start: int
     acls: dict[Uuid, Acl]
@@ -64,11 +65,10 @@ class ChangeHistory(NamedTuple):
 
 
 def history_of(replayed: Replayed, first: int | None = None) -> ChangeHistory | None:
-    """The history, as far back as the log can be read; None if the source is not a log, or is too
+    """The history, as far back as the log can be read. None for a store, or a log that is too
     damaged.
 
-    With ``first``, the history begins at the last snapshot that ends at or before offset ``first``,
-    if the log has such a snapshot.
+    With ``first``, the history begins at the last snapshot at or before offset ``first``, if any.
     """
 
     def read(start: int, base: SnapshotId | None) -> ChangeHistory:
@@ -80,7 +80,7 @@ def history_of(replayed: Replayed, first: int | None = None) -> ChangeHistory | 
 
 
 def answer_since(replayed: Replayed, config: AuthorizerConfig, question: Question) -> Since | None:
-    """When the present answer began; None if the source is not a log, or is too damaged."""
+    """When the present answer began. None for a store, or a log that is too damaged."""
 
     def read(start: int, base: SnapshotId | None) -> Since:
         acls, _ = _snapshot_state(replayed, base)
@@ -111,8 +111,7 @@ def _first_readable(
 def _records(
     replayed: Replayed, start: int, base: SnapshotId | None
 ) -> tuple[Iterator[NotedRecord], tuple[LoadDoubt, ...]]:
-    """The records after ``base``, which ends at offset ``start``, and the doubts about the records
-    that were read. Records without notes are read from the log."""
+    """The records from offset ``start``, where ``base`` ends, and the doubts about the log."""
     noted, noted_from = replayed.notes, _end_of(replayed.snapshot)
     if not isinstance(noted, NotedRecords):
         noted, noted_from = change_notes(), replayed.offset
@@ -141,10 +140,10 @@ def time_of(replayed: Replayed, offset: int) -> int | None:
 
 
 def _bases(replayed: Replayed, first: int | None = None) -> list[SnapshotId | None]:
-    """The snapshots from which changes can be replayed; None is the log's start.
+    """The snapshots to begin at, the best first. None is the log's start.
 
-    The list begins with the snapshots at or before offset ``first``, by descending offset. The
-    other snapshots follow by ascending offset.
+    Snapshots at or before offset ``first`` come first, by descending offset. The other snapshots
+    follow, by ascending offset.
     """
     bounds = replayed.bounds
     readable = [

@@ -1,7 +1,6 @@
 """Asks a store only for the ACLs that an answer needs.
 
-The answer is the same as from all ACLs. If the answer needs more, such as the name nearest to a
-mistyped name, all ACLs are requested. This module must not know how an answer is shown.
+The answer is the same as from all ACLs. This module must not know how an answer is shown.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
 
 
 MOST_FILTERS: Final = 16
-"""For questions that need more filters, one request lists all ACLs. Each filter is a request, for
-which a broker compares every ACL."""
+"""Each filter is a request, for which a broker compares every ACL. If more filters are needed, one
+request for all ACLs is cheaper."""
 
 
 def for_questions(
@@ -30,8 +29,8 @@ def for_questions(
     super_users: Collection[str],
     check_names_of: Collection[Question] = (),
 ) -> Source:
-    """The part of ``source`` that decides ``questions``, and that shows whether the names in
-    ``check_names_of`` are known. The whole ``source`` if reading all of it is less work."""
+    """At least the ACLs of ``source`` that decide ``questions``. All ACLs if there are many
+    questions, or if a name in ``check_names_of`` is unknown, to propose a similar name."""
     resources: dict[ResourcePatternFilter, None] = {}
     principals = dict.fromkeys(question.principal for question in check_names_of)
     for question in questions:
@@ -52,7 +51,7 @@ def for_listing(
     patterns: Sequence[ResourcePatternFilter],
     is_enough: Callable[[Collection[Acl]], bool] = lambda acls: True,
 ) -> Source:
-    """At least the ACLs of ``source`` that ``patterns`` match; all ACLs if ``is_enough`` is false
+    """At least the ACLs of ``source`` that ``patterns`` match. All ACLs if ``is_enough`` is false
     for the matched ACLs."""
     return _narrowed(source, patterns, (), lambda state: is_enough(state.document.acls))
 

@@ -30,14 +30,13 @@ if TYPE_CHECKING:
 
 
 BY_RESOURCE_TYPE: Final = "ByResourceType"
-"""The rule of an answer about any resource of a type (``authorizeByResourceType``), unless the
-name ``hardcode`` is allowed. Kafka does not name this rule."""
+"""The rule of ``authorizeByResourceType``. Kafka has no name for this rule."""
 _HARDCODE: Final = "hardcode"
-"""The name that Kafka checks first for "any resource of this type"."""
+"""Kafka's ``authorizeByResourceType`` checks this name first."""
 
 
 def authorizer_of(acls: Collection[Acl], config: AuthorizerConfig) -> StandardAuthorizer:
-    """The authorizer of a broker with ``config``. It accepts ACLs that Kafka would not create."""
+    """The authorizer of a broker with ``config``, also for ACLs that Kafka would not create."""
     from authorizer.standard import StandardAuthorizer
 
     return StandardAuthorizer.from_acls(
@@ -52,8 +51,7 @@ def authorizer_of(acls: Collection[Acl], config: AuthorizerConfig) -> StandardAu
 class Queries:
     """Decides, traces and explains by the ACLs of a replayed source.
 
-    ``refuse_doubts`` raises if the source has a doubt that the user does not accept. Questions
-    about super users are answered in spite of doubts, because Kafka checks no ACL for super users.
+    ``refuse_doubts`` raises if the source has a doubt that the user does not accept.
     """
 
     def __init__(
@@ -71,7 +69,7 @@ class Queries:
 
     @property
     def suggests_at(self) -> bool:
-        """Whether ``--at`` can be suggested: the source is a log, and the user chose no moment."""
+        """Whether a message can suggest the option ``--at``."""
         return self._replayed.source.store is None and self._replayed.moment is None
 
     def trace(self, question: Question) -> Trace:
@@ -81,10 +79,10 @@ class Queries:
     def explain(
         self, question: Question, *, is_alone: bool = True, request: str | None = None
     ) -> Explanation:
-        """The explanation of a question; ``request`` is the name of the logged request.
+        """The explanation of a decision. ``request`` is the logged request's name.
 
-        If the question ``is_alone``, the explanation also has the question's unknown names, and the
-        change that began the present answer. To find it, older parts of the log are read.
+        ``is_alone`` adds the question's unknown names, and the change that began the present
+        answer. The search for this change can read older parts of the log.
         """
         from authorizer.analysis.explain.explain import explain
         from metalog_sources.targets.target import accepts_blocks
@@ -148,9 +146,7 @@ class Queries:
 
     @cached_property
     def command_target(self) -> CommandTarget:
-        """The TARGET of suggested commands: the source's cluster, or shell variables if the source
-        is not a cluster. ``caller_without_alter`` is the connection's user, if this user may not
-        run the commands."""
+        """The target of suggested commands, with ``caller_without_alter``."""
         from shell.tasks.plans.lockout import who_may_alter
 
         command_target = CommandTarget.of(self.source)
@@ -166,8 +162,10 @@ class Queries:
 
     @cached_property
     def of_other_kafka(self) -> Queries | None:
-        """The same queries for the other Kafka version; None if the version is configured, or no
-        ACL's host is a CIDR block."""
+        """The same queries for the other Kafka version.
+
+        None if the version is configured, or no ACL's host is a CIDR block.
+        """
         config = self.context.config
         if not (self.context.is_kafka_assumed and has_block(acl.host for acl in self.acls)):
             return None
@@ -185,8 +183,12 @@ class Queries:
         return host
 
     def check_ready(self, question: Question) -> None:
-        """Raise ``AuthorizerNotReady`` if no committed metadata record was read, and the
-        errors of ``refuse_doubts``. As in Kafka, a super user gets an answer in both cases."""
+        """Check that an answer is possible. As in Kafka, a super user always gets an answer.
+
+        Raises:
+            AuthorizerNotReady: no committed metadata record was read.
+            MetalogError: an error of ``refuse_doubts``.
+        """
         if question.principal in self.context.config.super_users:
             return
         if not self._replayed.ready:
@@ -217,8 +219,7 @@ class Queries:
         return answer | self.extent_json()
 
     def extent_json(self) -> dict[str, int | None]:
-        """The offset to which the log was read, and the offset to which it is proven to be
-        committed, with the keys of ``status``."""
+        """The offsets to which the log was read, and to which it is proven to be committed."""
         has_offsets = self._replayed.source.store is None
         return {
             "readTo": self._replayed.offset if has_offsets else None,

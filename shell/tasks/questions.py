@@ -22,7 +22,7 @@ class ParsedQuestion(NamedTuple):
     host_as_typed: str | None = None
     """Set if Java writes the host in a different form."""
     had_line_breaks: bool = False
-    """Whether line breaks were removed from a pasted line."""
+    """Line breaks were removed from a pasted line."""
     moment: str | None = None
     """The time of a pasted line, in the form that ``--at`` takes."""
 
@@ -36,8 +36,8 @@ class ParsedQuestion(NamedTuple):
 
 
 class QuestionGroup(NamedTuple):
-    """Audit lines with the same question and result: ``times`` is their number, and ``line`` the
-    number of the first. For ``--requests``, each line is a group."""
+    """``times`` audit lines with the same question and result. ``line`` is the number of the first
+    line. For ``--requests``, each line is a group."""
 
     parsed: ParsedQuestion
     times: int
@@ -51,7 +51,7 @@ class QuestionGroup(NamedTuple):
 
 
 def lines_of(groups: Iterable[QuestionGroup]) -> list[AuditLine]:
-    """The audit lines of ``groups``. The iterator for ``--requests`` has none."""
+    """The audit lines of ``groups``; none for an iterator, as for ``--requests``."""
     if not isinstance(groups, list):
         return []
     return [line for group in groups for line in group.parsed.lines]

@@ -18,16 +18,18 @@ KAFKA_VERSION_KEY: Final = "kafka.version"
 
 class Context(NamedTuple):
     """The authorizer's configuration. ``assumed`` are settings that no option or file decides, as
-    ``key=value``. ``is_kafka_assumed``: the Kafka version is derived from the log or cluster."""
+    ``key=value``. ``is_kafka_assumed``: the Kafka version comes from the log or cluster."""
 
     config: AuthorizerConfig
     assumed: tuple[str, ...]
     is_kafka_assumed: bool = False
 
     def with_kafka(self, kafka: str, hosts: Iterable[str]) -> Context:
-        """This context, with the likely version ``kafka`` if none is configured. The version is
-        listed as assumed only if one of the ACLs' ``hosts`` is a CIDR block, because the version
-        changes nothing else."""
+        """This context, with the likely version ``kafka`` if none is configured.
+
+        The version changes only the meaning of CIDR blocks. Without a CIDR block in the ACLs'
+        ``hosts``, ``assumed`` does not list the version.
+        """
         if self.config.kafka_version is not None:
             return self
         from authorizer.kafka_version import KafkaVersion

@@ -1,6 +1,6 @@
 """Delivers the alerts of ``metalog pipeline follow`` at least once, to stdout and to a webhook.
 
-The pipeline's folder stores the number of the last batch written to stdout, and of the last posted.
+The pipeline's folder stores the number of the last shown batch, and of the last posted batch.
 This module must not know what deserves an alert, nor how an alert is shown or posted.
 """
 
@@ -20,18 +20,16 @@ if TYPE_CHECKING:
     from metalog_spark.store.table_store import Tables
 
 SHOWN: Final = "told"
-"""The key of the last batch whose alerts were written to stdout."""
+"""The key of the last batch whose alerts stdout got."""
 _POSTED: Final = "posted"
 """The key of the last batch whose alerts were posted."""
 _ORDER: Final = ("batch", "time", "kind", "principal")
 
 
 class Alerts:
-    """Delivers alerts. ``tables`` are the tables at the start.
+    """Delivers alerts. The webhook gets the batches after ``webhook.delivered_batch``.
 
-    The webhook, if any, gets the alerts of the batches after ``webhook.delivered_batch``. ``show``
-    takes rows of ALERTS. ``warn`` takes the webhook's faults, and the number of alerts that the
-    webhook refused for good.
+    ``show`` takes rows of ALERTS. ``warn`` takes messages about the webhook.
     """
 
     def __init__(
@@ -103,8 +101,7 @@ class Alerts:
 
 
 def last_posted(tables: Tables) -> int:
-    """The last batch whose alerts were posted; if no run had a webhook, the last batch that was
-    shown."""
+    """The last batch with posted alerts; if no run had a webhook, the last shown batch."""
     posted = tables.marked(_POSTED)
     return _batch_of(tables.marked(SHOWN) if posted is None else posted)
 

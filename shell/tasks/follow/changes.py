@@ -1,9 +1,8 @@
 """Follows a log that is still being written, and yields the committed changes.
 
-Changes come from replayed records, so each change has the offset and time of its record. If a
-snapshot replaces records, the changes are the difference between the last image and the snapshot.
-The replica replays on another thread, and passes changes to the thread that prints them. This
-module must not know how a change is shown.
+A change has the offset and time of its record. If a snapshot replaces records, the changes are the
+difference between the last image and the snapshot. This module must not know how a change is
+shown.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _WAIT_S: Final = 0.2
 
 
 class _Handover:
-    """A publisher that puts the changes after the image ``seen`` into a queue."""
+    """A publisher that queues the changes after the image ``seen`` for another thread."""
 
     def __init__(self, seen: MetadataImage) -> None:
         self.waiting: SimpleQueue[list[Change]] = SimpleQueue()
@@ -49,9 +48,8 @@ class _Handover:
         self._notes.note(batch, offset, parts if is_new else ())
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, manifest: Manifest) -> None:
-        """Queue the changes: from records, or from the old and the new image if a snapshot
-        replaces new records. The first snapshot replaces no new records if it ends at or before
-        the offset of ``seen``."""
+        """Queue the changes in new records. If a snapshot replaces new records, the old and the new
+        image are compared."""
         reached = self._seen.provenance.offset
         begins_at = manifest.snapshot.end_offset if isinstance(manifest, SnapshotManifest) else 0
         has_records = begins_at <= reached if self._is_first else not delta.is_replacement
@@ -69,8 +67,11 @@ def follow(
 ) -> Generator[list[Change], None, None]:
     """Yield the changes after ``replayed`` endlessly, in lists of changes that arrived together.
 
-    ``report`` gets a fault that prevents reading; the log is then read again. With ``salvage``,
-    unreadable records are skipped.
+    ``report`` gets a fault that prevents reading; then the log is read again. ``salvage`` skips
+    unreadable records.
+
+    Raises:
+        InvalidSource: no node writes to the log.
     """
     log = replayed.source.log
     if not isinstance(log, LiveLog):

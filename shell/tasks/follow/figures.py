@@ -45,13 +45,12 @@ class NewestFigures:
         self.show(tables)
 
     def show(self, tables: Tables) -> None:
-        """Show the figures of ``tables``."""
         from metalog_spark.follow.batch import progress_of
 
         self._progress = progress_of(tables)
 
     def note_check(self, timestamp: str) -> None:
-        """Note that Spark checked for new input just now, if ``timestamp`` is new."""
+        """A new ``timestamp`` means that Spark checked for new input just now."""
         if timestamp != self._timestamp:
             self._timestamp, self._checked_s = timestamp, time.time()
 
@@ -68,7 +67,7 @@ class NewestFigures:
 def served(
     address: Address | None, tables: Tables, webhook: Webhook | None
 ) -> Iterator[NewestFigures]:
-    """A ``with`` block during which ``address``, if any, serves the ``NewestFigures``."""
+    """A ``with`` block during which ``address``, if any, serves the figures."""
     newest = NewestFigures(tables, webhook)
     if address is None:
         yield newest

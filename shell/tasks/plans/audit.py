@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _MOST_CELLS: Final = 500_000
-"""If a comparison needs more cells, only logged requests are compared."""
+"""Above this number of cells, only logged requests are compared."""
 
 
 class ChangedAnswers(NamedTuple):
@@ -35,8 +35,8 @@ class ChangedAnswers(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """``turned`` are the requests whose answer would change. ``requests`` counts all requests, and
-    ``bad`` counts the lines of the file that are not requests."""
+    """``turned`` are the requests whose answer would change. ``requests`` counts all requests;
+    ``bad`` counts lines that are not requests."""
 
     turned: list[ChangedAnswers]
     requests: int
@@ -52,7 +52,7 @@ class Audit(NamedTuple):
 
 
 def audited(made: Planned, groups: Iterable[QuestionGroup]) -> Audit:
-    """Compare the present and the planned answers. The logged answers do not matter."""
+    """Compare the present and the planned answers, not the logged answers."""
     authorizers = [authorizer_of(acls, made.config) for acls in (made.current, made.after)]
     turned: dict[Question, ChangedAnswers] = {}
     requests = 0
@@ -71,11 +71,9 @@ def audited(made: Planned, groups: Iterable[QuestionGroup]) -> Audit:
 def acls_of_difference(
     made: Planned, other: Planned, groups: Iterable[QuestionGroup]
 ) -> Iterator[Acl | None]:
-    """The deciding ACLs of the first request whose answer the plan changes under only one Kafka
-    version.
+    """The deciding ACLs of a request whose answer the plan changes under only one Kafka version.
 
-    ``made`` and ``other`` are one plan under two Kafka versions. The search goes through
-    ``groups``, then through every kind of request.
+    ``made`` and ``other`` are the plan under both versions. A request of ``groups`` is preferred.
     """
     sides = [(plan, acls) for plan in (made, other) for acls in (plan.current, plan.after)]
     authorizers = [authorizer_of(acls, plan.config) for plan, acls in sides]
@@ -90,8 +88,7 @@ def acls_of_difference(
 
 def _of_each_kind(made: Planned, other: Planned) -> Iterator[Question]:
     """One question for each kind of request whose answer the plan changes under only one version.
-    The Kafka version that matches CIDR blocks defines the kinds, because it distinguishes more
-    kinds."""
+    The version that matches CIDR blocks distinguishes more kinds, so it defines the kinds."""
     from authorizer.analysis.cells.difference import SetComparison
     from authorizer.engine.cache.decision_cache import DecisionContext
     from authorizer.engine.index import AclIndex

@@ -1,7 +1,6 @@
 """Checks a plan: limits that refuse it, and findings for a reviewer.
 
-A refused plan is shown, too, with marks at the refused steps. This module must not know how a plan
-is shown, nor change a target.
+This module must not know how a plan is shown, nor change a target.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ class Refusal(NamedTuple):
 
 
 class PlanLimits(NamedTuple):
-    """The limits on a plan. ``caller`` is the principal that makes the change, None if unknown. The
-    plan must keep all limits in ``gains``. If ``gains`` is empty, the plan can add any access."""
+    """The limits on a plan. ``caller`` makes the change; None if unknown. If ``gains`` is empty,
+    the plan can add any access."""
 
     max_removals: int | None
     allow_lockout: bool
@@ -105,8 +104,7 @@ def _gains_checked(made: Planned, limits: PlanLimits) -> PlanCheck:
 def findings_of(
     steps: tuple[PlanStep, ...], wanted: Document, current: frozenset[Acl], config: AuthorizerConfig
 ) -> Iterator[PlanFinding]:
-    """Findings about added ACLs that their file does not own, ACLs that two files own, operations
-    that Kafka never checks, and effects of the default rule on other principals."""
+    """What a reviewer of the plan should know."""
     added = {step.acl for step in steps if step.change is ChangeKind.ADD}
     for entry, owner in acls_outside(wanted):
         if entry.acl in added:
@@ -122,8 +120,7 @@ def findings_of(
 def default_findings(
     steps: Sequence[PlanStep], current: Collection[Acl], config: AuthorizerConfig
 ) -> Iterator[PlanFinding]:
-    """Findings if the default rule allows requests: the first ACL on a name shuts out other
-    principals, and the removal of the last ACL lets everybody in."""
+    """Effects of ``allow.everyone.if.no.acl.found`` on other principals."""
     from authorizer.analysis.changes.default_rule import without_cover
 
     if not config.allow_everyone:

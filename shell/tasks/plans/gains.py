@@ -1,7 +1,7 @@
 """Proves that a plan adds no access, or only access that claims allow.
 
-A saved plan stores the proof; ``apply`` proves the plan again for the target's current ACLs. This
-module must not know how a claim is read, nor change a target.
+``apply`` proves a saved plan again, for the target's current ACLs. This module must not know how a
+claim is read, nor change a target.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ _MOST_NAMED = 4
 
 
 class GainLimit(NamedTuple):
-    """The access that a plan may add: ``claims`` and their ``texts``; no access if both are
-    empty."""
+    """The only access that a plan may add; no access if ``claims`` is empty."""
 
     claims: tuple[StatedClaim, ...] = ()
     texts: tuple[str, ...] = ()
@@ -42,7 +41,7 @@ def gain_limit(claims: Sequence[StatedClaim], texts: Sequence[str]) -> GainLimit
     """The limit of ``claims``.
 
     Raises:
-        InvalidRequest: a claim does not state access that may be gained.
+        InvalidRequest: a claim is not of the kind ALLOW.
     """
     for claim in claims:
         if claim.kind is not ClaimKind.ALLOW:
@@ -59,7 +58,7 @@ def gain_proof(made: Planned, limit: GainLimit) -> GainProof:
 
 
 def gains_refused(proof: GainProof, limit: GainLimit) -> str | None:
-    """Why the plan is refused: the requests that it would allow beyond ``limit``, or None."""
+    """Why the plan is refused: the added access beyond ``limit``; or None."""
     if not proof.witnesses:
         return None
     limited = "only the access of --only-gain" if limit.claims else "no new access"
@@ -74,14 +73,14 @@ def saved_proof(limit: GainLimit, proof: GainProof) -> PlanProof:
 def losses_refused(
     made: Planned, planned_sets: tuple[Collection[Acl], Collection[Acl]], config: AuthorizerConfig
 ) -> str | None:
-    """Why a saved plan is refused: the requests that it would deny now, but would not have denied
-    when it was made. None if there is no such request."""
+    """Why a saved plan is refused, or None. A plan is refused if it takes access now that it did
+    not take when it was made."""
     losses = list(unplanned_losses(made.current, made.after, planned_sets, config))
     return f"{questions_text(losses, 'would lose')}, which was not planned" if losses else None
 
 
 def questions_text(questions: Sequence[Question], does: str) -> str:
-    """The first few questions in words, and the number of further questions."""
+    """Some questions in words, and the number of further questions."""
     texts = [_text(question, does) for question in questions[:_MOST_NAMED]]
     if more := len(questions) - len(texts):
         texts.append(counted(more, "more kind of request", "more kinds of request"))

@@ -26,7 +26,7 @@ _WORDS: Final = {ChangeKind.ADD: "add", ChangeKind.REMOVE: "remove"}
 
 
 class PlanFinding(NamedTuple):
-    """A remark for a reviewer; ``acl`` is None if the remark is not about a step."""
+    """A remark for a reviewer, about the step with ``acl``, if any."""
 
     message: str
     acl: Acl | None = None
@@ -43,7 +43,6 @@ class Planned(NamedTuple):
 
     ``current`` are all ACLs of the target; ``users`` are the wanted users. ``features`` belong to
     the target's log; a store has none. A saved plan has no ``wanted`` and no ``features``.
-    ``is_kafka_assumed``: the Kafka version is not configured.
     """
 
     source: Source
@@ -62,8 +61,10 @@ class Planned(NamedTuple):
 
     @property
     def of_other_kafka(self) -> Planned | None:
-        """The same plan under the other Kafka version, if the version is assumed and an ACL's host
-        is a CIDR block; else None."""
+        """The same plan under the other Kafka version.
+
+        None if the version is configured, or no ACL's host is a CIDR block.
+        """
         acls = (*self.current, *(step.acl for step in self.plan.steps))
         if not (self.is_kafka_assumed and has_block(acl.host for acl in acls)):
             return None

@@ -1,8 +1,7 @@
 """Reads saved plans, makes them, and checks them against the target's current state.
 
-A plan can become invalid if the ACLs that its files own change, if other changed ACLs alter its
-effect, or if the super users, the default rule or the Kafka version change. This module must not
-change a target.
+Changed ACLs, or a changed configuration, can make a plan invalid. This module must not change a
+target.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _ANSWERS: Final = {True: "ALLOWED", False: "DENIED"}
 
 
 class ChangeSincePlan(NamedTuple):
-    """An ACL that was added or removed after the plan was made, and why the plan depends on it."""
+    """An ACL that was added or removed after the plan was made, and why the change matters."""
 
     acl: Acl
     is_added: bool
@@ -95,8 +94,8 @@ def plan_config(plan: SavedPlan) -> AuthorizerConfig:
 def refuse_other_config(
     plan: SavedPlan, config: AuthorizerConfig, current: Collection[Acl]
 ) -> None:
-    """Raise ``InvalidRequest`` if ``config`` can decide differently than the configuration with
-    which ``plan`` was made."""
+    """Raise ``InvalidRequest`` if ``config`` can decide differently than the plan's
+    configuration."""
     before = plan_config(plan)
     if before[:2] != config[:2]:
         raise InvalidRequest(
@@ -122,7 +121,7 @@ def changed_since(
 ) -> Iterator[ChangeSincePlan]:
     """Changed ACLs that the plan's files own, then other changed ACLs that alter the plan's effect.
 
-    Steps that an interrupted ``apply`` has already made do not count as changes.
+    Steps that an interrupted ``apply`` made do not count as changes.
     """
     from authorizer.analysis.changes.effect import SetChange, other_effects, reached_by
 

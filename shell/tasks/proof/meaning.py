@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 class Meaning(NamedTuple):
-    """The differences in decisions between two sets. ``cells`` is an upper bound of the number
-    of compared cells. ``differing`` counts the ACLs that are in only one of the sets."""
+    """The differences in decisions between two sets. At most ``cells`` cells were compared.
+    ``differing`` is the number of ACLs in only one set."""
 
     changes: list[AccessChange]
     by_type: list[TypeChange]
@@ -38,8 +38,8 @@ def meaning(
 ) -> Meaning:
     """The requests that are decided differently after the change.
 
-    ``after_config`` is the configuration after the change; None if it is ``config``. A difference
-    for "any topic" can be missing if a named topic shows a difference.
+    ``after_config`` is the configuration after the change (None: ``config``). A difference for
+    "any topic" can be missing if a named topic shows a difference.
     """
     compared = SetComparison(before, after, config, after_config=after_config)
     changes = access_changes(compared)

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 _TOPIC_US: Final = 1.4
 _ACL_US: Final = 0.2
-"""How long Kafka 4.3.1's authorizer takes in microseconds: for a topic of a Metadata request, and
-for each ACL that reaches the topic. docs/performance/metadata-requests.md has the measurement."""
+"""Kafka 4.3.1's time in microseconds for a topic of a Metadata request, and for each ACL that
+reaches the topic. docs/performance/metadata-requests.md has the measurement."""
 
 
 class KeptAcls(NamedTuple):
-    """The ACLs to keep: ``denies`` keeps all DENYs, ``owns`` keeps the ACLs that the files own. No
-    new prefix is shorter than ``shortest_prefix``."""
+    """``denies`` keeps all DENYs. ``owns`` keeps the ACLs that the files own. No new prefix has
+    fewer than ``shortest_prefix`` characters."""
 
     denies: bool
     owns: tuple[Own, ...]
@@ -39,8 +39,7 @@ class KeptAcls(NamedTuple):
 
 class Minimized(NamedTuple):
     """The smaller set of ACLs, and the steps to this set. ``matching`` is the number of ACLs that
-    reach a topic, summed over all existing topics, before and after the steps. Kafka checks these
-    ACLs for a Metadata request."""
+    Kafka checks for a Metadata request for all topics, before and after the steps."""
 
     steps: tuple[PlanStep, ...]
     acls: frozenset[Acl]
@@ -51,8 +50,7 @@ class Minimized(NamedTuple):
 
     @property
     def kafka_us(self) -> tuple[float, float]:
-        """Approximately how long Kafka's authorizer takes for a Metadata request for all topics,
-        before and after, in microseconds."""
+        """Kafka's approximate time for such a request in microseconds, before and after."""
         before, after = (_TOPIC_US * self.topics + _ACL_US * acls for acls in self.matching)
         return before, after
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from shell.tasks.queries import Queries
 
 SUPER_USERS: Final = "super.users"
-"""This name in a claim's principals stands for the configured super users."""
+"""A claim's name for the configured super users."""
 CLAIM_WORDS: Final = {
     "allow": ClaimKind.ALLOW,
     "deny": ClaimKind.DENY,
@@ -55,7 +55,7 @@ class StatedClaim(NamedTuple):
         return CLAIM_WORDS[self.word]
 
     def claim(self, config: AuthorizerConfig) -> AccessClaim:
-        """The claim to prove, with the configured super users in place of ``SUPER_USERS``."""
+        """The claim to prove under ``config``."""
         names, is_excluded = self.principals
         if SUPER_USERS in names:
             names = names - {SUPER_USERS} | config.super_users
@@ -84,7 +84,7 @@ def _mask(operations: Sequence[Operation], kind: ResourceType) -> int:
 
 class ClaimOutcome(NamedTuple):
     """The result for a claim. For a broken claim, ``traced`` is the decision on the witness, and
-    ``remedy`` is a change that would reverse this decision, if there is one."""
+    ``remedy`` reverses this decision, if possible."""
 
     stated: StatedClaim
     result: ProofResult
@@ -96,7 +96,7 @@ def proofs(claims: Iterable[StatedClaim], queries: Queries) -> list[ClaimOutcome
     """The outcome of each claim.
 
     Raises:
-        InvalidRequest: a claim needs too many cells; the message names the claim's position.
+        InvalidRequest: a claim needs too many cells.
     """
     acls = list(dict.fromkeys(queries.acls))
     return [_proof(stated, acls, queries) for stated in claims]
