@@ -31,6 +31,7 @@ from shell.inputs.acl_files import read_document
 from shell.inputs.lockout import add_lockout, caller_of
 from shell.tasks.plans.checks import PlanLimits, findings_of
 from shell.tasks.plans.gains import GAIN_FORM, GainLimit, gain_limit
+from shell.tasks.plans.planned import Planned
 from shell.tasks.plans.saved import plan_config, refuse_other_config
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from metalog_sources.source import Source
     from metalog_sources.targets.plan import SavedPlan
     from shell.output.output import Output
-from shell.tasks.plans.planned import Planned
 
 
 def add_planning(parser: ArgumentParser, *, is_for_any: bool) -> None:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from metalog_sources.replay import Replayed
     from metalog_sources.source import Source
     from shell.output.output import Output
-    from shell.tasks.broker.broker_context import Context
 
 
 def queries_of(
